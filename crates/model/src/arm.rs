@@ -1,0 +1,44 @@
+//! The one interface of the three arms.
+
+use crate::{Failure, PolicySpec, Scenario, Trace};
+
+/// Something that runs a scenario under a policy: the simulator, this machine, a virtual machine.
+pub trait Arm {
+    /// `sim`, `host` or `vm`.
+    fn name(&self) -> &'static str;
+
+    /// One line on the machine or kernel that runs, for the result document.
+    fn machine(&self) -> String;
+
+    /// Says whether [`Arm::run`] could work, and changes nothing.
+    ///
+    /// [`Failure::Input`] for an unknown policy or option, [`Failure::Machine`] where this machine cannot.
+    fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure>;
+
+    /// Runs the scenario once. The seed draws arrivals and service times, the same on every arm.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        policy: &PolicySpec,
+        seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<Trace, Failure>;
+}
+
+/// What an arm tells its caller while it runs, and asks of it.
+pub trait Watch: Sync {
+    /// The share of the run that is done, 0 to 1. Called a few times a second at most.
+    fn progress(&self, done: f64);
+    /// Whether the user wants to stop. An arm that sees it cleans up and returns [`Failure::Interrupted`].
+    fn cancelled(&self) -> bool;
+}
+
+/// A [`Watch`] that shows nothing and never stops.
+pub struct Silent;
+
+impl Watch for Silent {
+    fn progress(&self, _done: f64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}

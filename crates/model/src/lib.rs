@@ -1,0 +1,22 @@
+//! The shared words of Rearguard: time, CPUs, scenario, laws, trace, arm.
+//!
+//! Everything else depends on this crate and this crate on none of them. It does no I/O, reads no clock
+//! and starts no thread.
+#![forbid(unsafe_code)]
+
+mod arm;
+mod failure;
+mod ids;
+pub mod law;
+mod policy_spec;
+pub mod scenario;
+mod time;
+pub mod trace;
+
+pub use arm::{Arm, Silent, Watch};
+pub use failure::Failure;
+pub use ids::{CpuId, ThreadId};
+pub use policy_spec::PolicySpec;
+pub use scenario::Scenario;
+pub use time::Nanos;
+pub use trace::Trace;

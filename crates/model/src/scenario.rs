@@ -1,0 +1,201 @@
+//! A scenario: the machine, groups, programs, and how long to watch them.
+//!
+//! The types hold a scenario that is already valid; `read` is where text becomes one.
+
+use crate::Nanos;
+use crate::law::Law;
+
+/// A valid scenario. The same runs on every arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its name, for reports: the file's stem unless the file gives one.
+    pub name: String,
+    /// The first comment of the file: what the scenario shows.
+    pub shows: String,
+    /// The CPUs that it runs on.
+    pub machine: Machine,
+    /// Groups; a parent stands before its children.
+    pub groups: Vec<Group>,
+    /// Programs in the file's order. At least one.
+    pub programs: Vec<Program>,
+    /// The measured time, after the warm-up. Above 0.
+    pub duration: Nanos,
+    /// Time before the measurement starts.
+    pub warm_up: Nanos,
+    /// Seeds to run when the command line gives none. At least one, all different.
+    pub seeds: Vec<u64>,
+    /// A request slower than this is an outlier (10-ms computing section II).
+    pub outlier_threshold: Nanos,
+    /// The slice that policies behind the seam give; `None`: the policy's own.
+    pub slice: Option<Nanos>,
+}
+
+/// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Logical CPUs, 1 to 4,096.
+    pub cpus: u32,
+    /// Logical CPUs a core; divides the CPUs of a cache.
+    pub smt: u32,
+    /// Last-level caches; a multiple of `nodes` and a divisor of `cpus`.
+    pub llcs: u32,
+    /// NUMA nodes.
+    pub nodes: u32,
+}
+
+impl Machine {
+    /// One CPU alone.
+    pub const ONE_CPU: Machine = Machine { cpus: 1, smt: 1, llcs: 1, nodes: 1 };
+
+    /// The core that a CPU is part of, counted from 0.
+    pub fn core_of(&self, cpu: crate::CpuId) -> u32 {
+        cpu.0 / self.smt
+    }
+
+    /// The last-level cache of a CPU, counted from 0.
+    pub fn llc_of(&self, cpu: crate::CpuId) -> u32 {
+        cpu.0 / (self.cpus / self.llcs)
+    }
+
+    /// The NUMA node of a CPU, counted from 0.
+    pub fn node_of(&self, cpu: crate::CpuId) -> u32 {
+        cpu.0 / (self.cpus / self.nodes)
+    }
+}
+
+/// A group (cgroup) with a weight against its siblings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The full path, `front/api`.
+    pub name: String,
+    /// Index of the parent in [`Scenario::groups`]; `None`: a child of the root.
+    pub parent: Option<usize>,
+    /// As `cpu.weight`: 1 to 10,000, 100 unless given.
+    pub weight: u32,
+}
+
+/// A program: one process (or several, see [`Kind::Batch`]) that starts with the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// Index into [`Scenario::groups`]; `None`: the root group.
+    pub group: Option<usize>,
+    /// The nice value of its threads, -20 to 19.
+    pub nice: i8,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// What a program does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Serves requests: the null RPC server of Tales section 3.1.1 and CTS section 4.
+    Service(Service),
+    /// `threads` threads of one process that spin for the whole run.
+    Batch {
+        /// How many threads, at least 1.
+        threads: u32,
+    },
+    /// Threads that run for `run` CPU time, then sleep for `sleep`, and again.
+    Daemon {
+        /// How many threads, at least 1.
+        threads: u32,
+        /// CPU time of a cycle, above 0.
+        run: Nanos,
+        /// Sleep of a cycle, above 0.
+        sleep: Nanos,
+    },
+    /// Rounds: every thread computes for `work`, then all wait for the last one.
+    ForkJoin {
+        /// How many threads, at least 1.
+        threads: u32,
+        /// CPU time of a thread in a round, above 0.
+        work: Nanos,
+    },
+}
+
+impl Kind {
+    /// The word for it in scenario files and results.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Kind::Service(_) => "service",
+            Kind::Batch { .. } => "batch",
+            Kind::Daemon { .. } => "daemon",
+            Kind::ForkJoin { .. } => "fork-join",
+        }
+    }
+}
+
+/// A request-response service under open-loop load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// How requests reach threads.
+    pub architecture: Architecture,
+    /// Client connections, at least 1. A request takes the connection that has been idle longest; where none is
+    /// idle it waits in the client, first come, first served.
+    pub connections: u32,
+    /// Bytes of a request, at least 64 (a real server needs room for an identity).
+    pub request_bytes: u32,
+    /// Bytes of a response, at least 64 (and room for its stamps).
+    pub response_bytes: u32,
+    /// The law of service times, in CPU time.
+    pub service_law: Law,
+    /// The mean service time, above 0.
+    pub service_time: Nanos,
+    /// The law of the gaps between arrivals.
+    pub arrival_law: Law,
+    /// How often requests arrive.
+    pub arrivals: Arrivals,
+}
+
+/// How requests reach threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// One thread a connection, blocked in read (Tales section 3.1.1).
+    ThreadPerConnection,
+    /// `workers` threads that take from one queue, first come, first served.
+    SharedQueue {
+        /// How many, at least 1.
+        workers: u32,
+    },
+    /// `workers` threads; connection i belongs to worker i modulo `workers` (Memcached and Nginx, Tales section 4.3).
+    Partitioned {
+        /// How many, at least 1.
+        workers: u32,
+    },
+}
+
+/// How often requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Requests a second, above 0.
+    Rate(f64),
+    /// The share of the machine's CPUs that the service wants: mean service time x rate / CPUs, above 0.
+    Utilisation(f64),
+}
+
+impl Service {
+    /// Requests a second on a machine of `cpus`.
+    pub fn rate_per_s(&self, cpus: u32) -> f64 {
+        match self.arrivals {
+            Arrivals::Rate(rate) => rate,
+            Arrivals::Utilisation(share) => {
+                share * f64::from(cpus) / self.service_time.as_secs_f64()
+            }
+        }
+    }
+
+    /// The share of the machine's CPUs that it wants.
+    pub fn utilisation(&self, cpus: u32) -> f64 {
+        self.rate_per_s(cpus) * self.service_time.as_secs_f64() / f64::from(cpus)
+    }
+
+    /// How many threads serve.
+    pub fn threads(&self) -> u32 {
+        match self.architecture {
+            Architecture::ThreadPerConnection => self.connections,
+            Architecture::SharedQueue { workers } | Architecture::Partitioned { workers } => workers,
+        }
+    }
+}

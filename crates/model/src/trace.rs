@@ -1,0 +1,117 @@
+//! The trace: what an arm reports of one run, and all that analyses see of it.
+//!
+//! Times count from the start of the run. Nothing here tells which arm made the trace.
+
+use crate::Nanos;
+
+/// One run of one scenario under one policy with one seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The policy as given, with its options.
+    pub policy: String,
+    /// The kernel release that ran or was modelled (`6.18.44`, `6.1 (modelled)`).
+    pub kernel: Option<String>,
+    /// The seed of arrivals and service times.
+    pub seed: u64,
+    /// The measured part: from the end of the warm-up to the end of the run.
+    pub window: Window,
+    /// One entry for each program of the scenario, in its order.
+    pub programs: Vec<ProgramTrace>,
+    /// One entry for each thread.
+    pub threads: Vec<ThreadTrace>,
+    /// CPU time of every thread at regular moments; the first at the window's start, the last at its end.
+    pub usage: Vec<Usage>,
+    /// Totals over the window.
+    pub counters: Counters,
+}
+
+/// A span of time, its start included and its end excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first moment inside.
+    pub start: Nanos,
+    /// The first moment after.
+    pub end: Nanos,
+}
+
+impl Window {
+    /// Whether a moment lies inside.
+    pub fn contains(&self, at: Nanos) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// Its length.
+    pub fn span(&self) -> Nanos {
+        self.end - self.start
+    }
+}
+
+/// What one program did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProgramTrace {
+    /// Every request of a service in the order of intended times, those of the warm-up included; empty for other kinds.
+    pub requests: Vec<Request>,
+    /// Rounds that a fork-join program completed inside the window; cycles of a daemon; 0 for others.
+    pub rounds: u64,
+}
+
+/// One request, stamped in the client and in the server.
+///
+/// A stamp that was never reached is [`Nanos::NEVER`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When the arrival law said it should be sent. Latency counts from here (no coordinated omission).
+    pub intended: Nanos,
+    /// When it was really sent.
+    pub sent: Nanos,
+    /// When the server's thread began with it: its first instruction after the request was there.
+    pub started: Nanos,
+    /// When the server's thread was done with it.
+    pub completed: Nanos,
+    /// When the client had the response.
+    pub received: Nanos,
+    /// The CPU time that serving it takes when nothing disturbs it, with the amortised cost of the kernel's part
+    /// (Tales section 3.2): the service time of the ideal queue.
+    pub service: Nanos,
+}
+
+impl Request {
+    /// From the intended time to the response; [`Nanos::NEVER`] for a lost request, which so ranks last.
+    pub fn latency(&self) -> Nanos {
+        if self.is_lost() { Nanos::NEVER } else { self.received.saturating_sub(self.intended) }
+    }
+
+    /// Whether no response ever came.
+    pub fn is_lost(&self) -> bool {
+        self.received == Nanos::NEVER
+    }
+}
+
+/// A thread and where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadTrace {
+    /// Index into the scenario's programs.
+    pub program: usize,
+}
+
+/// CPU time received by every thread since the start of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Usage {
+    /// When it was read.
+    pub at: Nanos,
+    /// One entry a thread, in the order of [`Trace::threads`].
+    pub cpu_time: Vec<Nanos>,
+}
+
+/// Totals over the window; `None` where the arm cannot know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Context switches between two threads, or a thread and idle.
+    pub switches: Option<u64>,
+    /// Moves of a thread from one CPU to another.
+    pub migrations: Option<u64>,
+    /// Moves between two balancing domains.
+    pub pulls: Option<u64>,
+    /// CPU time that no thread used, summed over the scenario's CPUs.
+    pub idle: Option<Nanos>,
+}

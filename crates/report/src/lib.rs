@@ -1,0 +1,2 @@
+//! The result document and its faces: JSON, table, HTML.
+#![forbid(unsafe_code)]

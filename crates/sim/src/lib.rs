@@ -1,0 +1,2 @@
+//! The sim arm: a discrete-event model of the kernel.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Honest statistics of dependent samples: quantiles, intervals, shares, lag, outliers, verdicts.
+#![forbid(unsafe_code)]
