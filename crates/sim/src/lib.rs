@@ -1,2 +1,5 @@
-//! The sim arm: a discrete-event model of the kernel.
+//! The sim arm: a discrete-event model of the kernel, not of a scheduler.
 #![forbid(unsafe_code)]
+
+pub mod class;
+pub mod core;

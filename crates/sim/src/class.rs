@@ -1,0 +1,41 @@
+//! A scheduling class of the modelled kernel: what `struct sched_class` is to the real one.
+
+use model::{CpuId, ThreadId};
+
+use crate::core::Core;
+
+/// Decides among the threads given to it. The kernel calls; the class answers and keeps its queues.
+///
+/// Whenever a callback needs the running thread's time up to date, the class calls [`Core::take_ran`] and charges what it
+/// returns. A class asks for a new choice by [`Core::resched`] and never switches threads itself.
+pub trait Class {
+    /// A thread came to life, blocked; its first wake-up follows.
+    fn fork(&mut self, core: &mut Core, thread: ThreadId);
+
+    /// Where a waking thread shall wait. Its `cpu` is still the one it ran on last.
+    fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId;
+
+    /// A woken thread is put into the queue of its `cpu`; the class asks for a reschedule where it preempts.
+    fn enqueue(&mut self, core: &mut Core, thread: ThreadId);
+
+    /// The current thread of its CPU blocks. A pick on that CPU, with no `prev`, follows.
+    fn dequeue(&mut self, core: &mut Core, thread: ThreadId);
+
+    /// Chooses what `cpu` runs next, taking it out of the queue; `None`: this class has nothing.
+    ///
+    /// `prev` is the current thread if it belongs to this class and is still runnable; it is in no queue. A class that
+    /// returns another thread has put `prev` back. This is also where an idle CPU may pull from others (a pulled thread's `cpu`
+    /// must be set).
+    fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId>;
+
+    /// A higher class took the CPU from `prev`, which is still runnable and in no queue.
+    fn displace(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId);
+
+    /// The timer tick of a CPU whose current thread belongs to this class. Slices end here.
+    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId);
+
+    /// Moves of threads between two balancing domains so far.
+    fn pulls(&self) -> u64 {
+        0
+    }
+}

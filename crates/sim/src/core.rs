@@ -1,0 +1,85 @@
+//! The part of the modelled kernel that every class sees: threads, CPUs, the clock, and requests to reschedule.
+
+use model::scenario::Machine;
+use model::{CpuId, Nanos, ThreadId};
+
+/// A thread of the modelled kernel.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Index of its program in the scenario; threads of one program are one process.
+    pub program: usize,
+    /// Index of its group in the scenario; `None`: the root.
+    pub group: Option<usize>,
+    /// Nice value, -20 to 19.
+    pub nice: i8,
+    /// Whether SCHED_FIFO or SCHED_RR runs it, above every normal thread.
+    pub realtime: bool,
+    /// What it is doing.
+    pub state: State,
+    /// The CPU that it runs on, waits at, or ran on last.
+    pub cpu: CpuId,
+    /// CPU time received up to the last [`Core::take_ran`].
+    pub exec: Nanos,
+    /// CPU time until its program must say what comes next, switch and migration costs included.
+    pub remaining: Nanos,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Waiting for a wake-up.
+    Blocked,
+    /// Waiting for a CPU.
+    Runnable,
+    /// Current on its CPU.
+    Running,
+}
+
+/// A CPU of the modelled kernel.
+#[derive(Clone, Debug)]
+pub struct Cpu {
+    /// The thread that runs; `None`: idle.
+    pub current: Option<ThreadId>,
+    /// Until when the current thread's time is already in its `exec`.
+    pub accounted: Nanos,
+    /// Whether it must choose again as soon as the present event is handled.
+    pub need_resched: bool,
+}
+
+/// What classes may see and touch of the kernel.
+pub struct Core {
+    /// The present moment.
+    pub now: Nanos,
+    /// The scenario's machine.
+    pub machine: Machine,
+    /// All threads, by [`ThreadId`].
+    pub threads: Vec<Thread>,
+    /// All CPUs, by [`CpuId`].
+    pub cpus: Vec<Cpu>,
+    /// CPUs that must choose again, in the order in which they were asked to.
+    pub resched: Vec<CpuId>,
+}
+
+impl Core {
+    /// The CPU time that the current thread of `cpu` received since the last call. Its class must charge it.
+    pub fn take_ran(&mut self, cpu: CpuId) -> Nanos {
+        let slot = &mut self.cpus[cpu.index()];
+        let ran = self.now - slot.accounted;
+        slot.accounted = self.now;
+        if let Some(current) = slot.current {
+            let thread = &mut self.threads[current.index()];
+            thread.exec += ran;
+            thread.remaining -= ran;
+        }
+        ran
+    }
+
+    /// Asks `cpu` to choose again once the present event is handled.
+    pub fn resched(&mut self, cpu: CpuId) {
+        let slot = &mut self.cpus[cpu.index()];
+        if !slot.need_resched {
+            slot.need_resched = true;
+            self.resched.push(cpu);
+        }
+    }
+}
