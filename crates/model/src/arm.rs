@@ -3,12 +3,15 @@
 use crate::{Failure, PolicySpec, Scenario, Trace};
 
 /// Something that runs a scenario under a policy: the simulator, this machine, a virtual machine.
-pub trait Arm {
+pub trait Arm: Sync {
     /// `sim`, `host` or `vm`.
     fn name(&self) -> &'static str;
 
     /// One line on the machine or kernel that runs, for the result document.
     fn machine(&self) -> String;
+
+    /// Whether two runs at once would disturb each other: true where real CPUs are measured.
+    fn exclusive(&self) -> bool;
 
     /// Says whether [`Arm::run`] could work, and changes nothing.
     ///
