@@ -1,0 +1,45 @@
+# Two commands set up everything on a fresh Debian machine with Rust: `make demo` and `make test`.
+SHELL := /bin/bash
+CARGO ?= cargo
+REARGUARD := target/release/rearguard
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: setup-build build ## compare schedulers on a service beside batch work, simulated and for real (about 4 minutes)
+	$(REARGUARD) compare scenarios/service-and-batch.toml --on sim --policy cfs,eevdf,fifo,cts --report report-sim.html
+	@echo
+	$(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
+
+test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	policy/check-bpf
+	$(CARGO) test --workspace
+
+check: ## what `make test` checks without privileges, clang or a browser
+	RG_NO_BROWSER=1 $(CARGO) test --workspace
+
+build: ## build the release binary, target/release/rearguard
+	$(CARGO) build --release --package rearguard
+
+bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events
+	benches/ideal/run
+	benches/sim/run
+
+coverage: ## how often 95% intervals cover the truth on exact queues (about 10 minutes)
+	$(CARGO) run --release --package stats --example coverage
+	$(CARGO) run --release --package queue --example coverage
+
+fmt: ## format the sources
+	$(CARGO) fmt --all
+
+setup-build: ## install what a build needs, if it is missing
+	@tools/setup cc:gcc cargo:
+
+setup-test: ## install what the tests need, if it is missing
+	@tools/setup cc:gcc cargo: clang-19:clang-19 chromium:chromium
+
+.PHONY: help demo test check build bench coverage fmt setup-build setup-test
