@@ -12,6 +12,8 @@ mod policy_spec;
 pub mod scenario;
 mod time;
 pub mod trace;
+pub mod units;
+pub mod workload;
 
 pub use arm::{Arm, Silent, Watch};
 pub use failure::Failure;
