@@ -1,0 +1,48 @@
+//! Files and functions stay small: one that passes the bound is asking which room is missing.
+
+/// Lines of a file at most.
+pub const FILE_LINES: usize = 500;
+/// Lines of a function at most.
+pub const FUNCTION_LINES: usize = 70;
+/// Columns of C at most, tabs of 8 (kernel style).
+pub const C_COLUMNS: usize = 100;
+
+/// The file's length, if it is too long.
+pub fn long_file(text: &str) -> Option<usize> {
+    Some(text.lines().count()).filter(|lines| *lines > FILE_LINES)
+}
+
+/// Functions that are too long: (line of the head, length).
+///
+/// Relies on the formatters: a function ends at the first `}` that stands as far left as its head.
+pub fn long_functions(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let heads = lines.iter().enumerate().filter(|(_, line)| is_head(line));
+    heads.filter_map(|(at, line)| Some((at + 1, length(&lines[at..], indent(line))?))).collect()
+}
+
+/// Lines of C that are too wide.
+pub fn wide_lines(text: &str) -> Vec<usize> {
+    let columns =
+        |line: &str| line.chars().fold(0, |at, c| if c == '\t' { at / 8 * 8 + 8 } else { at + 1 });
+    (1..).zip(text.lines()).filter(|(_, line)| columns(line) > C_COLUMNS).map(|(n, _)| n).collect()
+}
+
+fn length(from_head: &[&str], indent: usize) -> Option<usize> {
+    let close = |line: &&str| self::indent(line) == indent && line.trim_start().starts_with('}');
+    let lines = from_head.iter().position(close)? + 1;
+    (lines > FUNCTION_LINES).then_some(lines)
+}
+
+fn is_head(line: &str) -> bool {
+    let word = line.trim_start();
+    let rust = ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "const fn ", "pub const fn "];
+    let c = !line.starts_with([' ', '\t', '#', '/', '}', '*'])
+        && line.contains('(')
+        && !line.ends_with(';');
+    rust.iter().any(|head| word.starts_with(head)) || c
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
