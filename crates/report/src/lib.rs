@@ -1,2 +1,12 @@
 //! The result document and its faces: JSON, table, HTML.
+//!
+//! Knows neither the arm that measured nor the statistics that were applied: what it shows is in the document.
 #![forbid(unsafe_code)]
+
+pub mod document;
+mod figure;
+mod json;
+
+pub use document::Document;
+pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
+pub use json::json;
