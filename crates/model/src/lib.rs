@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arm;
+pub mod arrivals;
 mod failure;
 mod ids;
 pub mod law;
