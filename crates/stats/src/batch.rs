@@ -1,0 +1,99 @@
+//! The standard error of a mean of dependent scores, by batch means.
+
+use crate::estimate::Spread;
+
+/// Batches over all runs to begin with.
+const MOST: usize = 128;
+/// Batches over all runs at least, unless each run is one batch already.
+const LEAST: usize = 8;
+/// Requests a batch at least.
+const SHORTEST: usize = 8;
+/// The one-sided 5% point of the normal law: lag-1 autocorrelations above it are significant.
+const SIGNIFICANT: f64 = 1.645;
+
+/// How runs are cut into batches: `per_run` batches of (almost) equal length in each, none across two runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    lengths: Vec<usize>,
+    per_run: usize,
+}
+
+impl Cut {
+    /// The finest cut of runs with these lengths.
+    pub fn finest(lengths: &[usize]) -> Cut {
+        let shortest = lengths.iter().copied().min().unwrap_or(0);
+        let wanted = (MOST / lengths.len().max(1)).min(shortest / SHORTEST).max(1);
+        Cut { lengths: lengths.to_vec(), per_run: 1 << wanted.ilog2() }
+    }
+
+    /// Batches a run.
+    pub fn per_run(&self) -> usize {
+        self.per_run
+    }
+
+    /// Requests in all runs.
+    pub fn requests(&self) -> usize {
+        self.lengths.iter().sum()
+    }
+
+    /// The first request of batch `i` of a run; for `i` = [`Cut::per_run`] the run's length.
+    pub fn start(&self, run: usize, i: usize) -> usize {
+        (self.lengths[run] as u128 * i as u128 / self.per_run as u128) as usize
+    }
+
+    /// Sums a slice of every batch: (run, first request, one after the last) to a number; run by run.
+    pub fn sums(&self, sum: impl Fn(usize, usize, usize) -> f64) -> Vec<f64> {
+        let batches = |run| (0..self.per_run).map(move |i| (run, i));
+        (0..self.lengths.len())
+            .flat_map(batches)
+            .map(|(run, i)| sum(run, self.start(run, i), self.start(run, i + 1)))
+            .collect()
+    }
+}
+
+/// The spread of the mean of a score over all requests, from its centred sum in every batch of `cut`, run by run.
+///
+/// Neighbours in a run are merged while they are correlated, so that batches end up longer than the memory of the
+/// queue; a difference between whole runs shows as correlation too, and then each run is one batch.
+pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
+    let mut sums = centred;
+    let mut per_run = cut.per_run;
+    while can_merge(sums.len(), per_run) && correlated(&sums, per_run) {
+        sums = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
+        per_run /= 2;
+    }
+    error_of(&sums, per_run, cut.requests())
+}
+
+fn can_merge(batches: usize, per_run: usize) -> bool {
+    let runs = batches / per_run;
+    per_run > 1 && (batches / 2 >= LEAST || (runs > 1 && batches / 2 >= runs.max(3)))
+}
+
+fn correlated(sums: &[f64], per_run: usize) -> bool {
+    let pairs = (sums.len() / per_run * (per_run - 1)) as f64;
+    autocorrelation(sums, per_run) * pairs.sqrt() > SIGNIFICANT
+}
+
+/// The correlation of a batch with the next one of its run.
+fn autocorrelation(sums: &[f64], per_run: usize) -> f64 {
+    let square: f64 = sums.iter().map(|d| d * d).sum();
+    let pairs = sums.len() / per_run * (per_run - 1);
+    if square == 0.0 || pairs == 0 {
+        return 0.0;
+    }
+    let product: f64 =
+        sums.chunks_exact(per_run).flat_map(|run| run.windows(2)).map(|w| w[0] * w[1]).sum();
+    (product / pairs as f64) / (square / sums.len() as f64)
+}
+
+fn error_of(sums: &[f64], per_run: usize, requests: usize) -> Spread {
+    let batches = sums.len() as f64;
+    if batches < 2.0 {
+        return Spread { error: 0.0, freedom: 0.0 };
+    }
+    let square: f64 = sums.iter().map(|d| d * d).sum();
+    let left = 1.0 + 2.0 * autocorrelation(sums, per_run).max(0.0);
+    let variance = square * batches / (batches - 1.0) * left;
+    Spread { error: variance.sqrt() / requests as f64, freedom: batches - 1.0 }
+}

@@ -1,0 +1,53 @@
+//! A latency distribution in figures.
+
+use model::Nanos;
+
+use crate::batch::spread;
+use crate::estimate::Estimate;
+use crate::quantile::{Pool, Quantile};
+
+/// A latency distribution in figures, nanoseconds; a figure that lost requests reach is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// The mean.
+    pub mean: Estimate,
+    /// The median.
+    pub p50: Estimate,
+    /// Nine of ten are faster.
+    pub p90: Estimate,
+    /// All but one in a hundred are faster.
+    pub p99: Estimate,
+    /// All but one in a thousand are faster.
+    pub p99_9: Estimate,
+    /// The slowest that was seen; [`Nanos::NEVER`] with lost requests.
+    pub max: Nanos,
+}
+
+/// Mean, quantiles and maximum of the latencies of independent runs, each in the order of arrival.
+///
+/// The samples are pooled: percentiles are never averaged. `None` without samples.
+pub fn latency_estimates<R: AsRef<[Nanos]>>(runs: &[R]) -> Option<Latency> {
+    let pool = Pool::new(runs);
+    let max = *pool.sorted.last()?;
+    Some(Latency {
+        mean: mean(&pool),
+        p50: pool.quantile(Quantile::P50),
+        p90: pool.quantile(Quantile::P90),
+        p99: pool.quantile(Quantile::P99),
+        p99_9: pool.quantile(Quantile::P99_9),
+        max,
+    })
+}
+
+fn mean(pool: &Pool) -> Estimate {
+    let infinite = f64::INFINITY;
+    if pool.sorted.last() == Some(&Nanos::NEVER) {
+        return Estimate { value: infinite, low: infinite, high: infinite };
+    }
+    // Sums of integers: exact, and the same whatever the order.
+    let total = |samples: &[Nanos]| samples.iter().map(|x| u128::from(x.0)).sum::<u128>() as f64;
+    let value = total(&pool.sorted) / pool.len() as f64;
+    let centred =
+        pool.cut.sums(|run, from, to| total(&pool.runs[run][from..to]) - value * (to - from) as f64);
+    spread(&pool.cut, centred).around(value)
+}
