@@ -21,5 +21,5 @@ pub use failure::Failure;
 pub use ids::{CpuId, ThreadId};
 pub use policy_spec::PolicySpec;
 pub use scenario::Scenario;
-pub use time::Nanos;
+pub use time::{Nanos, Scale};
 pub use trace::Trace;

@@ -78,14 +78,41 @@ impl fmt::Display for Nanos {
         if *self == Nanos::NEVER {
             return f.pad("never");
         }
-        let (value, unit) = match self.0 {
-            0..1_000 => return f.pad(&format!("{} ns", self.0)),
-            1_000..1_000_000 => (self.0 as f64 / 1e3, "us"),
-            1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "ms"),
-            _ => (self.0 as f64 / 1e9, "s"),
+        let scale = self.scale();
+        f.pad(&format!("{} {}", scale.number(self.0 as f64), scale.unit))
+    }
+}
+
+/// A unit of time and the decimals that people read in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// `ns`, `us`, `ms` or `s`.
+    pub unit: &'static str,
+    /// Nanoseconds of one unit.
+    pub ns: f64,
+    /// Digits after the point.
+    pub decimals: usize,
+}
+
+impl Scale {
+    /// A span in this unit, without the unit's name.
+    pub fn number(&self, ns: f64) -> String {
+        format!("{:.*}", self.decimals, ns / self.ns)
+    }
+}
+
+impl Nanos {
+    /// The largest unit below the value, with decimals for three significant digits.
+    pub fn scale(self) -> Scale {
+        let (unit, ns) = match self.0 {
+            0..1_000 => return Scale { unit: "ns", ns: 1.0, decimals: 0 },
+            1_000..1_000_000 => ("us", 1e3),
+            1_000_000..1_000_000_000 => ("ms", 1e6),
+            _ => ("s", 1e9),
         };
-        let digits = if value < 10.0 { 2 } else if value < 100.0 { 1 } else { 0 };
-        f.pad(&format!("{value:.digits$} {unit}"))
+        let value = self.0 as f64 / ns;
+        let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+        Scale { unit, ns, decimals }
     }
 }
 
