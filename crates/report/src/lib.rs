@@ -3,10 +3,15 @@
 //! Knows neither the arm that measured nor the statistics that were applied: what it shows is in the document.
 #![forbid(unsafe_code)]
 
+mod blocks;
 pub mod document;
 mod figure;
+mod grid;
+mod human;
 mod json;
+mod table;
 
 pub use document::Document;
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use json::json;
+pub use table::table;

@@ -1,0 +1,239 @@
+//! What the tables say, the same in a terminal and on a page: one block a service, the shares, the work of the schedulers.
+
+use crate::document::{
+    Answer, Document, Estimate, GroupResult, Latency, PolicyResult, ProgramResult, Verdict,
+};
+use crate::grid::{Block, Cell, Grid, Room, Tone};
+use crate::human;
+
+/// The metric that verdicts of the tables are about.
+pub const HEADLINE: &str = "latency_ns.p99_9";
+
+/// All blocks of a comparison, in order.
+pub fn blocks(document: &Document) -> Vec<Block> {
+    let shown = document.shown();
+    let mut blocks: Vec<Block> =
+        services(&shown).into_iter().map(|name| service(document, &shown, name)).collect();
+    blocks.extend(shares(&shown));
+    blocks.push(work(&shown));
+    blocks
+}
+
+/// The names of the services, in the scenario's order.
+pub fn services<'a>(shown: &[&'a PolicyResult]) -> Vec<&'a str> {
+    let programs = shown.first().map_or(&[][..], |result| &result.programs);
+    programs.iter().filter(|p| p.latency_ns.is_some()).map(|p| p.name.as_str()).collect()
+}
+
+/// What each policy did to one service: (policy, its figures).
+pub fn runs_of<'a>(shown: &[&'a PolicyResult], service: &str) -> Vec<(&'a str, &'a ProgramResult)> {
+    let find = |result: &&'a PolicyResult| {
+        let program = result.programs.iter().find(|program| program.name == service)?;
+        Some((result.policy.as_str(), program))
+    };
+    shown.iter().filter_map(find).collect()
+}
+
+/// What a metric's path is called.
+pub fn metric_name(path: &str) -> String {
+    let name = path.strip_prefix("latency_ns.").unwrap_or(path);
+    name.replace("p99_9", "p99.9").replace('_', " ")
+}
+
+fn service(document: &Document, shown: &[&PolicyResult], name: &str) -> Block {
+    let runs = runs_of(shown, name);
+    let against = runs.first().map_or("", |(policy, _)| policy);
+    let threshold = runs.iter().find_map(|(_, program)| Some(program.outlier?.threshold_ns));
+    let over = threshold.map_or("outliers".into(), |ns| format!("over {}", human::round_span(ns)));
+    let verdict = format!("p99.9 against {against}");
+    let titles = ["policy", "requests", "lost", "p50", "p99", "p99.9", "x ideal", "inversions"];
+    let titles = titles.iter().map(|title| title.to_string());
+    let mut grid = Grid::new(titles.chain([over.clone(), verdict]))
+        .claiming(Room::Ample, &["p50", "p99", &over])
+        .claiming(Room::First, &["p99.9"]);
+    grid.spare = vec!["inversions".into(), over, "p50".into()];
+    grid.rows.extend(ideals(&runs).into_iter().map(|(label, ideal)| ideal_row(label, ideal)));
+    let counted = same_requests(&runs).is_none();
+    let rows = runs.iter().map(|(policy, program)| {
+        let verdict = headline(document, name, policy, against);
+        service_row(policy, program, counted, verdict)
+    });
+    grid.rows.extend(rows);
+    Block {
+        heading: heading(name, &runs),
+        grid: grid.without_empty(),
+        notes: notes(document, name),
+    }
+}
+
+/// The number of requests, if all policies had the same.
+fn same_requests(runs: &[(&str, &ProgramResult)]) -> Option<u64> {
+    let first = runs.first()?.1.requests;
+    runs.iter().all(|(_, program)| program.requests == first).then_some(first)
+}
+
+/// `service front: 120,000 requests at 800/s, 40.0% of the machine wanted`.
+pub fn heading(name: &str, runs: &[(&str, &ProgramResult)]) -> String {
+    let first = runs.first().map(|(_, program)| program);
+    let rate = first.and_then(|program| program.rate_per_s);
+    let load = first.and_then(|program| program.utilisation);
+    let mut text = format!("service {name}:");
+    if let Some(requests) = same_requests(runs) {
+        text.push_str(&format!(" {}", human::count(Some(requests))));
+    }
+    text.push_str(" requests");
+    if rate.is_some() {
+        text.push_str(&format!(" at {}/s", human::number(rate)));
+    }
+    if load.is_some() {
+        text.push_str(&format!(", {} of the machine wanted", human::share(load)));
+    }
+    text
+}
+
+/// The ideals that differ, each with its label: one for all policies where they saw the same arrivals and services.
+pub fn ideals<'a>(runs: &[(&str, &'a ProgramResult)]) -> Vec<(String, &'a ProgramResult)> {
+    let with: Vec<_> = runs.iter().filter(|(_, program)| program.ideal_ns.is_some()).collect();
+    let Some((_, first)) = with.first() else { return Vec::new() };
+    if with.iter().all(|(_, program)| program.ideal_ns == first.ideal_ns) {
+        return vec![("ideal".to_string(), first)];
+    }
+    with.iter().map(|(policy, program)| (format!("ideal, {policy}"), *program)).collect()
+}
+
+fn quantiles(latency: &Latency) -> impl Iterator<Item = Cell> {
+    [latency.p50, latency.p99, latency.p99_9]
+        .into_iter()
+        .map(|q| Cell::estimate(human::latency(&q)))
+}
+
+fn ideal_row(label: String, program: &ProgramResult) -> Vec<Cell> {
+    let unknown = || Cell::plain(human::UNKNOWN);
+    let ideal = program.ideal_ns.unwrap_or_default();
+    let mut row = vec![Cell::plain(label), unknown(), unknown()];
+    row.extend(quantiles(&ideal));
+    row.extend([Cell::plain("1"), unknown(), unknown(), unknown()]);
+    row.into_iter().map(|cell| cell.tone(Tone::Faint)).collect()
+}
+
+fn service_row(
+    policy: &str,
+    program: &ProgramResult,
+    counted: bool,
+    verdict: Option<&Verdict>,
+) -> Vec<Cell> {
+    let requests = human::count(counted.then_some(program.requests));
+    let lost = match program.lost {
+        0 => Cell::plain(human::UNKNOWN),
+        lost => Cell::plain(human::count(Some(lost))).tone(Tone::Bad),
+    };
+    let mut row = vec![Cell::plain(policy), Cell::plain(requests), lost];
+    row.extend(quantiles(&program.latency_ns.unwrap_or_default()));
+    let excess = program.excess_p99_9.map(Estimate::exact).unwrap_or_default();
+    let outliers = program.outlier.map(|outlier| outlier.proportion).unwrap_or_default();
+    row.extend([
+        Cell::estimate(human::ratio(&excess)),
+        Cell::plain(inversions(program)),
+        Cell::estimate(human::percent(&outliers)),
+        verdict.map_or(Cell::plain(human::UNKNOWN), |verdict| verdict_cell(verdict)),
+    ]);
+    row
+}
+
+fn inversions(program: &ProgramResult) -> String {
+    match (program.inversions_per_request, program.completion_inversions_per_request) {
+        (None, None) => human::UNKNOWN.to_string(),
+        (start, end) => format!("{}/{}", human::number(start), human::number(end)),
+    }
+}
+
+fn headline<'a>(document: &'a Document, program: &str, a: &str, b: &str) -> Option<&'a Verdict> {
+    document.verdicts.iter().filter(|_| a != b).find(|verdict| {
+        verdict.metric == HEADLINE
+            && verdict.program.as_deref().is_none_or(|name| name == program)
+            && verdict.a == a
+            && verdict.b == b
+    })
+}
+
+/// The answer with its ratio: `worse 3.61x [3.30, 3.90]`.
+pub fn verdict_cell(verdict: &Verdict) -> Cell {
+    let (ratio, interval) = human::ratio(&verdict.ratio);
+    let tone = match verdict.answer {
+        Answer::Better => Tone::Good,
+        Answer::Worse => Tone::Bad,
+        Answer::CannotTell => Tone::Faint,
+    };
+    Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
+}
+
+fn notes(document: &Document, program: &str) -> Vec<Cell> {
+    let here = |verdict: &&Verdict| {
+        verdict.a == verdict.b && verdict.program.as_deref().is_none_or(|name| name == program)
+    };
+    document.verdicts.iter().filter(here).map(same_policy).collect()
+}
+
+/// The A/A pair in words.
+pub fn same_policy(verdict: &Verdict) -> Cell {
+    let cell = verdict_cell(verdict);
+    let metric = metric_name(&verdict.metric);
+    let (moral, tone) = match verdict.answer {
+        Answer::CannotTell => ("as it must be", Tone::Faint),
+        _ => ("but nothing differs: trust no verdict of this run", Tone::Bad),
+    };
+    let text = format!("A/A: {} against itself, {metric}: {}", verdict.a, cell.text);
+    Cell { text: format!("{text} {} ({moral})", cell.interval), interval: String::new(), tone }
+}
+
+fn shares(shown: &[&PolicyResult]) -> Option<Block> {
+    let groups = &shown.first()?.groups;
+    if groups.is_empty() {
+        return None;
+    }
+    let titles = ["group", "weight", "due"].map(String::from);
+    let policies = shown.iter().map(|result| result.policy.clone());
+    let mut grid = Grid::new(titles.into_iter().chain(policies));
+    grid.rows.extend(groups.iter().map(|group| share_row(shown, &group.name)));
+    let heading = "shares of the machine's CPU time".to_string();
+    Some(Block { heading, grid: grid.without_empty(), notes: Vec::new() })
+}
+
+fn share_row(shown: &[&PolicyResult], name: &str) -> Vec<Cell> {
+    let groups: Vec<Option<&GroupResult>> =
+        shown.iter().map(|result| result.groups.iter().find(|group| group.name == name)).collect();
+    let weight = groups.iter().flatten().find_map(|group| group.weight);
+    let mut row = vec![Cell::plain(name), Cell::plain(human::count(weight)), due(&groups)];
+    row.extend(groups.iter().map(|group| Cell::plain(human::share(group.and_then(|g| g.share)))));
+    row
+}
+
+/// One due share where all policies owe the same; what was due depends on what the group could use.
+fn due(groups: &[Option<&GroupResult>]) -> Cell {
+    let mut dues: Vec<String> =
+        groups.iter().flatten().map(|group| human::share(group.due_share)).collect();
+    dues.dedup();
+    Cell::plain(dues.join(" / ")).tone(Tone::Faint)
+}
+
+fn work(shown: &[&PolicyResult]) -> Block {
+    let titles =
+        ["policy", "lag of threads", "fairness", "switches", "migrations", "pulls/s", "idle"];
+    let mut grid = Grid::new(titles.map(String::from));
+    grid.rows.extend(shown.iter().map(|result| work_row(result)));
+    let heading = "what the schedulers did".to_string();
+    Block { heading, grid: grid.without_empty(), notes: Vec::new() }
+}
+
+fn work_row(result: &PolicyResult) -> Vec<Cell> {
+    let cells = [
+        result.policy.clone(),
+        human::range(&result.threads_lag_s, " s"),
+        human::range(&result.fairness, ""),
+        human::count(result.switches),
+        human::count(result.migrations),
+        human::number(result.pulls_per_s),
+        human::share(result.idle_share),
+    ];
+    cells.map(Cell::plain).to_vec()
+}

@@ -1,0 +1,152 @@
+//! The table for people at a terminal.
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
+
+use crate::blocks::blocks;
+use crate::document::Document;
+use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
+use crate::human;
+
+const GAP: &str = "  ";
+
+/// The comparison as aligned text for a terminal of `width` columns.
+///
+/// Confidence intervals are left out, the least telling first, until the table fits. Tones are ANSI escapes: print through
+/// `anstream`, which drops them where standard output is no terminal or `NO_COLOR` is set.
+pub fn table(document: &Document, width: usize) -> String {
+    let mut text = opening(document, width);
+    for block in blocks(document) {
+        text.push('\n');
+        text.push_str(&show(&block, width));
+    }
+    text
+}
+
+fn opening(document: &Document, width: usize) -> String {
+    let many = if document.seeds.len() == 1 { "seed" } else { "seeds" };
+    let seeds = human::list(&document.seeds);
+    let line = format!("{} on {}, {many} {seeds}", document.scenario, document.arm);
+    let mut text = styled(&line, Style::new().bold());
+    text.push('\n');
+    for line in
+        folded(&document.shows, width).into_iter().chain([document.machine.description.clone()])
+    {
+        if !line.is_empty() {
+            text.push_str(&styled(&line, tone_style(Tone::Faint)));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("never empty");
+        if !last.is_empty() && last.width() + 1 + word.width() > width {
+            lines.push(word.to_string());
+        } else {
+            let space = if last.is_empty() { "" } else { " " };
+            *last = format!("{last}{space}{word}");
+        }
+    }
+    lines
+}
+
+fn show(block: &Block, width: usize) -> String {
+    let mut text = styled(&block.heading, Style::new().bold());
+    text.push('\n');
+    text.push_str(&grid(&block.grid, width));
+    for note in &block.notes {
+        text.push_str(&styled(&note.text, tone_style(note.tone)));
+        text.push('\n');
+    }
+    text
+}
+
+/// A column as it will be printed: the widths of its values and of its intervals.
+struct Widths {
+    text: usize,
+    interval: usize,
+}
+
+impl Widths {
+    fn total(&self) -> usize {
+        self.text + if self.interval > 0 { 1 + self.interval } else { 0 }
+    }
+}
+
+fn grid(grid: &Grid, width: usize) -> String {
+    let levels = [Some(Room::Ample), Some(Room::Usual), Some(Room::First), None];
+    let layouts = levels.map(|level| layout(grid, level));
+    let fits = |layout: &&Vec<Widths>| {
+        let columns: usize = layout.iter().map(Widths::total).sum();
+        columns + GAP.len() * layout.len().saturating_sub(1) <= width
+    };
+    match (layouts.iter().find(fits), grid.narrower()) {
+        (Some(widths), _) => rows(grid, widths),
+        (None, Some(narrower)) => self::grid(&narrower, width),
+        (None, None) => rows(grid, &layouts[levels.len() - 1]),
+    }
+}
+
+fn rows(grid: &Grid, widths: &[Widths]) -> String {
+    let titles = grid.columns.iter().map(|column| Cell::plain(&column.title).tone(Tone::Faint));
+    let titles = row(&titles.collect::<Vec<_>>(), widths);
+    titles + &grid.rows.iter().map(|cells| row(cells, widths)).collect::<String>()
+}
+
+fn layout(grid: &Grid, level: Option<Room>) -> Vec<Widths> {
+    let widths = |(at, column): (usize, &Column)| {
+        let shows = level.is_some_and(|level| column.room >= level);
+        let widest = |part: fn(&Cell) -> &str| {
+            grid.rows.iter().map(|row| part(&row[at]).width()).max().unwrap_or(0)
+        };
+        let interval = if shows { widest(|cell| &cell.interval) } else { 0 };
+        let beside = if interval > 0 { 1 + interval } else { 0 };
+        let title = column.title.width().saturating_sub(beside);
+        Widths { text: widest(|cell| &cell.text).max(title), interval }
+    };
+    grid.columns.iter().enumerate().map(widths).collect()
+}
+
+fn row(cells: &[Cell], widths: &[Widths]) -> String {
+    let mut line = String::new();
+    for (at, (cell, widths)) in cells.iter().zip(widths).enumerate() {
+        let text = padded(cell, widths, at == 0);
+        let text = if at + 1 == cells.len() { text.trim_end() } else { &text };
+        line.push_str(if at > 0 { GAP } else { "" });
+        line.push_str(&styled(text, tone_style(cell.tone)));
+    }
+    line + "\n"
+}
+
+/// Names stand left. Values stand right, and intervals left of each other, so that both are aligned. A cell without
+/// an interval in a column that has some (a title) takes the room of both.
+fn padded(cell: &Cell, widths: &Widths, left: bool) -> String {
+    let fill = |text: &str, width: usize| " ".repeat(width.saturating_sub(text.width()));
+    let (text, total) = (&cell.text, widths.total());
+    if left {
+        return format!("{text}{}", fill(text, total));
+    }
+    if widths.interval == 0 || text.width() > widths.text {
+        return format!("{}{text}", fill(text, total));
+    }
+    let interval = format!("{}{}", cell.interval, fill(&cell.interval, widths.interval));
+    format!("{}{text} {interval}", fill(text, widths.text))
+}
+
+fn styled(text: &str, style: Style) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+fn tone_style(tone: Tone) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Good => colour(AnsiColor::Green),
+        Tone::Bad => colour(AnsiColor::Red),
+        Tone::Faint => Style::new().dimmed(),
+    }
+}
