@@ -1,2 +1,12 @@
-//! The ideal: what an A/S/c queue would have done, simulated and in closed form.
+//! The ideal: what an A/S/c queue does with given arrivals and services (Tales section 2).
+//!
+//! [`ideal`] replays the requests of a trace, [`Ideal`] simulates drawn ones, and [`exact`] knows closed forms to check
+//! both by. Nothing here reads a clock; every moment is a whole number of nanoseconds.
 #![forbid(unsafe_code)]
+
+mod discipline;
+mod engine;
+mod trace;
+
+pub use discipline::Discipline;
+pub use trace::ideal;
