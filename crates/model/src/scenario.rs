@@ -1,6 +1,17 @@
 //! A scenario: the machine, groups, programs, and how long to watch them.
 //!
-//! The types hold a scenario that is already valid; `read` is where text becomes one.
+//! The types hold a scenario that is already valid; [`Scenario::read`] is where text becomes one.
+
+mod describe;
+mod groups;
+mod law;
+mod machine;
+mod problem;
+mod program;
+mod read;
+mod service;
+mod table;
+mod value;
 
 use crate::Nanos;
 use crate::law::Law;
@@ -195,7 +206,9 @@ impl Service {
     pub fn threads(&self) -> u32 {
         match self.architecture {
             Architecture::ThreadPerConnection => self.connections,
-            Architecture::SharedQueue { workers } | Architecture::Partitioned { workers } => workers,
+            Architecture::SharedQueue { workers } | Architecture::Partitioned { workers } => {
+                workers
+            }
         }
     }
 }

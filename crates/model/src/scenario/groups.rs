@@ -1,0 +1,48 @@
+//! Groups.
+
+use std::ops::Range;
+
+use super::Group;
+use super::problem::did_you_mean;
+use super::table::Table;
+use super::value::{path, whole};
+
+/// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them hold.
+pub(super) fn groups(top: &Table) -> Vec<Group> {
+    let mut read: Vec<(Group, Range<usize>)> =
+        top.tables("group").iter().filter_map(group).collect();
+    // Stable: siblings keep the file's order.
+    read.sort_by_key(|(group, _)| group.name.matches('/').count());
+    let mut groups: Vec<Group> = Vec::with_capacity(read.len());
+    for (mut group, place) in read {
+        if groups.iter().any(|earlier| earlier.name == group.name) {
+            let text = format!("name: `{}` stands twice; expected different names", group.name);
+            top.problems.add(place.clone(), text);
+        }
+        if let Some((parent, _)) = group.name.rsplit_once('/') {
+            match find(&groups, parent) {
+                Ok(index) => group.parent = Some(index),
+                Err(text) => top.problems.add(place, format!("name: {text}")),
+            }
+        }
+        groups.push(group);
+    }
+    groups
+}
+
+/// A group without its parent, and where its name stands.
+fn group(table: &Table) -> Option<(Group, Range<usize>)> {
+    table.expect_keys(&["name", "weight"]);
+    let name = table.required("name", path);
+    let weight = table.optional("weight", whole(1, 10_000)).unwrap_or(100);
+    Some((Group { name: name?, parent: None, weight }, table.place_of("name")))
+}
+
+/// The place of a group in the list, or what is wrong with its name.
+pub(super) fn find(groups: &[Group], name: &str) -> Result<usize, String> {
+    let names = || groups.iter().map(|group| group.name.as_str());
+    names().position(|known| known == name).ok_or_else(|| {
+        let hint = did_you_mean(name, names());
+        format!("no group `{}`; expected a [[group]] of that name{hint}", name.escape_debug())
+    })
+}

@@ -1,0 +1,83 @@
+//! Laws of service times and gaps.
+
+use super::table::Table;
+use super::value::{number, span, word};
+use crate::law::Law;
+use crate::{Failure, Nanos};
+
+/// The words of `law` and the parameters of each: those of the command line, `lognormal:cv=2`.
+const LAWS: [(&str, &[&str]); 10] = [
+    ("fixed", &[]),
+    ("deterministic", &[]),
+    ("exponential", &[]),
+    ("poisson", &[]),
+    ("lognormal", &["cv"]),
+    ("weibull", &["shape"]),
+    ("pareto", &["shape"]),
+    ("hyperexponential", &["cv"]),
+    ("mmpp", &["ratio", "share", "length"]),
+    ("measured", &["samples"]),
+];
+
+/// The law that a table names, `default` if it names none, and the mean of its samples if it has some.
+///
+/// `beside` are the table's other keys. `None` only where a problem was reported.
+pub(super) fn law(table: &Table, default: &str, beside: &[&str]) -> Option<(Law, Option<Nanos>)> {
+    let words = LAWS.map(|(word, _)| word);
+    let index = match table.get("law") {
+        Some(_) => table.optional("law", word(&words)),
+        None => words.iter().position(|word| *word == default),
+    };
+    let parameters: Vec<&str> = match index {
+        Some(index) => LAWS[index].1.to_vec(),
+        None => LAWS.iter().flat_map(|(_, keys)| *keys).copied().collect(),
+    };
+    table.expect_keys(&[&["law"], beside, &parameters].concat());
+    match words[index?] {
+        "measured" => measured(table),
+        word => Some((with_numbers(table, word, &parameters)?, None)),
+    }
+}
+
+/// A law whose parameters are numbers. Its range is the law's own to judge.
+fn with_numbers(table: &Table, word: &str, parameters: &[&str]) -> Option<Law> {
+    let read: Vec<Option<f64>> = parameters.iter().map(|key| table.required(key, number)).collect();
+    let numbers = read.into_iter().collect::<Option<Vec<f64>>>()?;
+    let text = parameters
+        .iter()
+        .zip(numbers)
+        .fold(word.to_string(), |text, (key, number)| text + &format!(":{key}={number}"));
+    match text.parse() {
+        Ok(law) => Some(law),
+        Err(failure) => {
+            reject(table, &failure, parameters);
+            None
+        }
+    }
+}
+
+/// The law of samples, durations each, and their mean.
+fn measured(table: &Table) -> Option<(Law, Option<Nanos>)> {
+    if table.get("samples").is_none() {
+        table.required("samples", span);
+    }
+    let samples: Vec<Nanos> =
+        table.list("samples", span)?.into_iter().map(|(sample, _)| sample).collect();
+    let mean = samples.iter().map(|sample| u128::from(sample.0)).sum::<u128>()
+        / (samples.len() as u128).max(1);
+    let lengths: Vec<f64> = samples.iter().map(|sample| sample.0 as f64).collect();
+    match Law::measured(&lengths) {
+        Ok(law) => Some((law, Some(Nanos(mean as u64)))),
+        Err(failure) => {
+            reject(table, &failure, &["samples"]);
+            None
+        }
+    }
+}
+
+/// Reports the law's own complaint at the parameter that it names.
+fn reject(table: &Table, failure: &Failure, parameters: &[&str]) {
+    let text = failure.to_string();
+    let named = parameters.iter().find(|key| text.contains(&format!("`{key}`")));
+    table.problems.add(table.place_of(named.unwrap_or(&"law")), text);
+}

@@ -1,0 +1,74 @@
+//! Programs.
+
+use super::groups::find;
+use super::service::{SERVICE_KEYS, service};
+use super::table::Table;
+use super::value::{name, path, span, whole, word};
+use super::{Group, Kind, Program};
+
+const KEYS: [&str; 4] = ["name", "kind", "group", "nice"];
+/// The words of `kind` and the keys that each of them adds.
+const KINDS: [(&str, &[&str]); 4] = [
+    ("service", &SERVICE_KEYS),
+    ("batch", &["threads"]),
+    ("daemon", &["threads", "run", "sleep"]),
+    ("fork-join", &["threads", "work"]),
+];
+/// Threads or connections of one program.
+pub(super) const MOST_THREADS: i64 = 65_536;
+
+/// All programs in the file's order; wrong ones are reported and left out.
+pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
+    let tables = top.tables("program");
+    if tables.is_empty() {
+        top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
+    }
+    let mut names: Vec<String> = Vec::new();
+    let mut programs = Vec::new();
+    for table in &tables {
+        let name = table.required("name", name);
+        if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
+            table.wrong("name", format!("`{name}` stands twice; expected different names"));
+        }
+        names.extend(name.clone());
+        programs.extend(
+            program(table, groups).zip(name).map(|(program, name)| Program { name, ..program }),
+        );
+    }
+    programs
+}
+
+/// A program without its name. `None` only where a problem was reported.
+fn program(table: &Table, groups: &[Group]) -> Option<Program> {
+    let words = KINDS.map(|(word, _)| word);
+    let kind = table.required("kind", word(&words));
+    let of_kind: Vec<&str> = match kind {
+        Some(kind) => KINDS[kind].1.to_vec(),
+        None => KINDS.iter().flat_map(|(_, keys)| *keys).copied().collect(),
+    };
+    table.expect_keys(&[&KEYS, &of_kind[..]].concat());
+    let group = table.optional("group", path).map(|name| find(groups, &name));
+    if let Some(Err(text)) = &group {
+        table.wrong("group", text);
+    }
+    let nice = table.optional("nice", whole(-20, 19)).unwrap_or(0);
+    let kind = read_kind(table, words[kind?])?;
+    Some(Program { name: String::new(), group: group.and_then(Result::ok), nice, kind })
+}
+
+fn read_kind(table: &Table, word: &str) -> Option<Kind> {
+    let count = whole(1, MOST_THREADS);
+    let threads = || table.optional("threads", &count).unwrap_or(1);
+    match word {
+        "service" => service(table).map(Kind::Service),
+        "batch" => Some(Kind::Batch { threads: threads() }),
+        "daemon" => {
+            let (run, sleep) = (table.required("run", span), table.required("sleep", span));
+            Some(Kind::Daemon { threads: threads(), run: run?, sleep: sleep? })
+        }
+        _ => {
+            let (threads, work) = (table.required("threads", &count), table.required("work", span));
+            Some(Kind::ForkJoin { threads: threads?, work: work? })
+        }
+    }
+}

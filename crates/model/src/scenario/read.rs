@@ -1,0 +1,134 @@
+//! From a file's text to a scenario.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use super::groups::groups;
+use super::machine::machine;
+use super::problem::Problems;
+use super::program::programs;
+use super::table::Table;
+use super::value::{name, span, span_within, whole};
+use super::{Kind, Scenario};
+use crate::{Failure, Nanos};
+
+const KEYS: [&str; 9] = [
+    "name",
+    "duration",
+    "warm_up",
+    "seeds",
+    "outlier_threshold",
+    "slice",
+    "machine",
+    "group",
+    "program",
+];
+
+/// The longest run: a day.
+const LONGEST: Nanos = Nanos::from_secs(86_400);
+/// The range of a thread's own slice in the kernel (sched_setattr since Linux 6.12).
+const SLICES: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(100));
+/// Requests of one program in one run, so that a slip in a unit ends in a message and not in swapping.
+const MOST_REQUESTS: f64 = 1e8;
+
+impl Scenario {
+    /// Reads a scenario from the text of a TOML file. `file` is the name for messages, and its stem the scenario's name
+    /// unless the text gives one. `docs/scenarios.md` lists every key.
+    ///
+    /// [`Failure::Input`] with every problem of the text, each as `file:line:column: what was found; what was
+    /// expected`, its line and a caret. Where the text is no TOML, with the first such place alone.
+    pub fn read(text: &str, file: &str) -> Result<Scenario, Failure> {
+        let problems = Problems::default();
+        let scenario = match DeTable::parse(text) {
+            Ok(document) => scenario(text, file, &Table::document(document.get_ref(), &problems)),
+            Err(error) => {
+                problems.add(error.span().unwrap_or(0..0), error.message());
+                None
+            }
+        };
+        match scenario {
+            Some(scenario) if problems.is_empty() => Ok(scenario),
+            _ => Err(problems.into_failure(text, file)),
+        }
+    }
+}
+
+/// `None` only where a problem was reported.
+fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
+    top.expect_keys(&KEYS);
+    let shows = shows(text, top);
+    let name = top.optional("name", name).unwrap_or_else(|| stem(file));
+    let duration = top.required("duration", span_within(Nanos(1), LONGEST));
+    let warm_up = top.optional("warm_up", span_within(Nanos::ZERO, LONGEST));
+    let seeds = seeds(top);
+    let outlier_threshold = top.optional("outlier_threshold", span);
+    let slice = top.optional("slice", span_within(SLICES.0, SLICES.1));
+    let machine = top.table("machine").and_then(|table| machine(&table));
+    let groups = groups(top);
+    let programs = programs(top, &groups);
+    let scenario = Scenario {
+        name,
+        shows: shows?,
+        machine: machine?,
+        groups,
+        programs,
+        duration: duration?,
+        warm_up: warm_up.unwrap_or(Nanos::from_secs(1)),
+        seeds: seeds?,
+        outlier_threshold: outlier_threshold.unwrap_or(Nanos::from_millis(10)),
+        slice,
+    };
+    check_requests(&scenario, top);
+    Some(scenario)
+}
+
+/// The first paragraph of the comment at the top, as one line.
+fn shows(text: &str, top: &Table) -> Option<String> {
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let comment = lines.skip_while(|line| line.is_empty()).map_while(|line| line.strip_prefix('#'));
+    let paragraph = comment.map(str::trim).take_while(|line| !line.is_empty());
+    let shows = paragraph.collect::<Vec<_>>().join(" ");
+    if shows.is_empty() {
+        top.problems.add(
+            0..0,
+            "no comment at the top; expected a sentence or two on what the scenario shows",
+        );
+        return None;
+    }
+    Some(shows)
+}
+
+fn stem(file: &str) -> String {
+    Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn seeds(top: &Table) -> Option<Vec<u64>> {
+    if top.get("seeds").is_none() {
+        return Some(vec![1, 2, 3]);
+    }
+    let mut seeds = Vec::new();
+    for (seed, place) in top.list("seeds", whole(0, i64::MAX))? {
+        if seeds.contains(&seed) {
+            top.problems
+                .add(place, format!("seeds: {seed} stands twice; expected different seeds"));
+        }
+        seeds.push(seed);
+    }
+    Some(seeds)
+}
+
+fn check_requests(scenario: &Scenario, top: &Table) {
+    let run = (scenario.warm_up + scenario.duration).as_secs_f64();
+    for program in &scenario.programs {
+        let Kind::Service(service) = &program.kind else { continue };
+        let requests = service.rate_per_s(scenario.machine.cpus) * run;
+        if requests > MOST_REQUESTS {
+            let text = format!(
+                "program `{}` would send {requests:.0} requests a run; expected at most {MOST_REQUESTS:.0}",
+                program.name
+            );
+            top.wrong("duration", text);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Services: how requests reach threads, how often they come and what each of them costs.
+
+use super::law::law;
+use super::program::MOST_THREADS;
+use super::table::Table;
+use super::value::{number_up_to, rate_per_s, span, whole, word};
+use super::{Architecture, Arrivals, Service};
+use crate::Nanos;
+use crate::law::Law;
+use toml::de::DeValue;
+
+pub(super) const SERVICE_KEYS: [&str; 7] = [
+    "architecture",
+    "workers",
+    "connections",
+    "request_bytes",
+    "response_bytes",
+    "service_time",
+    "arrivals",
+];
+
+const ARCHITECTURES: [&str; 3] = ["thread-per-connection", "shared-queue", "partitioned"];
+/// A request and a response of the null RPC server (Tales section 3.1.1).
+const NULL_RPC_BYTES: u32 = 128;
+const CONNECTIONS: u32 = 64;
+/// Up to this share of its machine a service may want: beyond, only its backlog grows.
+const MOST_UTILISATION: f64 = 10.0;
+
+/// `None` only where a problem was reported.
+pub(super) fn service(table: &Table) -> Option<Service> {
+    let connections = table.optional("connections", whole(1, MOST_THREADS)).unwrap_or(CONNECTIONS);
+    let bytes = |key| table.optional(key, whole(64, 1 << 20)).unwrap_or(NULL_RPC_BYTES);
+    let (request_bytes, response_bytes) = (bytes("request_bytes"), bytes("response_bytes"));
+    let architecture = architecture(table, connections);
+    let service_time = service_time(table);
+    let arrivals = arrivals(table);
+    let (service_law, service_time) = service_time?;
+    let (arrival_law, arrivals) = arrivals?;
+    Some(Service {
+        architecture: architecture?,
+        connections,
+        request_bytes,
+        response_bytes,
+        service_law,
+        service_time,
+        arrival_law,
+        arrivals,
+    })
+}
+
+fn architecture(table: &Table, connections: u32) -> Option<Architecture> {
+    let kind = match table.get("architecture") {
+        Some(_) => table.optional("architecture", word(&ARCHITECTURES))?,
+        None => 0,
+    };
+    if kind == 0 {
+        if table.get("workers").is_some() {
+            table.wrong("workers", "a thread-per-connection service has one thread a connection; expected no workers, or another architecture");
+        }
+        return Some(Architecture::ThreadPerConnection);
+    }
+    let workers = table.required("workers", whole(1, MOST_THREADS))?;
+    if workers > connections {
+        table.wrong("workers", format!("found {workers} for {connections} connections; expected at most as many: the rest would never serve"));
+    }
+    Some(match kind {
+        1 => Architecture::SharedQueue { workers },
+        _ => Architecture::Partitioned { workers },
+    })
+}
+
+/// `"500us"`, or a table with the mean and a law.
+fn service_time(table: &Table) -> Option<(Law, Nanos)> {
+    const KEY: &str = "service_time";
+    let value = table.get(KEY);
+    let Some(value) = value.filter(|value| matches!(value.get_ref(), DeValue::Table(_))) else {
+        return Some((Law::Fixed, table.required(KEY, span)?));
+    };
+    let inner = Table::of(KEY, value, table.problems)?;
+    let (law, measured) = law(&inner, "fixed", &["mean"])?;
+    match measured {
+        Some(mean) if inner.get("mean").is_none() => Some((law, mean)),
+        _ => Some((law, inner.required("mean", span)?)),
+    }
+}
+
+/// A table with the rate or the utilisation, and a law.
+fn arrivals(table: &Table) -> Option<(Law, Arrivals)> {
+    const KEY: &str = "arrivals";
+    let inner = table.table(KEY)?;
+    let (law, measured) = law(&inner, "poisson", &["rate", "utilisation"])?;
+    let rate = inner.optional("rate", rate_per_s).map(Arrivals::Rate);
+    let share = inner.optional("utilisation", number_up_to(MOST_UTILISATION));
+    let share = share.map(Arrivals::Utilisation);
+    match (inner.get("rate").is_some(), inner.get("utilisation").is_some(), measured) {
+        (true, true, _) => {
+            inner.wrong("utilisation", "found beside rate; expected one of the two");
+            None
+        }
+        (false, false, Some(gap)) => Some((law, Arrivals::Rate(1.0 / gap.as_secs_f64()))),
+        (false, false, None) => {
+            inner.problems.add(inner.place, "arrivals: missing key `rate` or `utilisation`");
+            None
+        }
+        _ => Some((law, rate.or(share)?)),
+    }
+}

@@ -1,0 +1,167 @@
+//! Tables of a TOML document that know their place and record what is wrong with them.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{Problems, did_you_mean};
+use super::value::found;
+
+/// A table of the file.
+#[derive(Clone)]
+pub(super) struct Table<'a> {
+    /// What it describes, for messages: `machine`, `program`.
+    pub word: &'a str,
+    /// Where a missing key is reported.
+    pub place: Range<usize>,
+    pub problems: &'a Problems,
+    entries: &'a DeTable<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// The whole document; what it lacks is reported at its first line.
+    pub fn document(entries: &'a DeTable<'a>, problems: &'a Problems) -> Table<'a> {
+        Table { word: "scenario", place: 0..0, entries, problems }
+    }
+
+    /// The table that a value is; anything else is a problem.
+    pub fn of(
+        word: &'a str,
+        value: &'a Spanned<DeValue<'a>>,
+        problems: &'a Problems,
+    ) -> Option<Table<'a>> {
+        match value.get_ref() {
+            DeValue::Table(entries) => Some(Table { word, place: value.span(), entries, problems }),
+            other => {
+                problems
+                    .add(value.span(), format!("{word}: found {}; expected a table", found(other)));
+                None
+            }
+        }
+    }
+
+    /// Reports every key that is not one of these.
+    pub fn expect_keys(&self, known: &[&str]) {
+        let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
+        for key in unknown {
+            let word = key.get_ref().as_ref();
+            let hint = match did_you_mean(word, known.iter().copied()) {
+                hint if hint.is_empty() => format!("; expected {}", list(known)),
+                hint => hint,
+            };
+            let text = format!("{}: unknown key `{}`{hint}", self.word, word.escape_debug());
+            self.problems.add(key.span(), text);
+        }
+    }
+
+    /// The value of a key, unread.
+    pub fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.entries.get(key)
+    }
+
+    /// Where the value of a key stands; where the table begins if it has no such key.
+    pub fn place_of(&self, key: &str) -> Range<usize> {
+        self.get(key).map_or(self.place.clone(), Spanned::span)
+    }
+
+    /// Reports a problem with the value of a key.
+    pub fn wrong(&self, key: &str, text: impl AsRef<str>) {
+        self.problems.add(self.place_of(key), format!("{key}: {}", text.as_ref()));
+    }
+
+    /// Reads a key that may be absent. `None` also where it is wrong, which is then reported.
+    pub fn optional<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&DeValue) -> Result<T, String>,
+    ) -> Option<T> {
+        match read(self.get(key)?.get_ref()) {
+            Ok(value) => Some(value),
+            Err(text) => {
+                self.wrong(key, text);
+                None
+            }
+        }
+    }
+
+    /// Reads a key that must be there. `None` where it is missing or wrong, which is then reported.
+    pub fn required<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&DeValue) -> Result<T, String>,
+    ) -> Option<T> {
+        if self.get(key).is_none() {
+            self.missing(key);
+        }
+        self.optional(key, read)
+    }
+
+    fn missing(&self, key: &str) {
+        self.problems.add(self.place.clone(), format!("{}: missing key `{key}`", self.word));
+    }
+
+    /// The table under a key that must be there.
+    pub fn table(&self, key: &'a str) -> Option<Table<'a>> {
+        match self.get(key) {
+            Some(value) => Table::of(key, value, self.problems),
+            None => {
+                self.missing(key);
+                None
+            }
+        }
+    }
+
+    /// Reads the entries of a list that may be absent, each with its place. Wrong entries are reported and left out.
+    pub fn list<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&DeValue) -> Result<T, String>,
+    ) -> Option<Vec<(T, Range<usize>)>> {
+        let items = match self.get(key)?.get_ref() {
+            DeValue::Array(items) if !items.is_empty() => items,
+            DeValue::Array(_) => {
+                self.wrong(key, "found an empty list; expected at least one entry");
+                return None;
+            }
+            other => {
+                self.wrong(key, format!("found {}; expected a list in [ ]", found(other)));
+                return None;
+            }
+        };
+        let mut entries = Vec::with_capacity(items.len());
+        for item in items {
+            match read(item.get_ref()) {
+                Ok(entry) => entries.push((entry, item.span())),
+                Err(text) => self.problems.add(item.span(), format!("{key}: {text}")),
+            }
+        }
+        Some(entries)
+    }
+
+    /// The tables of `[[key]]`, none if it is absent.
+    pub fn tables(&self, key: &'a str) -> Vec<Table<'a>> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        match value.get_ref() {
+            DeValue::Array(items) => {
+                items.iter().filter_map(|item| Table::of(key, item, self.problems)).collect()
+            }
+            other => {
+                self.wrong(
+                    key,
+                    format!("found {}; expected tables, each under [[{key}]]", found(other)),
+                );
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// `a, b or c`.
+pub(super) fn list(words: &[&str]) -> String {
+    match words {
+        [] => "nothing".to_string(),
+        [word] => word.to_string(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

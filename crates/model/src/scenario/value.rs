@@ -1,0 +1,132 @@
+//! Readers of single values. Their errors say what was found and what was expected.
+
+use toml::de::{DeInteger, DeValue};
+
+use super::problem::did_you_mean;
+use super::table::list;
+use crate::{Nanos, units};
+
+/// A value as messages name it.
+pub(super) fn found(value: &DeValue) -> String {
+    match value {
+        DeValue::String(text) => format!("`{}`", text.escape_debug()),
+        DeValue::Integer(number) => format!("the number {number}"),
+        DeValue::Float(number) => format!("the number {number}"),
+        DeValue::Boolean(flag) => format!("`{flag}`"),
+        DeValue::Datetime(_) => "a date".to_string(),
+        DeValue::Array(_) => "a list".to_string(),
+        DeValue::Table(_) => "a table".to_string(),
+    }
+}
+
+fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
+    value.as_str().ok_or_else(|| format!("found {}; expected {expected}", found(value)))
+}
+
+/// A duration, zero included.
+pub(super) fn duration(value: &DeValue) -> Result<Nanos, String> {
+    units::duration(text(value, "a duration in quotes such as \"50us\", \"10ms\" or \"1.5s\"")?)
+}
+
+/// A duration above zero.
+pub(super) fn span(value: &DeValue) -> Result<Nanos, String> {
+    match duration(value)? {
+        Nanos::ZERO => Err("found zero; expected a duration above 0".to_string()),
+        span => Ok(span),
+    }
+}
+
+/// A duration between two others, both included.
+pub(super) fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos, String> {
+    move |value| match duration(value)? {
+        span if span < low || span > high => Err(format!("found {span}; expected {low} to {high}")),
+        span => Ok(span),
+    }
+}
+
+/// Requests a second, above zero.
+pub(super) fn rate_per_s(value: &DeValue) -> Result<f64, String> {
+    let rate = units::rate_per_s(text(value, "a rate in quotes such as \"100/s\" or \"1.6k/s\"")?)?;
+    if rate > 0.0 { Ok(rate) } else { Err("found zero; expected a rate above 0".to_string()) }
+}
+
+/// A whole number in a range, or a count in quotes such as "10k".
+pub(super) fn whole<T: TryFrom<i128>>(
+    low: i64,
+    high: i64,
+) -> impl Fn(&DeValue) -> Result<T, String> {
+    move |value| {
+        let expected = format!("expected a whole number from {low} to {high}");
+        let number = match value {
+            DeValue::Integer(number) => integer(number),
+            DeValue::String(text) => Some(i128::from(units::count(text)?)),
+            _ => return Err(format!("found {}; {expected}", found(value))),
+        };
+        number
+            .filter(|number| (i128::from(low)..=i128::from(high)).contains(number))
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("found {}; {expected}", found(value)))
+    }
+}
+
+fn integer(number: &DeInteger) -> Option<i128> {
+    i128::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// A number, whole or not. Not finite ones are none.
+pub(super) fn number(value: &DeValue) -> Result<f64, String> {
+    let number = match value {
+        DeValue::Integer(number) => integer(number).map(|number| number as f64),
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    };
+    number
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| format!("found {}; expected a number", found(value)))
+}
+
+/// A number above zero, up to a bound.
+pub(super) fn number_up_to(high: f64) -> impl Fn(&DeValue) -> Result<f64, String> {
+    move |value| {
+        Some(number(value)?).filter(|number| *number > 0.0 && *number <= high).ok_or_else(|| {
+            format!("found {}; expected a number above 0, at most {high}", found(value))
+        })
+    }
+}
+
+/// One of a few words; its place in the list.
+pub(super) fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usize, String> + 'a {
+    move |value| {
+        let wrong = text(value, &list(known))?;
+        known.iter().position(|word| *word == wrong).ok_or_else(|| {
+            let hint = did_you_mean(wrong, known.iter().copied());
+            format!("found {}; expected {}{hint}", found(value), list(known))
+        })
+    }
+}
+
+/// A name: letters, digits, `-`, `_` and `.`, beginning with a letter or digit, at most 64 characters.
+pub(super) fn name(value: &DeValue) -> Result<String, String> {
+    named(value, |name| is_name(name))
+}
+
+/// A group's full path: names with `/` between them.
+pub(super) fn path(value: &DeValue) -> Result<String, String> {
+    named(value, |path| path.split('/').all(is_name))
+}
+
+fn named(value: &DeValue, fits: impl Fn(&str) -> bool) -> Result<String, String> {
+    const EXPECTED: &str = "a name of letters, digits, `-`, `_` and `.`";
+    let name = text(value, EXPECTED)?;
+    match fits(name) {
+        true => Ok(name.to_string()),
+        false => Err(format!("found {}; expected {EXPECTED}", found(value))),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(inside)
+        && name.len() <= 64
+}
