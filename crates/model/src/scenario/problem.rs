@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn columns_count_characters_and_tabs_stay() {
-        assert_eq!(shown("x\n\tµ = 12", 7..9), "a.toml:2:6: wrong\n    \tµ = 12\n    \t    ^^");
+        assert_eq!(shown("x\n\tµ = 12", 8..10), "a.toml:2:6: wrong\n    \tµ = 12\n    \t    ^^");
     }
 
     #[test]

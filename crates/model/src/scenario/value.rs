@@ -107,7 +107,7 @@ pub(super) fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usiz
 
 /// A name: letters, digits, `-`, `_` and `.`, beginning with a letter or digit, at most 64 characters.
 pub(super) fn name(value: &DeValue) -> Result<String, String> {
-    named(value, |name| is_name(name))
+    named(value, is_name)
 }
 
 /// A group's full path: names with `/` between them.
