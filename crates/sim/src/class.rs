@@ -1,5 +1,7 @@
 //! A scheduling class of the modelled kernel: what `struct sched_class` is to the real one.
 
+pub mod rt;
+
 use model::{CpuId, ThreadId};
 
 use crate::core::Core;
@@ -8,6 +10,8 @@ use crate::core::Core;
 ///
 /// Whenever a callback needs the running thread's time up to date, the class calls [`Core::take_ran`] and charges what it
 /// returns. A class asks for a new choice by [`Core::resched`] and never switches threads itself.
+///
+/// Threads with `realtime` belong to a class above and are never passed in, but the current thread of a CPU may be one.
 pub trait Class {
     /// A thread came to life, blocked; its first wake-up follows.
     fn fork(&mut self, core: &mut Core, thread: ThreadId);

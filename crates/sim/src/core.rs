@@ -3,6 +3,8 @@
 use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
 
+use crate::cpu_set::CpuSet;
+
 /// A thread of the modelled kernel.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -58,9 +60,40 @@ pub struct Core {
     pub cpus: Vec<Cpu>,
     /// CPUs that must choose again, in the order in which they were asked to.
     pub resched: Vec<CpuId>,
+    /// CPUs without a thread and not about to choose one: those that [`Core::resched`] was not asked for since they fell idle.
+    pub idle: CpuSet,
+    /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from outside, such as
+    /// a request from a client on another machine.
+    pub waker: Option<CpuId>,
+    fault: Option<String>,
 }
 
 impl Core {
+    /// A machine of idle CPUs and no threads at time 0.
+    pub fn new(machine: Machine) -> Core {
+        let cpu = Cpu { current: None, accounted: Nanos::ZERO, need_resched: false };
+        Core {
+            now: Nanos::ZERO,
+            machine,
+            threads: Vec::new(),
+            cpus: vec![cpu; machine.cpus as usize],
+            resched: Vec::new(),
+            idle: CpuSet::all(machine.cpus),
+            waker: None,
+            fault: None,
+        }
+    }
+
+    /// The thread with an id.
+    pub fn thread(&self, thread: ThreadId) -> &Thread {
+        &self.threads[thread.index()]
+    }
+
+    /// The thread that runs on a CPU; `None`: idle.
+    pub fn current(&self, cpu: CpuId) -> Option<ThreadId> {
+        self.cpus[cpu.index()].current
+    }
+
     /// The CPU time that the current thread of `cpu` received since the last call. Its class must charge it.
     pub fn take_ran(&mut self, cpu: CpuId) -> Nanos {
         let slot = &mut self.cpus[cpu.index()];
@@ -80,6 +113,17 @@ impl Core {
         if !slot.need_resched {
             slot.need_resched = true;
             self.resched.push(cpu);
+            self.idle.remove(cpu);
         }
+    }
+
+    /// Ends the run with a reason: for what a class finds wrong and cannot mend. The first reason counts.
+    pub fn fail(&mut self, reason: impl Into<String>) {
+        self.fault.get_or_insert(reason.into());
+    }
+
+    /// Why the run must end, if it must.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 }

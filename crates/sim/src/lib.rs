@@ -1,5 +1,15 @@
 //! The sim arm: a discrete-event model of the kernel, not of a scheduler.
+//!
+//! [`kernel`] moves time from event to event; programs say what threads do next, a [`class::Class`] says which
+//! thread runs where. What is modelled and what is not stands in `docs/fidelity.md`.
 #![forbid(unsafe_code)]
 
 pub mod class;
 pub mod core;
+pub mod costs;
+pub mod cpu_set;
+pub mod events;
+pub mod kernel;
+mod program;
+
+pub use kernel::{Run, Setup, simulate, simulate_with};

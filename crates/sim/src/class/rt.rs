@@ -1,0 +1,156 @@
+//! SCHED_FIFO and SCHED_RR (`kernel/sched/rt.c`): a queue a CPU, and pushes and pulls so that a machine of M CPUs runs M threads.
+//!
+//! All threads have one priority, as those of a service have: order is first come, first served, and a waking thread
+//! preempts no other of the class.
+
+use std::collections::VecDeque;
+
+use model::scenario::Machine;
+use model::{CpuId, ThreadId};
+
+use crate::class::Class;
+use crate::core::Core;
+use crate::cpu_set::CpuSet;
+use crate::kernel::TICK;
+
+/// Which of the two classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// SCHED_FIFO: a thread runs until it blocks.
+    Fifo,
+    /// SCHED_RR: a thread goes behind its equals after a slice.
+    RoundRobin,
+}
+
+/// Ticks of a SCHED_RR slice: 100 ms, `RR_TIMESLICE` in the kernel.
+const SLICE_TICKS: u32 = (100_000_000 / TICK.0) as u32;
+
+/// The class of all real-time threads.
+pub struct Rt {
+    kind: Kind,
+    queues: Vec<VecDeque<ThreadId>>,
+    /// CPUs that neither run nor are about to run a real-time thread: `find_lowest_rq` chooses among them.
+    low: CpuSet,
+    /// CPUs where a thread waits behind another (`rto_mask`): the only ones worth pulling from.
+    overloaded: CpuSet,
+    /// Ticks left of each thread's slice.
+    slices: Vec<u32>,
+    /// CPUs whose current thread is at the end of its slice and must go behind its equals.
+    expired: CpuSet,
+}
+
+impl Rt {
+    /// The class on a machine.
+    pub fn new(kind: Kind, machine: &Machine) -> Rt {
+        Rt {
+            kind,
+            queues: vec![VecDeque::new(); machine.cpus as usize],
+            low: CpuSet::all(machine.cpus),
+            overloaded: CpuSet::none(machine.cpus),
+            slices: Vec::new(),
+            expired: CpuSet::none(machine.cpus),
+        }
+    }
+
+    /// The nearest CPU to `from` without a real-time thread: the last CPU itself, then its core, cache and node
+    /// (`find_lowest_rq`). Within a domain it takes the lowest number, where the kernel rotates.
+    fn lowest(&self, machine: &Machine, from: CpuId) -> Option<CpuId> {
+        let block = |size: u32| {
+            let start = from.0 / size * size;
+            self.low.first_in(start..start + size)
+        };
+        let Machine { cpus, smt, llcs, nodes } = *machine;
+        [1, smt, cpus / llcs, cpus / nodes, cpus].into_iter().find_map(block)
+    }
+
+    /// Takes the thread that has waited longest on the first overloaded CPU (`pull_rt_task`).
+    fn pull(&mut self, core: &mut Core, to: CpuId) -> Option<ThreadId> {
+        let from = self.overloaded.first()?;
+        let pulled = self.queues[from.index()].pop_front()?;
+        if self.queues[from.index()].is_empty() {
+            self.overloaded.remove(from);
+        }
+        core.threads[pulled.index()].cpu = to;
+        Some(pulled)
+    }
+
+    fn note_occupied(&mut self, cpu: CpuId) {
+        self.low.remove(cpu);
+        if self.queues[cpu.index()].is_empty() {
+            self.overloaded.remove(cpu);
+        } else {
+            self.overloaded.insert(cpu);
+        }
+    }
+}
+
+impl Class for Rt {
+    fn fork(&mut self, _core: &mut Core, thread: ThreadId) {
+        self.slices.resize(self.slices.len().max(thread.index() + 1), SLICE_TICKS);
+    }
+
+    /// `select_task_rq_rt`: stays unless its CPU has a real-time thread and another has none.
+    fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
+        let last = core.thread(thread).cpu;
+        self.lowest(&core.machine, last).unwrap_or(last)
+    }
+
+    fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
+        let cpu = core.thread(thread).cpu;
+        if self.low.contains(cpu) {
+            self.low.remove(cpu);
+            core.resched(cpu);
+        } else {
+            self.overloaded.insert(cpu);
+        }
+        self.queues[cpu.index()].push_back(thread);
+    }
+
+    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
+        let cpu = core.thread(thread).cpu;
+        core.take_ran(cpu);
+    }
+
+    fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
+        core.take_ran(cpu);
+        match prev {
+            Some(expired) if self.expired.contains(cpu) => {
+                self.queues[cpu.index()].push_back(expired);
+            }
+            Some(_) => return prev,
+            None => {}
+        }
+        self.expired.remove(cpu);
+        let next = self.queues[cpu.index()].pop_front().or_else(|| self.pull(core, cpu));
+        if next.is_some() {
+            self.note_occupied(cpu)
+        } else {
+            self.low.insert(cpu)
+        }
+        next
+    }
+
+    /// Only the fair server displaces a real-time thread, which keeps its place at the head.
+    fn displace(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId) {
+        core.take_ran(cpu);
+        self.queues[cpu.index()].push_front(prev);
+        self.note_occupied(cpu);
+    }
+
+    /// `task_tick_rt`: the slice of a thread with nobody behind it starts anew.
+    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
+        if self.kind == Kind::Fifo {
+            return;
+        }
+        let slice = &mut self.slices[current.index()];
+        *slice -= 1;
+        if *slice > 0 {
+            return;
+        }
+        *slice = SLICE_TICKS;
+        if !self.queues[cpu.index()].is_empty() {
+            self.expired.insert(cpu);
+            core.resched(cpu);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The kernel's own part: time moves from event to event, threads run, block and wake, CPUs choose again.
+
+mod fair_server;
+mod meter;
+mod schedule;
+
+use model::trace::{ThreadTrace, Trace, Window};
+use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
+
+use crate::class::Class;
+use crate::class::rt::{self, Rt};
+use crate::core::{Core, State, Thread};
+use crate::costs::Costs;
+use crate::events::{EventQueue, Tournament};
+use crate::program::Program;
+use fair_server::FairServer;
+use meter::Meter;
+
+/// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid (`skew_tick=0`), and
+/// only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
+pub const TICK: Nanos = Nanos::from_millis(4);
+
+/// Between the births of two threads: about what `clone` takes. Threads that all started at 0 would stay in step on every CPU.
+const FORK_GAP: Nanos = Nanos::from_micros(10);
+
+/// After the window's end requests under way may finish for at most as long again; no new ones are sent.
+const DRAIN_STEP: Nanos = Nanos::from_millis(10);
+
+/// How many choices one event may cause before the class is said to go round in circles.
+const CHOICES_PER_EVENT: usize = 1 << 20;
+
+/// Whether the user wants to stop is asked once in so many events.
+const EVENTS_PER_LOOK: u64 = 1 << 18;
+
+/// What a run needs beside its class.
+pub struct Setup<'a> {
+    /// What runs.
+    pub scenario: &'a Scenario,
+    /// The policy's name with its options, for the trace.
+    pub policy: &'a str,
+    /// The kernel that is modelled, for the trace.
+    pub kernel: &'a str,
+    /// The seed of arrivals and service times.
+    pub seed: u64,
+    /// Whether services run under a real-time class instead of `class`.
+    pub realtime: Option<rt::Kind>,
+    /// What the kernel's work costs.
+    pub costs: Costs,
+    /// Who watches.
+    pub watch: &'a dyn Watch,
+}
+
+/// A finished run.
+pub struct Run<Q = Tournament> {
+    /// What happened.
+    pub trace: Trace,
+    /// Events handled: burst ends, ticks, arrivals, timers, births.
+    pub events: u64,
+    /// The event queue at its end.
+    pub queue: Q,
+}
+
+/// Runs a scenario under a class.
+pub fn simulate<C: Class>(setup: &Setup, class: C) -> Result<Trace, Failure> {
+    simulate_with::<C, Tournament>(setup, class).map(|run| run.trace)
+}
+
+/// [`simulate`] with a choice of the event queue, which must not change the result.
+pub fn simulate_with<C: Class, Q: EventQueue>(setup: &Setup, class: C) -> Result<Run<Q>, Failure> {
+    Kernel::<C, Q>::new(setup, class).run(setup)
+}
+
+/// What the kernel keeps of a CPU beside what classes see.
+#[derive(Clone)]
+struct Clock {
+    /// The thread that it was last switched to; `None`: idle.
+    occupant: Option<ThreadId>,
+    /// The next tick; [`Nanos::NEVER`] while idle.
+    tick_at: Nanos,
+    /// Since when it has been idle, if it is.
+    idle_since: Nanos,
+}
+
+/// What the kernel keeps of a thread beside what classes see.
+#[derive(Clone)]
+struct Task {
+    /// Where it ran last, if it ever did: migration costs count from there.
+    ran_on: Option<CpuId>,
+    /// Whether it has not asked its program since it was woken.
+    fresh: bool,
+    /// When it was woken last.
+    woken: Nanos,
+    /// The event slot of its timer, if its program sleeps.
+    timer: Option<u32>,
+}
+
+struct Kernel<C, Q> {
+    core: Core,
+    realtime: Option<Rt>,
+    fair_server: FairServer,
+    class: C,
+    queue: Q,
+    programs: Vec<Program>,
+    clocks: Vec<Clock>,
+    tasks: Vec<Task>,
+    /// Threads that are born in the course of the run, the next first.
+    unborn: std::vec::IntoIter<ThreadId>,
+    /// Threads by timer slot.
+    timers: Vec<ThreadId>,
+    wakes: Vec<ThreadId>,
+    costs: Costs,
+    meter: Meter,
+    window: Window,
+    events: u64,
+}
+
+impl<C: Class, Q: EventQueue> Kernel<C, Q> {
+    fn new(setup: &Setup, class: C) -> Self {
+        let scenario = setup.scenario;
+        let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
+        let mut core = Core::new(scenario.machine);
+        let mut programs = Vec::new();
+        for (index, spec) in scenario.programs.iter().enumerate() {
+            let first = core.threads.len() as u32;
+            let program =
+                Program::new(scenario, index, first, setup.seed, window, setup.costs.switch);
+            for thread in program.threads() {
+                core.threads.push(Thread {
+                    program: index,
+                    group: spec.group,
+                    nice: spec.nice,
+                    realtime: setup.realtime.is_some() && !program.starts(),
+                    state: State::Blocked,
+                    cpu: CpuId(thread.0 % scenario.machine.cpus),
+                    exec: Nanos::ZERO,
+                    remaining: Nanos::ZERO,
+                });
+            }
+            programs.push(program);
+        }
+        let born_later = |program: &&Program| program.starts();
+        let unborn: Vec<ThreadId> =
+            programs.iter().filter(born_later).flat_map(Program::threads).collect();
+        let sleepers = programs.iter().filter(|program| program.sleeps());
+        let timers: Vec<ThreadId> = sleepers.flat_map(Program::threads).collect();
+        let cpus = core.cpus.len();
+        let first_timer = cpus + programs.len() + 1;
+        let task = Task { ran_on: None, fresh: false, woken: Nanos::ZERO, timer: None };
+        let mut tasks = vec![task; core.threads.len()];
+        for (slot, thread) in timers.iter().enumerate() {
+            tasks[thread.index()].timer = Some((first_timer + slot) as u32);
+        }
+        let clock = Clock { occupant: None, tick_at: Nanos::NEVER, idle_since: Nanos::ZERO };
+        Kernel {
+            realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
+            fair_server: FairServer::new(cpus),
+            class,
+            queue: Q::new(first_timer + timers.len()),
+            clocks: vec![clock; cpus],
+            tasks,
+            unborn: unborn.into_iter(),
+            timers,
+            wakes: Vec::new(),
+            costs: setup.costs,
+            meter: Meter::default(),
+            window,
+            events: 0,
+            core,
+            programs,
+        }
+    }
+
+    fn run(mut self, setup: &Setup) -> Result<Run<Q>, Failure> {
+        self.start();
+        for at in meter::sample_times(self.window) {
+            self.run_until(at, setup.watch)?;
+            self.sample(at);
+        }
+        self.drain(setup.watch)?;
+        let trace = Trace {
+            policy: setup.policy.to_string(),
+            kernel: Some(setup.kernel.to_string()),
+            seed: setup.seed,
+            window: self.window,
+            threads: self.core.threads.iter().map(|t| ThreadTrace { program: t.program }).collect(),
+            programs: self.programs.into_iter().map(Program::into_trace).collect(),
+            counters: self.meter.counters(),
+            usage: self.meter.usage,
+        };
+        Ok(Run { trace, events: self.events, queue: self.queue })
+    }
+
+    /// Threads of services exist from the start, blocked; others are born one after another, since each is runnable at once.
+    fn start(&mut self) {
+        for program in 0..self.programs.len() {
+            let slot = self.arrival_slot(program);
+            self.queue.set(slot, self.programs[program].next_arrival());
+            if !self.programs[program].starts() {
+                self.programs[program].threads().for_each(|thread| self.fork(thread));
+            }
+        }
+        self.await_birth(Nanos::ZERO);
+    }
+
+    fn fork(&mut self, thread: ThreadId) {
+        match &mut self.realtime {
+            Some(realtime) if self.core.thread(thread).realtime => {
+                realtime.fork(&mut self.core, thread);
+            }
+            _ => self.class.fork(&mut self.core, thread),
+        }
+    }
+
+    fn await_birth(&mut self, at: Nanos) {
+        let slot = self.arrival_slot(self.programs.len());
+        let at = if self.unborn.as_slice().is_empty() { Nanos::NEVER } else { at };
+        self.queue.set(slot, at);
+    }
+
+    fn arrival_slot(&self, program: usize) -> u32 {
+        (self.core.cpus.len() + program) as u32
+    }
+
+    /// Handles all events before `limit`.
+    fn run_until(&mut self, limit: Nanos, watch: &dyn Watch) -> Result<(), Failure> {
+        loop {
+            let (at, slot) = self.queue.first();
+            if at >= limit {
+                return Ok(());
+            }
+            debug_assert!(at >= self.core.now);
+            self.core.now = at;
+            self.handle(slot as usize);
+            self.settle();
+            self.events += 1;
+            if let Some(reason) = self.core.fault() {
+                return Err(Failure::Run(format!("{reason} (simulated time {at})")));
+            }
+            if self.events.is_multiple_of(EVENTS_PER_LOOK) {
+                self.report(watch)?;
+            }
+        }
+    }
+
+    #[cold]
+    fn report(&self, watch: &dyn Watch) -> Result<(), Failure> {
+        if watch.cancelled() {
+            return Err(Failure::Interrupted);
+        }
+        if self.events.is_multiple_of(16 * EVENTS_PER_LOOK) {
+            watch.progress((self.core.now.as_secs_f64() / self.window.end.as_secs_f64()).min(1.0));
+        }
+        Ok(())
+    }
+
+    /// Lets requests under way finish after the window: who cut them off would call slow requests lost.
+    fn drain(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
+        let last = self.window.end + self.window.span();
+        let mut limit = self.window.end;
+        while limit < last && self.programs.iter().any(|program| program.outstanding() > 0) {
+            limit += DRAIN_STEP;
+            self.run_until(limit.min(last), watch)?;
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, slot: usize) {
+        let cpus = self.core.cpus.len();
+        if slot < cpus {
+            self.cpu_event(CpuId(slot as u32));
+        } else if slot < cpus + self.programs.len() {
+            self.arrival(slot - cpus);
+        } else if slot == cpus + self.programs.len() {
+            self.birth();
+        } else {
+            self.queue.set(slot as u32, Nanos::NEVER);
+            let thread = self.timers[slot - cpus - self.programs.len() - 1];
+            self.wake(thread, Some(self.core.thread(thread).cpu));
+        }
+    }
+
+    fn arrival(&mut self, program: usize) {
+        self.programs[program].arrive(self.core.now, &mut self.wakes);
+        self.queue.set(self.arrival_slot(program), self.programs[program].next_arrival());
+        self.wake_all(None);
+    }
+
+    fn birth(&mut self) {
+        if let Some(thread) = self.unborn.next() {
+            self.fork(thread);
+            self.wake(thread, None);
+        }
+        self.await_birth(self.core.now + FORK_GAP);
+    }
+}

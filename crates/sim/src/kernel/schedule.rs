@@ -1,0 +1,236 @@
+//! Wake-ups, blocking, and the choice of what runs next.
+
+use model::{CpuId, Nanos, ThreadId};
+
+use super::{CHOICES_PER_EVENT, Kernel, TICK};
+use crate::class::Class;
+use crate::core::State;
+use crate::events::EventQueue;
+use crate::program::Next;
+
+impl<C: Class, Q: EventQueue> Kernel<C, Q> {
+    /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends first, so that
+    /// a thread is not preempted with nothing left to do.
+    pub(super) fn cpu_event(&mut self, cpu: CpuId) {
+        let Some(current) = self.core.current(cpu) else {
+            return self.arm(cpu);
+        };
+        if self.burst_end(cpu, current) <= self.core.now {
+            self.advance(cpu, current);
+        } else {
+            self.tick(cpu, current);
+        }
+    }
+
+    fn burst_end(&self, cpu: CpuId, current: ThreadId) -> Nanos {
+        self.core.cpus[cpu.index()].accounted + self.core.thread(current).remaining
+    }
+
+    /// Sets the CPU's next event: the end of the burst or the tick.
+    fn arm(&mut self, cpu: CpuId) {
+        let at = match self.core.current(cpu) {
+            Some(current) => self.burst_end(cpu, current).min(self.clocks[cpu.index()].tick_at),
+            None => Nanos::NEVER,
+        };
+        self.queue.set(cpu.0, at);
+    }
+
+    fn tick(&mut self, cpu: CpuId, current: ThreadId) {
+        self.clocks[cpu.index()].tick_at = self.core.now + TICK;
+        match &mut self.realtime {
+            Some(realtime) => {
+                if self.core.thread(current).realtime {
+                    realtime.tick(&mut self.core, cpu, current);
+                } else {
+                    self.class.tick(&mut self.core, cpu, current);
+                }
+                self.fair_server.tick(&mut self.core, &self.tasks, cpu);
+            }
+            None => self.class.tick(&mut self.core, cpu, current),
+        }
+        self.arm(cpu);
+    }
+
+    pub(super) fn wake_all(&mut self, waker: Option<CpuId>) {
+        for index in 0..self.wakes.len() {
+            self.wake(self.wakes[index], waker);
+        }
+        self.wakes.clear();
+    }
+
+    pub(super) fn wake(&mut self, thread: ThreadId, waker: Option<CpuId>) {
+        debug_assert_eq!(self.core.thread(thread).state, State::Blocked);
+        self.core.waker = waker;
+        let task = &mut self.tasks[thread.index()];
+        task.fresh = true;
+        task.woken = self.core.now;
+        match &mut self.realtime {
+            Some(realtime) if self.core.thread(thread).realtime => {
+                enqueue(realtime, &mut self.core, thread);
+            }
+            _ => enqueue(&mut self.class, &mut self.core, thread),
+        }
+    }
+
+    /// Asks the program what its running thread does next.
+    fn advance(&mut self, cpu: CpuId, thread: ThreadId) {
+        self.tasks[thread.index()].fresh = false;
+        let program = &mut self.programs[self.core.threads[thread.index()].program];
+        let next = program.next(self.core.now, thread, &mut self.wakes);
+        if let Next::Run(work) = next {
+            self.core.threads[thread.index()].remaining += work;
+            self.arm(cpu);
+        }
+        // Whom it wakes, it wakes before it blocks.
+        self.wake_all(Some(cpu));
+        match next {
+            Next::Run(_) => {}
+            Next::Block => self.block(cpu, thread),
+            Next::Sleep(until) => {
+                if let Some(timer) = self.tasks[thread.index()].timer {
+                    self.queue.set(timer, until);
+                }
+                self.block(cpu, thread);
+            }
+        }
+    }
+
+    fn block(&mut self, cpu: CpuId, thread: ThreadId) {
+        match &mut self.realtime {
+            Some(realtime) if self.core.thread(thread).realtime => {
+                realtime.dequeue(&mut self.core, thread);
+            }
+            _ => self.class.dequeue(&mut self.core, thread),
+        }
+        self.core.take_ran(cpu);
+        self.core.threads[thread.index()].state = State::Blocked;
+        self.core.cpus[cpu.index()].current = None;
+        self.core.resched(cpu);
+    }
+
+    /// Lets all CPUs that were asked to choose again do so, those that this asks included.
+    pub(super) fn settle(&mut self) {
+        let mut index = 0;
+        while index < self.core.resched.len() {
+            if index >= CHOICES_PER_EVENT {
+                self.core
+                    .fail("the policy keeps asking CPUs to choose again and time stands still");
+                break;
+            }
+            self.schedule(self.core.resched[index]);
+            index += 1;
+        }
+        self.core.resched.clear();
+    }
+
+    fn schedule(&mut self, cpu: CpuId) {
+        self.core.cpus[cpu.index()].need_resched = false;
+        let prev = self.core.current(cpu);
+        let next = self.pick(cpu, prev);
+        self.core.take_ran(cpu);
+        if next != self.clocks[cpu.index()].occupant {
+            self.switch(cpu, next);
+        }
+        if next != prev {
+            if let Some(prev) = prev {
+                self.core.threads[prev.index()].state = State::Runnable;
+            }
+            self.core.cpus[cpu.index()].current = next;
+        }
+        match next {
+            Some(thread) => self.resume(cpu, thread),
+            None => {
+                if !self.core.cpus[cpu.index()].need_resched {
+                    self.core.idle.insert(cpu);
+                }
+                self.arm(cpu);
+            }
+        }
+    }
+
+    /// A thread has the CPU. One just woken asks its program, unless another took what it was woken for: then it finds that
+    /// out when the switch is done.
+    fn resume(&mut self, cpu: CpuId, thread: ThreadId) {
+        let entry = &mut self.core.threads[thread.index()];
+        if entry.cpu != cpu {
+            return self
+                .core
+                .fail(format!("thread {} was picked for the CPU of another", thread.0));
+        }
+        entry.state = State::Running;
+        let program = &self.programs[entry.program];
+        if self.tasks[thread.index()].fresh && program.ready(thread) {
+            self.advance(cpu, thread);
+        } else {
+            self.arm(cpu);
+        }
+    }
+
+    /// The higher class first; the fair server puts the lower one above it for a while.
+    fn pick(&mut self, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
+        let Some(realtime) = &mut self.realtime else {
+            return self.class.pick(&mut self.core, cpu, prev);
+        };
+        let core = &mut self.core;
+        let (high, low) = match prev {
+            Some(prev) if core.thread(prev).realtime => (Some(prev), None),
+            prev => (None, prev),
+        };
+        if self.fair_server.serves(cpu) {
+            if let Some(next) = self.class.pick(core, cpu, low) {
+                high.into_iter().for_each(|prev| realtime.displace(core, cpu, prev));
+                return Some(next);
+            }
+            self.fair_server.stop(cpu, core.now);
+        }
+        if let Some(next) = realtime.pick(core, cpu, high) {
+            low.into_iter().for_each(|prev| self.class.displace(core, cpu, prev));
+            return Some(next);
+        }
+        self.class.pick(core, cpu, low)
+    }
+
+    /// The costs and counts of taking up another thread, or none.
+    fn switch(&mut self, cpu: CpuId, next: Option<ThreadId>) {
+        let now = self.core.now;
+        let clock = &mut self.clocks[cpu.index()];
+        if clock.occupant.is_none() {
+            self.meter.idle += now - clock.idle_since;
+            clock.tick_at = Nanos((now.0 / TICK.0 + 1) * TICK.0);
+        }
+        self.meter.switches += 1;
+        clock.occupant = next;
+        let normal = next.is_some_and(|thread| !self.core.thread(thread).realtime);
+        if self.realtime.is_some() {
+            self.fair_server.switched(cpu, now, normal, next.is_none());
+        }
+        match next {
+            None => {
+                clock.tick_at = Nanos::NEVER;
+                clock.idle_since = now;
+            }
+            Some(thread) => {
+                let cost = self.switch_cost(cpu, thread);
+                self.core.threads[thread.index()].remaining += cost;
+            }
+        }
+    }
+
+    fn switch_cost(&mut self, cpu: CpuId, thread: ThreadId) -> Nanos {
+        match self.tasks[thread.index()].ran_on.replace(cpu) {
+            Some(from) if from != cpu => {
+                self.meter.migrations += 1;
+                self.costs.switch + self.costs.migration(&self.core.machine, from, cpu)
+            }
+            _ => self.costs.switch,
+        }
+    }
+}
+
+fn enqueue(class: &mut impl Class, core: &mut crate::core::Core, thread: ThreadId) {
+    let cpu = class.select_cpu(core, thread);
+    let woken = &mut core.threads[thread.index()];
+    woken.cpu = cpu;
+    woken.state = State::Runnable;
+    class.enqueue(core, thread);
+}

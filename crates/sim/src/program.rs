@@ -1,0 +1,145 @@
+//! What threads do between one kernel entry and the next: a small state machine for each kind of program.
+
+mod daemon;
+mod fork_join;
+mod service;
+
+use model::scenario::{Kind, Scenario};
+use model::trace::{ProgramTrace, Window};
+use model::{Nanos, ThreadId};
+
+use daemon::Daemon;
+use fork_join::ForkJoin;
+use service::Service;
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Computes for this long, then asks again.
+    Run(Nanos),
+    /// Waits for a wake-up by its program.
+    Block,
+    /// Waits until a moment.
+    Sleep(Nanos),
+}
+
+/// A running program: its threads and its state.
+pub struct Program {
+    first_thread: u32,
+    threads: u32,
+    behaviour: Behaviour,
+}
+
+enum Behaviour {
+    Service(Service),
+    Batch,
+    Daemon(Daemon),
+    ForkJoin(ForkJoin),
+}
+
+/// Longer than any run, and far enough from the end of the range to be added to.
+const FOR_EVER: Nanos = Nanos(1 << 62);
+
+impl Program {
+    /// The program at `index` of the scenario; its threads get ids from `first_thread` on.
+    pub fn new(
+        scenario: &Scenario,
+        index: usize,
+        first_thread: u32,
+        seed: u64,
+        window: Window,
+        switch_cost: Nanos,
+    ) -> Program {
+        let (threads, behaviour) = match &scenario.programs[index].kind {
+            Kind::Service(service) => {
+                let cpus = scenario.machine.cpus;
+                let plan = model::workload::draw(service, cpus, seed, index, window.end);
+                (service.threads(), Behaviour::Service(Service::new(service, &plan, switch_cost)))
+            }
+            Kind::Batch { threads } => (*threads, Behaviour::Batch),
+            Kind::Daemon { threads, run, sleep } => {
+                (*threads, Behaviour::Daemon(Daemon::new(*threads, *run, *sleep, window)))
+            }
+            Kind::ForkJoin { threads, work } => {
+                (*threads, Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window)))
+            }
+        };
+        Program { first_thread, threads, behaviour }
+    }
+
+    /// The ids of its threads.
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        (self.first_thread..self.first_thread + self.threads).map(ThreadId)
+    }
+
+    /// Whether its threads start on their own; those of a service wait for requests.
+    pub fn starts(&self) -> bool {
+        !matches!(self.behaviour, Behaviour::Service(_))
+    }
+
+    /// Whether its threads arm timers.
+    pub fn sleeps(&self) -> bool {
+        matches!(self.behaviour, Behaviour::Daemon(_))
+    }
+
+    /// Whether a woken thread would find something to do.
+    pub fn ready(&self, thread: ThreadId) -> bool {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.ready(thread.0 - self.first_thread),
+            _ => true,
+        }
+    }
+
+    /// A thread has done what it was told last, or runs for the first time since its wake-up: what now? Threads that it wakes by
+    /// this are appended to `wakes`.
+    pub fn next(&mut self, now: Nanos, thread: ThreadId, wakes: &mut Vec<ThreadId>) -> Next {
+        let own = thread.0 - self.first_thread;
+        let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
+        match &mut self.behaviour {
+            Behaviour::Service(service) => service.next(now, own, &mut wake),
+            Behaviour::Batch => Next::Run(FOR_EVER),
+            Behaviour::Daemon(daemon) => daemon.next(now, own),
+            Behaviour::ForkJoin(fork_join) => fork_join.next(now, own, &mut wake),
+        }
+    }
+
+    /// When the next request should be sent; [`Nanos::NEVER`]: there are no more.
+    pub fn next_arrival(&self) -> Nanos {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.next_arrival(),
+            _ => Nanos::NEVER,
+        }
+    }
+
+    /// The moment of [`Program::next_arrival`] has come.
+    pub fn arrive(&mut self, now: Nanos, wakes: &mut Vec<ThreadId>) {
+        let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
+        if let Behaviour::Service(service) = &mut self.behaviour {
+            service.arrive(now, &mut wake);
+        }
+    }
+
+    /// Requests that have no response yet.
+    pub fn outstanding(&self) -> u64 {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.outstanding(),
+            _ => 0,
+        }
+    }
+
+    /// What it did.
+    pub fn into_trace(self) -> ProgramTrace {
+        match self.behaviour {
+            Behaviour::Service(service) => {
+                ProgramTrace { requests: service.into_requests(), rounds: 0 }
+            }
+            Behaviour::Batch => ProgramTrace::default(),
+            Behaviour::Daemon(daemon) => {
+                ProgramTrace { requests: Vec::new(), rounds: daemon.cycles() }
+            }
+            Behaviour::ForkJoin(fork_join) => {
+                ProgramTrace { requests: Vec::new(), rounds: fork_join.rounds() }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! SCHED_FIFO and SCHED_RR, checked against recursions of queueing theory.
+
+mod common;
+
+use common::{run_realtime, run_under, scenario, service, share};
+use model::scenario::{Architecture, Kind, Service};
+use model::trace::Request;
+use model::{Nanos, Trace};
+use sim::class::rt::{self, Rt};
+use sim::costs::Costs;
+
+/// Lindley's recursion for M servers, first come, first served (Kiefer and Wolfowitz): when each request is done.
+fn fifo_completions(
+    requests: &[Request],
+    servers: usize,
+    service: impl Fn(&Request) -> Nanos,
+) -> Vec<Nanos> {
+    let mut free = vec![Nanos::ZERO; servers];
+    let complete = |request: &Request| {
+        let first = (0..servers).min_by_key(|&server| free[server]).unwrap();
+        free[first] = free[first].max(request.intended) + service(request);
+        free[first]
+    };
+    requests.iter().map(complete).collect()
+}
+
+fn completions(trace: &Trace) -> Vec<Nanos> {
+    trace.programs[0].requests.iter().map(|request| request.completed).collect()
+}
+
+#[test]
+fn fifo_on_one_cpu_is_lindleys_recursion() {
+    // Enough connections that none is ever short.
+    let service = Service { connections: 1_000, ..service(500, 0.8) };
+    let scenario = scenario(1, vec![("service", Kind::Service(service))]);
+    let free = run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE);
+    let requests = &free.programs[0].requests;
+    assert!(requests.len() > 10_000);
+    assert_eq!(completions(&free), fifo_completions(requests, 1, |r| r.service));
+    // With costs, one switch a request, that of the ideal queue: the same recursion on `service`.
+    let costly = run_realtime(&scenario, rt::Kind::Fifo, Costs::DEFAULT);
+    let requests = &costly.programs[0].requests;
+    assert_eq!(requests[0].service, Nanos(501_500));
+    assert_eq!(completions(&costly), fifo_completions(requests, 1, |r| r.service));
+    assert_ne!(completions(&costly), completions(&free));
+}
+
+#[test]
+fn a_pool_of_m_workers_under_fifo_is_kiefer_and_wolfowitz() {
+    let architecture = Architecture::SharedQueue { workers: 4 };
+    let service = Service { architecture, connections: 1_000, ..service(500, 0.8) };
+    let scenario = scenario(4, vec![("service", Kind::Service(service))]);
+    let trace = run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE);
+    let requests = &trace.programs[0].requests;
+    assert_eq!(completions(&trace), fifo_completions(requests, 4, |r| r.service));
+    assert_ne!(completions(&trace), fifo_completions(requests, 3, |r| r.service));
+}
+
+#[test]
+fn fifo_starves_batch_and_its_absence_does_not() {
+    let service = Service { connections: 4, ..service(500, 0.8) };
+    let programs = vec![("service", Kind::Service(service)), ("hog", Kind::Batch { threads: 4 })];
+    let scenario = scenario(1, programs);
+    let starved = run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE);
+    // What the service leaves, the hogs get, and not more.
+    assert!((share(&starved, 0) - 0.8).abs() < 0.02);
+    assert!((share(&starved, 0) + share(&starved, 1) - 1.0).abs() < 1e-9);
+    let even = run_under(&scenario, Rt::new(rt::Kind::RoundRobin, &scenario.machine));
+    assert!(share(&even, 0) < 0.55, "{}", share(&even, 0));
+}
