@@ -107,6 +107,13 @@ impl Core {
         ran
     }
 
+    /// The CPU time that a thread has received until now, whether it was taken or not.
+    pub fn exec(&self, thread: ThreadId) -> Nanos {
+        let entry = self.thread(thread);
+        let cpu = &self.cpus[entry.cpu.index()];
+        if cpu.current == Some(thread) { entry.exec + (self.now - cpu.accounted) } else { entry.exec }
+    }
+
     /// Asks `cpu` to choose again once the present event is handled.
     pub fn resched(&mut self, cpu: CpuId) {
         let slot = &mut self.cpus[cpu.index()];
