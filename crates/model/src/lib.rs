@@ -12,6 +12,7 @@ pub mod law;
 mod policy_spec;
 pub mod scenario;
 mod suggest;
+pub mod seed;
 mod time;
 pub mod trace;
 pub mod units;

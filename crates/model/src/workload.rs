@@ -1,8 +1,14 @@
 //! The requests of a run, drawn before it starts: the same on every arm, under every policy.
 
+use std::collections::VecDeque;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use crate::Nanos;
+use crate::arrivals::ArrivalTimes;
 use crate::law::Sampler;
-use crate::scenario::Service;
+use crate::scenario::{Architecture, Service};
 
 /// A request before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +17,8 @@ pub struct Planned {
     pub intended: Nanos,
     /// The CPU time that it asks for, at least 1 ns.
     pub service: Nanos,
+    /// A random number for [`IdleConnections::take`].
+    pub lot: u32,
 }
 
 /// What a generator is for. Each purpose has its own, so that a change of the service law leaves the arrivals alone.
@@ -18,6 +26,7 @@ pub struct Planned {
 enum Purpose {
     Arrivals = 1,
     Services = 2,
+    Lots = 3,
 }
 
 /// All requests of a service with an intended time before `until`, in order of it.
@@ -31,32 +40,24 @@ pub fn draw(
     program_index: usize,
     until: Nanos,
 ) -> Vec<Planned> {
-    let sampler = |law, purpose| Sampler::new(law, generator_seed(seed, program_index, purpose));
-    let mut gaps = sampler(&service.arrival_law, Purpose::Arrivals);
-    let mut services = sampler(&service.service_law, Purpose::Services);
-    let gap_ns = 1e9 / service.rate_per_s(cpus);
+    let seed = |purpose| generator_seed(seed, program_index, purpose);
+    let rate_per_s = service.rate_per_s(cpus);
+    let arrivals = ArrivalTimes::new(&service.arrival_law, rate_per_s, seed(Purpose::Arrivals));
+    let mut services = Sampler::new(&service.service_law, seed(Purpose::Services));
+    let mut lots = Xoshiro256PlusPlus::seed_from_u64(seed(Purpose::Lots));
     let service_ns = service.service_time.0 as f64;
-    let expected = until.0 as f64 / gap_ns;
-    let mut plan = Vec::with_capacity((expected + 5.0 * expected.sqrt()) as usize + 1);
-    // The moment stays a float and each is rounded from it: whole gaps would add up their rounding, and a
-    // truncated one raises the load by 3e-5.
-    let mut at_ns = 0.0;
-    loop {
-        at_ns += gaps.next() * gap_ns;
-        let intended = Nanos(at_ns.round() as u64);
-        if intended >= until {
-            return plan;
-        }
-        let service = Nanos(((services.next() * service_ns).round() as u64).max(1));
-        plan.push(Planned { intended, service });
-    }
+    let planned = |intended| Planned {
+        intended,
+        service: Nanos(((services.next() * service_ns).round() as u64).max(1)),
+        lot: lots.random(),
+    };
+    arrivals.take_while(|intended| *intended < until).map(planned).collect()
 }
 
 /// The seed of one generator: what tells it apart goes one by one through SplitMix64's mixer.
 fn generator_seed(seed: u64, program_index: usize, purpose: Purpose) -> u64 {
-    [seed, program_index as u64, purpose as u64]
-        .into_iter()
-        .fold(0, |state, part| mix(state ^ part))
+    let parts = [seed, program_index as u64, purpose as u64];
+    parts.into_iter().fold(0, |state, part| mix(state ^ part))
 }
 
 /// A step of SplitMix64 (Steele, Lea, Flood 2014): a bijection whose output bits all depend on all input bits.
@@ -67,11 +68,46 @@ fn mix(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The connections of a service's client that carry no request, and the rule by which a request takes one of them.
+#[derive(Clone, Debug)]
+pub struct IdleConnections {
+    idle: VecDeque<u32>,
+    by_lot: bool,
+}
+
+impl IdleConnections {
+    /// All connections of a service, none of which has carried a request yet.
+    ///
+    /// A request takes the one that has been idle longest: any other choice would make a queue a connection, and with it
+    /// inversions of the client's own. With statically partitioned connections it takes one by lot: the longest idle
+    /// would deal requests to the workers in turn, a balance that many independent clients do not give (Tales
+    /// section 4.3: each worker then sees a Poisson stream, and the tail of a server with one CPU).
+    pub fn new(service: &Service) -> IdleConnections {
+        IdleConnections {
+            idle: (0..service.connections).collect(),
+            by_lot: matches!(service.architecture, Architecture::Partitioned { .. }),
+        }
+    }
+
+    /// The connection for a request with this lot; `None` where all are busy.
+    pub fn take(&mut self, lot: u32) -> Option<u32> {
+        match self.by_lot && !self.idle.is_empty() {
+            true => self.idle.swap_remove_back(lot as usize % self.idle.len()),
+            false => self.idle.pop_front(),
+        }
+    }
+
+    /// A connection whose response has come.
+    pub fn give_back(&mut self, connection: u32) {
+        self.idle.push_back(connection);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::law::Law;
-    use crate::scenario::{Architecture, Arrivals};
+    use crate::scenario::Arrivals;
 
     fn service(arrival_law: Law, service_law: Law) -> Service {
         Service {
@@ -126,5 +162,40 @@ mod tests {
         let steady = draw(&service(Law::Exponential, Law::Fixed), 1, 1, 0, until);
         let times = |plan: &[Planned]| plan.iter().map(|p| p.intended).collect::<Vec<_>>();
         assert_eq!(times(&plan), times(&steady), "the service law must not move arrivals");
+    }
+
+    #[test]
+    fn requests_take_the_longest_idle_connection() {
+        let mut idle = IdleConnections::new(&service(Law::Fixed, Law::Fixed));
+        assert_eq!((0..3).map(|_| idle.take(17).unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
+        idle.give_back(1);
+        let rest: Vec<u32> = std::iter::from_fn(|| idle.take(17)).collect();
+        assert_eq!(rest, (3..64).chain([1]).collect::<Vec<_>>());
+    }
+
+    /// Squared coefficient of variation of the gaps that worker 0 of 4 sees.
+    fn squared_cv_of_a_worker(architecture: Architecture) -> f64 {
+        let poisson = Service { architecture, ..service(Law::Exponential, Law::Fixed) };
+        let mut idle = IdleConnections::new(&poisson);
+        let mut moments = Vec::new();
+        for request in draw(&poisson, 1, 1, 0, Nanos::from_secs(100)) {
+            let connection = idle.take(request.lot).unwrap();
+            idle.give_back(connection);
+            if connection % 4 == 0 {
+                moments.push(request.intended.0 as f64);
+            }
+        }
+        let gaps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        gaps.iter().map(|gap| (gap / mean - 1.0).powi(2)).sum::<f64>() / gaps.len() as f64
+    }
+
+    #[test]
+    fn a_partitioned_worker_sees_a_poisson_stream() {
+        let by_lot = squared_cv_of_a_worker(Architecture::Partitioned { workers: 4 });
+        assert!((by_lot - 1.0).abs() < 0.05, "{by_lot}");
+        // The control: the longest idle deals in turn, and a worker sees every fourth arrival.
+        let in_turn = squared_cv_of_a_worker(Architecture::ThreadPerConnection);
+        assert!((in_turn - 0.25).abs() < 0.05, "{in_turn}");
     }
 }
