@@ -4,6 +4,7 @@
 //! thread runs where. What is modelled and what is not stands in `docs/fidelity.md`.
 #![forbid(unsafe_code)]
 
+mod arm;
 pub mod class;
 pub mod core;
 pub mod costs;
@@ -12,4 +13,5 @@ pub mod events;
 pub mod kernel;
 mod program;
 
+pub use arm::SimArm;
 pub use kernel::{Run, Setup, simulate, simulate_with};
