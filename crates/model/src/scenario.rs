@@ -143,8 +143,8 @@ impl Kind {
 pub struct Service {
     /// How requests reach threads.
     pub architecture: Architecture,
-    /// Client connections, at least 1. A request takes the connection that has been idle longest; where none is
-    /// idle it waits in the client, first come, first served.
+    /// Client connections, at least 1. [`crate::workload::IdleConnections`] says which of them a request takes; where
+    /// none is idle it waits in the client, first come, first served.
     pub connections: u32,
     /// Bytes of a request, at least 64 (a real server needs room for an identity).
     pub request_bytes: u32,

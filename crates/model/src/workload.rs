@@ -181,7 +181,7 @@ mod tests {
         for request in draw(&poisson, 1, 1, 0, Nanos::from_secs(100)) {
             let connection = idle.take(request.lot).unwrap();
             idle.give_back(connection);
-            if connection % 4 == 0 {
+            if connection.is_multiple_of(4) {
                 moments.push(request.intended.0 as f64);
             }
         }
