@@ -1,2 +1,16 @@
 //! The scheduler's C source compiled natively, behind a safe trait.
-#![forbid(unsafe_code)]
+//!
+//! `policy/` in C decides; whoever implements [`Platform`] answers its questions and does what it orders. A
+//! [`Policy`] is one loaded instance: it owns the state that the C code hangs on threads, CPUs and queues.
+//! This crate is the only one with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is
+//! set while a callback runs.
+
+mod options;
+mod platform;
+mod policy;
+mod shim;
+mod state;
+
+pub use options::{Options, policies};
+pub use platform::{Kick, Level, Local, Platform};
+pub use policy::Policy;

@@ -1,0 +1,91 @@
+//! What a policy may ask of its platform and do there: `policy/platform.h` in Rust.
+
+use model::{CpuId, ThreadId};
+
+/// A platform under a policy: the simulator, or a toy in a test.
+///
+/// Every call stands for the one of the same name in `policy/platform.h`, which says when it is legal. Calls that need no
+/// platform (state, options, atomics) are answered by [`crate::Policy`] itself.
+pub trait Platform {
+    /// The present moment in ns.
+    fn now(&self) -> u64;
+    /// A uniform random number.
+    fn random(&mut self) -> u32;
+    /// CPU time that a thread received, in ns.
+    fn exec_ns(&self, thread: ThreadId) -> u64;
+    /// The process of a thread, counted from 0.
+    fn process(&self, thread: ThreadId) -> u32;
+    /// A thread's own weight: 100 at nice 0.
+    fn weight(&self, thread: ThreadId) -> u32;
+    /// The CPU that a thread runs on, waits for, or ran on last.
+    fn thread_cpu(&self, thread: ThreadId) -> CpuId;
+    /// Whether a thread's affinity admits a CPU.
+    fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool;
+    /// Whether a thread is the kernel's own and serves one CPU.
+    fn is_percpu_kthread(&self, thread: ThreadId) -> bool;
+    /// Whether the thread that dispatch calls `prev` could go on.
+    fn is_runnable(&self, prev: ThreadId) -> bool;
+    /// The ancestor group of a thread at a depth, counted from 0; `None` at depth 0 (the root) and below its own group.
+    fn group(&self, thread: ThreadId, depth: u32) -> Option<u32>;
+    /// The weight of a group.
+    fn group_weight(&self, group: u32) -> u32;
+    /// The domain that holds a CPU.
+    fn domain(&self, cpu: CpuId, level: Level) -> u32;
+    /// The i-th CPU of the domain that holds `cpu`, from `cpu` on and wrapping round.
+    fn cpu_in(&self, cpu: CpuId, level: Level, i: u32) -> Option<CpuId>;
+    /// The CPU for a waking thread, and whether it was idle and is now claimed.
+    fn default_cpu(&mut self, thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool);
+    /// Claims an idle CPU for a thread.
+    fn pick_idle(&mut self, thread: ThreadId) -> Option<CpuId>;
+    /// Makes a CPU choose again.
+    fn kick(&mut self, cpu: CpuId, how: Kick);
+    /// Creates a queue.
+    fn create_queue(&mut self, queue: u32);
+    /// Puts a thread into a queue by key.
+    fn insert_ordered(&mut self, thread: ThreadId, queue: u32, slice_ns: u64, key: u64);
+    /// Puts a thread into its CPU's local queue.
+    fn insert_local(&mut self, thread: ThreadId, slice_ns: u64, how: Local);
+    /// How many threads wait in a queue.
+    fn queue_length(&self, queue: u32) -> u32;
+    /// The first thread of a queue.
+    fn queue_peek(&self, queue: u32) -> Option<ThreadId>;
+    /// Moves the first thread that may run there to the dispatching CPU's local queue.
+    fn move_head(&mut self, queue: u32) -> bool;
+    /// The next thread of a visit. The cursor starts at 0 and means what the platform likes.
+    fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId>;
+    /// Moves the thread just visited to the dispatching CPU's local queue.
+    fn visit_move(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool;
+    /// Sets what is left of a slice.
+    fn set_slice(&mut self, thread: ThreadId, slice_ns: u64);
+}
+
+/// A level of the machine's domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// One CPU.
+    Cpu,
+    /// The CPUs that share a last-level cache.
+    Llc,
+    /// The CPUs of a NUMA node.
+    Node,
+    /// All CPUs.
+    Machine,
+}
+
+/// How hard to kick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// Only if the CPU idles.
+    Idle,
+    /// Also end the slice of what runs there.
+    Preempt,
+}
+
+/// How a thread enters a local queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Local {
+    /// Before all others.
+    pub head: bool,
+    /// In place of what runs there.
+    pub preempt: bool,
+}

@@ -1,0 +1,137 @@
+//! One instance of the policy: its options, its state, and its callbacks.
+
+use std::ffi::c_void;
+
+use model::{CpuId, Failure, ThreadId};
+
+use crate::options::Options;
+use crate::platform::Platform;
+use crate::shim::{enter, handle};
+use crate::state::State;
+
+mod c {
+    use std::ffi::c_void;
+
+    // Safe to call with any handle: C follows no handle, and the platform's calls end the process outside of `enter`.
+    unsafe extern "C" {
+        pub safe fn rg_init() -> i32;
+        pub safe fn rg_init_thread(thread: *mut c_void) -> i32;
+        pub safe fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
+        pub safe fn rg_runnable(thread: *mut c_void);
+        pub safe fn rg_enqueue(thread: *mut c_void, flags: u64);
+        pub safe fn rg_dispatch(cpu: i32, prev: *mut c_void);
+        pub safe fn rg_running(thread: *mut c_void);
+        pub safe fn rg_tick(thread: *mut c_void);
+        pub safe fn rg_stopping(thread: *mut c_void, runnable: bool);
+        pub safe fn rg_quiescent(thread: *mut c_void);
+        pub safe fn rg_exit_thread(thread: *mut c_void);
+        pub fn rg_native_pulls(shared: *const c_void) -> u64;
+    }
+}
+
+/// `RG_ENQUEUE_WAKEUP`.
+const WAKEUP: u64 = 1;
+
+/// A policy on a machine. Instances share nothing, so many can live in parallel.
+///
+/// The callbacks are those of `policy/platform.h`, in the kernel's order; each gets the platform that it may ask meanwhile. A
+/// platform must not call the policy from one of its own calls.
+pub struct Policy {
+    options: Options,
+    state: State,
+}
+
+impl Policy {
+    /// An instance without threads. [`Policy::init`] comes next.
+    pub fn new(options: Options) -> Policy {
+        let state = State::new(options.cpus);
+        Policy { options, state }
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Once, before all other callbacks.
+    pub fn init(&mut self, on: &mut dyn Platform) -> Result<(), Failure> {
+        refused("the policy", self.run(on, || c::rg_init()))
+    }
+
+    /// A thread comes under the policy.
+    pub fn init_thread(&mut self, on: &mut dyn Platform, thread: ThreadId) -> Result<(), Failure> {
+        self.state.threads.grow(thread.index() + 1);
+        self.state.processes.grow(on.process(thread) as usize + 1);
+        let groups = (1..).map_while(|depth| on.group(thread, depth)).max();
+        self.state.groups.grow(groups.map_or(0, |group| group as usize + 1));
+        let error = self.run(on, || c::rg_init_thread(to_c(thread)));
+        refused("a thread", error)
+    }
+
+    /// A thread wakes: which CPU? Not for pinned threads.
+    pub fn select_cpu(&mut self, on: &mut dyn Platform, thread: ThreadId, prev: CpuId) -> CpuId {
+        let cpu = self.run(on, || c::rg_select_cpu(to_c(thread), prev.0 as i32, WAKEUP));
+        CpuId(cpu as u32)
+    }
+
+    /// A thread has begun to want a CPU.
+    pub fn runnable(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, || c::rg_runnable(to_c(thread)));
+    }
+
+    /// A thread must be put into a queue.
+    pub fn enqueue(&mut self, on: &mut dyn Platform, thread: ThreadId, woken: bool) {
+        self.run(on, || c::rg_enqueue(to_c(thread), if woken { WAKEUP } else { 0 }));
+    }
+
+    /// A CPU has nothing local; `prev` ran there last.
+    pub fn dispatch(&mut self, on: &mut dyn Platform, cpu: CpuId, prev: Option<ThreadId>) {
+        self.run(on, || c::rg_dispatch(cpu.0 as i32, handle(prev)));
+    }
+
+    /// A thread begins to run.
+    pub fn running(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, || c::rg_running(to_c(thread)));
+    }
+
+    /// The timer ticks for the running thread.
+    pub fn tick(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, || c::rg_tick(to_c(thread)));
+    }
+
+    /// A thread ceases to run.
+    pub fn stopping(&mut self, on: &mut dyn Platform, thread: ThreadId, runnable: bool) {
+        self.run(on, || c::rg_stopping(to_c(thread), runnable));
+    }
+
+    /// A thread blocks.
+    pub fn quiescent(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, || c::rg_quiescent(to_c(thread)));
+    }
+
+    /// A thread is gone.
+    pub fn exit_thread(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, || c::rg_exit_thread(to_c(thread)));
+    }
+
+    /// Threads that balance moved from one queue to another so far.
+    pub fn pulls(&mut self) -> u64 {
+        // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while `self` is borrowed here.
+        unsafe { c::rg_native_pulls(self.state.shared.at(0)) }
+    }
+
+    fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce() -> R) -> R {
+        enter(on, &mut self.state, &self.options, callback)
+    }
+}
+
+fn to_c(thread: ThreadId) -> *mut c_void {
+    handle(Some(thread))
+}
+
+fn refused(what: &str, error: i32) -> Result<(), Failure> {
+    match error {
+        0 => Ok(()),
+        error => Err(Failure::Run(format!("the policy refused to start {what} (error {error})"))),
+    }
+}

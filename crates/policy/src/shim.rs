@@ -1,0 +1,154 @@
+//! The platform's calls as C sees them: they find the present platform and policy in a thread-local pointer.
+//!
+//! C frames cannot be unwound, so a panic of the platform is kept, the callback runs to its end on harmless
+//! answers, and the panic goes on in Rust ([`enter`]).
+
+use std::any::Any;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::null_mut;
+
+use model::{CpuId, ThreadId};
+
+use crate::options::Options;
+use crate::platform::{Kick, Level, Local, Platform};
+use crate::state::State;
+
+/// What is present while a callback runs.
+struct Context<'a> {
+    platform: &'a mut dyn Platform,
+    state: &'a mut State,
+    options: *const Options,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+thread_local! {
+    static PRESENT: Cell<*mut c_void> = const { Cell::new(null_mut()) };
+}
+
+/// Runs a callback of the policy on a platform. Callbacks do not nest: a platform call must not call the policy.
+pub fn enter<R>(
+    platform: &mut dyn Platform,
+    state: &mut State,
+    options: &Options,
+    callback: impl FnOnce() -> R,
+) -> R {
+    assert!(PRESENT.get().is_null(), "a policy was called from one of its platform's calls");
+    let mut context = Context { platform, state, options, panic: None };
+    PRESENT.set((&raw mut context).cast());
+    let result = callback();
+    PRESENT.set(null_mut());
+    if let Some(panic) = context.panic {
+        resume_unwind(panic);
+    }
+    result
+}
+
+/// Answers a call of the policy.
+fn call<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
+    let present: *mut Context = PRESENT.get().cast();
+    assert!(!present.is_null(), "a platform call outside a callback");
+    // SAFETY: `enter` put the pointer there and has not returned, since the pointer is cleared when it does; this Rust thread runs
+    // C code below `enter`, so nothing else uses the context: answers are not nested.
+    let context = unsafe { &mut *present };
+    match catch_unwind(AssertUnwindSafe(|| answer(context))) {
+        Ok(result) => result,
+        Err(panic) => {
+            context.panic.get_or_insert(panic);
+            after_panic
+        }
+    }
+}
+
+/// Threads travel through C as pointers that nobody follows: the number plus one, so that none is null.
+pub fn handle(thread: Option<ThreadId>) -> *mut c_void {
+    std::ptr::without_provenance_mut(thread.map_or(0, |thread| thread.0 as usize + 1))
+}
+
+fn thread(handle: *mut c_void) -> ThreadId {
+    ThreadId((handle.addr() - 1) as u32)
+}
+
+fn cpu(number: i32) -> CpuId {
+    CpuId(number as u32)
+}
+
+fn level(number: u32) -> Level {
+    [Level::Cpu, Level::Llc, Level::Node, Level::Machine][number as usize & 3]
+}
+
+/// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers.
+macro_rules! calls {
+    ($(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
+        $(
+            // SAFETY: the name and the types are those of policy/platform.h; no other item has the name.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($arg: $kind),*) -> $result {
+                call(|$context| $body, $after)
+            }
+        )*
+    };
+}
+
+type Handle = *mut c_void;
+
+/// `struct rg_cursor`.
+#[repr(C)]
+pub struct Cursor {
+    queue: u64,
+    position: u64,
+}
+
+calls! {
+    fn rg_now(on) -> u64 [0] on.platform.now();
+    fn rg_random(on) -> u32 [0] on.platform.random();
+    fn rg_exec_ns(on, t: Handle) -> u64 [0] on.platform.exec_ns(thread(t));
+    fn rg_thread_id(_on, t: Handle) -> u32 [0] thread(t).0;
+    fn rg_process_id(on, t: Handle) -> u32 [0] on.platform.process(thread(t));
+    fn rg_weight(on, t: Handle) -> u32 [1] on.platform.weight(thread(t));
+    fn rg_thread_cpu(on, t: Handle) -> i32 [0] on.platform.thread_cpu(thread(t)).0 as i32;
+    fn rg_may_run_on(on, t: Handle, at: i32) -> bool [false] on.platform.may_run_on(thread(t), cpu(at));
+    fn rg_is_percpu_kthread(on, t: Handle) -> bool [false] on.platform.is_percpu_kthread(thread(t));
+    fn rg_is_runnable(on, t: Handle) -> bool [false] on.platform.is_runnable(thread(t));
+    fn rg_thread(on, t: Handle) -> *mut c_void [null_mut()] on.state.threads.at(thread(t).0);
+    fn rg_process(on, t: Handle) -> *mut c_void [null_mut()] on.state.processes.at(on.platform.process(thread(t)));
+    fn rg_cpu(on, at: i32) -> *mut c_void [null_mut()] on.state.cpus.at(at as u32);
+    fn rg_queue(on, queue: u32) -> *mut c_void [null_mut()] on.state.queues.at(queue);
+    fn rg_shared(on) -> *mut c_void [null_mut()] on.state.shared.at(0);
+    fn rg_group(on, t: Handle, depth: u32) -> *mut c_void [null_mut()]
+        on.platform.group(thread(t), depth).map_or(null_mut(), |group| on.state.groups.at(group));
+    fn rg_group_weight(on, t: Handle, depth: u32) -> u32 [0]
+        on.platform.group(thread(t), depth).map_or(0, |group| on.platform.group_weight(group));
+    fn rg_options(on) -> *const Options [std::ptr::null()] on.options;
+    fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(cpu(at), level(of));
+    fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(cpu(at), level(of), i));
+    fn rg_pick_idle(on, t: Handle) -> i32 [-1] number(on.platform.pick_idle(thread(t)));
+    fn rg_kick(on, at: i32, how: u32) -> () [()]
+        on.platform.kick(cpu(at), if how == 0 { Kick::Idle } else { Kick::Preempt });
+    fn rg_queue_create(on, queue: u32) -> i32 [-1] {
+        on.platform.create_queue(queue);
+        0
+    };
+    fn rg_insert_ordered(on, t: Handle, queue: u32, slice_ns: u64, key: u64) -> () [()]
+        on.platform.insert_ordered(thread(t), queue, slice_ns, key);
+    fn rg_insert_local(on, t: Handle, slice_ns: u64, flags: u32) -> () [()]
+        on.platform.insert_local(thread(t), slice_ns, Local { head: flags & 1 != 0, preempt: flags & 2 != 0 });
+    fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
+    fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
+    fn rg_move_head(on, queue: u32) -> bool [false] on.platform.move_head(queue);
+    fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
+        handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
+    fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]
+        on.platform.visit_move(cursor.queue as u32, &mut cursor.position, thread(t));
+    fn rg_set_slice(on, t: Handle, slice_ns: u64) -> () [()] on.platform.set_slice(thread(t), slice_ns);
+    fn rg_default_cpu(on, t: Handle, prev_cpu: i32, _flags: u64, idle: &mut bool) -> i32 [prev_cpu] {
+        let (chosen, claimed) = on.platform.default_cpu(thread(t), cpu(prev_cpu));
+        *idle = claimed;
+        chosen.0 as i32
+    };
+}
+
+fn number(cpu: Option<CpuId>) -> i32 {
+    cpu.map_or(-1, |cpu| cpu.0 as i32)
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Dimension 3: which thread of the picked pool. An order is a key: a queue stands by ascending place. */
+#ifndef RG_ORDER_H
+#define RG_ORDER_H
+
+#include "fcfs.h"
+#include "lcfs.h"
+#include "random.h"
+#include "vtime.h"
+
+/* The place of a thread that has just become runnable, or that must start again. */
+RG_INLINE u64 rg_order_place(struct rg_thread *thread)
+{
+	switch (RG_CHOSEN(order)) {
+	case RG_ORDER_LCFS:
+		return rg_order_lcfs();
+	case RG_ORDER_VTIME:
+		return rg_order_vtime(thread);
+	case RG_ORDER_RANDOM:
+		return rg_order_random();
+	default:
+		return rg_order_fcfs();
+	}
+}
+
+/* A thread that was interrupted, or whose slice ended, enters its queue again. Under `head` it keeps its place: a request longer
+ * than a slice is then served first come, first served to its end; the CTS prototype's `tail` makes it round robin. */
+RG_INLINE void rg_order_again(struct rg_thread *thread)
+{
+	if (RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME)
+		thread->place = rg_order_place(thread);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Dimension 2: whose turn it is. The one place where a queue is searched. */
+#ifndef RG_PICK_H
+#define RG_PICK_H
+
+#include "process.h"
+#include "thread.h"
+
+/* Brings the next thread of queue `id` to this CPU's local queue; 0 where prev (runnable, or 0) is the best or nobody is there. */
+RG_INLINE bool rg_pick_next(s32 cpu, u32 id, struct task_struct *prev)
+{
+	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
+		return rg_pick_thread(cpu, id, prev);
+	return rg_pick_process(cpu, id, prev);
+}
+
+#endif

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The policy as one translation unit with the platform's calls left open, as the native build links it and check-bpf compiles it. */
+#include "scheduler.h"

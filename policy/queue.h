@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which queue serves which CPUs: one each (as CTS's prototype), one a last-level cache, or one for the machine. A queue is numbered as the
+ * domain that it serves. Only a shared queue lets more workers shorten the tail (Tales section 2.3).
+ */
+#ifndef RG_QUEUE_H
+#define RG_QUEUE_H
+
+#include "state.h"
+
+RG_INLINE u32 rg_queue_of(s32 cpu)
+{
+	return rg_domain(cpu, RG_CHOSEN(scope));
+}
+
+/* In init: one queue for each domain. */
+RG_INLINE s32 rg_queues_create(void)
+{
+	s32 error = 0;
+
+	RG_FOR(cpu, 0, RG_CHOSEN(cpus)) {
+		u32 id = rg_queue_of(cpu);
+		struct rg_queue *queue = rg_queue(id);
+
+		if (!queue || queue->created)
+			continue;
+		error = rg_queue_create(id);
+		if (error)
+			break;
+		queue->created = 1;
+		queue->least = RG_NEVER;
+	}
+	return error;
+}
+
+/* A thread with this token is about to wait in the queue. */
+RG_INLINE void rg_queue_least(u32 id, u64 token)
+{
+	struct rg_queue *queue = rg_queue(id);
+
+	if (queue && token < queue->least)
+		queue->least = token;
+}
+
+/* Whoever is left in the queue has this token or a greater one. */
+RG_INLINE void rg_queue_set_least(u32 id, u64 token)
+{
+	struct rg_queue *queue = rg_queue(id);
+
+	if (queue)
+		queue->least = token;
+}
+
+#endif

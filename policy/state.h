@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the policies remember, and where it hangs; the choices that they were loaded with. */
+#ifndef RG_STATE_H
+#define RG_STATE_H
+
+#include "platform.h"
+
+/*
+ * The sum of the weights of those who are active (runnable or running) in a group or process, and what the group itself adds
+ * to its parent's sum meanwhile. Both change on wake-up, sleep, fork, exit only (GVTS section 3.4).
+ */
+struct rg_share {
+	u64 active;
+	u64 counted;
+};
+
+struct rg_thread {
+	u64 token;     /* virtual time: ns of CPU time at weight 100 */
+	u64 exec_seen; /* rg_exec_ns when the token was last charged */
+	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
+	u64 place;     /* the key in its queue: lower runs first among those of its pool */
+	u64 burned;    /* the level of its bucket in ns */
+	u64 slept_at;  /* when it last blocked */
+	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
+	u32 queue;     /* the queue in whose virtual time the token counts, plus 1; 0: none yet */
+	u32 batch;     /* the bucket has been full and is not yet empty: a pool of its own */
+	u32 unused;
+};
+
+struct rg_process {
+	struct rg_share share;
+};
+
+struct rg_group {
+	struct rg_share share;
+};
+
+/* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
+struct rg_cpu {
+	u64 pool;   /* 0: nothing of ours */
+	u64 token;  /* at `since` */
+	u64 weight; /* effective, as in rg_thread */
+	u64 since;
+	u32 thread; /* its id; meaningful while pool is not 0 */
+	u32 unused;
+};
+
+struct rg_queue {
+	u64 edge;    /* the least token of those who wait or run: it never falls */
+	u64 least;   /* the least token of those who wait; RG_NEVER: nobody */
+	u32 created; /* in init */
+	u32 unused;
+};
+
+struct rg_shared {
+	u64 pulls; /* threads that balance moved from one queue to another */
+};
+
+/* The choices of the three dimensions. 0 is what `cts` chooses. */
+enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE };
+enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD };
+enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
+enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
+enum rg_fair { RG_FAIR_THREAD, RG_FAIR_PROCESS };
+
+struct rg_options {
+	u64 slice_ns;
+	u64 slack_ns;  /* how far before the edge a waking thread is placed */
+	u64 bucket_ns; /* RG_NEVER: no thread is batch */
+	u32 cpus;
+	u32 balance;
+	u32 pick;
+	u32 order;
+	u32 scope; /* of a queue: an rg_level */
+	u32 requeue;
+	u32 fair;
+	u32 preempt; /* whether a waking thread may end another's slice */
+};
+
+/* What a choice is: known when the policy is loaded, so that BPF removes the others. */
+#define RG_CHOSEN(choice) (rg_options()->choice)
+
+#endif

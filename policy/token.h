@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Shares between processes must be what a fair scheduler of threads gives them, whatever order rules inside a process.
+ * Rule.    Every thread carries a virtual time, its token. It advances by CPU time / effective weight, and on wake-up is placed at
+ *          max(own, edge - slack), where the edge is the least token of the queue's threads. Whoever runs takes the least token of its pool in
+ *          exchange for its own.
+ * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets what its threads are due, and nothing is
+ *          left to settle when the one that ran blocks. A slack above 0 lets a waking thread win against threads at the edge itself.
+ * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one virtual time a process (fair=process) it gets half.
+ * Limits.  Tokens of different queues drift apart, because balance only feeds idle CPUs; a thread that moves keeps its distance to the edge
+ *          (as CFS does) and not its token.
+ */
+#ifndef RG_TOKEN_H
+#define RG_TOKEN_H
+
+#include "bucket.h"
+#include "queue.h"
+#include "weight.h"
+
+/* The token of what a CPU runs, as of now. */
+RG_INLINE u64 rg_token_running(struct rg_cpu *cpu)
+{
+	return cpu->token + rg_virtual(rg_less(rg_now(), cpu->since), cpu->weight);
+}
+
+/* Raises the edge of the queue that serves this CPU to the least token of those who wait and run. With nobody there it stays. */
+RG_INLINE u64 rg_token_edge(s32 here)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(here));
+	u64 least;
+
+	if (!queue)
+		return 0;
+	least = queue->least;
+	RG_FOR(i, 0, RG_MAX_CPUS) {
+		s32 at = rg_cpu_in(here, RG_CHOSEN(scope), i);
+		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
+
+		if (!cpu)
+			break;
+		if (cpu->pool && rg_token_running(cpu) < least)
+			least = rg_token_running(cpu);
+	}
+	if (least != RG_NEVER && least > queue->edge)
+		queue->edge = least;
+	return queue->edge;
+}
+
+/* Says what the CPU runs or is about to run. */
+RG_INLINE void rg_token_show(s32 at, struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_cpu *cpu = rg_cpu(at);
+
+	if (!cpu)
+		return;
+	cpu->pool = rg_pool(t, thread);
+	cpu->token = thread->token;
+	cpu->weight = thread->weight;
+	cpu->since = rg_now();
+	cpu->thread = rg_thread_id(t);
+}
+
+/* Charges what the thread has received since it was charged last. */
+RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
+{
+	u64 exec = rg_exec_ns(t);
+	u64 ran = rg_less(exec, thread->exec_seen);
+
+	thread->exec_seen = exec;
+	thread->token += rg_virtual(ran, thread->weight);
+	rg_bucket_fill(thread, ran);
+}
+
+/* The thread enters the virtual time of another queue: it keeps its distance to the edge, and a new one starts at the edge. */
+RG_INLINE void rg_token_rebase(struct rg_thread *thread, u32 id)
+{
+	struct rg_queue *to = rg_queue(id);
+	struct rg_queue *from = thread->queue ? rg_queue(thread->queue - 1) : 0;
+
+	if (thread->queue == id + 1 || !to)
+		return;
+	if (from)
+		thread->token = rg_less(thread->token + to->edge, from->edge);
+	else
+		thread->token = to->edge;
+	thread->queue = id + 1;
+}
+
+/* The thread is the next that the CPU runs. */
+RG_INLINE void rg_token_bring(s32 cpu, struct task_struct *t, struct rg_thread *thread)
+{
+	rg_token_rebase(thread, rg_queue_of(cpu));
+	rg_token_show(cpu, t, thread);
+}
+
+/* Places the token of a thread that wakes: sleep earns no more than the slack. */
+RG_INLINE void rg_token_place(struct rg_thread *thread, u64 edge)
+{
+	u64 earliest = rg_less(edge, RG_CHOSEN(slack_ns));
+
+	if (thread->token < earliest)
+		thread->token = earliest;
+}
+
+RG_INLINE void rg_token_exchange(struct rg_thread *a, struct rg_thread *b)
+{
+	u64 token = a->token;
+
+	a->token = b->token;
+	b->token = token;
+}
+
+#endif
