@@ -1,2 +1,23 @@
-//! The host arm: real servers and batch work on this machine's kernel.
+//! The host arm: runs a scenario for real, on this machine's kernel.
+//!
+//! The scenario's programs are child processes, this executable run again in another role. An executable that uses
+//! [`HostArm`] must call [`role_main`] first thing in its `main`.
 #![forbid(unsafe_code)]
+
+mod arm;
+mod assemble;
+mod check;
+mod children;
+mod client;
+mod clock;
+mod conduct;
+mod cpu_time;
+mod machine;
+mod policy;
+mod privilege;
+mod role;
+mod sampler;
+mod wire;
+
+pub use arm::HostArm;
+pub use role::role_main;

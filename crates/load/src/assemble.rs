@@ -1,0 +1,100 @@
+//! A trace out of what was seen.
+
+use model::scenario::{Kind, Scenario};
+use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
+use model::{Failure, Nanos, Trace};
+
+use crate::client::{self, Record};
+use crate::conduct::Seen;
+use crate::machine;
+use crate::sampler::Sample;
+
+/// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
+pub fn assemble(
+    scenario: &Scenario,
+    policy: String,
+    seed: u64,
+    generator_cpu: usize,
+    seen: Seen,
+) -> Result<Trace, Failure> {
+    check_generator(scenario, &seen, generator_cpu)?;
+    let threads: Vec<ThreadTrace> = (seen.threads.iter().enumerate())
+        .flat_map(|(program, &count)| std::iter::repeat_n(ThreadTrace { program }, count))
+        .collect();
+    let used = cpu_since(&seen.samples.base, &seen.end);
+    let mut services = seen.services.into_iter();
+    let mut programs = Vec::new();
+    for (index, program) in scenario.programs.iter().enumerate() {
+        let requests = match &program.kind {
+            Kind::Service(_) => {
+                let own = threads.iter().zip(&used).filter(|(thread, _)| thread.program == index);
+                let total = own.map(|(_, used)| used.0).sum();
+                requests(&services.next().unwrap_or_default(), Nanos(total))
+            }
+            _ => Vec::new(),
+        };
+        programs.push(ProgramTrace { requests, rounds: seen.rounds[index] });
+    }
+    let usage =
+        |sample: &Sample| Usage { at: sample.at, cpu_time: cpu_since(&seen.samples.base, sample) };
+    Ok(Trace {
+        policy,
+        kernel: machine::release(),
+        seed,
+        window: seen.window,
+        programs,
+        threads,
+        usage: seen.samples.window.iter().map(usage).collect(),
+        counters: seen.samples.counters,
+    })
+}
+
+/// Fails the run if the generator's delay could be taken for the server's.
+fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), Failure> {
+    let requests = seen.services.iter().map(Vec::len).sum::<usize>().max(1) as u64;
+    let run_delay = Nanos(seen.run_delay.0 / requests);
+    let services = scenario.programs.iter().filter(|p| matches!(p.kind, Kind::Service(_)));
+    for (program, records) in services.zip(&seen.services) {
+        let inside = |record: &&Record| seen.window.contains(record.planned.intended);
+        let measured: Vec<Record> = records.iter().filter(inside).copied().collect();
+        let faults = client::faults(&measured, run_delay);
+        if !faults.is_empty() {
+            return Err(Failure::Run(format!(
+                "the load generator could not keep the schedule of `{}`, so nothing is reported: {}. Free CPU {cpu}, which it \
+                 runs on, from other work, run with sudo (it then has real-time priority), or lower the rate",
+                program.name,
+                faults.join("; ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn cpu_since(base: &Sample, sample: &Sample) -> Vec<Nanos> {
+    let pairs = base.readings.iter().zip(&sample.readings);
+    pairs.map(|(base, now)| now.cpu.saturating_sub(base.cpu)).collect()
+}
+
+/// The requests of a service whose threads used `total` CPU time.
+///
+/// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2): its own CPU time between T4 and T5,
+/// and the mean of everything else that the threads did (reading, writing, being switched to).
+fn requests(records: &[Record], total: Nanos) -> Vec<Request> {
+    let stamps = records.iter().filter_map(|record| record.stamps);
+    let (own, answered) = stamps.fold((0, 0), |(sum, n), stamps| (sum + stamps.cpu.0, n + 1));
+    let kernel_part = Nanos(total.0.saturating_sub(own) / answered.max(1));
+    records.iter().map(|record| request(record, kernel_part)).collect()
+}
+
+fn request(record: &Record, kernel_part: Nanos) -> Request {
+    let never = Nanos::NEVER;
+    let stamps = record.stamps;
+    Request {
+        intended: record.planned.intended,
+        sent: record.sent,
+        started: stamps.map_or(never, |stamps| stamps.started),
+        completed: stamps.map_or(never, |stamps| stamps.completed),
+        received: record.received,
+        service: stamps.map_or(record.planned.service, |stamps| stamps.cpu) + kernel_part,
+    }
+}

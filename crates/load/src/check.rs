@@ -1,0 +1,123 @@
+//! What this machine must have before anything is started, each with its remedy.
+
+use std::path::Path;
+
+use model::scenario::{Kind, Program, Scenario};
+use model::{Failure, PolicySpec};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::machine::{self, Placement};
+use crate::policy::Policy;
+use crate::privilege::Class;
+
+/// The longest request: it must fit into the sockets' buffers, or a server that does not read would block the generator.
+const LONGEST_REQUEST_BYTES: u32 = 64 * 1024;
+/// Files that a process has open beside those of its threads and connections, generously.
+const OTHER_FILES: u64 = 64;
+
+/// A run that this machine can do.
+pub struct Ready {
+    /// How services are scheduled.
+    pub policy: Policy,
+    /// Which CPUs are used.
+    pub placement: Placement,
+}
+
+/// Finds everything that would make the run fail, and changes nothing.
+pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
+    let policy = Policy::read(spec)?;
+    check_abilities(scenario)?;
+    let placement = place(scenario)?;
+    for program in &scenario.programs {
+        class(program, policy).permitted()?;
+    }
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(unreadable)?;
+    let files = open_files(scenario);
+    if files > hard {
+        return Err(Failure::Machine(format!(
+            "the scenario needs {files} open files, and this machine allows {hard}: raise `ulimit -Hn`, or use fewer connections"
+        )));
+    }
+    Ok(Ready { policy, placement })
+}
+
+/// Raises this process's own limit of open files, which children inherit, to what the scenario needs.
+pub fn allow_open_files(scenario: &Scenario) -> Result<(), Failure> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(unreadable)?;
+    let wanted = soft.max(open_files(scenario));
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).map_err(unreadable)
+}
+
+/// The class of a program's threads: services as the policy says, everything else at the scenario's nice value.
+pub fn class(program: &Program, policy: Policy) -> Class {
+    let own = Class::Normal { nice: program.nice };
+    match (&program.kind, policy) {
+        (Kind::Service(_), Policy::Nice) => Class::Normal { nice: -20 },
+        (Kind::Service(_), Policy::Fifo) => Class::Fifo,
+        (Kind::Service(_), Policy::RoundRobin) => Class::RoundRobin,
+        _ => own,
+    }
+}
+
+/// What the host arm does not do, whatever the machine.
+fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
+    let refuse = |what: &str| Err(Failure::Machine(format!("{what}: use --on sim")));
+    if !scenario.groups.is_empty() {
+        return refuse("groups with weights are not yet on the host arm");
+    }
+    let machine = &scenario.machine;
+    if machine.smt > 1 || machine.llcs > 1 || machine.nodes > 1 {
+        return refuse(
+            "the host arm places programs by the number of CPUs alone, not by SMT, caches or nodes",
+        );
+    }
+    let long =
+        scenario.programs.iter().find(|program| request_bytes(program) > LONGEST_REQUEST_BYTES);
+    if let Some(program) = long {
+        let (name, bytes) = (&program.name, request_bytes(program));
+        return refuse(&format!(
+            "`{name}` has requests of {bytes} bytes, and the host arm sends at most {LONGEST_REQUEST_BYTES}"
+        ));
+    }
+    if !Path::new("/proc/self/schedstat").exists() {
+        return refuse(
+            "this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO), from which CPU time is read",
+        );
+    }
+    Ok(())
+}
+
+fn place(scenario: &Scenario) -> Result<Placement, Failure> {
+    let cpus = machine::cpus();
+    let wanted = scenario.machine.cpus as usize;
+    Placement::choose(&cpus, wanted).ok_or_else(|| {
+        let (all, have) = (wanted + 1, cpus.len());
+        Failure::Machine(format!(
+            "scenario `{}` needs {all} CPUs, {wanted} for its programs and one for the generator; this machine has {have}: \
+             use --on sim, or lower `cpus`",
+            scenario.name
+        ))
+    })
+}
+
+/// Open files at most in one process: its connections, and in the parent a probe a thread.
+fn open_files(scenario: &Scenario) -> u64 {
+    let of = |program: &Program| match &program.kind {
+        Kind::Service(service) => u64::from(service.connections + service.threads()),
+        Kind::Batch { threads } | Kind::Daemon { threads, .. } | Kind::ForkJoin { threads, .. } => {
+            u64::from(*threads)
+        }
+    };
+    scenario.programs.iter().map(of).sum::<u64>() + OTHER_FILES
+}
+
+fn request_bytes(program: &Program) -> u32 {
+    match &program.kind {
+        Kind::Service(service) => service.request_bytes,
+        _ => 0,
+    }
+}
+
+fn unreadable(error: nix::Error) -> Failure {
+    Failure::Machine(format!("the limit of open files cannot be read or set ({error})"))
+}

@@ -1,0 +1,154 @@
+//! The scenario's programs as child processes: started, connected, told when to begin, and gone in every case.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use model::Failure;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::role::ROLE;
+use crate::role::order::{Go, Order, Reply, Work};
+
+/// How long a child may take for an answer. It is short work even on a machine that is busy with a hundred other things.
+const PATIENCE_MS: u16 = 20_000;
+
+/// A running program. Dropping it kills the process and waits for its end.
+pub struct Program {
+    name: String,
+    serves: bool,
+    child: Child,
+    orders: ChildStdin,
+    replies: BufReader<ChildStdout>,
+    /// The kernel ids of its threads, in order.
+    pub threads: Vec<i32>,
+    /// The client's end of its connections, in the order of acceptance.
+    pub connections: Vec<TcpStream>,
+}
+
+impl Program {
+    /// Starts a child. It is fully there, with all threads and connections, and waits for [`Program::go`].
+    pub fn start(name: &str, order: &Order) -> Result<Program, Failure> {
+        let mut program = Program::spawn(name, order).map_err(|error| {
+            Failure::Run(format!("program `{name}` could not be started: {error}"))
+        })?;
+        if let Work::Serve(serve) = &order.work {
+            program.connect(serve.connections)?;
+        }
+        match program.reply()? {
+            Reply::Ready { threads } => program.threads = threads,
+            other => return Err(program.out_of_turn(&other)),
+        }
+        Ok(program)
+    }
+
+    fn spawn(name: &str, order: &Order) -> io::Result<Program> {
+        // The link still leads to this very program when a build has replaced the file.
+        let mut child = Command::new("/proc/self/exe")
+            .args([ROLE, name])
+            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the children.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let orders = child.stdin.take().expect("piped");
+        let replies = BufReader::new(child.stdout.take().expect("piped"));
+        let (threads, connections) = (Vec::new(), Vec::new());
+        let (name, serves) = (name.to_string(), matches!(order.work, Work::Serve(_)));
+        let mut program = Program { name, serves, child, orders, replies, threads, connections };
+        program.tell(&serde_json::to_string(order)?)?;
+        Ok(program)
+    }
+
+    fn connect(&mut self, connections: u32) -> Result<(), Failure> {
+        let port = match self.reply()? {
+            Reply::Listening { port } => port,
+            other => return Err(self.out_of_turn(&other)),
+        };
+        for _ in 0..connections {
+            let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                .and_then(|stream| stream.set_nodelay(true).map(|()| stream));
+            let stream = connected.map_err(|error| self.broken(&error.to_string()))?;
+            self.connections.push(stream);
+        }
+        Ok(())
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it is a service.
+    pub fn serves(&self) -> bool {
+        self.serves
+    }
+
+    /// Lets the threads begin at the given moment.
+    pub fn go(&mut self, go: &Go) -> Result<(), Failure> {
+        let line = serde_json::to_string(go).expect("numbers only");
+        self.tell(&line).map_err(|error| self.broken(&error.to_string()))
+    }
+
+    /// Fails if the process has ended, which it never does by itself.
+    pub fn check_alive(&mut self) -> Result<(), Failure> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(self.broken(&format!("it ended early ({status})"))),
+            Err(error) => Err(self.broken(&error.to_string())),
+        }
+    }
+
+    /// Ends the program; how many rounds it completed inside the window.
+    pub fn finish(mut self) -> Result<u64, Failure> {
+        self.tell("").map_err(|error| self.broken(&error.to_string()))?;
+        match self.reply()? {
+            Reply::Done { rounds } => Ok(rounds),
+            other => Err(self.out_of_turn(&other)),
+        }
+    }
+
+    fn tell(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.orders, "{line}")?;
+        self.orders.flush()
+    }
+
+    fn reply(&mut self) -> Result<Reply, Failure> {
+        let heard = self.hear().and_then(|line| Ok(serde_json::from_str(&line)?));
+        match heard {
+            Ok(Reply::Failed { message }) => Err(self.broken(&message)),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(self.broken(&error.to_string())),
+        }
+    }
+
+    fn hear(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        let mut ready = [PollFd::new(self.replies.get_ref().as_fd(), PollFlags::POLLIN)];
+        if self.replies.buffer().is_empty()
+            && poll(&mut ready, PollTimeout::from(PATIENCE_MS))? == 0
+        {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+        self.replies.read_line(&mut line)?;
+        Ok(line)
+    }
+
+    fn broken(&self, reason: &str) -> Failure {
+        Failure::Run(format!("program `{}` failed: {reason}", self.name))
+    }
+
+    fn out_of_turn(&self, reply: &Reply) -> Failure {
+        self.broken(&format!("{reply:?} was not its turn to say"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Both fail only when the child is gone and reaped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether the generator kept its schedule. If not, the run fails: its own delay must never be reported as the server's.
+//!
+//! A request's *lag* is how much later it was sent than it could be: later than its intended moment, or than the arrival of the
+//! response that freed a connection for it. That a connection was not free is the server's doing and no lag.
+
+use model::Nanos;
+
+use super::Record;
+
+/// The lag at a quantile may be so much of the latency at the same quantile.
+const LAG_SHARE: f64 = 0.10;
+/// A quantile is judged when at least so many requests lie beyond it.
+const SAMPLES_BEYOND: f64 = 5.0;
+/// A request is on time if its lag is at most half the mean service time ...
+const ON_TIME_SERVICES: f64 = 0.5;
+/// ... and so large a share must be (Caladan's generator gives up below it too).
+const ON_TIME_SHARE: f64 = 0.95;
+/// Gaps between requests may differ by so much of the mean gap, on average.
+const GAP_SHARE: f64 = 0.25;
+/// The time that the generator waited for its CPU may be so much of the latency, both a request, on average.
+const RUN_DELAY_SHARE: f64 = 0.10;
+
+/// What is wrong with how the requests of one service were sent, in numbers; empty: nothing.
+///
+/// `run_delay` is the generator's wait for its CPU, as a mean over the requests.
+pub fn faults(records: &[Record], run_delay: Nanos) -> Vec<String> {
+    let unsent = records.iter().filter(|record| record.ready == Nanos::NEVER).count();
+    if unsent > 0 {
+        let all = records.len();
+        return vec![format!("it did not get round to {unsent} of {all} requests")];
+    }
+    let checks = [late_quantiles(records), off_schedule(records), gaps(records)];
+    let delayed = waited(records, run_delay);
+    checks.into_iter().flatten().chain(delayed).collect()
+}
+
+fn late_quantiles(records: &[Record]) -> Vec<String> {
+    let latencies = sorted(records.iter().map(Record::latency));
+    let lags = sorted(lags(records));
+    let share = |q| quantile(&lags, q).0 as f64 / quantile(&latencies, q).0 as f64;
+    let judged = |q: &&(f64, &str)| lags.len() as f64 * (1.0 - q.0) >= SAMPLES_BEYOND;
+    let late = |q: &&(f64, &str)| share(q.0) > LAG_SHARE;
+    [(0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")]
+        .iter()
+        .filter(judged)
+        .filter(late)
+        .map(|&(q, name)| {
+            let (lag, latency) = (quantile(&lags, q), quantile(&latencies, q));
+            format!("{name} of its send lag is {lag}, of the latency {latency} (allowed: {LAG_SHARE:.0$} of it)", 2)
+        })
+        .collect()
+}
+
+fn off_schedule(records: &[Record]) -> Vec<String> {
+    let services = records.iter().map(|record| record.planned.service.0 as f64);
+    let bound = ON_TIME_SERVICES * mean(services);
+    let sent = lags(records).count().max(1) as f64;
+    let on_time = lags(records).filter(|lag| lag.0 as f64 <= bound).count() as f64 / sent;
+    let bound = Nanos(bound as u64);
+    (on_time < ON_TIME_SHARE)
+        .then(|| {
+            let (share, wanted) = (100.0 * on_time, 100.0 * ON_TIME_SHARE);
+            format!("{share:.1}% of requests were sent within {bound} of their turn (at least {wanted:.0}%)")
+        })
+        .into_iter()
+        .collect()
+}
+
+fn gaps(records: &[Record]) -> Vec<String> {
+    let sent = || records.iter().filter(|record| record.sent != Nanos::NEVER);
+    let due = sorted(sent().map(|record| record.ready));
+    let real = sorted(sent().map(|record| record.sent));
+    let spans = |times: &[Nanos]| -> Vec<f64> {
+        times.windows(2).map(|pair| (pair[1] - pair[0]).0 as f64).collect()
+    };
+    let (due, real) = (spans(&due), spans(&real));
+    let wrong = mean(due.iter().zip(&real).map(|(due, real)| (due - real).abs()));
+    let wrong = wrong / mean(due.iter().copied()).max(1.0);
+    (wrong > GAP_SHARE)
+        .then(|| {
+            format!(
+                "gaps between requests are off by {:.0}% (at most {:.0}%)",
+                100.0 * wrong,
+                100.0 * GAP_SHARE
+            )
+        })
+        .into_iter()
+        .collect()
+}
+
+fn waited(records: &[Record], run_delay: Nanos) -> Option<String> {
+    let answered = records.iter().map(Record::latency).filter(|latency| *latency != Nanos::NEVER);
+    let latency = mean(answered.map(|latency| latency.0 as f64));
+    (run_delay.0 as f64 > RUN_DELAY_SHARE * latency).then(|| {
+        let latency = Nanos(latency as u64);
+        format!("it waited {run_delay} a request for its CPU, beside a mean latency of {latency}")
+    })
+}
+
+/// The lags of all requests that were sent.
+fn lags(records: &[Record]) -> impl Iterator<Item = Nanos> {
+    let sent = records.iter().filter(|record| record.sent != Nanos::NEVER);
+    sent.map(|record| record.sent.saturating_sub(record.ready))
+}
+
+fn sorted(times: impl Iterator<Item = Nanos>) -> Vec<Nanos> {
+    let mut times: Vec<Nanos> = times.collect();
+    times.sort_unstable();
+    times
+}
+
+fn quantile(sorted: &[Nanos], q: f64) -> Nanos {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(Nanos::NEVER)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u64), |(sum, n), value| (sum + value, n + 1));
+    if count == 0 { 0.0 } else { sum / count as f64 }
+}

@@ -1,0 +1,207 @@
+//! One run from the first child to the last reading.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
+
+use model::scenario::{Kind, Scenario};
+use model::trace::Window;
+use model::{Failure, Nanos, Watch, workload};
+
+use crate::check::{Ready, class};
+use crate::children::Program;
+use crate::client::{Generator, Link, Record};
+use crate::clock;
+use crate::privilege;
+use crate::role::order::{Go, Order, Work};
+use crate::sampler::{self, Sample, Sampler, Samples};
+
+/// From the moment when everything is ready to the start of the run: time for all threads to reach their places.
+const LEAD: Nanos = Nanos::from_millis(100);
+/// How often the conductor looks around.
+const LOOK: Duration = Duration::from_millis(20);
+/// Looks between two reports of progress.
+const LOOKS_PER_REPORT: u64 = 10;
+
+/// Everything that was seen of a run.
+pub struct Seen {
+    /// The measured part.
+    pub window: Window,
+    /// The records of each service, in the scenario's order.
+    pub services: Vec<Vec<Record>>,
+    /// The generator's wait for its CPU, over the whole run.
+    pub run_delay: Nanos,
+    /// CPU time of all threads while the window was open.
+    pub samples: Samples,
+    /// CPU time of all threads when the last response had come.
+    pub end: Sample,
+    /// Threads of each program.
+    pub threads: Vec<usize>,
+    /// Rounds of each program inside the window.
+    pub rounds: Vec<u64>,
+}
+
+/// What the generator's thread brings back.
+struct Sent {
+    services: Vec<Vec<Record>>,
+    run_delay: Nanos,
+}
+
+/// Runs the scenario once. The calling thread becomes the parent of all programs, and is bound to the generator's CPU.
+pub fn conduct(
+    scenario: &Scenario,
+    ready: &Ready,
+    seed: u64,
+    watch: &dyn Watch,
+) -> Result<Seen, Failure> {
+    privilege::bind(&[ready.placement.generator]).map_err(broken)?;
+    let mut programs = start(scenario, ready, watch)?;
+    let generator = generator(scenario, &mut programs, seed)?;
+    let sampler = sampler(&programs, &ready.placement.scenario).map_err(broken)?;
+    let begin = clock::now() + LEAD;
+    let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
+    let go =
+        Go { start: begin, window_start: begin + window.start, window_end: begin + window.end };
+    programs.iter_mut().try_for_each(|program| program.go(&go))?;
+
+    let (sent, samples) = measure(&mut programs, generator, &sampler, &go, watch)?;
+    let end = sampler.sample(begin).map_err(broken)?;
+    let threads = programs.iter().map(|program| program.threads.len()).collect();
+    let rounds = finish(programs)?;
+    let Sent { services, run_delay } = sent;
+    Ok(Seen { window, services, run_delay, samples, end, threads, rounds })
+}
+
+fn start(scenario: &Scenario, ready: &Ready, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
+    let mut programs = Vec::new();
+    for program in &scenario.programs {
+        if watch.cancelled() {
+            return Err(Failure::Interrupted);
+        }
+        let order = Order {
+            parent: std::process::id() as i32,
+            cpus: ready.placement.scenario.clone(),
+            class: class(program, ready.policy),
+            work: Work::of(&program.kind),
+        };
+        programs.push(Program::start(&program.name, &order)?);
+    }
+    Ok(programs)
+}
+
+fn generator(
+    scenario: &Scenario,
+    programs: &mut [Program],
+    seed: u64,
+) -> Result<Generator, Failure> {
+    let until = scenario.warm_up + scenario.duration;
+    let mut generator = Generator::new().map_err(broken)?;
+    for (index, (program, running)) in scenario.programs.iter().zip(programs).enumerate() {
+        let Kind::Service(service) = &program.kind else { continue };
+        let (request, response) = (service.request_bytes as usize, service.response_bytes as usize);
+        let links = running
+            .connections
+            .drain(..)
+            .map(|connection| Link::new(connection, request, response))
+            .collect::<io::Result<Vec<_>>>();
+        let plan = workload::draw(service, scenario.machine.cpus, seed, index, until);
+        generator.add(links.map_err(broken)?, &plan).map_err(broken)?;
+    }
+    Ok(generator)
+}
+
+fn sampler(programs: &[Program], cpus: &[usize]) -> io::Result<Sampler> {
+    let threads = programs
+        .iter()
+        .flat_map(|program| program.threads.iter().map(|thread| (program.id(), *thread)));
+    Sampler::new(threads, cpus)
+}
+
+/// Generator and sampler at work, while this thread looks after the children and the user.
+fn measure(
+    programs: &mut [Program],
+    generator: Generator,
+    sampler: &Sampler,
+    go: &Go,
+    watch: &dyn Watch,
+) -> Result<(Sent, Samples), Failure> {
+    let stop = AtomicBool::new(false);
+    let window = Window { start: go.window_start - go.start, end: go.window_end - go.start };
+    let deadline = go.window_end + grace(window.end);
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| send(generator, go.start, deadline, &stop));
+        let sampling = scope.spawn(|| {
+            privilege::yield_to_all();
+            sampler.run(go.start, window, &stop)
+        });
+        let minded = mind(programs, &sending, &sampling, go, watch);
+        stop.store(minded.is_err(), Ordering::Relaxed);
+        let (sent, samples) = (sending.join(), sampling.join());
+        minded?;
+        let sent = sent.expect("the generator does not panic").map_err(broken)?;
+        let samples = samples.expect("the sampler does not panic").map_err(broken)?;
+        Ok((sent, samples.ok_or(Failure::Interrupted)?))
+    })
+}
+
+fn send(
+    generator: Generator,
+    start: Nanos,
+    deadline: Nanos,
+    stop: &AtomicBool,
+) -> io::Result<Sent> {
+    privilege::shield_generator()?;
+    let waited = || sampler::own().map_or(Nanos::ZERO, |reading| reading.wait);
+    let before = waited();
+    let services = generator.run(start, deadline, stop);
+    Ok(Sent { services, run_delay: waited() - before })
+}
+
+/// Waits for both threads; fails as soon as a program ends or the user wants to stop.
+fn mind<A, B>(
+    programs: &mut [Program],
+    sending: &ScopedJoinHandle<A>,
+    sampling: &ScopedJoinHandle<B>,
+    go: &Go,
+    watch: &dyn Watch,
+) -> Result<(), Failure> {
+    let all = (go.window_end - go.start).as_secs_f64();
+    for look in 0.. {
+        if sending.is_finished() && sampling.is_finished() {
+            break;
+        }
+        if watch.cancelled() {
+            return Err(Failure::Interrupted);
+        }
+        programs.iter_mut().try_for_each(Program::check_alive)?;
+        if look % LOOKS_PER_REPORT == 0 {
+            let done = clock::now().saturating_sub(go.start).as_secs_f64() / all;
+            watch.progress(done.min(1.0));
+        }
+        thread::sleep(LOOK);
+    }
+    watch.progress(1.0);
+    Ok(())
+}
+
+/// Ends all programs, services first: under a real-time class they could keep the others from answering.
+fn finish(programs: Vec<Program>) -> Result<Vec<u64>, Failure> {
+    let (services, others): (Vec<_>, Vec<_>) =
+        programs.into_iter().enumerate().partition(|(_, program)| program.serves());
+    let mut rounds = vec![0; services.len() + others.len()];
+    drop(services);
+    for (index, program) in others {
+        rounds[index] = program.finish()?;
+    }
+    Ok(rounds)
+}
+
+/// How long to wait, after the last request, for what is outstanding: half the run, 2 s at least. What has not come then is lost.
+fn grace(run: Nanos) -> Nanos {
+    Nanos(run.0 / 2).max(Nanos::from_secs(2))
+}
+
+fn broken(error: io::Error) -> Failure {
+    Failure::Run(format!("the run broke off: {error}"))
+}

@@ -1,0 +1,93 @@
+//! The other side of a program: this executable, run again as a child in one of the scenario's roles.
+//!
+//! Parent and child talk in JSON lines over the child's stdin and stdout, see [`order`]. A child never outlives its parent: the kernel
+//! kills it when the parent dies (PR_SET_PDEATHSIG), and the end of its stdin says so too.
+
+mod crew;
+pub mod order;
+mod server;
+mod workers;
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use model::Nanos;
+use model::trace::Window;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
+
+use crate::clock;
+use crate::privilege::bind;
+use crew::Crew;
+use order::{Go, Order, Reply, Work};
+
+/// The argument that makes an executable play a role.
+pub const ROLE: &str = "__role";
+
+/// Plays a role of the host arm if the arguments ask for one, and says how it ended; `None`: they do not.
+///
+/// It must be called before anything else in `main`: what stands before it runs in every program of a scenario.
+pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
+    let is_role = args.into_iter().nth(1).is_some_and(|argument| argument == ROLE);
+    is_role.then(|| match play() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A parent that is gone needs no message.
+            let _ = say(&Reply::Failed { message: error.to_string() });
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn play() -> io::Result<()> {
+    let order: Order = hear()?;
+    stay_with(order.parent)?;
+    bind(&order.cpus)?;
+    order.class.enter()?;
+    let crew = match &order.work {
+        Work::Serve(service) => server::hire(service)?,
+        Work::Spin { threads } => workers::spin(*threads)?,
+        Work::Cycle { threads, run, sleep } => workers::cycle(*threads, *run, *sleep)?,
+        Work::ForkJoin { threads, work } => workers::fork_join(*threads, *work)?,
+    };
+    perform(crew, matches!(order.work, Work::Serve(_)))
+}
+
+/// Announces the threads, lets them begin at the common moment and ends with the process.
+///
+/// A server's threads begin at once, so that all are blocked in their reads when the first request comes.
+fn perform(crew: Crew, at_once: bool) -> io::Result<()> {
+    say(&Reply::Ready { threads: crew.thread_ids.clone() })?;
+    let go: Go = hear()?;
+    crew.rounds.watch(Window { start: go.window_start, end: go.window_end });
+    clock::sleep_until(if at_once { Nanos::ZERO } else { go.start });
+    crew.gate.open();
+    let mut rest = String::new();
+    io::stdin().read_line(&mut rest)?;
+    say(&Reply::Done { rounds: crew.rounds.count() })
+}
+
+/// Dies with the parent, also if it has died already.
+fn stay_with(parent: i32) -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() == Pid::from_raw(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the parent is gone"))
+    }
+}
+
+/// The next line from the parent.
+fn hear<T: serde::de::DeserializeOwned>() -> io::Result<T> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+/// A line to the parent.
+fn say(reply: &Reply) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", serde_json::to_string(reply)?)?;
+    stdout.flush()
+}

@@ -1,0 +1,152 @@
+//! The lines that parent and child exchange.
+//!
+//! The parent sends an [`Order`]; a service answers [`Reply::Listening`] and waits for its connections; every child answers
+//! [`Reply::Ready`] once its threads exist. At [`Go`] they begin. An empty line, or the end of input, ends the child, which answers
+//! [`Reply::Done`].
+
+use model::Nanos;
+use model::scenario::{Architecture, Kind, Service};
+use serde::{Deserialize, Serialize};
+
+use crate::privilege::Class;
+
+/// What a child shall be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The parent's process id.
+    pub parent: i32,
+    /// The CPUs it may use.
+    pub cpus: Vec<usize>,
+    /// The scheduling class of its threads.
+    pub class: Class,
+    /// What the threads do.
+    pub work: Work,
+}
+
+/// What the threads of a program do: [`Kind`] without what only the client needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Work {
+    /// Serve requests.
+    Serve(Serve),
+    /// Spin for ever.
+    Spin {
+        /// How many.
+        threads: u32,
+    },
+    /// Run and sleep.
+    Cycle {
+        /// How many.
+        threads: u32,
+        /// CPU time of a cycle.
+        #[serde(with = "nanos")]
+        run: Nanos,
+        /// Sleep of a cycle.
+        #[serde(with = "nanos")]
+        sleep: Nanos,
+    },
+    /// Compute and wait for the last one.
+    ForkJoin {
+        /// How many.
+        threads: u32,
+        /// CPU time of a thread in a round.
+        #[serde(with = "nanos")]
+        work: Nanos,
+    },
+}
+
+/// What a server has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Serve {
+    /// How many connections to accept before it is ready.
+    pub connections: u32,
+    /// Worker threads; `None`: one a connection.
+    pub workers: Option<u32>,
+    /// Whether any worker may take any request.
+    pub shared: bool,
+    /// Bytes of a request.
+    pub request_bytes: usize,
+    /// Bytes of a response.
+    pub response_bytes: usize,
+}
+
+/// When to begin, and over which time to count rounds, on CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Go {
+    /// The start of the run.
+    #[serde(with = "nanos")]
+    pub start: Nanos,
+    /// The start of the window.
+    #[serde(with = "nanos")]
+    pub window_start: Nanos,
+    /// The end of the window.
+    #[serde(with = "nanos")]
+    pub window_end: Nanos,
+}
+
+/// What a child says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// A server waits for its connections here, on the loopback address.
+    Listening {
+        /// TCP port.
+        port: u16,
+    },
+    /// All threads exist and wait for [`Go`].
+    Ready {
+        /// Their kernel ids, in order.
+        threads: Vec<i32>,
+    },
+    /// The end.
+    Done {
+        /// Rounds or cycles completed inside the window.
+        rounds: u64,
+    },
+    /// It could not.
+    Failed {
+        /// Why.
+        message: String,
+    },
+}
+
+impl Work {
+    /// The work of a program.
+    pub fn of(kind: &Kind) -> Work {
+        match *kind {
+            Kind::Service(ref service) => Work::Serve(Serve::of(service)),
+            Kind::Batch { threads } => Work::Spin { threads },
+            Kind::Daemon { threads, run, sleep } => Work::Cycle { threads, run, sleep },
+            Kind::ForkJoin { threads, work } => Work::ForkJoin { threads, work },
+        }
+    }
+}
+
+impl Serve {
+    fn of(service: &Service) -> Serve {
+        let (workers, shared) = match service.architecture {
+            Architecture::ThreadPerConnection => (None, false),
+            Architecture::SharedQueue { workers } => (Some(workers), true),
+            Architecture::Partitioned { workers } => (Some(workers), false),
+        };
+        Serve {
+            connections: service.connections,
+            workers,
+            shared,
+            request_bytes: service.request_bytes as usize,
+            response_bytes: service.response_bytes as usize,
+        }
+    }
+}
+
+/// [`Nanos`] as a plain number on the wire.
+mod nanos {
+    use model::Nanos;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.0)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+        u64::deserialize(deserializer).map(Nanos)
+    }
+}

@@ -1,0 +1,51 @@
+//! Programs that serve nobody: batch, daemon, fork-join.
+
+use std::hint::spin_loop;
+use std::io;
+use std::sync::{Arc, Barrier};
+
+use model::Nanos;
+
+use super::crew::{Crew, Rounds};
+use crate::clock;
+use crate::cpu_time::burn;
+
+/// Threads that spin until the process ends.
+pub fn spin(threads: u32) -> io::Result<Crew> {
+    Crew::hire((0..threads).map(|_| {
+        |_: &Rounds| {
+            loop {
+                spin_loop();
+            }
+        }
+    }))
+}
+
+/// Threads that run and sleep in turn.
+pub fn cycle(threads: u32, run: Nanos, sleep: Nanos) -> io::Result<Crew> {
+    Crew::hire((0..threads).map(|_| {
+        move |rounds: &Rounds| {
+            loop {
+                burn(run);
+                rounds.complete();
+                clock::sleep_until(clock::now() + sleep);
+            }
+        }
+    }))
+}
+
+/// Threads that compute and then wait for the last one, round by round.
+pub fn fork_join(threads: u32, work: Nanos) -> io::Result<Crew> {
+    let barrier = Arc::new(Barrier::new(threads as usize));
+    Crew::hire((0..threads).map(|_| {
+        let barrier = Arc::clone(&barrier);
+        move |rounds: &Rounds| {
+            loop {
+                burn(work);
+                if barrier.wait().is_leader() {
+                    rounds.complete();
+                }
+            }
+        }
+    }))
+}

@@ -1,0 +1,186 @@
+//! CPU time of the scenario's threads at regular moments, read from /proc on the generator's CPU.
+//!
+//! The kernel brings the time of a *running* thread of another process up to date at its timer tick only, so one reading is up
+//! to a tick (4 ms at 250 Hz) old for each CPU; sums over seconds hardly notice.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::Nanos;
+use model::trace::{Counters, Window};
+
+use crate::clock;
+use crate::machine;
+
+/// Readings in the window, beside the one at its start.
+const READINGS: u64 = 100;
+/// The longest sleep without a look at whether the run was cancelled.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
+
+/// What /proc/PID/task/TID/schedstat says of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// CPU time received.
+    pub cpu: Nanos,
+    /// Time spent waiting for a CPU.
+    pub wait: Nanos,
+    /// How often it was put on a CPU.
+    pub switches: u64,
+}
+
+/// Readings of all threads at one moment.
+pub struct Sample {
+    /// When.
+    pub at: Nanos,
+    /// One entry a thread.
+    pub readings: Vec<Reading>,
+}
+
+/// What the sampler saw of a run; moments count from its start.
+pub struct Samples {
+    /// At the start of the run.
+    pub base: Sample,
+    /// From the window's start to its end.
+    pub window: Vec<Sample>,
+    /// Totals over the window.
+    pub counters: Counters,
+}
+
+/// Reads the threads of a run.
+pub struct Sampler {
+    threads: Vec<Probe>,
+    cpus: Vec<usize>,
+}
+
+/// The open files of one thread.
+struct Probe {
+    schedstat: File,
+    sched: PathBuf,
+}
+
+impl Sampler {
+    /// A sampler of these threads, given as (process, thread), which run on these CPUs.
+    pub fn new(
+        threads: impl IntoIterator<Item = (u32, i32)>,
+        cpus: &[usize],
+    ) -> io::Result<Sampler> {
+        let threads = threads.into_iter().map(Probe::open).collect::<io::Result<_>>()?;
+        Ok(Sampler { threads, cpus: cpus.to_vec() })
+    }
+
+    /// All threads, now.
+    pub fn sample(&self, start: Nanos) -> io::Result<Sample> {
+        let at = clock::now().saturating_sub(start);
+        let readings = self.threads.iter().map(Probe::read).collect::<io::Result<_>>()?;
+        Ok(Sample { at, readings })
+    }
+
+    /// Samples from `start` to the end of the window; `None` if it was told to stop.
+    pub fn run(
+        &self,
+        start: Nanos,
+        window: Window,
+        stop: &AtomicBool,
+    ) -> io::Result<Option<Samples>> {
+        if !doze(start, stop) {
+            return Ok(None);
+        }
+        let base = self.sample(start)?;
+        if !doze(start + window.start, stop) {
+            return Ok(None);
+        }
+        let before = (self.migrations(), machine::idle(&self.cpus));
+        let mut samples = Vec::new();
+        for i in 0..=READINGS {
+            if !doze(start + window.start + Nanos(window.span().0 / READINGS * i), stop) {
+                return Ok(None);
+            }
+            samples.push(self.sample(start)?);
+        }
+        let counters = self.counters(&samples, before);
+        Ok(Some(Samples { base, window: samples, counters }))
+    }
+
+    fn counters(&self, window: &[Sample], before: (Option<u64>, Option<Nanos>)) -> Counters {
+        let switches = |sample: &Sample| sample.readings.iter().map(|r| r.switches).sum::<u64>();
+        let total = window.first().zip(window.last());
+        let (migrations, idle) = before;
+        Counters {
+            switches: total.map(|(first, last)| switches(last) - switches(first)),
+            migrations: migrations.zip(self.migrations()).map(|(first, last)| last - first),
+            pulls: None,
+            idle: idle
+                .zip(machine::idle(&self.cpus))
+                .map(|(first, last)| last.saturating_sub(first)),
+        }
+    }
+
+    /// Moves of all threads between CPUs so far; `None` where the kernel does not tell.
+    fn migrations(&self) -> Option<u64> {
+        self.threads.iter().map(Probe::migrations).sum()
+    }
+}
+
+impl Probe {
+    fn open((process, thread): (u32, i32)) -> io::Result<Probe> {
+        let folder = PathBuf::from(format!("/proc/{process}/task/{thread}"));
+        Ok(Probe { schedstat: File::open(folder.join("schedstat"))?, sched: folder.join("sched") })
+    }
+
+    fn read(&self) -> io::Result<Reading> {
+        let mut text = [0; 96];
+        // From offset 0 the kernel writes the file anew.
+        let length = self.schedstat.read_at(&mut text, 0)?;
+        read_schedstat(&text[..length]).ok_or_else(|| io::Error::other("unreadable schedstat"))
+    }
+
+    fn migrations(&self) -> Option<u64> {
+        let text = fs::read_to_string(&self.sched).ok()?;
+        let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+        line.split(':').nth(1)?.trim().parse().ok()
+    }
+}
+
+/// The calling thread's own reading.
+pub fn own() -> Option<Reading> {
+    read_schedstat(&fs::read("/proc/thread-self/schedstat").ok()?)
+}
+
+fn read_schedstat(text: &[u8]) -> Option<Reading> {
+    let mut numbers = str::from_utf8(text).ok()?.split_whitespace().map(str::parse);
+    let mut next = || numbers.next()?.ok();
+    Some(Reading { cpu: Nanos(next()?), wait: Nanos(next()?), switches: next()? })
+}
+
+/// Sleeps until a moment; false if it was told to stop.
+fn doze(until: Nanos, stop: &AtomicBool) -> bool {
+    while clock::now() < until && !stop.load(Ordering::Relaxed) {
+        clock::sleep_until(until.min(clock::now() + LONGEST_SLEEP));
+    }
+    !stop.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu_time::burn;
+
+    #[test]
+    fn the_kernels_line_is_read_and_a_torn_one_is_not() {
+        let reading = Reading { cpu: Nanos(77_104_271), wait: Nanos(7_276_842), switches: 447 };
+        assert_eq!(read_schedstat(b"77104271 7276842 447\n"), Some(reading));
+        assert_eq!(read_schedstat(b"77104271 7276842"), None);
+        assert_eq!(read_schedstat(b""), None);
+    }
+
+    #[test]
+    fn work_shows_in_the_reading() {
+        let before = own().unwrap();
+        burn(Nanos::from_millis(40));
+        let used = own().unwrap().cpu - before.cpu;
+        assert!(used >= Nanos::from_millis(30) && used < Nanos::from_millis(80), "{used}");
+    }
+}
