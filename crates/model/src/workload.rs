@@ -71,35 +71,39 @@ fn mix(state: u64) -> u64 {
 /// The connections of a service's client that carry no request, and the rule by which a request takes one of them.
 #[derive(Clone, Debug)]
 pub struct IdleConnections {
-    idle: VecDeque<u32>,
-    by_lot: bool,
+    /// One queue for each worker that owns connections; one for all where every thread serves all.
+    idle: Vec<VecDeque<u32>>,
 }
 
 impl IdleConnections {
     /// All connections of a service, none of which has carried a request yet.
     ///
     /// A request takes the one that has been idle longest: any other choice would make a queue a connection, and with it
-    /// inversions of the client's own. With statically partitioned connections it takes one by lot: the longest idle
-    /// would deal requests to the workers in turn, a balance that many independent clients do not give (Tales
-    /// section 4.3: each worker then sees a Poisson stream, and the tail of a server with one CPU).
+    /// inversions of the client's own. With statically partitioned connections its lot names the worker first: the
+    /// longest idle of all would deal requests to the workers in turn, a balance that many independent clients do not
+    /// give (Tales section 4.3: each worker sees a Poisson stream, and has the tail of a server with one CPU).
     pub fn new(service: &Service) -> IdleConnections {
-        IdleConnections {
-            idle: (0..service.connections).collect(),
-            by_lot: matches!(service.architecture, Architecture::Partitioned { .. }),
-        }
+        let owners = match service.architecture {
+            Architecture::Partitioned { workers } => workers,
+            Architecture::ThreadPerConnection | Architecture::SharedQueue { .. } => 1,
+        };
+        let mut all = IdleConnections { idle: vec![VecDeque::new(); owners as usize] };
+        (0..service.connections).for_each(|connection| all.give_back(connection));
+        all
     }
 
-    /// The connection for a request with this lot; `None` where all are busy.
+    /// The connection for a request with this lot: of its worker, else of the next one that has one idle; `None` where all
+    /// are busy.
     pub fn take(&mut self, lot: u32) -> Option<u32> {
-        match self.by_lot && !self.idle.is_empty() {
-            true => self.idle.swap_remove_back(lot as usize % self.idle.len()),
-            false => self.idle.pop_front(),
-        }
+        let first = lot as usize % self.idle.len();
+        let (before, from_first) = self.idle.split_at_mut(first);
+        from_first.iter_mut().chain(before).find_map(VecDeque::pop_front)
     }
 
     /// A connection whose response has come.
     pub fn give_back(&mut self, connection: u32) {
-        self.idle.push_back(connection);
+        let owner = connection as usize % self.idle.len();
+        self.idle[owner].push_back(connection);
     }
 }
 
@@ -171,6 +175,16 @@ mod tests {
         idle.give_back(1);
         let rest: Vec<u32> = std::iter::from_fn(|| idle.take(17)).collect();
         assert_eq!(rest, (3..64).chain([1]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_lot_names_a_worker_and_goes_on_where_it_is_busy() {
+        let architecture = Architecture::Partitioned { workers: 4 };
+        let four = Service { architecture, connections: 5, ..service(Law::Fixed, Law::Fixed) };
+        let mut idle = IdleConnections::new(&four);
+        let taken: Vec<u32> = (0..5).map(|_| idle.take(6).unwrap()).collect();
+        assert_eq!(taken, [2, 3, 0, 4, 1]);
+        assert_eq!(idle.take(6), None);
     }
 
     /// Squared coefficient of variation of the gaps that worker 0 of 4 sees.
