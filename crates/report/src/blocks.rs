@@ -9,6 +9,9 @@ use crate::human;
 /// The metric that verdicts of the tables are about.
 pub const HEADLINE: &str = "latency_ns.p99_9";
 
+/// The heading of the block that holds groups against what is due.
+pub const SHARES: &str = "shares of the machine's CPU time";
+
 /// All blocks of a comparison, in order.
 pub fn blocks(document: &Document) -> Vec<Block> {
     let shown = document.shown();
@@ -195,7 +198,7 @@ fn shares(shown: &[&PolicyResult]) -> Option<Block> {
     let policies = shown.iter().map(|result| result.policy.clone());
     let mut grid = Grid::new(titles.into_iter().chain(policies));
     grid.rows.extend(groups.iter().map(|group| share_row(shown, &group.name)));
-    let heading = "shares of the machine's CPU time".to_string();
+    let heading = SHARES.to_string();
     Some(Block { heading, grid: grid.without_empty(), notes: Vec::new() })
 }
 

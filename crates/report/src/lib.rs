@@ -7,11 +7,13 @@ mod blocks;
 pub mod document;
 mod figure;
 mod grid;
+mod html;
 mod human;
 mod json;
 mod table;
 
 pub use document::Document;
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
+pub use html::{figure_html, figure_picture, html, picture};
 pub use json::json;
 pub use table::table;

@@ -1,0 +1,141 @@
+//! The tail chart: how many requests are slower than x, on a logarithmic axis labelled by percentile (as Tales figure 1).
+
+use super::axis::{Domain, Spacing, Tick, latency_ticks};
+use super::chart::{Frame, Size};
+use super::labels::places;
+use super::svg::{Point, escape, line, text};
+use crate::document::CcdfPoint;
+use crate::human;
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tail<'a> {
+    /// Its name.
+    pub name: String,
+    /// Its class in the style: a colour, or `ideal`.
+    pub class: String,
+    /// Latencies rise, proportions fall.
+    pub points: &'a [CcdfPoint],
+}
+
+/// Rarer than this is not drawn.
+const RAREST: f64 = 1e-7;
+/// The latency axis is logarithmic where the longest tail reaches this many times as far as the shortest.
+const LOG_FROM: f64 = 6.0;
+
+/// The frame that holds all curves; `None` where there is nothing to draw.
+pub fn frame(tails: &[Tail], size: Size) -> Option<Frame> {
+    let drawn = || tails.iter().flat_map(|tail| visible(tail.points));
+    let min = drawn().map(|point| point.latency_ns as f64).fold(f64::INFINITY, f64::min).max(1.0);
+    let rarest = drawn().map(|point| point.proportion).fold(0.5, f64::min);
+    let ends: Vec<f64> = tails
+        .iter()
+        .filter_map(|tail| Some(visible(tail.points).last()?.latency_ns as f64))
+        .collect();
+    let max = ends.iter().copied().fold(0.0, f64::max);
+    let shortest = ends.iter().copied().fold(f64::INFINITY, f64::min);
+    if ends.is_empty() || max <= 0.0 {
+        return None;
+    }
+    let x = if max > LOG_FROM * shortest {
+        Domain { spacing: Spacing::Log, min: 0.8 * min, max: 1.15 * max }
+    } else {
+        Domain { spacing: Spacing::Linear, min: 0.0, max: 1.05 * max }
+    };
+    let y = Domain { spacing: Spacing::Log, min: 0.8 * rarest, max: 1.0 };
+    Some(Frame { size, x, y })
+}
+
+/// Grid, bands, curves and names; on top, strips that answer a pointer with the latencies of one percentile.
+pub fn body(tails: &[Tail], frame: &Frame) -> String {
+    let ticks = latency_ticks(&frame.x, frame.size.ticks());
+    let latency = if frame.x.spacing == Spacing::Log { "latency (log scale)" } else { "latency" };
+    let mut drawn = frame.grid(
+        (latency, &ticks),
+        ("percentile (log scale of the requests above)", &percentiles(frame.y.min)),
+    );
+    let curves: Vec<Vec<Point>> = tails.iter().map(|tail| curve(tail.points, frame)).collect();
+    for tail in tails.iter().filter(|tail| tail.class != "ideal") {
+        drawn += &band(tail, frame);
+    }
+    for (tail, points) in tails.iter().zip(&curves) {
+        drawn += &format!(
+            "<path class=\"curve {}\" data-name=\"{}\" d=\"{}\"/>",
+            tail.class,
+            escape(&tail.name),
+            line(points)
+        );
+    }
+    drawn + &names(tails, curves, frame) + &strips(tails, frame)
+}
+
+fn names(tails: &[Tail], curves: Vec<Vec<Point>>, frame: &Frame) -> String {
+    let named: Vec<_> = tails.iter().map(|tail| tail.name.as_str()).zip(curves).collect();
+    let labels = tails.iter().zip(places(&named, frame.edges()));
+    let draw = |(tail, place): (&Tail, Option<super::labels::Place>)| {
+        place.map(|place| text(place.at, &format!("label {}", tail.class), &tail.name))
+    };
+    labels.filter_map(draw).collect()
+}
+
+fn visible(points: &[CcdfPoint]) -> impl Iterator<Item = &CcdfPoint> {
+    points.iter().filter(|point| point.proportion >= RAREST)
+}
+
+fn curve(points: &[CcdfPoint], frame: &Frame) -> Vec<Point> {
+    let start = points.first().map(|first| frame.point(first.latency_ns as f64, 1.0));
+    let rest = visible(points).map(|point| frame.point(point.latency_ns as f64, point.proportion));
+    start.into_iter().chain(rest).collect()
+}
+
+fn band(tail: &Tail, frame: &Frame) -> String {
+    let bounded: Vec<(f64, f64, f64)> = visible(tail.points)
+        .filter_map(|point| Some((point.latency_ns as f64, point.low?, point.high?)))
+        .collect();
+    if bounded.is_empty() {
+        return String::new();
+    }
+    let floor = frame.y.min;
+    let lower = bounded.iter().map(|(x, low, _)| frame.point(*x, low.max(floor)));
+    let upper = bounded.iter().rev().map(|(x, _, high)| frame.point(*x, high.max(floor)));
+    let outline: Vec<Point> = lower.chain(upper).collect();
+    format!("<path class=\"band {}\" d=\"{}Z\"/>", tail.class, line(&outline))
+}
+
+fn percentiles(rarest: f64) -> Vec<Tick> {
+    let decades = (0..=7).map(|k| 10f64.powi(-k)).filter(|level| *level >= 0.999 * rarest);
+    decades.map(|level| Tick { value: level, label: percentile(level) }).collect()
+}
+
+/// `p0`, `p90`, `p99`, `p99.9` ... for the proportion above it.
+fn percentile(above: f64) -> String {
+    let nines = (-above.log10()).round() as usize;
+    match nines {
+        0 => "p0".to_string(),
+        1 => "p90".to_string(),
+        2 => "p99".to_string(),
+        more => format!("p99.{}", "9".repeat(more - 2)),
+    }
+}
+
+fn strips(tails: &[Tail], frame: &Frame) -> String {
+    let (left, _, right, _) = frame.edges();
+    let levels = (1..=7).map(|k| 10f64.powi(-k)).filter(|level| *level >= frame.y.min);
+    let strip = |level: f64| {
+        let middle = frame.point(frame.x.min, level).y;
+        let words: Vec<String> = tails.iter().filter_map(|tail| reading(tail, level)).collect();
+        format!(
+            "<rect class=\"strip\" x=\"{left}\" y=\"{:.1}\" width=\"{}\" height=\"20\"><title>{}\n{}</title></rect>",
+            middle - 10.0,
+            right - left,
+            percentile(level),
+            escape(&words.join("\n"))
+        )
+    };
+    levels.map(strip).collect()
+}
+
+fn reading(tail: &Tail, level: f64) -> Option<String> {
+    let at = tail.points.iter().find(|point| point.proportion <= level * 1.000_001)?;
+    Some(format!("{}: {}", tail.name, human::span(at.latency_ns as f64)))
+}
