@@ -9,6 +9,7 @@ use crate::Nanos;
 use crate::arrivals::ArrivalTimes;
 use crate::law::Sampler;
 use crate::scenario::{Architecture, Service};
+use crate::seed::derive;
 
 /// A request before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub fn draw(
     program_index: usize,
     until: Nanos,
 ) -> Vec<Planned> {
-    let seed = |purpose| generator_seed(seed, program_index, purpose);
+    let seed = |purpose| derive(seed, &[program_index as u64, purpose as u64]);
     let rate_per_s = service.rate_per_s(cpus);
     let arrivals = ArrivalTimes::new(&service.arrival_law, rate_per_s, seed(Purpose::Arrivals));
     let mut services = Sampler::new(&service.service_law, seed(Purpose::Services));
@@ -52,20 +53,6 @@ pub fn draw(
         lot: lots.random(),
     };
     arrivals.take_while(|intended| *intended < until).map(planned).collect()
-}
-
-/// The seed of one generator: what tells it apart goes one by one through SplitMix64's mixer.
-fn generator_seed(seed: u64, program_index: usize, purpose: Purpose) -> u64 {
-    let parts = [seed, program_index as u64, purpose as u64];
-    parts.into_iter().fold(0, |state, part| mix(state ^ part))
-}
-
-/// A step of SplitMix64 (Steele, Lea, Flood 2014): a bijection whose output bits all depend on all input bits.
-fn mix(state: u64) -> u64 {
-    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The connections of a service's client that carry no request, and the rule by which a request takes one of them.

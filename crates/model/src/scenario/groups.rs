@@ -40,9 +40,9 @@ fn group(table: &Table) -> Option<(Group, Range<usize>)> {
 
 /// The place of a group in the list, or what is wrong with its name.
 pub(super) fn find(groups: &[Group], name: &str) -> Result<usize, String> {
-    let names = || groups.iter().map(|group| group.name.as_str());
-    names().position(|known| known == name).ok_or_else(|| {
-        let hint = did_you_mean(name, names());
+    groups.iter().position(|group| group.name == name).ok_or_else(|| {
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        let hint = did_you_mean(name, &names);
         format!("no group `{}`; expected a [[group]] of that name{hint}", name.escape_debug())
     })
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::Failure;
+use crate::{Failure, closest};
 
 /// The problems of one file. Readers add to it and go on, so that one look shows all of them.
 #[derive(Default)]
@@ -66,23 +66,9 @@ fn is_unprintable(c: char) -> bool {
     c.is_control() && c != '\t'
 }
 
-/// The known word that a wrong one was probably meant to be.
-pub(super) fn similar<'a>(
-    wrong: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let distance = |word: &str| match word.starts_with(wrong) && wrong.len() >= 3 {
-        true => 1,
-        false => strsim::damerau_levenshtein(wrong, word),
-    };
-    let near = wrong.chars().count().div_ceil(3).min(3);
-    let nearest = known.into_iter().map(|word| (distance(word), word)).min()?;
-    (nearest.0 <= near).then_some(nearest.1)
-}
-
 /// `; did you mean ...?` where there is a similar word, else nothing.
-pub(super) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    similar(wrong, known).map_or(String::new(), |word| format!("; did you mean `{word}`?"))
+pub(super) fn did_you_mean(wrong: &str, known: &[&str]) -> String {
+    closest(wrong, known).map_or(String::new(), |word| format!("; did you mean `{word}`?"))
 }
 
 #[cfg(test)]
@@ -115,13 +101,5 @@ mod tests {
     #[test]
     fn terminals_get_no_control_characters() {
         assert_eq!(shown("\u{1b}[2J", 0..1), "a.toml:1:1: wrong\n    ?[2J\n    ^");
-    }
-
-    #[test]
-    fn near_words_are_suggested_and_far_ones_not() {
-        let known = ["shared-queue", "partitioned", "thread-per-connection"];
-        assert_eq!(similar("partitoined", known), Some("partitioned"));
-        assert_eq!(similar("shared", known), Some("shared-queue"));
-        assert_eq!(similar("epoll", known), None);
     }
 }

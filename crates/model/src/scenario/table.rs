@@ -46,7 +46,7 @@ impl<'a> Table<'a> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         for key in unknown {
             let word = key.get_ref().as_ref();
-            let hint = match did_you_mean(word, known.iter().copied()) {
+            let hint = match did_you_mean(word, known) {
                 hint if hint.is_empty() => format!("; expected {}", list(known)),
                 hint => hint,
             };

@@ -99,7 +99,7 @@ pub(super) fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usiz
     move |value| {
         let wrong = text(value, &list(known))?;
         known.iter().position(|word| *word == wrong).ok_or_else(|| {
-            let hint = did_you_mean(wrong, known.iter().copied());
+            let hint = did_you_mean(wrong, known);
             format!("found {}; expected {}{hint}", found(value), list(known))
         })
     }
