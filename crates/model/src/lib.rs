@@ -16,6 +16,7 @@ pub mod seed;
 mod time;
 pub mod trace;
 pub mod units;
+pub mod weight;
 pub mod workload;
 
 pub use arm::{Arm, Silent, Watch};
