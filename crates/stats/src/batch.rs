@@ -31,6 +31,11 @@ impl Cut {
         self.per_run
     }
 
+    /// The same runs in fewer batches each, a power of two.
+    pub fn coarsened(self, per_run: usize) -> Cut {
+        Cut { per_run, ..self }
+    }
+
     /// Requests in all runs.
     pub fn requests(&self) -> usize {
         self.lengths.iter().sum()
@@ -90,10 +95,15 @@ fn autocorrelation(sums: &[f64], per_run: usize) -> f64 {
 fn error_of(sums: &[f64], per_run: usize, requests: usize) -> Spread {
     let batches = sums.len() as f64;
     if batches < 2.0 {
-        return Spread { error: 0.0, freedom: 0.0 };
+        return Spread { error: 0.0, freedom: 0.0, skew: 0.0 };
     }
     let square: f64 = sums.iter().map(|d| d * d).sum();
     let left = 1.0 + 2.0 * autocorrelation(sums, per_run).max(0.0);
     let variance = square * batches / (batches - 1.0) * left;
-    Spread { error: variance.sqrt() / requests as f64, freedom: batches - 1.0 }
+    let fourth: f64 = sums.iter().map(|d| d.powi(4)).sum();
+    let kurtosis = batches * fourth / (square * square);
+    let freedom = (batches - 1.0).min(2.0 * batches / (kurtosis - 1.0).max(1e-9));
+    let third: f64 = sums.iter().map(|d| d.powi(3)).sum();
+    let skew = third / square.powf(1.5);
+    Spread { error: variance.sqrt() / requests as f64, freedom, skew }
 }

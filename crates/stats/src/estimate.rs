@@ -1,9 +1,11 @@
-//! A number with its interval, and the distributions that intervals are made of.
+//! A number with its interval, and the laws that intervals are made of.
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal, StudentsT};
 
 /// The probability that an interval misses the truth: ours are 95% intervals.
 const MISS: f64 = 0.05;
+/// The correction for skewness at most, as a part of the interval's own reach.
+const SKEW_CAP: f64 = 1.0 / 3.0;
 
 /// A number with its 95% confidence interval.
 ///
@@ -25,35 +27,51 @@ impl Estimate {
     }
 }
 
-/// How far the mean of a score may be off: its standard error, and the degrees of freedom behind that figure.
+/// How far the mean of a score may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// The standard error of the mean.
     pub error: f64,
-    /// Degrees of freedom; 0: the data say nothing about the error.
+    /// Degrees of freedom behind that error; 0: the data say nothing about it.
     pub freedom: f64,
+    /// The skewness of the mean.
+    pub skew: f64,
 }
 
 impl Spread {
-    /// How many standard errors a 95% interval reaches to each side: Student's t, infinite without freedom.
+    /// How many standard errors a 95% interval reaches: Student's t, infinite without freedom.
     pub fn reach(&self) -> f64 {
         if self.freedom <= 0.0 {
             return f64::INFINITY;
         }
-        // Below one degree of freedom Student's t has no use; its quantile there is beyond every sample anyway.
-        let t = StudentsT::new(0.0, 1.0, self.freedom.max(1.0)).expect("valid by construction");
-        t.inverse_cdf(1.0 - MISS / 2.0)
+        let law = StudentsT::new(0.0, 1.0, self.freedom.max(1.0)).expect("valid by construction");
+        law.inverse_cdf(1.0 - MISS / 2.0)
     }
 
-    /// Half the width of a 95% interval.
-    pub fn half_width(&self) -> f64 {
-        if self.error == 0.0 && self.freedom > 0.0 { 0.0 } else { self.reach() * self.error }
+    /// How far below its estimate the mean may be.
+    pub fn below(&self) -> f64 {
+        let reach = self.reach();
+        if self.error == 0.0 && reach.is_finite() {
+            0.0
+        } else {
+            self.error.max(f64::MIN_POSITIVE) * reach
+        }
     }
 
-    /// The interval around a mean.
+    /// How far above its estimate the mean may be: further, where the score is skewed to that side.
+    ///
+    /// A sample without its share of rare large values has a low mean and a small error at once. Johnson's correction
+    /// (1978, "Modified t tests and confidence intervals for asymmetrical populations") answers that.
+    pub fn above(&self) -> f64 {
+        let reach = self.reach();
+        let shift = self.skew * (1.0 / 6.0 + reach * reach / 3.0);
+        self.below()
+            + if reach.is_finite() { shift.clamp(0.0, SKEW_CAP * reach) * self.error } else { 0.0 }
+    }
+
+    /// The interval of a mean.
     pub fn around(&self, value: f64) -> Estimate {
-        let half = self.half_width();
-        Estimate { value, low: value - half, high: value + half }
+        Estimate { value, low: value - self.below(), high: value + self.above() }
     }
 }
 
@@ -64,9 +82,9 @@ pub(crate) fn normal_reach() -> f64 {
 
 /// The exact (Clopper-Pearson) 95% interval of a proportion seen `hits` times in `trials`, which need not be whole.
 pub(crate) fn exact_proportion(hits: f64, trials: f64) -> (f64, f64) {
-    let beta = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |law| law.inverse_cdf(p));
-    let low = if hits <= 0.0 { 0.0 } else { beta(hits, trials - hits + 1.0, MISS / 2.0) };
-    let high =
-        if hits >= trials { 1.0 } else { beta(hits + 1.0, trials - hits, 1.0 - MISS / 2.0) };
+    let point = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |law| law.inverse_cdf(p));
+    let missed = trials - hits;
+    let low = if hits <= 0.0 { 0.0 } else { point(hits, missed + 1.0, MISS / 2.0) };
+    let high = if missed <= 0.0 { 1.0 } else { point(hits + 1.0, missed, 1.0 - MISS / 2.0) };
     (low, high)
 }

@@ -39,15 +39,11 @@ pub fn latency_estimates<R: AsRef<[Nanos]>>(runs: &[R]) -> Option<Latency> {
     })
 }
 
-fn mean(pool: &Pool) -> Estimate {
-    let infinite = f64::INFINITY;
+/// The mean with its interval; infinite with lost requests.
+pub(crate) fn mean(pool: &Pool) -> Estimate {
     if pool.sorted.last() == Some(&Nanos::NEVER) {
+        let infinite = f64::INFINITY;
         return Estimate { value: infinite, low: infinite, high: infinite };
     }
-    // Sums of integers: exact, and the same whatever the order.
-    let total = |samples: &[Nanos]| samples.iter().map(|x| u128::from(x.0)).sum::<u128>() as f64;
-    let value = total(&pool.sorted) / pool.len() as f64;
-    let centred =
-        pool.cut.sums(|run, from, to| total(&pool.runs[run][from..to]) - value * (to - from) as f64);
-    spread(&pool.cut, centred).around(value)
+    spread(&pool.cut, pool.centred_total()).around(pool.mean())
 }

@@ -1,11 +1,30 @@
 //! Honest statistics of dependent samples: quantiles, intervals, shares, lag, outliers, verdicts.
+//!
+//! Queueing makes the latencies of neighbouring requests alike, so formulas for independent samples give intervals that
+//! miss the truth three times in four. `docs/statistics.md` says what stands here instead and how often it is right.
 #![forbid(unsafe_code)]
 
 mod batch;
+mod ccdf;
+mod course;
 mod estimate;
+mod group;
+mod inversion;
 mod latency;
+mod proportion;
 mod quantile;
+mod share;
+mod summary;
+mod verdict;
 
+pub use ccdf::{CcdfPoint, ccdf};
+pub use course::{Course, ThreadLag};
 pub use estimate::Estimate;
+pub use group::GroupShare;
+pub use inversion::{Inversions, inverted_pairs};
 pub use latency::{Latency, latency_estimates};
+pub use proportion::{Outlier, outlier};
 pub use quantile::Quantile;
+pub use share::Shares;
+pub use summary::{ProgramSummary, Summary, summarise, window_latencies, window_requests};
+pub use verdict::{Answer, Metric, Verdict, compare};

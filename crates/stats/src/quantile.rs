@@ -36,11 +36,6 @@ impl Quantile {
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
-
-    /// The proportion beyond it.
-    pub fn beyond(self) -> f64 {
-        (self.denominator - self.numerator) as f64 / self.denominator as f64
-    }
 }
 
 /// Samples of several independent runs: in the order of arrival run by run, and sorted over all.
@@ -71,42 +66,58 @@ impl<'a> Pool<'a> {
         self.len() - self.sorted.partition_point(|x| *x <= threshold)
     }
 
-    /// How many samples are above `threshold` in each batch.
-    pub fn above_by_batch(&self, threshold: Nanos) -> Vec<f64> {
+    /// The sums over batches of "is above `threshold`", less their mean.
+    pub fn centred_above(&self, threshold: Nanos) -> Vec<f64> {
+        let proportion = self.above(threshold) as f64 / self.len() as f64;
         self.cut.sums(|run, from, to| {
-            self.runs[run][from..to].iter().filter(|x| **x > threshold).count() as f64
+            let hits = self.runs[run][from..to].iter().filter(|x| **x > threshold).count();
+            hits as f64 - proportion * (to - from) as f64
         })
+    }
+
+    /// The mean; samples must be finite.
+    pub fn mean(&self) -> f64 {
+        total(&self.sorted) / self.len() as f64
+    }
+
+    /// The sums of the latencies over batches, less their mean; samples must be finite.
+    pub fn centred_total(&self) -> Vec<f64> {
+        let mean = self.mean();
+        self.cut.sums(|run, from, to| total(&self.runs[run][from..to]) - mean * (to - from) as f64)
     }
 
     /// The spread of the proportion of samples above `threshold`.
     pub fn spread_above(&self, threshold: Nanos) -> Spread {
-        let proportion = self.above(threshold) as f64 / self.len() as f64;
-        let lengths = self.cut.sums(|_, from, to| (to - from) as f64);
-        let above = self.above_by_batch(threshold);
-        let centred = above.iter().zip(&lengths).map(|(hits, n)| hits - proportion * n).collect();
-        spread(&self.cut, centred)
+        spread(&self.cut, self.centred_above(threshold))
+    }
+
+    /// The order statistic of a quantile.
+    pub fn order_statistic(&self, quantile: Quantile) -> Nanos {
+        self.sorted[quantile.index(self.len())]
     }
 
     /// A quantile with its interval.
+    ///
+    /// The true quantile is exceeded by a known proportion. So a latency belongs to the interval unless the
+    /// proportion of samples above it differs from that one by more than its spread allows.
     pub fn quantile(&self, quantile: Quantile) -> Estimate {
-        let value = self.sorted[quantile.index(self.len())];
-        let half = self.spread_above(value).half_width();
-        let (low, high) = self.around(quantile.beyond(), half);
-        Estimate { value: as_ns(value), low, high }
-    }
-
-    /// The samples that proportions `beyond` + `half` and `beyond` - `half` exceed.
-    fn around(&self, beyond: f64, half: f64) -> (f64, f64) {
+        let value = self.order_statistic(quantile);
+        let spread = self.spread_above(value);
         let n = self.len() as f64;
-        let below = ((1.0 - beyond - half) * n).floor();
-        let above = ((1.0 - beyond + half) * n).ceil();
+        let below = ((quantile.as_f64() - spread.below()) * n).floor();
+        let above = ((quantile.as_f64() + spread.above()) * n).ceil();
         let low = if below < 1.0 { 0.0 } else { as_ns(self.sorted[below as usize - 1]) };
         let high = if above < n { as_ns(self.sorted[above as usize]) } else { f64::INFINITY };
-        (low, high)
+        Estimate { value: as_ns(value), low, high }
     }
 }
 
 /// A latency as a number; that of a lost request is infinite.
 pub(crate) fn as_ns(latency: Nanos) -> f64 {
     if latency == Nanos::NEVER { f64::INFINITY } else { latency.0 as f64 }
+}
+
+/// Sums of integers are exact, and the same in every order.
+fn total(samples: &[Nanos]) -> f64 {
+    samples.iter().map(|x| u128::from(x.0)).sum::<u128>() as f64
 }

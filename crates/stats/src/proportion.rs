@@ -1,0 +1,70 @@
+//! Proportions of dependent samples, and outliers.
+
+use model::Nanos;
+
+use crate::batch::spread;
+use crate::estimate::{Estimate, Spread, exact_proportion, normal_reach};
+use crate::quantile::Pool;
+
+/// Samples that a design effect should rest on.
+const ENOUGH: usize = 20;
+
+/// Outliers: requests slower than a threshold (10-ms computing section II).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlier {
+    /// A request slower than this is an outlier.
+    pub threshold: Nanos,
+    /// M / N: outliers over requests. A lost request is one.
+    pub proportion: Estimate,
+    /// (N - M) over the measured time: requests a second that were in time.
+    pub valid_throughput_per_s: f64,
+}
+
+/// The outliers of runs, each with its latencies in the order of arrival, that took `seconds` in all.
+///
+/// `None` without samples.
+pub fn outlier<R: AsRef<[Nanos]>>(runs: &[R], threshold: Nanos, seconds: f64) -> Option<Outlier> {
+    let pool = Pool::new(runs);
+    let proportion = proportion_above(&pool, threshold)?;
+    let valid = (pool.len() - pool.above(threshold)) as f64;
+    Some(Outlier { threshold, proportion, valid_throughput_per_s: valid / seconds })
+}
+
+/// The proportion of samples above `threshold` with its interval; `None` without samples.
+pub(crate) fn proportion_above(pool: &Pool, threshold: Nanos) -> Option<Estimate> {
+    let hits = pool.above(threshold);
+    let near = telling_threshold(pool, threshold)?;
+    let centred = pool.centred_above(near);
+    Some(proportion(hits, pool.len(), pool.above(near), &spread(&pool.cut, centred)))
+}
+
+/// The interval of a proportion of `hits` in `n`, where the mean of `reference` hits in `n` has a known spread.
+///
+/// The exact binomial interval for the number of independent samples that would spread as much, less a part for the
+/// uncertainty of that number: Korn and Graubard (1998), "Confidence intervals for proportions with small expected
+/// number of positive counts estimated from survey data".
+pub(crate) fn proportion(hits: usize, n: usize, reference: usize, spread: &Spread) -> Estimate {
+    let all = n as f64;
+    let value = hits as f64 / all;
+    let share = reference as f64 / all;
+    let variance = spread.error * spread.error;
+    let independent =
+        if variance > 0.0 { (share * (1.0 - share) / variance).min(all) } else { all };
+    let trials = independent * (normal_reach() / spread.reach()).powi(2);
+    let (low, high) =
+        if trials > 0.0 { exact_proportion(value * trials, trials) } else { (0.0, 1.0) };
+    Estimate { value, low, high }
+}
+
+/// The threshold itself, or the nearest latency with enough samples on both sides to show their dependence.
+fn telling_threshold(pool: &Pool, threshold: Nanos) -> Option<Nanos> {
+    let n = pool.len();
+    let enough = ENOUGH.min(n / 2);
+    let hits = pool.above(threshold);
+    let telling = hits.clamp(enough, n - enough);
+    if telling == hits {
+        (n > 0).then_some(threshold)
+    } else {
+        pool.sorted.get((n - telling).checked_sub(1)?).copied()
+    }
+}

@@ -1,0 +1,106 @@
+//! The CPU time that is due: weighted max-min fairness over nested groups.
+
+use model::Scenario;
+use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+
+/// Threads in their groups, each with its weight against its siblings.
+///
+/// A thread directly in a group competes with the groups beside it; one of nice 0 weighs as much as a group of weight 100,
+/// as in the kernel.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    /// Inner nodes: the root, then one for each group of the scenario.
+    nodes: Vec<Vec<Member>>,
+}
+
+/// A child of the root or of a group.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    weight: f64,
+    who: Who,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Thread(usize),
+    Node(usize),
+}
+
+impl Shares {
+    /// The tree of a scenario with these threads, each given by the index of its program.
+    pub fn new(scenario: &Scenario, programs_of_threads: &[usize]) -> Shares {
+        let mut nodes = vec![Vec::new(); scenario.groups.len() + 1];
+        let inside = |group: Option<usize>| group.map_or(0, |group| group + 1);
+        for (index, group) in scenario.groups.iter().enumerate() {
+            let weight = f64::from(group.weight);
+            nodes[inside(group.parent)].push(Member { weight, who: Who::Node(index + 1) });
+        }
+        for (thread, program) in programs_of_threads.iter().enumerate() {
+            let program = &scenario.programs[*program];
+            let weight = thread_weight(program.nice);
+            nodes[inside(program.group)].push(Member { weight, who: Who::Thread(thread) });
+        }
+        Shares { nodes }
+    }
+
+    /// What is due to each thread of `capacity`, when each wants what `demand` says and no more.
+    ///
+    /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it leaves
+    /// goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight feasible (GVTS
+    /// section 2.1).
+    pub fn due(&self, capacity: f64, demand: &[f64]) -> Vec<f64> {
+        let wanted = self.wanted(demand);
+        let mut due = vec![0.0; demand.len()];
+        let mut given = vec![0.0; self.nodes.len()];
+        given[0] = capacity;
+        for (node, members) in self.nodes.iter().enumerate() {
+            let claims: Vec<(f64, f64)> =
+                members.iter().map(|m| (m.weight, wanted_by(m.who, demand, &wanted))).collect();
+            for (member, part) in members.iter().zip(fill(given[node], &claims)) {
+                match member.who {
+                    Who::Thread(thread) => due[thread] = part,
+                    Who::Node(inner) => given[inner] = part,
+                }
+            }
+        }
+        due
+    }
+
+    /// What each node wants in all. Parents stand before their children, so the way up is backwards.
+    fn wanted(&self, demand: &[f64]) -> Vec<f64> {
+        let mut wanted = vec![0.0; self.nodes.len()];
+        for (node, members) in self.nodes.iter().enumerate().rev() {
+            wanted[node] = members.iter().map(|m| wanted_by(m.who, demand, &wanted)).sum();
+        }
+        wanted
+    }
+}
+
+/// The weight of a thread against groups: 100 at nice 0.
+pub(crate) fn thread_weight(nice: i8) -> f64 {
+    f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT)
+}
+
+fn wanted_by(who: Who, demand: &[f64], wanted: &[f64]) -> f64 {
+    match who {
+        Who::Thread(thread) => demand[thread],
+        Who::Node(node) => wanted[node],
+    }
+}
+
+/// Divides `capacity` among claims of (weight, demand): whoever wants least for its weight is satisfied first.
+fn fill(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    let level = |i: &usize| claims[*i].1 / claims[*i].0;
+    order.sort_by(|a, b| level(a).total_cmp(&level(b)));
+    let mut weights: f64 = claims.iter().map(|claim| claim.0).sum();
+    let mut left = capacity;
+    let mut parts = vec![0.0; claims.len()];
+    for i in order {
+        let (weight, demand) = claims[i];
+        parts[i] = demand.min(left * (weight / weights).min(1.0)).max(0.0);
+        left -= parts[i];
+        weights -= weight;
+    }
+    parts
+}
