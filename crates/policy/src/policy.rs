@@ -7,7 +7,7 @@ use model::{CpuId, Failure, ThreadId};
 use crate::options::Options;
 use crate::platform::Platform;
 use crate::shim::{enter, handle};
-use crate::state::State;
+use crate::state::{State, options_size};
 
 mod c {
     use std::ffi::c_void;
@@ -44,6 +44,7 @@ pub struct Policy {
 impl Policy {
     /// An instance without threads. [`Policy::init`] comes next.
     pub fn new(options: Options) -> Policy {
+        assert_eq!(options_size(), size_of::<Options>(), "state.h and options.rs disagree");
         let state = State::new(options.cpus);
         Policy { options, state }
     }
@@ -115,9 +116,9 @@ impl Policy {
     }
 
     /// Threads that balance moved from one queue to another so far.
-    pub fn pulls(&mut self) -> u64 {
+    pub fn pulls(&self) -> u64 {
         // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while `self` is borrowed here.
-        unsafe { c::rg_native_pulls(self.state.shared.at(0)) }
+        unsafe { c::rg_native_pulls(self.state.shared.first()) }
     }
 
     fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce() -> R) -> R {

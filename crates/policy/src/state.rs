@@ -33,6 +33,11 @@ impl Table {
         self.words.resize(self.words.len().max(count * self.stride), 0);
     }
 
+    /// The first entry, to read.
+    pub fn first(&self) -> *const c_void {
+        self.words.as_ptr().cast()
+    }
+
     /// The entry at an index; null where there is none. Stays good until the table grows.
     pub fn at(&mut self, index: u32) -> *mut c_void {
         let first = index as usize * self.stride;

@@ -1,5 +1,6 @@
 //! A scheduling class of the modelled kernel: what `struct sched_class` is to the real one.
 
+pub mod ext;
 pub mod rt;
 
 use model::{CpuId, ThreadId};

@@ -1,0 +1,261 @@
+//! What sched_ext keeps of threads and CPUs: slices, queues, and who owns a thread.
+
+use std::collections::VecDeque;
+
+use model::scenario::Machine;
+use model::{CpuId, Nanos, Scenario, ThreadId};
+use policy::Local;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::queue::OrderedQueue;
+use crate::core::Core;
+
+/// Who owns a thread (`enum scx_ops_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// The kernel: it blocks, runs, or waits in a local queue.
+    None,
+    /// The policy is just being asked where to put it.
+    Queueing,
+    /// It waits in a queue of the policy.
+    Queued,
+    /// It is on its way from there to a local queue.
+    Dispatching,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    owner: Owner,
+    slice: Nanos,
+}
+
+/// An insertion that takes effect when the callback has returned.
+#[derive(Clone, Copy, Debug)]
+struct Insertion {
+    slice: Nanos,
+    target: Target,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Queue { id: u32, key: u64 },
+    Local(Local),
+}
+
+/// A dispatch under way.
+#[derive(Clone, Copy, Debug)]
+struct Dispatch {
+    cpu: CpuId,
+    /// The runnable thread of the CPU, which is in no queue.
+    prev: Option<ThreadId>,
+}
+
+/// The state of the class beside the policy's own.
+pub struct Threads {
+    pub machine: Machine,
+    pub random: Xoshiro256PlusPlus,
+    /// The groups above and including each group, from the root's child on.
+    paths: Vec<Vec<u32>>,
+    weights: Vec<u32>,
+    threads: Vec<Thread>,
+    queues: Vec<Option<OrderedQueue>>,
+    locals: Vec<VecDeque<ThreadId>>,
+    insertion: Option<Insertion>,
+    dispatch: Option<Dispatch>,
+}
+
+impl Threads {
+    /// No threads and no queues yet.
+    pub fn new(scenario: &Scenario, seed: u64) -> Threads {
+        let cpus = scenario.machine.cpus as usize;
+        let mut paths: Vec<Vec<u32>> = Vec::new();
+        for (index, group) in scenario.groups.iter().enumerate() {
+            let mut path = group.parent.map_or(Vec::new(), |parent| paths[parent].clone());
+            path.push(index as u32);
+            paths.push(path);
+        }
+        Threads {
+            machine: scenario.machine,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            paths,
+            weights: scenario.groups.iter().map(|group| group.weight).collect(),
+            threads: Vec::new(),
+            queues: vec![None; cpus],
+            locals: vec![VecDeque::new(); cpus],
+            insertion: None,
+            dispatch: None,
+        }
+    }
+
+    /// A thread comes under the policy.
+    pub fn add(&mut self, thread: ThreadId) {
+        let unborn = Thread { owner: Owner::None, slice: Nanos::ZERO };
+        self.threads.resize(self.threads.len().max(thread.index() + 1), unborn);
+    }
+
+    /// What is left of a thread's slice.
+    pub fn slice_mut(&mut self, thread: ThreadId) -> &mut Nanos {
+        &mut self.threads[thread.index()].slice
+    }
+
+    /// The queue from which alone a CPU runs threads.
+    pub fn local(&mut self, cpu: CpuId) -> &mut VecDeque<ThreadId> {
+        &mut self.locals[cpu.index()]
+    }
+
+    /// Whether threads may run on one CPU only: scenarios know no affinity, so where there is no other.
+    pub fn is_pinned(&self) -> bool {
+        self.machine.cpus == 1
+    }
+
+    /// The ancestor of a group at a depth, 1 for a child of the root.
+    pub fn ancestor(&self, group: Option<usize>, depth: u32) -> Option<u32> {
+        let above = depth.checked_sub(1)? as usize;
+        self.paths[group?].get(above).copied()
+    }
+
+    /// The weight of a group.
+    pub fn group_weight(&self, group: u32) -> u32 {
+        self.weights[group as usize]
+    }
+
+    /// Whether select_cpu has already put the thread that wakes.
+    pub fn is_inserted(&self) -> bool {
+        self.insertion.is_some()
+    }
+
+    fn own(&mut self, core: &mut Core, thread: ThreadId, from: Owner, to: Owner) {
+        let owner = &mut self.threads[thread.index()].owner;
+        if *owner != from {
+            core.fail(format!("thread {} is {owner:?}, not {from:?}", thread.0));
+        }
+        *owner = to;
+    }
+
+    /// The policy is about to be asked where a thread shall wait.
+    pub fn enqueue_begins(&mut self, core: &mut Core, thread: ThreadId) {
+        self.own(core, thread, Owner::None, Owner::Queueing);
+    }
+
+    /// select_cpu has returned: unless it inserted the thread, enqueue will be asked.
+    pub fn select_ends(&mut self, thread: ThreadId) {
+        if self.insertion.is_none() {
+            self.threads[thread.index()].owner = Owner::None;
+        }
+    }
+
+    /// The policy has returned: its insertion takes effect.
+    pub fn enqueue_ends(&mut self, core: &mut Core, thread: ThreadId) {
+        let Some(Insertion { slice, target }) = self.insertion.take() else {
+            return core.fail(format!("the policy put thread {} nowhere", thread.0));
+        };
+        match target {
+            Target::Queue { id, key } => {
+                self.own(core, thread, Owner::Queueing, Owner::Queued);
+                match self.queues.get_mut(id as usize) {
+                    Some(Some(queue)) => queue.insert(thread, slice, key),
+                    _ => core.fail(format!("the policy has no queue {id}")),
+                }
+            }
+            Target::Local(how) => {
+                self.own(core, thread, Owner::Queueing, Owner::None);
+                self.insert_local(core, thread, slice, how);
+            }
+        }
+    }
+
+    fn insert_local(&mut self, core: &mut Core, thread: ThreadId, slice: Nanos, how: Local) {
+        let cpu = core.thread(thread).cpu;
+        *self.slice_mut(thread) = slice;
+        if how.head {
+            self.local(cpu).push_front(thread);
+        } else {
+            self.local(cpu).push_back(thread);
+        }
+        if how.preempt {
+            self.end_slice(core, cpu);
+        }
+        if how.preempt || core.current(cpu).is_none() {
+            core.resched(cpu);
+        }
+    }
+
+    /// Ends the slice of what a CPU runs, if it runs a thread of this class.
+    pub fn end_slice(&mut self, core: &Core, cpu: CpuId) {
+        let ours = core.current(cpu).filter(|&thread| !core.thread(thread).realtime);
+        if let Some(current) = ours {
+            *self.slice_mut(current) = Nanos::ZERO;
+        }
+    }
+
+    /// A CPU asks for work.
+    pub fn dispatch_begins(&mut self, cpu: CpuId, prev: Option<ThreadId>) {
+        self.dispatch = Some(Dispatch { cpu, prev });
+    }
+
+    /// The policy has brought what it had.
+    pub fn dispatch_ends(&mut self) {
+        self.dispatch = None;
+    }
+
+    /// Whether a thread is the runnable one of the CPU that dispatches.
+    pub fn is_runnable_prev(&self, thread: ThreadId) -> bool {
+        self.dispatch.is_some_and(|dispatch| dispatch.prev == Some(thread))
+    }
+
+    /// Creates a queue by number.
+    pub fn create(&mut self, id: u32) {
+        self.queues.resize_with(self.queues.len().max(id as usize + 1), || None);
+        self.queues[id as usize] = Some(OrderedQueue::default());
+    }
+
+    /// A queue by number, if the policy created it.
+    pub fn queue(&self, id: u32) -> Option<&OrderedQueue> {
+        self.queues.get(id as usize)?.as_ref()
+    }
+
+    /// Notes where the policy wants a thread that is Queueing.
+    pub fn insert_ordered(
+        &mut self,
+        core: &mut Core,
+        thread: ThreadId,
+        id: u32,
+        slice: u64,
+        key: u64,
+    ) {
+        self.note(
+            core,
+            thread,
+            Insertion { slice: Nanos(slice), target: Target::Queue { id, key } },
+        );
+    }
+
+    /// Notes that the policy wants a thread in the local queue of its CPU.
+    pub fn note_local(&mut self, core: &mut Core, thread: ThreadId, slice: u64, how: Local) {
+        self.note(core, thread, Insertion { slice: Nanos(slice), target: Target::Local(how) });
+    }
+
+    fn note(&mut self, core: &mut Core, thread: ThreadId, insertion: Insertion) {
+        if self.threads[thread.index()].owner != Owner::Queueing || self.insertion.is_some() {
+            core.fail(format!("the policy put thread {} where it was not asked to", thread.0));
+        }
+        self.insertion = Some(insertion);
+    }
+
+    /// Moves the thread at a position of a queue to the dispatching CPU's local queue.
+    pub fn move_to_local(&mut self, core: &mut Core, id: u32, position: usize) -> bool {
+        let Some(Dispatch { cpu, .. }) = self.dispatch else {
+            core.fail("the policy moved a thread outside of dispatch");
+            return false;
+        };
+        let queue = self.queues.get_mut(id as usize).and_then(Option::as_mut);
+        let Some(entry) = queue.and_then(|queue| queue.remove(position)) else { return false };
+        self.own(core, entry.thread, Owner::Queued, Owner::Dispatching);
+        core.threads[entry.thread.index()].cpu = cpu;
+        *self.slice_mut(entry.thread) = entry.slice;
+        self.local(cpu).push_back(entry.thread);
+        self.own(core, entry.thread, Owner::Dispatching, Owner::None);
+        true
+    }
+}
