@@ -11,6 +11,9 @@ pub enum Spacing {
     Log,
 }
 
+/// About how many steps an upright linear axis has.
+pub const STEPS: usize = 5;
+
 /// The values that an axis spans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain {
@@ -25,10 +28,15 @@ pub struct Domain {
 impl Domain {
     /// An evenly spaced domain that holds all values and ends at round numbers.
     pub fn linear(values: impl Iterator<Item = f64>) -> Domain {
+        let Domain { spacing, min, max } = Domain::tight(values);
+        let step = step(max - min, STEPS);
+        Domain { spacing, min: (min / step).floor() * step, max: (max / step).ceil() * step }
+    }
+
+    /// An evenly spaced domain that ends where the values end.
+    pub fn tight(values: impl Iterator<Item = f64>) -> Domain {
         let (min, max) = bounds(values);
         let (min, max) = if max > min { (min, max) } else { (min - 0.5, max + 0.5) };
-        let step = step(max - min, 4);
-        let (min, max) = ((min / step).floor() * step, (max / step).ceil() * step);
         Domain { spacing: Spacing::Linear, min, max }
     }
 

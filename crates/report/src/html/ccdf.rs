@@ -40,7 +40,7 @@ pub fn frame(tails: &[Tail], size: Size) -> Option<Frame> {
     let x = if max > LOG_FROM * shortest {
         Domain { spacing: Spacing::Log, min: 0.8 * min, max: 1.15 * max }
     } else {
-        Domain { spacing: Spacing::Linear, min: 0.0, max: 1.05 * max }
+        Domain { spacing: Spacing::Linear, min: 0.0, max: 1.06 * max }
     };
     let y = Domain { spacing: Spacing::Log, min: 0.8 * rarest, max: 1.0 };
     Some(Frame { size, x, y })
@@ -72,8 +72,8 @@ pub fn body(tails: &[Tail], frame: &Frame) -> String {
 fn names(tails: &[Tail], curves: Vec<Vec<Point>>, frame: &Frame) -> String {
     let named: Vec<_> = tails.iter().map(|tail| tail.name.as_str()).zip(curves).collect();
     let labels = tails.iter().zip(places(&named, frame.edges()));
-    let draw = |(tail, place): (&Tail, Option<super::labels::Place>)| {
-        place.map(|place| text(place.at, &format!("label {}", tail.class), &tail.name))
+    let draw = |(tail, place): (&Tail, Option<Point>)| {
+        place.map(|at| text(at, &format!("label {}", tail.class), &tail.name))
     };
     labels.filter_map(draw).collect()
 }

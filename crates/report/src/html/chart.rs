@@ -32,18 +32,13 @@ const BOTTOM: f64 = 44.0;
 impl Size {
     /// For screens and paper.
     pub const WIDE: Size =
-        Size { class: "wide", width: 900.0, height: 420.0, left: 62.0, top: 30.0 };
+        Size { class: "wide", width: 900.0, height: 440.0, left: 62.0, top: 30.0 };
     /// For telephones: the same letters on less room.
     pub const NARROW: Size =
         Size { class: "narrow", width: 360.0, height: 320.0, left: 56.0, top: 30.0 };
 
     /// Both, of which the page shows one.
     pub const BOTH: [Size; 2] = [Size::WIDE, Size::NARROW];
-
-    /// The same with another height.
-    pub const fn high(self, height: f64) -> Size {
-        Size { height, ..self }
-    }
 
     /// About how many ticks the horizontal axis has room for.
     pub fn ticks(&self) -> usize {
@@ -94,7 +89,7 @@ impl Frame {
         }
         drawn += &stroke(Point { x: left, y: bottom }, Point { x: right, y: bottom }, "axis");
         drawn += &text(Point { x: right, y: bottom + 36.0 }, "title end", x.0);
-        drawn += &text(Point { x: 4.0, y: top - 16.0 }, "title", y.0);
+        drawn += &text(Point { x: left - 56.0, y: top - 16.0 }, "title", y.0);
         drawn
     }
 

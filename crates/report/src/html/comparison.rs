@@ -13,8 +13,8 @@ thousand at p99.9. Latency counts from the moment at which a request should have
 intervals. The dashed curve is the ideal: the same arrivals and services in a first-come, first-served queue that no scheduler can beat at the tail.";
 const SHARE_CAPTION: &str =
     "The share of the machine's CPU time that each group received, and what was due to it.";
-const LAG_CAPTION: &str = "Lag is the CPU time due to a thread minus what it received. The band spans the thread that is \
-furthest behind and the one furthest ahead; a fair scheduler keeps it narrow and level.";
+const LAG_CAPTION: &str = "Lag is the CPU time due to a thread minus what it received: above 0 it is behind, below ahead. The \
+band spans all threads; a fair scheduler keeps it narrow and level.";
 
 /// The body of the page.
 pub fn body(document: &Document) -> String {
@@ -26,22 +26,17 @@ pub fn body(document: &Document) -> String {
     }
     for block in blocks {
         body += &parts::heading(&block.heading);
-        body += &chart_of(&shown, &block);
+        body += &panels(&shown, &block);
         body += &parts::table(&block);
     }
     body + &verdicts(document) + &seeds(document) + &making(document)
 }
 
 fn opening(document: &Document) -> String {
-    let arm = match document.arm.as_str() {
-        "sim" => "simulated",
-        "host" => "measured on this machine's kernel",
-        "vm" => "measured in a virtual machine",
-        other => other,
-    };
     let policies: Vec<&str> = document.shown().iter().map(|r| r.policy.as_str()).collect();
     let facts = format!(
-        "{arm} · {} · seeds {} · policies {}",
+        "{} arm · {} · seeds {} · policies {}",
+        document.arm,
         document.machine.description,
         human::list(&document.seeds),
         policies.join(", ")
@@ -117,26 +112,19 @@ fn in_short(runs: &[(&str, &ProgramResult)]) -> String {
     }
 }
 
-fn chart_of(shown: &[&PolicyResult], block: &Block) -> String {
-    let policies = shown
-        .iter()
-        .enumerate()
-        .map(|(at, result)| (colour(at), result.policy.clone(), String::new()));
-    let key = parts::key(&policies.collect::<Vec<_>>());
-    let (charts, caption) = if block.heading == blocks::SHARES {
-        let panels = over_time::shares(shown);
-        (
-            if panels.is_empty() {
-                panels
-            } else {
-                format!("<div class=\"panels\">\n{panels}</div>\n")
-            },
-            SHARE_CAPTION,
-        )
-    } else {
-        (Size::BOTH.into_iter().map(|size| over_time::lag(shown, size)).collect(), LAG_CAPTION)
-    };
-    if charts.is_empty() { String::new() } else { key + &parts::figure(&charts, caption) }
+fn panels(shown: &[&PolicyResult], block: &Block) -> String {
+    let of_shares = block.heading == blocks::SHARES;
+    let panels = if of_shares { over_time::shares(shown) } else { over_time::lag(shown) };
+    if panels.is_empty() {
+        return panels;
+    }
+    let panels = format!("<div class=\"panels\">\n{panels}</div>\n");
+    if !of_shares {
+        return parts::figure(&panels, LAG_CAPTION);
+    }
+    let policies = shown.iter().enumerate();
+    let key = policies.map(|(at, result)| (colour(at), result.policy.clone(), String::new()));
+    parts::key(&key.collect::<Vec<_>>()) + &parts::figure(&panels, SHARE_CAPTION)
 }
 
 fn verdicts(document: &Document) -> String {

@@ -2,17 +2,8 @@
 
 use super::svg::Point;
 
-/// A name's place: the left end of its baseline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// Left end of the baseline.
-    pub at: Point,
-    /// Width of the text.
-    pub width: f64,
-}
-
-/// Average width of a letter of the charts' labels; text is measured before any font is known.
-const LETTER: f64 = 7.2;
+/// Width of a letter of the charts' labels in the widest of the usual fonts; no font is known yet when names are placed.
+pub const LETTER: f64 = 8.0;
 const HEIGHT: f64 = 14.0;
 /// Distance between a curve and its name.
 const GAP: f64 = 7.0;
@@ -33,6 +24,10 @@ impl Rect {
             && point.y <= self.bottom
     }
 
+    fn inside(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> bool {
+        self.left >= left && self.right <= right && self.top >= top && self.bottom <= bottom
+    }
+
     fn overlaps(&self, other: &Rect) -> bool {
         self.left < other.right
             && other.left < self.right
@@ -41,47 +36,42 @@ impl Rect {
     }
 }
 
-/// A place for every curve's name inside the edges (left, top, right, bottom); `None` for a curve without points.
+/// A place for each curve's name inside the edges (left, top, right, bottom), `None` where there is none.
 ///
-/// Every point of a curve is tried, with the name right and left of it; the place that covers least wins, and among equals the
-/// lowest: tails are where curves part.
-pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec<Option<Place>> {
-    let (left, top, right, bottom) = edges;
-    let plot = Rect { left, top, right, bottom };
-    let ink: Vec<Point> = curves.iter().flat_map(|(_, points)| dense(points)).collect();
+/// Every point of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
+/// other curve is nearer to it than its own. Of such places the lowest is taken, right before left: tails are where curves part.
+pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
+    let ink: Vec<Vec<Point>> = curves.iter().map(|(_, points)| dense(points)).collect();
     let mut taken: Vec<Rect> = Vec::new();
     let mut places = Vec::new();
-    for (name, points) in curves {
-        let best = best(points, name.chars().count() as f64 * LETTER, &plot, &ink, &taken);
+    for (at, (name, points)) in curves.iter().enumerate() {
+        let width = name.chars().count() as f64 * LETTER;
+        let free = |(anchor, rect): &(Point, Rect)| {
+            rect.inside(edges)
+                && !taken.iter().any(|other| rect.overlaps(other))
+                && !ink.iter().flatten().any(|point| rect.holds(point))
+                && !rivals(&ink, at).any(|point| anchor.distance(point) < GAP)
+        };
+        let lowest = points.iter().flat_map(|point| beside(*point, width)).filter(free);
+        let best = lowest.max_by(|a, b| a.1.bottom.total_cmp(&b.1.bottom)).map(|(_, rect)| rect);
         taken.extend(best);
-        places.push(best.map(|rect| Place {
-            at: Point { x: rect.left, y: rect.bottom - 3.0 },
-            width: rect.right - rect.left,
-        }));
+        places.push(best.map(|rect| Point { x: rect.left, y: rect.bottom - 3.0 }));
     }
     places
 }
 
-fn best(points: &[Point], width: f64, plot: &Rect, ink: &[Point], taken: &[Rect]) -> Option<Rect> {
-    let sides =
-        points.iter().flat_map(|point| [point.x + GAP, point.x - GAP - width].map(|x| (point, x)));
-    let rects = sides.map(|(point, left)| Rect {
-        left,
-        top: point.y - HEIGHT / 2.0,
-        right: left + width,
-        bottom: point.y + HEIGHT / 2.0,
-    });
-    let cost = |rect: &Rect| {
-        let covered = ink.iter().filter(|point| rect.holds(point)).count() as f64;
-        let crowded = taken.iter().filter(|other| rect.overlaps(other)).count() as f64;
-        let outside = rect.left < plot.left
-            || rect.right > plot.right
-            || rect.top < plot.top
-            || rect.bottom > plot.bottom;
-        let height = (plot.bottom - rect.bottom) / (plot.bottom - plot.top);
-        4.0 * covered + 1e3 * crowded + 1e6 * f64::from(u8::from(outside)) + height
-    };
-    rects.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+/// The two rooms for a name beside a point of its curve, each with the middle of its edge that faces the curve.
+fn beside(point: Point, width: f64) -> [(Point, Rect); 2] {
+    let (top, bottom) = (point.y - HEIGHT / 2.0, point.y + HEIGHT / 2.0);
+    [(-GAP - width, -GAP), (GAP, GAP)].map(|(shift, anchor)| {
+        let left = point.x + shift;
+        let anchor = Point { x: point.x + anchor, y: point.y };
+        (anchor, Rect { left, top, right: left + width, bottom })
+    })
+}
+
+fn rivals(ink: &[Vec<Point>], own: usize) -> impl Iterator<Item = &Point> {
+    ink.iter().enumerate().filter(move |(at, _)| *at != own).flat_map(|(_, points)| points)
 }
 
 /// The curve's points and enough between them that no name slips through.
@@ -106,21 +96,28 @@ mod tests {
         (0..100).map(|k| Point { x: offset + f64::from(k), y: 3.0 * f64::from(k) }).collect()
     }
 
+    const EDGES: (f64, f64, f64, f64) = (0.0, 0.0, 400.0, 300.0);
+
     #[test]
     fn names_stay_apart_and_off_the_curves() {
-        let curves = [("one", falling(50.0)), ("two", falling(52.0)), ("three", falling(120.0))];
-        let edges = (0.0, 0.0, 400.0, 300.0);
-        let places: Vec<Place> = places(&curves, edges).into_iter().flatten().collect();
+        let curves = [("one", falling(50.0)), ("two", falling(90.0)), ("three", falling(200.0))];
+        let places: Vec<Point> = places(&curves, EDGES).into_iter().flatten().collect();
         assert_eq!(places.len(), 3);
         for (k, place) in places.iter().enumerate() {
-            let apart = |other: &Place| {
-                (place.at.y - other.at.y).abs() >= HEIGHT
-                    || place.at.x >= other.at.x + other.width
-                    || other.at.x >= place.at.x + place.width
+            let apart = |other: &Point| {
+                (place.y - other.y).abs() >= HEIGHT || (place.x - other.x).abs() >= 3.0 * LETTER
             };
-            assert!(places[..k].iter().all(apart), "{place:?}");
-            assert!(place.at.x >= 0.0 && place.at.x + place.width <= 400.0, "{place:?}");
+            assert!(places[..k].iter().all(apart), "{places:?}");
+            assert!(place.x >= 0.0 && place.x + 5.0 * LETTER <= 400.0, "{place:?}");
         }
+    }
+
+    #[test]
+    fn a_curve_between_two_near_ones_has_no_name() {
+        let curves =
+            [("left", falling(96.0)), ("between", falling(100.0)), ("right", falling(104.0))];
+        let places = places(&curves, EDGES);
+        assert!(places[0].is_some() && places[1].is_none() && places[2].is_some(), "{places:?}");
     }
 
     #[test]

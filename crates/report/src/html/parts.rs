@@ -38,7 +38,7 @@ fn grid(grid: &Grid) -> String {
         .iter()
         .map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>()));
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
         heads.collect::<String>(),
         rows.collect::<String>()
     )

@@ -30,6 +30,13 @@ pub struct Point {
     pub y: f64,
 }
 
+impl Point {
+    /// How far another point is.
+    pub fn distance(&self, other: &Point) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+}
+
 /// A path's `d`: straight lines through the points. Points that are no numbers are left out.
 pub fn line(points: &[Point]) -> String {
     let mut d = String::new();
