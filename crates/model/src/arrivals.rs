@@ -18,14 +18,23 @@ impl Rounder {
     /// counts as that.
     #[inline(always)]
     pub fn advance(&mut self, span_ns: f64) -> u64 {
-        // Adding 1.5 x 2^52 leaves the nearest integer in the low bits: a cast would check for overflow each time.
-        const MAGIC: f64 = 6_755_399_441_055_744.0;
-        let exact = span_ns.min(1_125_899_906_842_624.0) + self.carry;
+        let exact = span_ns.min(LONGEST) + self.carry;
         let shifted = exact + MAGIC;
         self.carry = exact - (shifted - MAGIC);
         self.at = self.at.wrapping_add(shifted.to_bits().wrapping_sub(MAGIC.to_bits()));
         self.at
     }
+}
+
+/// Adding 1.5 x 2^52 leaves the nearest integer in the low bits; a cast would check for overflow each time.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// 2^50.
+const LONGEST: f64 = 1_125_899_906_842_624.0;
+
+/// The nearest whole number to 0 to 2^50; a greater one counts as that.
+#[inline(always)]
+pub fn round(number: f64) -> u64 {
+    (number.min(LONGEST) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())
 }
 
 /// The moments of arrivals: gaps of a law, one after the other, without end.

@@ -6,7 +6,16 @@
 
 mod discipline;
 mod engine;
+pub mod exact;
+mod generated;
+mod histogram;
+mod interval;
+mod record;
+mod simulate;
+mod summary;
 mod trace;
 
 pub use discipline::Discipline;
+pub use generated::{Ideal, IdealResult};
+pub use summary::TailPoint;
 pub use trace::ideal;
