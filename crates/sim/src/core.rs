@@ -111,7 +111,11 @@ impl Core {
     pub fn exec(&self, thread: ThreadId) -> Nanos {
         let entry = self.thread(thread);
         let cpu = &self.cpus[entry.cpu.index()];
-        if cpu.current == Some(thread) { entry.exec + (self.now - cpu.accounted) } else { entry.exec }
+        if cpu.current == Some(thread) {
+            entry.exec + (self.now - cpu.accounted)
+        } else {
+            entry.exec
+        }
     }
 
     /// Asks `cpu` to choose again once the present event is handled.

@@ -46,49 +46,55 @@ impl Sequence {
     }
 }
 
-/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1): leaves are slots, each inner node holds the lesser of its two children.
+/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1): leaves are slots, and the lesser of two siblings goes up.
 ///
 /// Setting a slot replays one path, a comparison without a branch for each level, where a heap would leave the old
 /// event behind and sift twice.
 pub struct Tournament {
-    /// Node 1 is the root, the children of i are 2i and 2i + 1, slot s is leaf `leaves + s`.
-    nodes: Vec<Key>,
+    /// Pair 1 holds the finalists; the winner of pair i stands in pair i / 2; slot s stands in pair `(leaves + s) / 2`.
+    pairs: Vec<[Key; 2]>,
     leaves: usize,
+    winner: Key,
     sequence: Sequence,
+}
+
+impl Tournament {
+    /// The sibling is read without waiting for what was just written beside it, which keeps a level at a few cycles.
+    #[inline]
+    fn replay(&mut self, slot: u32, key: Key) {
+        let mut node = self.leaves + slot as usize;
+        let mut winner = key;
+        while node > 1 {
+            let pair = &mut self.pairs[node / 2];
+            let sibling = pair[1 - node % 2];
+            pair[node % 2] = winner;
+            winner = winner.min(sibling);
+            node /= 2;
+        }
+        self.winner = winner;
+    }
 }
 
 impl EventQueue for Tournament {
     fn new(slots: usize) -> Tournament {
         assert!(slots < 1 << SLOT_BITS, "{slots} event slots");
-        let leaves = slots.next_power_of_two();
-        let mut nodes = vec![Key::MAX; 2 * leaves];
-        for slot in 0..slots {
-            nodes[leaves + slot] = (Key::from(u64::MAX) << 64) | slot as Key;
-        }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
-        }
-        Tournament { nodes, leaves, sequence: Sequence::default() }
+        let leaves = slots.max(2).next_power_of_two();
+        let pairs = vec![[Key::MAX; 2]; leaves];
+        Tournament { pairs, leaves, winner: Key::MAX, sequence: Sequence::default() }
     }
 
     #[inline]
     fn set(&mut self, slot: u32, at: Nanos) {
-        let mut node = self.leaves + slot as usize;
-        if time_of(self.nodes[node]) == at {
-            return;
-        }
-        let mut winner = self.sequence.key(slot, at);
-        self.nodes[node] = winner;
-        while node > 1 {
-            winner = winner.min(self.nodes[node ^ 1]);
-            node /= 2;
-            self.nodes[node] = winner;
+        let node = self.leaves + slot as usize;
+        if time_of(self.pairs[node / 2][node % 2]) != at {
+            let key = self.sequence.key(slot, at);
+            self.replay(slot, key);
         }
     }
 
     #[inline]
     fn first(&mut self) -> (Nanos, u32) {
-        (time_of(self.nodes[1]), slot_of(self.nodes[1]))
+        (time_of(self.winner), slot_of(self.winner))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What threads do between one kernel entry and the next: a small state machine for each kind of program.
 
 mod daemon;
+mod fifo;
 mod fork_join;
 mod service;
 

@@ -1,21 +1,20 @@
 //! A request-response service and its open-loop client. The network between them takes no time.
 
-use std::collections::VecDeque;
-
 use model::Nanos;
 use model::scenario::{self, Architecture};
 use model::trace::Request;
 use model::workload::Planned;
 
 use super::Next;
+use super::fifo::{Fifo, Links};
 
 /// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a worker's own.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy)]
 struct Station {
     /// Connections with an unread request, first come, first served.
-    work: VecDeque<u32>,
+    work: Fifo,
     /// Blocked threads; the one that has waited longest is woken first, as by a futex.
-    waiting: VecDeque<u32>,
+    waiting: Fifo,
 }
 
 pub struct Service {
@@ -26,10 +25,16 @@ pub struct Service {
     due: usize,
     received: u64,
     /// Connections without a request, the longest idle first.
-    idle: VecDeque<u32>,
+    idle: Fifo,
     /// The request on each connection.
     request_on: Vec<u32>,
+    /// Queues of connections: `idle`, or the `work` of a station.
+    connections: Links,
+    /// The station of each connection.
+    station_of: Vec<u32>,
     stations: Vec<Station>,
+    /// Queues of threads: the `waiting` of a station.
+    threads: Links,
     /// The connection that each thread serves.
     serving: Vec<Option<u32>>,
     switch_cost: Nanos,
@@ -38,38 +43,36 @@ pub struct Service {
 impl Service {
     /// `switch_cost` is the kernel's part of a request: one switch to the thread that serves it (Tales section 3.2).
     pub fn new(service: &scenario::Service, plan: &[Planned], switch_cost: Nanos) -> Service {
-        let threads = service.threads() as usize;
+        let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
             Architecture::SharedQueue { .. } => 1,
             Architecture::ThreadPerConnection | Architecture::Partitioned { .. } => threads,
         };
-        let mut stations = vec![Station::default(); stations];
-        let count = stations.len();
-        (0..threads).for_each(|thread| stations[thread % count].waiting.push_back(thread as u32));
-        let unsent = |planned: &Planned| Request {
-            intended: planned.intended,
-            sent: Nanos::NEVER,
-            started: Nanos::NEVER,
-            completed: Nanos::NEVER,
-            received: Nanos::NEVER,
-            service: planned.service + switch_cost,
-        };
-        Service {
-            requests: plan.iter().map(unsent).collect(),
+        let mut new = Service {
+            requests: plan.iter().map(|planned| unsent(planned, switch_cost)).collect(),
             sent: 0,
             due: 0,
             received: 0,
-            idle: (0..service.connections).collect(),
-            request_on: vec![0; service.connections as usize],
-            stations,
-            serving: vec![None; threads],
+            idle: Fifo::EMPTY,
+            request_on: vec![0; connections as usize],
+            connections: Links::new(connections),
+            station_of: (0..connections).map(|connection| connection % stations).collect(),
+            stations: vec![Station { work: Fifo::EMPTY, waiting: Fifo::EMPTY }; stations as usize],
+            threads: Links::new(threads),
+            serving: vec![None; threads as usize],
             switch_cost,
-        }
+        };
+        (0..connections).for_each(|connection| new.idle.push(&mut new.connections, connection));
+        (0..threads).for_each(|thread| {
+            let station = new.station_of_thread(thread);
+            new.stations[station].waiting.push(&mut new.threads, thread);
+        });
+        new
     }
 
-    fn station_of(&mut self, thread_or_connection: u32) -> &mut Station {
-        let count = self.stations.len();
-        &mut self.stations[thread_or_connection as usize % count]
+    /// Either all threads share the one station or each has its own.
+    fn station_of_thread(&self, thread: u32) -> usize {
+        if self.stations.len() == 1 { 0 } else { thread as usize }
     }
 
     pub fn next_arrival(&self) -> Nanos {
@@ -78,7 +81,7 @@ impl Service {
 
     pub fn arrive(&mut self, now: Nanos, wake: &mut impl FnMut(u32)) {
         self.due += 1;
-        if let Some(connection) = self.idle.pop_front() {
+        if let Some(connection) = self.idle.pop(&self.connections) {
             self.send(now, connection, wake);
         }
     }
@@ -88,24 +91,25 @@ impl Service {
         self.requests[self.sent].sent = now;
         self.request_on[connection as usize] = self.sent as u32;
         self.sent += 1;
-        let station = self.station_of(connection);
-        station.work.push_back(connection);
-        if let Some(thread) = station.waiting.pop_front() {
+        let station = &mut self.stations[self.station_of[connection as usize] as usize];
+        station.work.push(&mut self.connections, connection);
+        if let Some(thread) = station.waiting.pop(&self.threads) {
             wake(thread);
         }
     }
 
     pub fn ready(&self, own: u32) -> bool {
-        !self.stations[own as usize % self.stations.len()].work.is_empty()
+        !self.stations[self.station_of_thread(own)].work.is_empty()
     }
 
     pub fn next(&mut self, now: Nanos, own: u32, wake: &mut impl FnMut(u32)) -> Next {
         if let Some(connection) = self.serving[own as usize].take() {
             self.respond(now, connection, wake);
         }
-        let station = self.station_of(own);
-        let Some(connection) = station.work.pop_front() else {
-            station.waiting.push_back(own);
+        let station = self.station_of_thread(own);
+        let station = &mut self.stations[station];
+        let Some(connection) = station.work.pop(&self.connections) else {
+            station.waiting.push(&mut self.threads, own);
             return Next::Block;
         };
         self.serving[own as usize] = Some(connection);
@@ -123,7 +127,7 @@ impl Service {
         if self.sent < self.due {
             self.send(now, connection, wake);
         } else {
-            self.idle.push_back(connection);
+            self.idle.push(&mut self.connections, connection);
         }
     }
 
@@ -133,5 +137,16 @@ impl Service {
 
     pub fn into_requests(self) -> Vec<Request> {
         self.requests
+    }
+}
+
+fn unsent(planned: &Planned, switch_cost: Nanos) -> Request {
+    Request {
+        intended: planned.intended,
+        sent: Nanos::NEVER,
+        started: Nanos::NEVER,
+        completed: Nanos::NEVER,
+        received: Nanos::NEVER,
+        service: planned.service + switch_cost,
     }
 }
