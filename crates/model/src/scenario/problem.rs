@@ -46,10 +46,11 @@ impl Problem {
         let before = &source[line_start..start];
         let marked = source[start..end.min(line_end).max(start)].chars().count().max(1);
         format!(
-            "{file}:{number}:{column}: {text}\n    {line}\n    {indent}{carets}",
+            "{file}:{number}:{column}: {text}\n{line}\n    {indent}{carets}",
             column = before.chars().count() + 1,
             text = self.text,
-            line = source[line_start..line_end].replace(is_unprintable, "?"),
+            line = format!("    {}", source[line_start..line_end].replace(is_unprintable, "?"))
+                .trim_end(),
             indent = before.replace(|c| c != '\t', " "),
             carets = "^".repeat(marked),
         )
@@ -95,7 +96,7 @@ mod tests {
     fn a_place_at_the_end_or_inside_a_character_is_still_shown() {
         assert_eq!(shown("a", 9..12), "a.toml:1:2: wrong\n    a\n     ^");
         assert_eq!(shown("µ", 1..2), "a.toml:1:1: wrong\n    µ\n    ^");
-        assert_eq!(shown("", 0..0), "a.toml:1:1: wrong\n    \n    ^");
+        assert_eq!(shown("", 0..0), "a.toml:1:1: wrong\n\n    ^");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::law::law;
 use super::program::MOST_THREADS;
 use super::table::Table;
-use super::value::{number_up_to, rate_per_s, span, whole, word};
+use super::value::{rate_per_s, span, utilisation, whole, word};
 use super::{Architecture, Arrivals, Service};
 use crate::Nanos;
 use crate::law::Law;
@@ -23,9 +23,6 @@ const ARCHITECTURES: [&str; 3] = ["thread-per-connection", "shared-queue", "part
 /// A request and a response of the null RPC server (Tales section 3.1.1).
 const NULL_RPC_BYTES: u32 = 128;
 const CONNECTIONS: u32 = 64;
-/// Up to this share of its machine a service may want: beyond, only its backlog grows.
-const MOST_UTILISATION: f64 = 10.0;
-
 /// `None` only where a problem was reported.
 pub(super) fn service(table: &Table) -> Option<Service> {
     let connections = table.optional("connections", whole(1, MOST_THREADS)).unwrap_or(CONNECTIONS);
@@ -90,7 +87,7 @@ fn arrivals(table: &Table) -> Option<(Law, Arrivals)> {
     let inner = table.table(KEY)?;
     let (law, measured) = law(&inner, "poisson", &["rate", "utilisation"])?;
     let rate = inner.optional("rate", rate_per_s).map(Arrivals::Rate);
-    let share = inner.optional("utilisation", number_up_to(MOST_UTILISATION));
+    let share = inner.optional("utilisation", utilisation);
     let share = share.map(Arrivals::Utilisation);
     match (inner.get("rate").is_some(), inner.get("utilisation").is_some(), measured) {
         (true, true, _) => {
@@ -99,7 +96,7 @@ fn arrivals(table: &Table) -> Option<(Law, Arrivals)> {
         }
         (false, false, Some(gap)) => Some((law, Arrivals::Rate(1.0 / gap.as_secs_f64()))),
         (false, false, None) => {
-            inner.problems.add(inner.place, "arrivals: missing key `rate` or `utilisation`");
+            inner.missing(&["rate", "utilisation"]);
             None
         }
         _ => Some((law, rate.or(share)?)),

@@ -1,15 +1,16 @@
 //! Tables of a TOML document that know their place and record what is wrong with them.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{Problems, did_you_mean};
+use super::problem::Problems;
 use super::value::found;
+use crate::closest;
 
 /// A table of the file.
-#[derive(Clone)]
 pub(super) struct Table<'a> {
     /// What it describes, for messages: `machine`, `program`.
     pub word: &'a str,
@@ -17,12 +18,14 @@ pub(super) struct Table<'a> {
     pub place: Range<usize>,
     pub problems: &'a Problems,
     entries: &'a DeTable<'a>,
+    /// Keys that an unknown one was probably meant to be: they are misspelt and not missing.
+    misspelt: RefCell<Vec<String>>,
 }
 
 impl<'a> Table<'a> {
     /// The whole document; what it lacks is reported at its first line.
     pub fn document(entries: &'a DeTable<'a>, problems: &'a Problems) -> Table<'a> {
-        Table { word: "scenario", place: 0..0, entries, problems }
+        Table { word: "scenario", place: 0..0, entries, problems, misspelt: RefCell::default() }
     }
 
     /// The table that a value is; anything else is a problem.
@@ -32,7 +35,13 @@ impl<'a> Table<'a> {
         problems: &'a Problems,
     ) -> Option<Table<'a>> {
         match value.get_ref() {
-            DeValue::Table(entries) => Some(Table { word, place: value.span(), entries, problems }),
+            DeValue::Table(entries) => Some(Table {
+                word,
+                place: value.span(),
+                entries,
+                problems,
+                misspelt: RefCell::default(),
+            }),
             other => {
                 problems
                     .add(value.span(), format!("{word}: found {}; expected a table", found(other)));
@@ -46,10 +55,12 @@ impl<'a> Table<'a> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         for key in unknown {
             let word = key.get_ref().as_ref();
-            let hint = match did_you_mean(word, known) {
-                hint if hint.is_empty() => format!("; expected {}", list(known)),
-                hint => hint,
-            };
+            let near = closest(word, known);
+            self.misspelt.borrow_mut().extend(near.map(str::to_string));
+            let hint = near.map_or_else(
+                || format!("; expected {}", list(known)),
+                |near| format!("; did you mean `{near}`?"),
+            );
             let text = format!("{}: unknown key `{}`{hint}", self.word, word.escape_debug());
             self.problems.add(key.span(), text);
         }
@@ -92,13 +103,18 @@ impl<'a> Table<'a> {
         read: impl Fn(&DeValue) -> Result<T, String>,
     ) -> Option<T> {
         if self.get(key).is_none() {
-            self.missing(key);
+            self.missing(&[key]);
         }
         self.optional(key, read)
     }
 
-    fn missing(&self, key: &str) {
-        self.problems.add(self.place.clone(), format!("{}: missing key `{key}`", self.word));
+    /// Reports that none of the keys is there, unless one of them is but misspelt.
+    pub fn missing(&self, keys: &[&str]) {
+        let misspelt = self.misspelt.borrow();
+        if !keys.iter().any(|key| misspelt.iter().any(|known| known == key)) {
+            let text = format!("{}: missing key `{}`", self.word, keys.join("` or `"));
+            self.problems.add(self.place.clone(), text);
+        }
     }
 
     /// The table under a key that must be there.
@@ -106,7 +122,7 @@ impl<'a> Table<'a> {
         match self.get(key) {
             Some(value) => Table::of(key, value, self.problems),
             None => {
-                self.missing(key);
+                self.missing(&[key]);
                 None
             }
         }

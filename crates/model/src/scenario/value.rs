@@ -39,6 +39,7 @@ pub(super) fn span(value: &DeValue) -> Result<Nanos, String> {
 /// A duration between two others, both included.
 pub(super) fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos, String> {
     move |value| match duration(value)? {
+        Nanos::ZERO if low > Nanos::ZERO => span(value),
         span if span < low || span > high => Err(format!("found {span}; expected {low} to {high}")),
         span => Ok(span),
     }
@@ -85,13 +86,13 @@ pub(super) fn number(value: &DeValue) -> Result<f64, String> {
         .ok_or_else(|| format!("found {}; expected a number", found(value)))
 }
 
-/// A number above zero, up to a bound.
-pub(super) fn number_up_to(high: f64) -> impl Fn(&DeValue) -> Result<f64, String> {
-    move |value| {
-        Some(number(value)?).filter(|number| *number > 0.0 && *number <= high).ok_or_else(|| {
-            format!("found {}; expected a number above 0, at most {high}", found(value))
-        })
-    }
+/// A share of the machine that a service wants. Above 10 it is a percentage by mistake.
+pub(super) fn utilisation(value: &DeValue) -> Result<f64, String> {
+    let fits = |share: &f64| *share > 0.0 && *share <= 10.0;
+    number(value).ok().filter(fits).ok_or_else(|| {
+        let expected = "expected a share of the machine such as 0.8, above 0 and at most 10";
+        format!("found {}; {expected}", found(value))
+    })
 }
 
 /// One of a few words; its place in the list.
