@@ -1,1 +1,53 @@
-fn main() {}
+//! `rearguard`: compares schedulers by what they do to the tail of a service.
+#![forbid(unsafe_code)]
+
+mod check;
+mod compare;
+mod files;
+//mod ideal;
+mod output;
+//mod paper;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use model::Failure;
+
+/// Guards the tail latency of multi-threaded services, and proves what any scheduler does to it.
+#[derive(Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done; 1 the run failed; 2 bad input; 3 this machine cannot."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Args),
+    Compare(compare::Args),
+    //    Ideal(ideal::Args),
+    //    Paper(paper::Args),
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = load::role_main(std::env::args()) {
+        return code;
+    }
+    let outcome = match Cli::parse().command {
+        Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        //        Command::Ideal(args) => ideal::run(&args),
+        //        Command::Paper(args) => paper::run(&args),
+    };
+    outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
+}
+
+fn report_failure(failure: Failure) -> ExitCode {
+    anstream::eprintln!("rearguard: {failure}");
+    ExitCode::from(failure.exit_code())
+}

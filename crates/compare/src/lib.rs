@@ -1,2 +1,65 @@
-//! One comparison: plan, interleaved runs over an arm, analyses, result document.
+//! One comparison: interleaved runs of several policies over one arm, and the result document made of their traces.
 #![forbid(unsafe_code)]
+
+mod convert;
+mod execute;
+mod finding;
+mod plan;
+mod result;
+mod verdicts;
+
+use model::{Arm, Failure, Trace, Watch};
+use report::Document;
+use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
+
+use crate::finding::Finding;
+pub use crate::plan::Plan;
+use crate::plan::Run;
+
+/// Runs a comparison and says what it found; the caller adds the command line, version and scenario text.
+///
+/// Everything is checked before the first run starts. Fails as [`Arm::check`] and [`Arm::run`] do.
+pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Failure> {
+    plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
+    let runs = plan.runs();
+    let traces = execute::execute(plan, &runs, arm, watch)?;
+    let machine = plan.scenario.machine;
+    Ok(Document {
+        schema: COMPARE_SCHEMA.to_string(),
+        scenario: plan.scenario.name.clone(),
+        shows: plan.scenario.shows.clone(),
+        arm: arm.name().to_string(),
+        seeds: plan.seeds.clone(),
+        machine: Machine {
+            description: arm.machine(),
+            cpus: machine.cpus,
+            smt: machine.smt,
+            llcs: machine.llcs,
+            nodes: machine.nodes,
+        },
+        ..analysed(plan, &runs, &traces)
+    })
+}
+
+/// What the traces say: results and verdicts. Nothing here knows the arm.
+fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
+    let of = |policy: usize, twin: bool| {
+        Finding::new(plan.scenario, &finding::chosen(plan, runs, traces, policy, twin))
+    };
+    let findings: Vec<Finding> = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
+    Document {
+        results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
+        verdicts: verdicts::verdicts(plan, &findings, &of(0, true)),
+        ..Document::default()
+    }
+}
+
+/// The pooled result of a policy, then one a seed.
+fn results(plan: &Plan, finding: &Finding) -> Vec<PolicyResult> {
+    let pooled = result::result(plan.scenario, finding, None);
+    let single = (0..finding.traces.len()).map(|run| {
+        let one = Finding::new(plan.scenario, &finding.traces[run..=run]);
+        result::result(plan.scenario, &one, Some(finding.traces[run].seed))
+    });
+    std::iter::once(pooled).chain(single).collect()
+}

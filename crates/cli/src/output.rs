@@ -1,0 +1,58 @@
+//! What a command writes: a table for people, `--json`, `--report FILE`.
+
+use std::path::{Path, PathBuf};
+
+use model::Failure;
+use report::Document;
+
+use crate::files;
+
+/// Options of every command that has results
+#[derive(clap::Args)]
+pub struct Output {
+    /// Print the result document as JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Write a report: FILE.html (one self-contained page) or FILE.svg (one picture)
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+impl Output {
+    /// Says whether the report could be written, before anything runs for minutes.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(path) = &self.report else { return Ok(()) };
+        if !["html", "svg"].iter().any(|end| ends_in(path, end)) {
+            return Err(Failure::Input(format!(
+                "--report {}: expected a name that ends in .html or .svg",
+                path.display()
+            )));
+        }
+        files::check_writable(path)
+    }
+
+    /// Writes what a comparison found.
+    pub fn compared(&self, document: &Document) -> Result<(), Failure> {
+        let shown = if self.json { report::json(document) } else { report::table(document) };
+        self.write(&shown, || report::html(document), || report::picture(document))
+    }
+
+    fn write(
+        &self,
+        shown: &str,
+        html: impl FnOnce() -> String,
+        picture: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        anstream::println!("{}", shown.trim_end());
+        let Some(path) = &self.report else { return Ok(()) };
+        files::write(path, &if ends_in(path, "svg") { picture() } else { html() })?;
+        if !self.json {
+            anstream::println!("\nreport: {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+fn ends_in(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|end| end == extension)
+}

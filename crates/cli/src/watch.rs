@@ -1,0 +1,43 @@
+//! A progress bar on a terminal, and Ctrl-C turned into a wish to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use model::Watch;
+
+/// Shows progress on stderr where that is a terminal, and hears Ctrl-C and SIGTERM.
+pub struct Terminal {
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+}
+
+impl Terminal {
+    /// A bar with `label` before it. One a process: the signal handler is set here.
+    pub fn new(label: &str) -> Terminal {
+        let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left")
+            .expect("a valid template");
+        let bar = ProgressBar::new(1_000).with_style(style).with_prefix(label.to_string());
+        let stop = Arc::new(AtomicBool::new(false));
+        let heard = Arc::clone(&stop);
+        ctrlc::set_handler(move || heard.store(true, Ordering::Relaxed))
+            .expect("set once a process");
+        Terminal { bar, stop }
+    }
+}
+
+impl Watch for Terminal {
+    fn progress(&self, done: f64) {
+        self.bar.set_position((done * 1_000.0) as u64);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

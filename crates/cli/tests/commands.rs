@@ -1,0 +1,168 @@
+//! The command as a user meets it: what it prints, where, and how it ends.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs `rearguard` in the project's folder.
+fn rearguard(args: &[&str]) -> Output {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.args(args).current_dir(root).output().expect("the built command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = rearguard(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// A short comparison in simulation.
+const SHORT: [&str; 8] = [
+    "compare",
+    "scenarios/null-rpc.toml",
+    "--policy",
+    "cfs,cts",
+    "--duration",
+    "2s",
+    "--seeds",
+    "2",
+];
+
+fn short(more: &[&'static str]) -> Vec<&'static str> {
+    SHORT.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn compare_prints_a_table_without_colour_into_a_pipe() {
+    let output = rearguard(&short(&[]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = stdout(&output);
+    for word in ["cfs", "cts", "ideal", "p99.9"] {
+        assert!(table.contains(word), "no `{word}` in:\n{table}");
+    }
+    assert!(!table.contains('\u{1b}'), "no escape sequences in a pipe");
+    assert_eq!(stderr(&output), "", "no progress bar in a pipe");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let first = stdout(&rearguard(&short(&["--json"])));
+    assert_eq!(first, stdout(&rearguard(&short(&["--json"]))));
+    let other = ["compare", "scenarios/null-rpc.toml", "--policy", "cfs,cts", "--duration", "2s"];
+    let other = [&other[..], &["--seed", "7,8", "--json"]].concat();
+    assert_ne!(first, stdout(&rearguard(&other)), "another seed must show");
+}
+
+#[test]
+fn compare_speaks_its_schema() {
+    let document = json(&short(&["--json"]));
+    assert_eq!(document["schema"], "rearguard.compare/1");
+    assert_eq!(document["arm"], "sim");
+    let results = document["results"].as_array().expect("results");
+    let pooled: Vec<&Value> = results.iter().filter(|result| result["seed"].is_null()).collect();
+    assert_eq!(
+        pooled.iter().map(|r| r["policy"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["cfs", "cts"]
+    );
+    assert_eq!(results.len(), 2 + 2 * 2, "pooled, and one a seed");
+    for result in results {
+        let service = &result["programs"][0];
+        let p99 = &service["latency_ns"]["p99"];
+        assert!(p99["low"].as_f64() <= p99["value"].as_f64());
+        assert!(service["ideal_ns"]["p50"]["value"].as_f64() > Some(0.0));
+        assert!(service["excess_p99_9"].as_f64() > Some(0.5));
+    }
+    assert!(document["verdicts"].as_array().is_some_and(|verdicts| !verdicts.is_empty()));
+}
+
+#[test]
+fn a_policy_and_itself_cannot_be_told_apart() {
+    let document = json(&short(&["--json"]));
+    let verdicts = document["verdicts"].as_array().expect("verdicts");
+    let twins: Vec<&Value> =
+        verdicts.iter().filter(|verdict| verdict["a"] == verdict["b"]).collect();
+    assert!(!twins.is_empty(), "every comparison holds an A/A pair");
+    assert!(twins.iter().all(|verdict| verdict["answer"] == "cannot tell"));
+    // The control: two policies that differ are told apart by the same method on the same runs.
+    let told = |verdict: &&Value| verdict["a"] == "cts" && verdict["answer"] == "better";
+    assert!(verdicts.iter().any(|verdict| told(&verdict)));
+}
+
+#[test]
+fn ideal_speaks_its_schema_and_knows_the_exact_values() {
+    let document = json(&[
+        "ideal",
+        "--arrivals",
+        "poisson",
+        "--service",
+        "fixed",
+        "--service-time",
+        "50us",
+        "--workers",
+        "4",
+        "--utilisation",
+        "0.8",
+        "--discipline",
+        "fifo",
+        "--requests",
+        "1M",
+        "--seed",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(document["schema"], "rearguard.ideal/1");
+    assert_eq!(document["requests"], 1_000_000);
+    // M/D/4 at 80%, 50 us: exact p99 172.729 us (Crommelin).
+    let exact = document["exact_ns"]["p99"].as_f64().expect("a closed form");
+    assert!((exact - 172_729.0).abs() < 1.0, "{exact}");
+    let p99 = &document["latency_ns"]["p99"];
+    let (low, high) = (p99["low"].as_f64().unwrap(), p99["high"].as_f64().unwrap());
+    assert!(low <= exact && exact <= high, "{low} {exact} {high}");
+}
+
+#[test]
+fn bad_input_ends_with_2_and_one_message() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "ctz"], "cts"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts:queue=gpu"], "llc"),
+        (&["compare", "scenarios/none.toml", "--policy", "cts"], "scenarios/none.toml"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--report", "x.pdf"], ".html"),
+        (&["check", "Cargo.toml"], "Cargo.toml:"),
+        (&["ideal", "--utilisation", "1.2"], "utilisation"),
+    ];
+    for (args, expected) in cases {
+        let output = rearguard(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn every_shipped_scenario_checks() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    for entry in std::fs::read_dir(folder).expect("scenarios/").flatten() {
+        let output = rearguard(&["check", &entry.path().display().to_string()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_report_is_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("report.html").display().to_string();
+    let output = rearguard(&[&short(&["--report"])[..], &[&page]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).expect("the report");
+    assert!(html.contains("null-rpc") && html.contains("<svg") && html.contains("--seeds 2"));
+    assert!(stdout(&output).contains(&page), "the report's path is printed");
+}

@@ -1,0 +1,48 @@
+//! From the types of the statistics to those of the document.
+
+use model::Nanos;
+use report::document;
+use stats::{CcdfPoint, Estimate, Latency, Outlier};
+
+/// Points of a curve.
+const CURVE_POINTS: usize = 200;
+
+pub(crate) fn estimate(from: Estimate) -> document::Estimate {
+    document::Estimate::new(from.value, from.low, from.high)
+}
+
+pub(crate) fn latency(from: &Latency) -> document::Latency {
+    document::Latency {
+        mean: estimate(from.mean),
+        p50: estimate(from.p50),
+        p90: estimate(from.p90),
+        p99: estimate(from.p99),
+        p99_9: estimate(from.p99_9),
+        max: Some(from.max.0).filter(|_| from.max != Nanos::NEVER),
+    }
+}
+
+pub(crate) fn outlier(from: &Outlier) -> document::Outlier {
+    document::Outlier {
+        threshold_ns: from.threshold.0,
+        proportion: estimate(from.proportion),
+        valid_throughput_per_s: Some(from.valid_throughput_per_s),
+    }
+}
+
+pub(crate) fn range(from: Option<(f64, f64)>) -> document::Range {
+    document::Range { min: from.map(|(min, _)| min), max: from.map(|(_, max)| max) }
+}
+
+pub(crate) fn curve(runs: &[Vec<Nanos>]) -> Vec<document::CcdfPoint> {
+    stats::ccdf(runs, CURVE_POINTS).into_iter().map(point).collect()
+}
+
+fn point(from: CcdfPoint) -> document::CcdfPoint {
+    document::CcdfPoint {
+        latency_ns: from.latency.0,
+        proportion: from.proportion,
+        low: Some(from.low),
+        high: Some(from.high),
+    }
+}

@@ -1,0 +1,43 @@
+//! Which runs a comparison makes, in which order.
+
+use model::{PolicySpec, Scenario};
+
+/// What to compare.
+pub struct Plan<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The policies, at least one; the first is the baseline of every verdict.
+    pub policies: Vec<PolicySpec>,
+    /// One run of each policy a seed; at least one seed.
+    pub seeds: Vec<u64>,
+}
+
+/// One run to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Index into [`Plan::policies`].
+    pub policy: usize,
+    /// Whether this is the baseline's second run with the same seed: the A/A pair, which shows what the machine's own noise
+    /// does to a verdict.
+    pub twin: bool,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Plan<'_> {
+    /// All runs in their order: seed by seed, so that a drift of the machine meets every policy alike, and in each round
+    /// from another policy on, so that none always follows the same one.
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        let rounds = self.seeds.iter().enumerate();
+        rounds.flat_map(|(round, seed)| self.round(round, *seed)).collect()
+    }
+
+    fn round(&self, round: usize, seed: u64) -> Vec<Run> {
+        let mut runs: Vec<Run> =
+            (0..self.policies.len()).map(|policy| Run { policy, twin: false, seed }).collect();
+        runs.push(Run { policy: 0, twin: true, seed });
+        let first = round % runs.len();
+        runs.rotate_left(first);
+        runs
+    }
+}

@@ -1,0 +1,84 @@
+//! What one policy did, as the document says it.
+
+use model::{Nanos, Scenario};
+use report::document::{GroupResult, LagSample, PolicyResult, ProgramResult, ShareSample};
+use stats::{Course, GroupShare, ProgramSummary, latency_estimates, summarise};
+
+use crate::convert;
+use crate::finding::Finding;
+
+/// The result of a policy's runs; `seed`: of the only one. Curves and courses are drawn for pooled results alone.
+pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) -> PolicyResult {
+    let summary = summarise(scenario, &finding.traces);
+    let first = finding.traces[0];
+    let course = seed.is_none().then(|| &summary.courses[0]);
+    let programs = summary.programs.iter().enumerate();
+    let groups = summary.groups.iter().enumerate();
+    PolicyResult {
+        policy: first.policy.clone(),
+        kernel: first.kernel.clone(),
+        seed,
+        programs: programs.map(|(i, one)| program(one, finding, i, seed.is_none())).collect(),
+        groups: groups.map(|(i, one)| group(one, course, i)).collect(),
+        threads_lag_s: convert::range(summary.threads_lag_s),
+        fairness: convert::range(summary.fairness),
+        switches: summary.switches,
+        migrations: summary.migrations,
+        pulls_per_s: summary.pulls_per_s,
+        idle_share: summary.idle_share,
+        lag_samples: course.map(lag_samples).unwrap_or_default(),
+    }
+}
+
+fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -> ProgramResult {
+    let (measured, ideal) = (&finding.latencies[index], &finding.ideals[index]);
+    let ideal_latency = latency_estimates(ideal);
+    let is_service = one.inversions.is_some();
+    let curve =
+        |runs: &[Vec<Nanos>]| if drawn && is_service { convert::curve(runs) } else { Vec::new() };
+    ProgramResult {
+        name: one.name.clone(),
+        kind: one.kind.to_string(),
+        requests: one.requests,
+        lost: one.lost,
+        rounds: Some(one.rounds).filter(|_| ["fork-join", "daemon"].contains(&one.kind)),
+        rate_per_s: Some(one.rate_per_s).filter(|_| is_service),
+        utilisation: Some(one.utilisation),
+        latency_ns: one.latency.as_ref().map(convert::latency),
+        ideal_ns: ideal_latency.as_ref().map(convert::latency),
+        excess_p99_9: excess(one, ideal_latency.as_ref()),
+        inversions_per_request: one.inversions.map(|inversions| inversions.start),
+        completion_inversions_per_request: one.inversions.map(|inversions| inversions.completion),
+        outlier: one.outlier.as_ref().map(convert::outlier),
+        sources_ns: None,
+        ccdf: curve(measured),
+        ideal_ccdf: curve(ideal),
+    }
+}
+
+/// Measured p99.9 over that of the ideal; `None` where lost requests reach it.
+fn excess(one: &ProgramSummary, ideal: Option<&stats::Latency>) -> Option<f64> {
+    let ratio = one.latency.as_ref()?.p99_9.value / ideal?.p99_9.value;
+    Some(ratio).filter(|ratio| ratio.is_finite())
+}
+
+fn group(one: &GroupShare, course: Option<&Course>, index: usize) -> GroupResult {
+    GroupResult {
+        name: one.name.clone(),
+        weight: Some(one.weight),
+        due_share: Some(one.due_share),
+        share: Some(one.share),
+        share_samples: course.map(|course| share_samples(course, index)).unwrap_or_default(),
+    }
+}
+
+/// What the group received in each span between two readings, at the span's end.
+fn share_samples(course: &Course, group: usize) -> Vec<ShareSample> {
+    let ends = course.at.iter().zip(&course.group_shares[group]).skip(1);
+    ends.map(|(at, share)| ShareSample { at_ns: at.0, share: *share }).collect()
+}
+
+fn lag_samples(course: &Course) -> Vec<LagSample> {
+    let band = course.lag_band().into_iter();
+    band.map(|(at, min_s, max_s)| LagSample { at_ns: at.0, min_s, max_s }).collect()
+}
