@@ -105,3 +105,19 @@ program   twelve  batch: 12 threads, spinning; group twelve
 ";
     assert_eq!(scenario.describe(), expected);
 }
+
+/// The pieces of a text between two marks.
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    text.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_scenarios() {
+    let examples = between(include_str!("../../../docs/scenarios.md"), "```toml\n", "```");
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        if let Err(failure) = Scenario::read(example, "docs/scenarios.md") {
+            panic!("{failure}");
+        }
+    }
+}
