@@ -17,6 +17,7 @@
 RG_INLINE void rg_preempt(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
 	u64 pool = rg_pool(t, thread);
+	u64 token = rg_account(t, thread)->token;
 	u64 lead = RG_PREEMPT_LEAD_NS;
 	s32 victim = -1;
 
@@ -29,7 +30,7 @@ RG_INLINE void rg_preempt(struct task_struct *t, struct rg_thread *thread, s32 h
 			break;
 		if (!cpu->pool || cpu->pool == pool || !rg_may_run_on(t, at))
 			continue;
-		ahead = rg_less(rg_token_running(cpu), thread->token);
+		ahead = rg_less(rg_token_running(cpu), token);
 		if (ahead > lead) {
 			lead = ahead;
 			victim = at;

@@ -33,6 +33,21 @@ RG_INLINE s32 rg_queues_create(void)
 	return error;
 }
 
+/* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */
+RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
+{
+	struct rg_queue *from = thread->queue ? rg_queue(thread->queue - 1) : 0;
+	struct rg_queue *to = next ? rg_queue(next - 1) : 0;
+
+	if (thread->queue == next)
+		return;
+	if (from)
+		rg_add(&from->threads, -1);
+	if (to)
+		rg_add(&to->threads, 1);
+	thread->queue = next;
+}
+
 /* A thread with this token is about to wait in the queue. */
 RG_INLINE void rg_queue_least(u32 id, u64 token)
 {

@@ -12,6 +12,7 @@
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
 
+#include "balance/spread.h"
 #include "balance/steal.h"
 #include "order/order.h"
 #include "preempt.h"
@@ -30,15 +31,20 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t)
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
+	thread->fresh = 1;
 	return 0;
 }
 
 /* An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. */
 RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 {
+	struct rg_thread *thread = rg_thread(t);
 	bool idle = 0;
-	s32 cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	s32 cpu;
 
+	if (RG_CHOSEN(balance) != RG_BALANCE_NONE && thread && thread->fresh)
+		prev_cpu = rg_spread(t, prev_cpu);
+	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
 	if (idle)
 		rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
 	return cpu;
@@ -49,16 +55,19 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
 	s32 cpu = rg_thread_cpu(t);
+	struct rg_account *account;
 	u64 edge;
 
 	if (!thread)
 		return;
 	edge = rg_token_edge(cpu);
+	account = rg_account(t, thread);
 	rg_bucket_drain(thread, rg_less(rg_now(), thread->slept_at));
-	rg_weight_join(t, thread);
+	rg_token_enter(t, thread, rg_queue_of(cpu));
+	thread->fresh = 0;
+	if (rg_weight_join(t, thread))
+		rg_token_place(account, edge);
 	thread->weight = rg_weight_effective(t);
-	rg_token_rebase(thread, rg_queue_of(cpu));
-	rg_token_place(thread, edge);
 	thread->place = rg_order_place(thread);
 }
 
@@ -83,10 +92,10 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		rg_insert_local(t, RG_CHOSEN(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
 		return;
 	}
-	rg_token_rebase(thread, queue);
+	rg_token_enter(t, thread, queue);
 	if (!(flags & RG_ENQUEUE_WAKEUP))
 		rg_order_again(thread);
-	rg_queue_least(queue, thread->token);
+	rg_queue_least(queue, rg_account(t, thread)->token);
 	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
 	rg_announce(t, thread, home, flags);
 }
@@ -158,14 +167,17 @@ RG_CALLBACK void rg_quiescent(struct task_struct *t)
 		return;
 	thread->slept_at = rg_now();
 	rg_weight_leave(t, thread);
+	rg_queue_move(thread, 0);
 }
 
 RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
 
-	if (thread && thread->counted)
-		rg_weight_leave(t, thread);
+	if (!thread || !thread->counted)
+		return;
+	rg_weight_leave(t, thread);
+	rg_queue_move(thread, 0);
 }
 
 #endif

@@ -14,21 +14,29 @@ struct rg_share {
 	u64 counted;
 };
 
+/* A token: virtual time in ns of CPU time at weight 100, and the queue in whose virtual time it counts, plus 1 (0: none yet). */
+struct rg_account {
+	u64 token;
+	u32 queue;
+	u32 unused;
+};
+
 struct rg_thread {
-	u64 token;     /* virtual time: ns of CPU time at weight 100 */
+	struct rg_account account;
 	u64 exec_seen; /* rg_exec_ns when the token was last charged */
 	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
 	u64 place;     /* the key in its queue: lower runs first among those of its pool */
 	u64 burned;    /* the level of its bucket in ns */
 	u64 slept_at;  /* when it last blocked */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
-	u32 queue;     /* the queue in whose virtual time the token counts, plus 1; 0: none yet */
-	u32 batch;     /* the bucket has been full and is not yet empty: a pool of its own */
-	u32 unused;
+	u32 batch;     /* the bucket has been full and is not yet empty */
+	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
+	u32 fresh;     /* it has never been runnable */
 };
 
 struct rg_process {
 	struct rg_share share;
+	struct rg_account account; /* what fair=process charges instead of the threads' */
 };
 
 struct rg_group {
@@ -48,8 +56,8 @@ struct rg_cpu {
 struct rg_queue {
 	u64 edge;    /* the least token of those who wait or run: it never falls */
 	u64 least;   /* the least token of those who wait; RG_NEVER: nobody */
+	u32 threads; /* how many run from it or wait in it */
 	u32 created; /* in init */
-	u32 unused;
 };
 
 struct rg_shared {

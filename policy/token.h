@@ -6,7 +6,7 @@
  *          exchange for its own.
  * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets what its threads are due, and nothing is
  *          left to settle when the one that ran blocks. A slack above 0 lets a waking thread win against threads at the edge itself.
- * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one virtual time a process (fair=process) it gets half.
+ * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one token a process (fair=process) it gets half.
  * Limits.  Tokens of different queues drift apart, because balance only feeds idle CPUs; a thread that moves keeps its distance to the edge
  *          (as CFS does) and not its token.
  */
@@ -16,6 +16,14 @@
 #include "bucket.h"
 #include "queue.h"
 #include "weight.h"
+
+/* Where the thread's CPU time is charged. */
+RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_process *process = RG_CHOSEN(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
+
+	return process ? &process->account : &thread->account;
+}
 
 /* The token of what a CPU runs, as of now. */
 RG_INLINE u64 rg_token_running(struct rg_cpu *cpu)
@@ -54,7 +62,7 @@ RG_INLINE void rg_token_show(s32 at, struct task_struct *t, struct rg_thread *th
 	if (!cpu)
 		return;
 	cpu->pool = rg_pool(t, thread);
-	cpu->token = thread->token;
+	cpu->token = rg_account(t, thread)->token;
 	cpu->weight = thread->weight;
 	cpu->since = rg_now();
 	cpu->thread = rg_thread_id(t);
@@ -67,42 +75,49 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 	u64 ran = rg_less(exec, thread->exec_seen);
 
 	thread->exec_seen = exec;
-	thread->token += rg_virtual(ran, thread->weight);
+	rg_account(t, thread)->token += rg_virtual(ran, thread->weight);
 	rg_bucket_fill(thread, ran);
 }
 
-/* The thread enters the virtual time of another queue: it keeps its distance to the edge, and a new one starts at the edge. */
-RG_INLINE void rg_token_rebase(struct rg_thread *thread, u32 id)
+/* The account enters the virtual time of another queue: it keeps its distance to the edge, and a new one starts at the edge. */
+RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 {
 	struct rg_queue *to = rg_queue(id);
-	struct rg_queue *from = thread->queue ? rg_queue(thread->queue - 1) : 0;
+	struct rg_queue *from = account->queue ? rg_queue(account->queue - 1) : 0;
 
-	if (thread->queue == id + 1 || !to)
+	if (account->queue == id + 1 || !to)
 		return;
 	if (from)
-		thread->token = rg_less(thread->token + to->edge, from->edge);
+		account->token = rg_less(account->token + to->edge, from->edge);
 	else
-		thread->token = to->edge;
-	thread->queue = id + 1;
+		account->token = to->edge;
+	account->queue = id + 1;
+}
+
+/* The thread belongs to the queue with its token. */
+RG_INLINE void rg_token_enter(struct task_struct *t, struct rg_thread *thread, u32 id)
+{
+	rg_token_rebase(rg_account(t, thread), id);
+	rg_queue_move(thread, id + 1);
 }
 
 /* The thread is the next that the CPU runs. */
 RG_INLINE void rg_token_bring(s32 cpu, struct task_struct *t, struct rg_thread *thread)
 {
-	rg_token_rebase(thread, rg_queue_of(cpu));
+	rg_token_enter(t, thread, rg_queue_of(cpu));
 	rg_token_show(cpu, t, thread);
 }
 
-/* Places the token of a thread that wakes: sleep earns no more than the slack. */
-RG_INLINE void rg_token_place(struct rg_thread *thread, u64 edge)
+/* Places the token of whoever wakes: sleep earns no more than the slack. */
+RG_INLINE void rg_token_place(struct rg_account *account, u64 edge)
 {
 	u64 earliest = rg_less(edge, RG_CHOSEN(slack_ns));
 
-	if (thread->token < earliest)
-		thread->token = earliest;
+	if (account->token < earliest)
+		account->token = earliest;
 }
 
-RG_INLINE void rg_token_exchange(struct rg_thread *a, struct rg_thread *b)
+RG_INLINE void rg_token_exchange(struct rg_account *a, struct rg_account *b)
 {
 	u64 token = a->token;
 

@@ -44,15 +44,18 @@ RG_INLINE u32 rg_depth(struct task_struct *t)
 	return depth;
 }
 
-/* The thread's active weight enters the sums of its groups, the innermost first, as far as they were not active. */
-RG_INLINE void rg_weight_join(struct task_struct *t, struct rg_thread *thread)
+/* The thread's active weight enters the sums of its groups, the innermost first, as far as they were not active. Answers whether the
+ * account that it is charged to was idle: always its own, its process's (which then counts as one member) if nobody else was active. */
+RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted = rg_weight(t);
 	struct rg_process *process = rg_process(t);
 	u32 depth = rg_depth(t);
+	bool first;
 
 	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS && process)
-		weight = rg_share_join(&process->share, weight, RG_NORMAL_WEIGHT);
+		weight = rg_share_join(&process->share, weight, weight);
+	first = weight;
 	RG_FOR(i, 0, depth) {
 		struct rg_group *group = rg_group(t, depth - i);
 
@@ -60,6 +63,7 @@ RG_INLINE void rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 			break;
 		weight = rg_share_join(&group->share, weight, rg_group_weight(t, depth - i));
 	}
+	return first;
 }
 
 RG_INLINE void rg_weight_leave(struct task_struct *t, struct rg_thread *thread)
@@ -84,10 +88,7 @@ RG_INLINE void rg_weight_leave(struct task_struct *t, struct rg_thread *thread)
 RG_INLINE u64 rg_weight_effective(struct task_struct *t)
 {
 	u64 weight = (u64)rg_weight(t) * RG_WEIGHT_ONE;
-	struct rg_process *process = rg_process(t);
 
-	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS && process)
-		weight = rg_div(weight * RG_NORMAL_WEIGHT, process->share.active);
 	RG_FOR(depth, 1, RG_DEPTH + 1) {
 		struct rg_group *group = rg_group(t, depth);
 

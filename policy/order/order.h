@@ -24,10 +24,11 @@ RG_INLINE u64 rg_order_place(struct rg_thread *thread)
 }
 
 /* A thread that was interrupted, or whose slice ended, enters its queue again. Under `head` it keeps its place: a request longer
- * than a slice is then served first come, first served to its end; the CTS prototype's `tail` makes it round robin. */
+ * than a slice is then served first come, first served to its end; the CTS prototype's `tail` makes it round robin. A batch thread
+ * has lost its claim. */
 RG_INLINE void rg_order_again(struct rg_thread *thread)
 {
-	if (RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME)
+	if (thread->batch || RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME)
 		thread->place = rg_order_place(thread);
 }
 

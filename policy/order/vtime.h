@@ -13,7 +13,7 @@
 
 RG_INLINE u64 rg_order_vtime(struct rg_thread *thread)
 {
-	return thread->token;
+	return thread->account.token;
 }
 
 #endif

@@ -16,30 +16,32 @@
 
 /* What the first visit finds: the least token and its holder, and the least of the others. */
 struct rg_least {
-	struct rg_thread *holder;
+	struct rg_account *holder;
 	u64 pool;
 	u64 token;
 	u64 second;
 };
 
-RG_INLINE void rg_least_offer(struct rg_least *least, u64 pool, struct rg_thread *thread)
+RG_INLINE void rg_least_offer(struct rg_least *least, struct task_struct *t, struct rg_thread *thread)
 {
-	if (thread->token >= least->token) {
-		if (thread->token < least->second)
-			least->second = thread->token;
+	struct rg_account *account = rg_account(t, thread);
+
+	if (account->token >= least->token) {
+		if (account->token < least->second)
+			least->second = account->token;
 		return;
 	}
 	least->second = least->token;
-	least->token = thread->token;
-	least->holder = thread;
-	least->pool = pool;
+	least->token = account->token;
+	least->holder = account;
+	least->pool = rg_pool(t, thread);
 }
 
 /* The winner takes the least token; the queue is left with the others. */
 RG_INLINE void rg_pick_settle(s32 cpu, u32 id, struct rg_least *least, struct task_struct *t,
 			      struct rg_thread *winner)
 {
-	rg_token_exchange(winner, least->holder);
+	rg_token_exchange(rg_account(t, winner), least->holder);
 	rg_queue_set_least(id, least->second);
 	rg_token_bring(cpu, t, winner);
 }
@@ -51,15 +53,15 @@ RG_INLINE void rg_pick_least(s32 cpu, u32 id, struct task_struct *prev, struct r
 	struct task_struct *t;
 
 	if (thread)
-		rg_least_offer(least, rg_pool(prev, thread), thread);
+		rg_least_offer(least, prev, thread);
 	RG_VISIT(t, id) {
 		thread = rg_thread(t);
 		if (!thread)
 			continue;
 		if (rg_may_run_on(t, cpu))
-			rg_least_offer(least, rg_pool(t, thread), thread);
-		else if (thread->token < least->second)
-			least->second = thread->token;
+			rg_least_offer(least, t, thread);
+		else if (rg_account(t, thread)->token < least->second)
+			least->second = rg_account(t, thread)->token;
 	}
 }
 

@@ -19,13 +19,13 @@ RG_INLINE bool rg_pick_thread(s32 cpu, u32 id, struct task_struct *prev)
 	struct rg_thread *thread = first ? rg_thread(first) : 0;
 	struct task_struct *next;
 
-	if (!thread || (mine && mine->token <= thread->token) || !rg_move_head(id))
+	if (!thread || (mine && mine->account.token <= thread->account.token) || !rg_move_head(id))
 		return 0;
 	next = rg_queue_peek(id);
 	if (next != first)
 		rg_token_bring(cpu, first, thread);
 	thread = next ? rg_thread(next) : 0;
-	rg_queue_set_least(id, thread ? thread->token : RG_NEVER);
+	rg_queue_set_least(id, thread ? thread->account.token : RG_NEVER);
 	return 1;
 }
 
