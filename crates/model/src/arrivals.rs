@@ -9,8 +9,9 @@ use crate::law::{Law, Sampler};
 /// of 16 us). What rounding leaves over is carried to the next moment: no moment is off by more than half a nanosecond.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounder {
-    at: u64,
-    carry: f64,
+    base: u64,
+    /// The time since `base`, fraction and all.
+    since_ns: f64,
 }
 
 impl Rounder {
@@ -18,14 +19,25 @@ impl Rounder {
     /// counts as that.
     #[inline(always)]
     pub fn advance(&mut self, span_ns: f64) -> u64 {
-        let exact = span_ns.min(LONGEST) + self.carry;
-        let shifted = exact + MAGIC;
-        self.carry = exact - (shifted - MAGIC);
-        self.at = self.at.wrapping_add(shifted.to_bits().wrapping_sub(MAGIC.to_bits()));
-        self.at
+        // One addition from call to call, and nothing else: whatever more hung on it would hold up the next call.
+        self.since_ns += span_ns.min(LONGEST);
+        let moment = self.base.wrapping_add(round(self.since_ns));
+        if self.since_ns > FINE {
+            self.rebase(moment);
+        }
+        moment
+    }
+
+    /// Keeps the fraction and starts again from a whole moment, before doubles become too coarse for fractions.
+    #[cold]
+    fn rebase(&mut self, moment: u64) {
+        self.since_ns -= moment.wrapping_sub(self.base) as f64;
+        self.base = moment;
     }
 }
 
+/// 2^40: up to here doubles resolve a ten-thousandth of a nanosecond.
+const FINE: f64 = 1_099_511_627_776.0;
 /// Adding 1.5 x 2^52 leaves the nearest integer in the low bits; a cast would check for overflow each time.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// 2^50.

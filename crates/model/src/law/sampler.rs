@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Law, exponential};
+use super::Law;
+use super::exponential::{Tables, tables, uniform};
 
 /// Draws from a [`Law`] with a generator of its own.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Sampler {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut shape = Shape::new(law);
         if let Shape::Mmpp(bursts) = &mut shape {
-            bursts.start(exponential::uniform(&mut random));
+            bursts.start(uniform(&mut random));
         }
         Sampler { shape, random }
     }
@@ -63,30 +64,41 @@ impl Sampler {
     )]
     #[inline]
     pub fn next(&mut self) -> f64 {
+        self.draw(tables())
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, exponential: &Tables) -> f64 {
         let random = &mut self.random;
         match &mut self.shape {
             Shape::Fixed => 1.0,
-            Shape::Exponential => exponential::one(random),
+            Shape::Exponential => exponential.one(random),
             Shape::Lognormal { mu, sigma } => {
                 libm::exp(*mu + *sigma * random.sample::<f64, _>(StandardNormal))
             }
-            Shape::Weibull { scale, power } => *scale * libm::pow(exponential::one(random), *power),
-            Shape::Pareto { least, power } => *least * libm::exp(exponential::one(random) * *power),
+            Shape::Weibull { scale, power } => *scale * libm::pow(exponential.one(random), *power),
+            Shape::Pareto { least, power } => *least * libm::exp(exponential.one(random) * *power),
             Shape::Hyperexponential { often, short, long } => {
-                let mean = if exponential::uniform(random) <= *often { *short } else { *long };
-                mean * exponential::one(random)
+                let mean = if uniform(random) <= *often { *short } else { *long };
+                mean * exponential.one(random)
             }
-            Shape::Mmpp(bursts) => bursts.gap(random),
+            Shape::Mmpp(bursts) => bursts.gap(exponential, random),
             Shape::Measured(samples) => samples[random.random_range(0..samples.len())],
         }
     }
 
     /// Fills a block with the numbers that as many calls of [`Sampler::next`] would give, faster.
     pub fn fill(&mut self, block: &mut [f64]) {
+        let exponential = tables();
         match self.shape {
             Shape::Fixed => block.fill(1.0),
-            Shape::Exponential => exponential::fill(&mut self.random, block),
-            _ => block.iter_mut().for_each(|place| *place = self.next()),
+            // The generator's state stays in registers.
+            Shape::Exponential => {
+                let mut random = self.random.clone();
+                block.iter_mut().for_each(|place| *place = exponential.one(&mut random));
+                self.random = random;
+            }
+            _ => block.iter_mut().for_each(|place| *place = self.draw(exponential)),
         }
     }
 }
@@ -149,12 +161,12 @@ impl Bursts {
         self.state = usize::from(uniform <= self.arrivals_in_bursts());
     }
 
-    fn gap(&mut self, random: &mut Xoshiro256PlusPlus) -> f64 {
+    fn gap(&mut self, exponential: &Tables, random: &mut Xoshiro256PlusPlus) -> f64 {
         let mut gap = 0.0;
         loop {
             let (rate, leave) = (self.rate[self.state], self.leave[self.state]);
-            gap += exponential::one(random) / (rate + leave);
-            if exponential::uniform(random) * (rate + leave) <= rate {
+            gap += exponential.one(random) / (rate + leave);
+            if uniform(random) * (rate + leave) <= rate {
                 return gap;
             }
             self.state = 1 - self.state;
