@@ -1,6 +1,7 @@
 //! A scheduling class of the modelled kernel: what `struct sched_class` is to the real one.
 
 pub mod ext;
+pub mod fair;
 pub mod rt;
 
 use model::{CpuId, ThreadId};

@@ -1,0 +1,224 @@
+//! Moving threads: from the busiest CPU of the busiest part to the one that looked (`sched_balance_rq()`).
+
+use model::{CpuId, Nanos, ThreadId};
+
+use super::super::Fair;
+use super::super::average::LOAD;
+use super::super::average::RUNNING;
+use super::super::timeline::{Arrival, Departure, Timeline};
+use super::super::weight;
+use super::Idleness;
+use super::imbalance::{Excess, excess};
+use crate::core::Core;
+
+/// At most so many threads are looked at in one pass (`sysctl_sched_nr_migrate`).
+const MOST_LOOKED_AT: usize = 32;
+
+/// From where to where, and how eagerly.
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    from: CpuId,
+    to: CpuId,
+    level: usize,
+    idleness: Idleness,
+    /// Fruitless attempts before this one.
+    failed: u32,
+}
+
+impl<T: Timeline> Fair<T> {
+    /// Balances a CPU's domain by pulling to it. How many threads came.
+    pub(super) fn balance(
+        &mut self,
+        core: &mut Core,
+        cpu: CpuId,
+        level: usize,
+        idleness: Idleness,
+    ) -> u32 {
+        let Some((from, excess)) = self.find_excess(core, cpu, level, idleness) else {
+            self.slow_down(cpu, level, idleness, true);
+            return 0;
+        };
+        let failed = self.balancer.rhythms[cpu.index()][level].failed;
+        let route = Route { from, to: cpu, level, idleness, failed };
+        let moved = self.pull(core, route, excess);
+        let mut pushed = false;
+        if moved == 0 {
+            let rhythm = &mut self.balancer.rhythms[cpu.index()][level];
+            rhythm.failed += u32::from(idleness != Idleness::NewlyIdle);
+            let patience = self.balancer.levels[level].patience;
+            if matches!(excess, Excess::Threads(_)) && rhythm.failed > patience + 2 {
+                pushed = self.ask_to_push(core, route);
+            }
+        } else {
+            self.balancer.rhythms[cpu.index()][level].failed = 0;
+        }
+        self.slow_down(cpu, level, idleness, false);
+        if pushed { 1 } else { moved }
+    }
+
+    fn find_excess(
+        &mut self,
+        core: &Core,
+        cpu: CpuId,
+        level: usize,
+        idleness: Idleness,
+    ) -> Option<(CpuId, Excess)> {
+        let survey = self.survey(core, cpu, level, idleness)?;
+        let excess = excess(&survey, &self.balancer.levels[level], idleness)?;
+        Some((self.busiest_cpu(core, &survey.busiest, excess)?, excess))
+    }
+
+    /// A balanced domain is looked at half as often, down to the level's least.
+    fn slow_down(&mut self, cpu: CpuId, level: usize, idleness: Idleness, balanced: bool) {
+        let least_ms = u64::from(self.balancer.levels[level].span);
+        let rhythm = &mut self.balancer.rhythms[cpu.index()][level];
+        if !balanced {
+            rhythm.interval_ms = least_ms;
+            return;
+        }
+        if idleness != Idleness::NewlyIdle {
+            rhythm.failed = 0;
+            if rhythm.interval_ms < 2 * least_ms {
+                rhythm.interval_ms *= 2;
+            }
+        }
+    }
+
+    /// Moves threads until the excess is gone, those that ran longest ago first (`detach_tasks()`).
+    fn pull(&mut self, core: &mut Core, route: Route, excess: Excess) -> u32 {
+        if self.tree.root(route.from).count <= 1 {
+            return 0;
+        }
+        self.tree.charge(core, route.from);
+        let candidates: Vec<ThreadId> =
+            self.threads.of_cpu(route.from).take(MOST_LOOKED_AT).collect();
+        let (mut left, mut moved) = (excess, 0);
+        for thread in candidates {
+            let last_one = self.tree.root(route.from).runnable <= 1;
+            if route.idleness != Idleness::Busy && last_one {
+                break;
+            }
+            if !self.can_move(core, thread, route) {
+                continue;
+            }
+            let Some(rest) = self.less(core.now, thread, left, route.failed) else { continue };
+            self.carry(core, thread, route.to);
+            self.settle_in(core, thread, route);
+            moved += 1;
+            if route.idleness == Idleness::NewlyIdle || rest.is_none() {
+                break;
+            }
+            left = rest.unwrap_or(left);
+        }
+        moved
+    }
+
+    /// A thread that runs cannot move; one with warm caches does when nothing else helped (`can_migrate_task()`).
+    fn can_move(&self, core: &Core, thread: ThreadId, route: Route) -> bool {
+        let level = &self.balancer.levels[route.level];
+        let running = core.current(route.from) == Some(thread)
+            || self.tree.current[route.from.index()] == Some(thread);
+        let hot = !level.is_core
+            && (self.threads.is_hot(thread, core.now) || self.is_wanted(thread, route.to));
+        !running && (!hot || route.failed > level.patience)
+    }
+
+    /// Named to run next where it is, while the other CPU has work (`CACHE_HOT_BUDDY`).
+    fn is_wanted(&self, thread: ThreadId, to: CpuId) -> bool {
+        let id = self.tree.entity_of(thread);
+        let queue = self.tree.queue(self.tree.entity(id).queue);
+        self.tree.root(to).runnable > 0 && queue.timeline.is_buddy(id)
+    }
+
+    /// What remains of an excess when a thread moves: `None`: the thread is too much to move; `Some(None)`: nothing. Each
+    /// fruitless attempt before halves what it counts.
+    fn less(
+        &mut self,
+        now: Nanos,
+        thread: ThreadId,
+        excess: Excess,
+        failed: u32,
+    ) -> Option<Option<Excess>> {
+        let bound = |amount: u64| amount >> failed.min(63);
+        match excess {
+            Excess::Threads(count) => Some((count > 1).then(|| Excess::Threads(count - 1))),
+            Excess::Load(amount) => {
+                let load = self.hierarchical_load(now, thread).max(1);
+                let rest = amount.saturating_sub(load);
+                (bound(load) <= amount).then_some((rest > 0).then_some(Excess::Load(rest)))
+            }
+            Excess::Used(amount) => {
+                let id = self.tree.entity_of(thread);
+                self.tree.touch(now, id);
+                let used = self.tree.entity(id).average.mean(RUNNING, 1);
+                let rest = amount.saturating_sub(used);
+                (bound(used) <= amount).then_some((rest > 0).then_some(Excess::Used(rest)))
+            }
+        }
+    }
+
+    /// A thread's part of its CPU's load, through the groups around it (`task_h_load()`).
+    fn hierarchical_load(&mut self, now: Nanos, thread: ThreadId) -> u64 {
+        let mut id = self.tree.entity_of(thread);
+        self.tree.touch(now, id);
+        let mut load = self.entity_load(id);
+        while let Some(owner) = self.tree.parent(id) {
+            self.tree.touch(now, owner);
+            let queue = self.tree.queue(self.tree.entity(id).queue);
+            load = load * self.entity_load(owner) / (queue.average.mean(LOAD, 1) + 1);
+            id = owner;
+        }
+        load
+    }
+
+    fn entity_load(&self, id: super::super::tree::EntityId) -> u64 {
+        let entity = self.tree.entity(id);
+        entity.average.mean(LOAD, weight::coarse(entity.weight))
+    }
+
+    /// Takes a runnable thread, not running, to another CPU.
+    fn carry(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+        self.exit(core, thread, Departure::Move);
+        self.take_load(core.now, thread);
+        core.threads[thread.index()].cpu = to;
+        self.settle(core.now, thread, to);
+        self.enter(core, thread, Arrival::Move);
+        self.threads.moved(thread);
+        self.balancer.pulls += 1;
+    }
+
+    /// The CPU that a thread came to learns of it, unless it is choosing right now.
+    fn settle_in(&mut self, core: &mut Core, thread: ThreadId, route: Route) {
+        if route.idleness != Idleness::NewlyIdle {
+            self.preempt(core, thread, Arrival::Move);
+        }
+    }
+
+    /// Nothing waits that could move: asks the CPU to stop what runs and let a thread go (`active_balance`).
+    fn ask_to_push(&mut self, core: &mut Core, route: Route) -> bool {
+        let slot = &mut self.balancer.push[route.from.index()];
+        if slot.is_some() {
+            return false;
+        }
+        *slot = Some((route.to, route.level));
+        core.resched(route.from);
+        true
+    }
+
+    /// Lets one thread go where [`Fair::ask_to_push`] asked for it (`active_load_balance_cpu_stop()`).
+    pub(in super::super) fn push_away(&mut self, core: &mut Core, cpu: CpuId) {
+        let Some((to, level)) = self.balancer.push[cpu.index()].take() else { return };
+        if self.tree.root(cpu).runnable <= 1 || core.machine.cpus == 1 {
+            return;
+        }
+        self.switch(core.now, cpu, None);
+        let patience = self.balancer.levels[level].patience;
+        let route = Route { from: cpu, to, level, idleness: Idleness::Idle, failed: patience + 1 };
+        let thread = self.threads.of_cpu(cpu).next();
+        if let Some(thread) = thread {
+            self.carry(core, thread, to);
+            self.settle_in(core, thread, route);
+            self.balancer.rhythms[to.index()][level].failed = 0;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The kernel's default classes: CFS as in Linux 6.1 and EEVDF as in Linux 7.2.
+//!
+//! Both are one frame: entities in queues, one tree for each CPU ([`tree`]), a choice of CPU for wakers ([`select`]), load
+//! balancing between CPUs ([`balance`]). What differs is a [`timeline::Timeline`]: how one queue is ordered, when a turn ends, who
+//! preempts. Names in code font are the kernel's functions and features whose behaviour is modelled.
+
+mod average;
+mod balance;
+mod cfs;
+mod deadline_tree;
+mod domains;
+mod eevdf;
+mod select;
+mod shares;
+mod threads;
+mod timeline;
+mod tree;
+mod tunables;
+mod weight;
+
+use model::scenario::{Group, Machine};
+use model::{CpuId, Nanos, ThreadId};
+
+use super::Class;
+use crate::core::Core;
+use balance::Balancer;
+use threads::Threads;
+use timeline::{Arrival, Departure, Timeline};
+use tree::Tree;
+use tunables::Tunables;
+
+/// CFS of Linux 6.1.
+pub type Cfs = Fair<cfs::Cfs>;
+
+/// EEVDF of Linux 7.2.
+pub type Eevdf = Fair<eevdf::Eevdf>;
+
+/// A default class: a discipline for each queue, and what moves threads between queues.
+pub struct Fair<T: Timeline> {
+    tree: Tree<T>,
+    threads: Threads,
+    balancer: Balancer,
+}
+
+impl<T: Timeline> Fair<T> {
+    /// The kernel whose class this is.
+    pub const KERNEL: &'static str = T::KERNEL;
+
+    /// The class on a machine with these groups.
+    pub fn new(machine: &Machine, groups: &[Group]) -> Fair<T> {
+        Fair {
+            tree: Tree::new(machine, groups, Tunables::for_cpus(machine.cpus)),
+            threads: Threads::new(machine),
+            balancer: Balancer::new(machine),
+        }
+    }
+
+    /// Whether a thread still holds a place in a queue.
+    fn is_queued(&self, thread: ThreadId) -> bool {
+        self.tree.entity(self.tree.entity_of(thread)).on_queue
+    }
+
+    /// Puts a thread among those that its CPU runs.
+    fn enter(&mut self, core: &mut Core, thread: ThreadId, arrival: Arrival) {
+        let cpu = core.thread(thread).cpu;
+        self.tree.charge(core, cpu);
+        let before = self.tree.root(cpu).runnable;
+        self.tree.enqueue(core.now, thread, arrival);
+        self.threads.front(cpu, thread);
+        self.balancer.count_crowded(before, before + 1);
+    }
+
+    /// Takes a thread from those that its CPU runs. False: it keeps its place although it sleeps.
+    fn exit(&mut self, core: &mut Core, thread: ThreadId, departure: Departure) -> bool {
+        let cpu = core.thread(thread).cpu;
+        self.tree.charge(core, cpu);
+        let before = self.tree.root(cpu).runnable;
+        let gone = self.tree.dequeue(core.now, thread, departure);
+        self.threads.drop(cpu, thread);
+        self.balancer.count_crowded(before, before - 1);
+        gone
+    }
+
+    /// Asks the CPU of a thread that arrived to choose again, where it takes the CPU from what runs.
+    fn preempt(&mut self, core: &mut Core, thread: ThreadId, arrival: Arrival) {
+        let cpu = core.thread(thread).cpu;
+        let Some(current) = core.current(cpu) else { return core.resched(cpu) };
+        if self.tree.current[cpu.index()] != Some(current) || core.cpus[cpu.index()].need_resched {
+            return;
+        }
+        let (running, woken) = (self.tree.entity_of(current), self.tree.entity_of(thread));
+        if T::preempts(&mut self.tree, core.now, running, woken, arrival) {
+            core.resched(cpu);
+        }
+    }
+
+    /// Makes `next` current on a CPU.
+    fn switch(&mut self, now: Nanos, cpu: CpuId, next: Option<ThreadId>) {
+        if let Some(previous) = self.tree.current[cpu.index()] {
+            self.threads.stopped(previous, now);
+        }
+        self.tree.switch(now, cpu, next);
+        if let Some(thread) = next {
+            self.threads.front(cpu, thread);
+        }
+    }
+}
+
+impl<T: Timeline> Class for Fair<T> {
+    fn fork(&mut self, core: &mut Core, thread: ThreadId) {
+        let (cpu, group, nice) = {
+            let born = core.thread(thread);
+            (born.cpu, born.group, born.nice)
+        };
+        let queue = self.tree.queue_of(cpu, group);
+        self.tree.add_thread(core.now, thread, weight::of_nice(nice), queue);
+        self.threads.add(thread, group);
+    }
+
+    fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
+        if self.threads.is_new(thread) {
+            self.idlest_cpu(core)
+        } else if self.is_queued(thread) {
+            // A sleeper that stayed is woken where it is (ttwu_runnable()).
+            core.thread(thread).cpu
+        } else {
+            self.wake_cpu(core, thread)
+        }
+    }
+
+    fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
+        let arrival = self.arrive(core, thread);
+        self.enter(core, thread, arrival);
+        self.preempt(core, thread, arrival);
+    }
+
+    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
+        self.exit(core, thread, Departure::Sleep);
+    }
+
+    fn pick(&mut self, core: &mut Core, cpu: CpuId, _prev: Option<ThreadId>) -> Option<ThreadId> {
+        self.tree.charge(core, cpu);
+        self.push_away(core, cpu);
+        loop {
+            let next = self.tree.next_thread(core.now, cpu);
+            if next.is_some() {
+                self.switch(core.now, cpu, next);
+                return next;
+            }
+            if !self.pull_before_idle(core, cpu) {
+                self.switch(core.now, cpu, None);
+                return None;
+            }
+        }
+    }
+
+    fn displace(&mut self, core: &mut Core, cpu: CpuId, _prev: ThreadId) {
+        self.tree.charge(core, cpu);
+        self.switch(core.now, cpu, None);
+    }
+
+    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
+        self.tree.charge(core, cpu);
+        let running = self.tree.entity_of(current);
+        let mut next = Some(running);
+        while let Some(id) = next {
+            self.tree.touch(core.now, id);
+            self.tree.update_share(core.now, id);
+            next = self.tree.parent(id);
+        }
+        T::tick(&mut self.tree, core, cpu, running);
+        self.balance_at_tick(core, cpu);
+    }
+
+    fn pulls(&self) -> u64 {
+        self.balancer.pulls
+    }
+}

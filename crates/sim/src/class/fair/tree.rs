@@ -1,0 +1,465 @@
+//! Entities and the queues they wait in: threads and groups as one tree for each CPU.
+//!
+//! A group has, on every CPU, an entity that competes in its parent's queue and a queue of its own for what is inside it.
+
+use model::scenario::{Group, Machine};
+use model::{CpuId, Nanos, ThreadId};
+
+use super::average::Average;
+use super::shares::GroupLoads;
+use super::timeline::{Arrival, Departure, Peer, Timeline};
+use super::tunables::Tunables;
+use super::weight;
+use crate::core::Core;
+
+/// An entity: a thread, or a group on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntityId(pub u32);
+
+/// A queue: the root's or a group's on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueId(pub u32);
+
+/// What competes for a CPU (`struct sched_entity`).
+#[derive(Clone, Debug)]
+pub struct Entity<M> {
+    /// Its weight among its siblings, finer than the nice table by [`weight::SCALE_BITS`].
+    pub weight: u64,
+    /// Its virtual time, in nanoseconds; in a queue's terms while it is on one.
+    pub vruntime: i64,
+    /// CPU time received.
+    pub ran: Nanos,
+    /// CPU time received when it was last picked (`prev_sum_exec_runtime`).
+    pub ran_at_pick: Nanos,
+    /// Whether it counts in its queue, waiting or running (`on_rq`).
+    pub on_queue: bool,
+    /// The queue that it competes in.
+    pub queue: QueueId,
+    /// The queue inside it; `None`: a thread.
+    pub owns: Option<QueueId>,
+    /// How many groups are around it.
+    pub depth: u32,
+    /// How much of the recent past it was runnable and running.
+    pub average: Average,
+    /// What the discipline keeps for it.
+    pub mark: M,
+}
+
+impl<M: Default> Entity<M> {
+    /// An entity of nice 0 that was nowhere yet.
+    #[cfg(test)]
+    pub fn bare() -> Entity<M> {
+        Entity::new(QueueId(0), weight::NICE_0, 0)
+    }
+
+    fn new(queue: QueueId, weight: u64, depth: u32) -> Entity<M> {
+        Entity {
+            weight,
+            vruntime: 0,
+            ran: Nanos::ZERO,
+            ran_at_pick: Nanos::ZERO,
+            on_queue: false,
+            queue,
+            owns: None,
+            depth,
+            average: Average::default(),
+            mark: M::default(),
+        }
+    }
+}
+
+/// A queue of entities on one CPU (`struct cfs_rq`).
+#[derive(Clone, Debug)]
+pub struct Queue<T> {
+    /// The waiting entities in the discipline's order.
+    pub timeline: T,
+    /// The entity that runs; it is not in the timeline.
+    pub current: Option<EntityId>,
+    /// Entities that count here, the running one included.
+    pub count: u32,
+    /// The sum of their weights.
+    pub weight: u64,
+    /// Threads below that want to run, at any depth (`h_nr_running`).
+    pub runnable: u32,
+    /// The group entity around it; `None`: the CPU's root.
+    pub owner: Option<EntityId>,
+    /// Load, runnable threads and running of the recent past.
+    pub average: Average,
+}
+
+/// All entities and queues of the machine.
+pub struct Tree<T: Timeline> {
+    /// By [`EntityId`]: first the groups' of every CPU, then the threads'.
+    pub entities: Vec<Entity<T::Mark>>,
+    /// By [`QueueId`]: CPU by CPU the root's, then the groups'.
+    pub queues: Vec<Queue<T>>,
+    /// The thread of this class that each CPU runs, from its pick to the next.
+    pub current: Vec<Option<ThreadId>>,
+    /// Times and granularities of the discipline.
+    pub tunables: Tunables,
+    /// Load of groups over all CPUs.
+    pub groups: GroupLoads,
+    group_entities: u32,
+}
+
+impl<T: Timeline> Tree<T> {
+    /// Empty queues for a machine and its groups.
+    pub fn new(machine: &Machine, groups: &[Group], tunables: Tunables) -> Tree<T> {
+        let queues_per_cpu = groups.len() as u32 + 1;
+        let empty = Queue {
+            timeline: T::default(),
+            current: None,
+            count: 0,
+            weight: 0,
+            runnable: 0,
+            owner: None,
+            average: Average::default(),
+        };
+        let mut tree = Tree {
+            entities: Vec::new(),
+            queues: vec![empty; (machine.cpus * queues_per_cpu) as usize],
+            current: vec![None; machine.cpus as usize],
+            tunables,
+            groups: GroupLoads::new(machine, groups),
+            group_entities: machine.cpus * groups.len() as u32,
+        };
+        (0..machine.cpus).for_each(|cpu| tree.add_groups(CpuId(cpu), groups));
+        tree
+    }
+
+    fn add_groups(&mut self, cpu: CpuId, groups: &[Group]) {
+        for (index, group) in groups.iter().enumerate() {
+            let around = self.queue_of(cpu, group.parent);
+            let depth =
+                self.queues[around.0 as usize].owner.map_or(0, |o| self.entity(o).depth + 1);
+            let inside = self.queue_of(cpu, Some(index));
+            self.queues[inside.0 as usize].owner = Some(EntityId(self.entities.len() as u32));
+            let mut entity = Entity::new(around, weight::of_group(group.weight), depth);
+            entity.owns = Some(inside);
+            self.entities.push(entity);
+        }
+    }
+
+    /// The queue of a group, or of the root, on a CPU.
+    pub fn queue_of(&self, cpu: CpuId, group: Option<usize>) -> QueueId {
+        let per_cpu = self.groups.len() as u32 + 1;
+        QueueId(cpu.0 * per_cpu + group.map_or(0, |index| index as u32 + 1))
+    }
+
+    /// The root queue of a CPU.
+    pub fn root(&self, cpu: CpuId) -> &Queue<T> {
+        &self.queues[self.queue_of(cpu, None).0 as usize]
+    }
+
+    /// The root queue of the CPU on which an entity competes.
+    pub fn root_of(&self, id: EntityId) -> &Queue<T> {
+        self.root(self.cpu_of(self.entity(id).queue))
+    }
+
+    /// The entity of a thread.
+    pub fn entity_of(&self, thread: ThreadId) -> EntityId {
+        EntityId(self.group_entities + thread.0)
+    }
+
+    /// The thread of an entity; `None`: a group's.
+    pub fn thread_of(&self, id: EntityId) -> Option<ThreadId> {
+        id.0.checked_sub(self.group_entities).map(ThreadId)
+    }
+
+    /// An entity by its id.
+    pub fn entity(&self, id: EntityId) -> &Entity<T::Mark> {
+        &self.entities[id.0 as usize]
+    }
+
+    /// An entity by its id, to change.
+    pub fn entity_mut(&mut self, id: EntityId) -> &mut Entity<T::Mark> {
+        &mut self.entities[id.0 as usize]
+    }
+
+    /// A queue by its id.
+    pub fn queue(&self, id: QueueId) -> &Queue<T> {
+        &self.queues[id.0 as usize]
+    }
+
+    /// The group entity around an entity.
+    pub fn parent(&self, id: EntityId) -> Option<EntityId> {
+        self.queue(self.entity(id).queue).owner
+    }
+
+    /// Makes room for a thread and starts it at its full load, as the kernel does until it knows better
+    /// (`init_entity_runnable_average()`).
+    pub fn add_thread(&mut self, now: Nanos, thread: ThreadId, weight: u64, queue: QueueId) {
+        let id = self.entity_of(thread);
+        let depth = self.queue(queue).owner.map_or(0, |owner| self.entity(owner).depth + 1);
+        while self.entities.len() <= id.0 as usize {
+            self.entities.push(Entity::new(queue, weight, depth));
+        }
+        let mut entity = Entity::new(queue, weight, depth);
+        entity.average = Average::settled(now, [1, 1024, 512]);
+        *self.entity_mut(id) = entity;
+    }
+
+    /// Charges the CPU's current thread, and the groups around it, what it ran (`update_curr()`). Asks for a new
+    /// choice where the discipline says that a turn is over.
+    pub fn charge(&mut self, core: &mut Core, cpu: CpuId) {
+        let Some(thread) = self.current[cpu.index()] else { return };
+        if core.current(cpu) != Some(thread) {
+            return;
+        }
+        let ran = core.take_ran(cpu);
+        if ran == Nanos::ZERO {
+            return;
+        }
+        let mut over = false;
+        let mut next = Some(self.entity_of(thread));
+        while let Some(id) = next {
+            over |= self.charge_entity(id, ran);
+            next = self.parent(id);
+        }
+        if over {
+            core.resched(cpu);
+        }
+    }
+
+    fn charge_entity(&mut self, id: EntityId, ran: Nanos) -> bool {
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[entity.queue.0 as usize];
+        entity.ran += ran;
+        entity.vruntime += weight::virtual_time(ran, entity.weight);
+        queue.timeline.charged(entity, &self.tunables) && queue.count > 1
+    }
+
+    /// Brings the averages of an entity and its queue to `now`, before either changes.
+    pub fn touch(&mut self, now: Nanos, id: EntityId) {
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[entity.queue.0 as usize];
+        let (on, running) = (u64::from(entity.on_queue), u64::from(queue.current == Some(id)));
+        entity.average.advance(now, [on, on * 1024, running * on * 1024]);
+        queue.average.advance(now, queue.levels());
+    }
+
+    /// The running entity of a queue as others see it, unless it left or is `except`.
+    pub fn peer(&self, queue: QueueId, except: Option<EntityId>) -> Option<Peer> {
+        let current = self.queue(queue).current.filter(|&id| Some(id) != except)?;
+        let entity = self.entity(current);
+        entity.on_queue.then_some(Peer { vruntime: entity.vruntime, weight: entity.weight })
+    }
+
+    /// A thread begins to want its CPU (`enqueue_task_fair()`).
+    pub fn enqueue(&mut self, now: Nanos, thread: ThreadId, arrival: Arrival) {
+        let (mut next, mut arrival) = (Some(self.entity_of(thread)), arrival);
+        while let Some(id) = next {
+            self.touch(now, id);
+            if !self.entity(id).on_queue {
+                self.enqueue_entity(now, id, arrival);
+                arrival = Arrival::Wake;
+            } else if T::is_delayed(self.entity(id)) {
+                self.resume(id);
+            } else {
+                self.update_share(now, id);
+            }
+            let queue = self.entity(id).queue;
+            self.queues[queue.0 as usize].runnable += 1;
+            next = self.parent(id);
+        }
+    }
+
+    fn enqueue_entity(&mut self, now: Nanos, id: EntityId, arrival: Arrival) {
+        self.update_share(now, id);
+        let queue_id = self.entity(id).queue;
+        let others = self.peer(queue_id, Some(id));
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[queue_id.0 as usize];
+        queue.timeline.place(others, entity, arrival, &self.tunables);
+        queue.weight += entity.weight;
+        queue.count += 1;
+        entity.on_queue = true;
+        if queue.current != Some(id) {
+            queue.timeline.insert(id, entity);
+        }
+    }
+
+    /// An entity that slept on its queue wants to run again (`requeue_delayed_entity()`).
+    fn resume(&mut self, id: EntityId) {
+        let queue_id = self.entity(id).queue;
+        let others = self.peer(queue_id, Some(id));
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[queue_id.0 as usize];
+        let waits = queue.current != Some(id);
+        queue.timeline.resume(others, id, entity, waits, &self.tunables);
+    }
+
+    /// A thread stops wanting its CPU, or leaves for another (`dequeue_task_fair()`). False: the discipline keeps it
+    /// queued for a while although it sleeps.
+    pub fn dequeue(&mut self, now: Nanos, thread: ThreadId, departure: Departure) -> bool {
+        let id = self.entity_of(thread);
+        let mut going = Some(departure);
+        let mut next = Some(id);
+        while let Some(id) = next {
+            self.touch(now, id);
+            let queue_id = self.entity(id).queue;
+            if let Some(departure) = going {
+                let gone = self.dequeue_entity(now, id, departure);
+                let emptied = gone && self.queue(queue_id).count == 0;
+                going = emptied.then_some(Departure::Sleep);
+            } else {
+                self.update_share(now, id);
+            }
+            self.queues[queue_id.0 as usize].runnable -= 1;
+            next = self.parent(id);
+        }
+        !self.entity(id).on_queue
+    }
+
+    fn dequeue_entity(&mut self, now: Nanos, id: EntityId, departure: Departure) -> bool {
+        let queue_id = self.entity(id).queue;
+        let others = self.peer(queue_id, Some(id));
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[queue_id.0 as usize];
+        let waits = queue.current != Some(id);
+        if !queue.timeline.leave(others, id, entity, waits, departure, &self.tunables) {
+            return false;
+        }
+        entity.on_queue = false;
+        queue.weight -= entity.weight;
+        queue.count -= 1;
+        self.update_share(now, id);
+        true
+    }
+
+    /// A sleeping entity that the discipline kept has served its time (`pick_next_entity()` of 7.2): it leaves, and so
+    /// do the groups that it leaves empty.
+    pub fn finish_delayed(&mut self, now: Nanos, id: EntityId) {
+        let (mut next, mut departure) = (Some(id), Departure::Served);
+        while let Some(id) = next {
+            self.touch(now, id);
+            let queue = self.entity(id).queue;
+            let gone = self.dequeue_entity(now, id, departure);
+            next = self.parent(id).filter(|_| gone && self.queue(queue).count == 0);
+            departure = Departure::Sleep;
+        }
+    }
+
+    /// The entity that a queue would run next. Sleepers that are found to have served their time leave; `None`: the
+    /// queue emptied meanwhile.
+    pub fn choose(&mut self, now: Nanos, queue_id: QueueId) -> Option<EntityId> {
+        loop {
+            let queue = &mut self.queues[queue_id.0 as usize];
+            if queue.count == 0 {
+                return None;
+            }
+            let current = queue.current.filter(|id| self.entities[id.0 as usize].on_queue);
+            let id = queue.timeline.pick(&self.entities, current, queue.count, &self.tunables)?;
+            if !T::is_delayed(self.entity(id)) {
+                return Some(id);
+            }
+            self.finish_delayed(now, id);
+        }
+    }
+
+    /// The thread that a CPU should run next (`pick_task_fair()`); it stays where it is.
+    pub fn next_thread(&mut self, now: Nanos, cpu: CpuId) -> Option<ThreadId> {
+        let root = self.queue_of(cpu, None);
+        let mut queue = root;
+        while self.queue(root).count > 0 {
+            let Some(id) = self.choose(now, queue) else {
+                queue = root;
+                continue;
+            };
+            match self.entity(id).owns {
+                Some(inside) => queue = inside,
+                None => return self.thread_of(id),
+            }
+        }
+        None
+    }
+
+    /// Makes `next` the CPU's current thread: what ran goes back to its queue if it still wants to run, what runs
+    /// leaves the order. Groups around both stay as they are (`put_prev_task()`, `set_next_task()`).
+    pub fn switch(&mut self, now: Nanos, cpu: CpuId, next: Option<ThreadId>) {
+        let previous = std::mem::replace(&mut self.current[cpu.index()], next);
+        if previous == next {
+            return;
+        }
+        let mut old = previous.map(|thread| self.entity_of(thread));
+        let mut new = next.map(|thread| self.entity_of(thread));
+        loop {
+            let (old_depth, new_depth) = (self.depth(old), self.depth(new));
+            let met = match (old, new) {
+                (Some(a), Some(b)) => self.entity(a).queue == self.entity(b).queue,
+                (None, None) => return,
+                _ => false,
+            };
+            if let Some(id) = old.filter(|_| old_depth >= new_depth) {
+                self.put(now, id);
+                old = self.parent(id);
+            }
+            if let Some(id) = new.filter(|_| new_depth >= old_depth) {
+                self.set(now, id);
+                new = self.parent(id);
+            }
+            if met {
+                return;
+            }
+        }
+    }
+
+    /// A thread that blocked stays its CPU's current one until the next pick; where that went to a higher class, it
+    /// may wake before.
+    pub fn forget_blocked(&mut self, now: Nanos, thread: ThreadId) {
+        let last_cpu = self.cpu_of(self.entity(self.entity_of(thread)).queue);
+        if self.current[last_cpu.index()] == Some(thread) {
+            self.switch(now, last_cpu, None);
+        }
+    }
+
+    fn cpu_of(&self, queue: QueueId) -> CpuId {
+        CpuId(queue.0 / (self.groups.len() as u32 + 1))
+    }
+
+    fn depth(&self, id: Option<EntityId>) -> i64 {
+        id.map_or(-1, |id| i64::from(self.entity(id).depth))
+    }
+
+    fn put(&mut self, now: Nanos, id: EntityId) {
+        self.touch(now, id);
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[entity.queue.0 as usize];
+        queue.current = None;
+        if entity.on_queue {
+            queue.timeline.insert(id, entity);
+        }
+    }
+
+    fn set(&mut self, now: Nanos, id: EntityId) {
+        self.touch(now, id);
+        let entity = &mut self.entities[id.0 as usize];
+        let queue = &mut self.queues[entity.queue.0 as usize];
+        queue.timeline.remove(id, entity);
+        queue.timeline.started(id, entity);
+        queue.current = Some(id);
+        entity.ran_at_pick = entity.ran;
+    }
+
+    /// The two ancestors, or selves, that compete in one queue (`find_matching_se()`).
+    pub fn siblings(&self, mut a: EntityId, mut b: EntityId) -> (EntityId, EntityId) {
+        while self.entity(a).queue != self.entity(b).queue {
+            let (up_a, up_b) = (self.entity(a).depth, self.entity(b).depth);
+            if up_a >= up_b {
+                a = self.parent(a).unwrap_or(a);
+            }
+            if up_b >= up_a {
+                b = self.parent(b).unwrap_or(b);
+            }
+        }
+        (a, b)
+    }
+}
+
+impl<T> Queue<T> {
+    /// What its averages follow: the weight, the threads that want to run, whether one runs.
+    pub fn levels(&self) -> [u64; 3] {
+        let running = u64::from(self.current.is_some());
+        [weight::coarse(self.weight), u64::from(self.runnable) * 1024, running * 1024]
+    }
+}
