@@ -9,7 +9,6 @@ mod engine;
 pub mod exact;
 mod generated;
 mod histogram;
-mod interval;
 mod record;
 mod simulate;
 mod summary;
@@ -17,5 +16,4 @@ mod trace;
 
 pub use discipline::Discipline;
 pub use generated::{Ideal, IdealResult};
-pub use summary::TailPoint;
 pub use trace::ideal;

@@ -1,20 +1,10 @@
 //! From batches of latencies to estimates.
 
 use model::Nanos;
-use stats::{Estimate, Latency};
+use stats::{CcdfPoint, Estimate, Latency, Spread, batch_spread};
 
 use crate::histogram::{Histogram, least_of};
-use crate::interval::{Margins, margins};
 use crate::record::Recorder;
-
-/// A point of a complementary distribution function.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TailPoint {
-    /// A latency.
-    pub latency: Nanos,
-    /// The proportion of requests slower than it.
-    pub proportion: Estimate,
-}
 
 /// Points a decade of the tail.
 const POINTS_A_DECADE: u32 = 20;
@@ -63,8 +53,10 @@ pub(crate) struct Summary {
 impl Summary {
     /// The batches of a full recorder, at least one request in all.
     pub fn new(recorder: Recorder) -> Summary {
-        let batches: Vec<Below> = recorder.batches.iter().map(|b| Below::of(&b.histogram)).collect();
-        let buckets = recorder.batches.iter().map(|b| b.histogram.counts().len()).max().unwrap_or(0);
+        let batches: Vec<Below> =
+            recorder.batches.iter().map(|b| Below::of(&b.histogram)).collect();
+        let buckets =
+            recorder.batches.iter().map(|b| b.histogram.counts().len()).max().unwrap_or(0);
         let mut counts = vec![0; buckets];
         for batch in &recorder.batches {
             let pairs = counts.iter_mut().zip(batch.histogram.counts());
@@ -87,21 +79,20 @@ impl Summary {
     }
 
     /// The tail as a curve, from the fastest down to the last ten requests.
-    pub fn ccdf(&self) -> Vec<TailPoint> {
+    pub fn ccdf(&self) -> Vec<CcdfPoint> {
         let step = |i: u32| 10f64.powf(-f64::from(i) / f64::from(POINTS_A_DECADE));
         let steps = (0..).map(step).take_while(|beyond| beyond * self.requests >= 10.0);
-        let mut points: Vec<TailPoint> = steps.map(|beyond| self.point(beyond)).collect();
+        let mut points: Vec<CcdfPoint> = steps.map(|beyond| self.point(beyond)).collect();
         points.dedup_by_key(|point| point.latency);
         points
     }
 
-    fn point(&self, beyond: f64) -> TailPoint {
+    fn point(&self, beyond: f64) -> CcdfPoint {
         let place = self.place((1.0 - beyond) * self.requests);
-        let value = 1.0 - self.all.up_to(place) / self.requests;
-        let Margins { below, above } = self.margins_at(place);
-        let proportion =
-            Estimate { value, low: (value - below).max(0.0), high: (value + above).min(1.0) };
-        TailPoint { latency: Nanos(self.latency_at(place).round() as u64), proportion }
+        let proportion = self.beyond(place);
+        let Estimate { low, high, .. } = self.spread_at(place).around(proportion);
+        let latency = Nanos(self.latency_at(place).round() as u64);
+        CcdfPoint { latency, proportion, low: low.max(0.0), high: high.min(1.0) }
     }
 
     fn mean(&self) -> Estimate {
@@ -109,16 +100,18 @@ impl Summary {
         let total: u128 = batches.iter().map(|batch| batch.sum).sum();
         let value = total as f64 / self.requests;
         let centred = batches.iter().map(|b| b.sum as f64 - value * b.count as f64).collect();
-        let Margins { below, above } = margins(centred, self.requests);
-        Estimate { value, low: value - below, high: value + above }
+        batch_spread(centred, self.requests as usize).around(value)
     }
 
-    /// The latency that a proportion `beyond` exceeds. An end that no request reached is 0 or infinite.
+    /// The latency that a proportion `beyond` exceeds. An end that no request bounds is 0 or infinite.
+    ///
+    /// A latency belongs to the interval unless the proportion beyond it differs from the given one by more than
+    /// its spread allows.
     fn quantile(&self, beyond: f64) -> Estimate {
         let place = self.place((1.0 - beyond) * self.requests);
-        let Margins { below, above } = self.margins_at(place);
+        let spread = self.spread_at(place);
         let end = |proportion: f64| self.latency_at(self.place((1.0 - proportion) * self.requests));
-        let (most, least) = (beyond + above, beyond - below);
+        let (most, least) = (beyond + spread.below(), beyond - spread.above());
         Estimate {
             value: self.latency_at(place),
             low: if most < 1.0 { end(most) } else { 0.0 },
@@ -126,15 +119,20 @@ impl Summary {
         }
     }
 
-    /// How far the proportion of latencies beyond a place may be off.
-    fn margins_at(&self, place: Place) -> Margins {
-        let proportion = 1.0 - self.all.up_to(place) / self.requests;
+    /// The proportion of latencies beyond a place.
+    fn beyond(&self, place: Place) -> f64 {
+        1.0 - self.all.up_to(place) / self.requests
+    }
+
+    /// How far that proportion may be off.
+    fn spread_at(&self, place: Place) -> Spread {
+        let proportion = self.beyond(place);
         let pairs = self.batches.iter().zip(&self.recorder.batches);
         let centred = pairs.map(|(below, batch)| {
             let count = batch.count as f64;
             count - below.up_to(place) - proportion * count
         });
-        margins(centred.collect(), self.requests)
+        batch_spread(centred.collect(), self.requests as usize)
     }
 
     /// Where the value of a rank lies, from 0 to the number of requests.
@@ -152,7 +150,8 @@ impl Summary {
 
     /// The latency at a place: values are taken to lie evenly in their bucket.
     fn latency_at(&self, place: Place) -> f64 {
-        let inside = if width(place.bucket) > 1.0 { width(place.bucket) * place.share } else { 0.0 };
+        let inside =
+            if width(place.bucket) > 1.0 { width(place.bucket) * place.share } else { 0.0 };
         self.recorder.offset as f64 + least_of(place.bucket) + inside
     }
 }

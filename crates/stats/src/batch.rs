@@ -70,6 +70,12 @@ pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
     error_of(&sums, per_run, cut.requests())
 }
 
+/// The same for one run whose score was summed up batch by batch while it ran: `centred` has a power of two of batches of
+/// (almost) equal length, in their order.
+pub fn batch_spread(centred: Vec<f64>, requests: usize) -> Spread {
+    spread(&Cut { lengths: vec![requests], per_run: centred.len() }, centred)
+}
+
 fn can_merge(batches: usize, per_run: usize) -> bool {
     let runs = batches / per_run;
     per_run > 1 && (batches / 2 >= LEAST || (runs > 1 && batches / 2 >= runs.max(3)))

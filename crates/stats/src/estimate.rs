@@ -29,7 +29,7 @@ impl Estimate {
 
 /// How far the mean of a score may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// The standard error of the mean.
     pub error: f64,
     /// Degrees of freedom behind that error; 0: the data say nothing about it.

@@ -17,9 +17,10 @@ mod share;
 mod summary;
 mod verdict;
 
+pub use batch::batch_spread;
 pub use ccdf::{CcdfPoint, ccdf};
 pub use course::{Course, ThreadLag};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, Spread};
 pub use group::GroupShare;
 pub use inversion::{Inversions, inverted_pairs};
 pub use latency::{Latency, latency_estimates};
