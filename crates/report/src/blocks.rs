@@ -116,7 +116,7 @@ fn ideal_row(label: String, program: &ProgramResult) -> Vec<Cell> {
     let mut row = vec![Cell::plain(label), unknown(), unknown()];
     row.extend(quantiles(&ideal));
     row.extend([Cell::plain("1"), unknown(), unknown(), unknown()]);
-    row.into_iter().map(|cell| cell.tone(Tone::Faint)).collect()
+    faint(row)
 }
 
 fn service_row(
@@ -138,7 +138,7 @@ fn service_row(
         Cell::estimate(human::ratio(&excess)),
         Cell::plain(inversions(program)),
         Cell::estimate(human::percent(&outliers)),
-        verdict.map_or(Cell::plain(human::UNKNOWN), |verdict| verdict_cell(verdict)),
+        verdict.map_or(Cell::plain(human::UNKNOWN), verdict_cell),
     ]);
     row
 }
@@ -189,34 +189,55 @@ pub fn same_policy(verdict: &Verdict) -> Cell {
     Cell { text: format!("{text} {} ({moral})", cell.interval), interval: String::new(), tone }
 }
 
+/// More groups than this stand below each other instead of beside each other.
+const GROUPS_ABREAST: usize = 8;
+
 fn shares(shown: &[&PolicyResult]) -> Option<Block> {
-    let groups = &shown.first()?.groups;
+    let groups: Vec<&str> = shown
+        .iter()
+        .map(|result| &result.groups)
+        .max_by_key(|g| g.len())?
+        .iter()
+        .map(|g| g.name.as_str())
+        .collect();
     if groups.is_empty() {
         return None;
     }
-    let titles = ["group", "weight", "due"].map(String::from);
-    let policies = shown.iter().map(|result| result.policy.clone());
-    let mut grid = Grid::new(titles.into_iter().chain(policies));
-    grid.rows.extend(groups.iter().map(|group| share_row(shown, &group.name)));
-    let heading = SHARES.to_string();
-    Some(Block { heading, grid: grid.without_empty(), notes: Vec::new() })
+    let titles = std::iter::once("policy").chain(groups.iter().copied());
+    let mut grid = Grid::new(titles.map(String::from));
+    let row = |label: &str, cell: &dyn Fn(&str) -> String| {
+        let cells = groups.iter().map(|group| Cell::plain(cell(group)));
+        std::iter::once(Cell::plain(label)).chain(cells).collect::<Vec<_>>()
+    };
+    grid.rows.push(faint(row("weight", &|group| weight(shown, group))));
+    grid.rows.retain(|row| row[1..].iter().any(|cell| cell.text != human::UNKNOWN));
+    grid.rows.push(faint(row("due", &|group| due(shown, group))));
+    for result in shown {
+        let share = |name: &str| result.groups.iter().find(|group| group.name == name)?.share;
+        grid.rows.push(row(&result.policy, &|group| human::share(share(group))));
+    }
+    let grid = if groups.len() > GROUPS_ABREAST { grid.transposed("group") } else { grid };
+    Some(Block { heading: SHARES.to_string(), grid, notes: Vec::new() })
 }
 
-fn share_row(shown: &[&PolicyResult], name: &str) -> Vec<Cell> {
-    let groups: Vec<Option<&GroupResult>> =
-        shown.iter().map(|result| result.groups.iter().find(|group| group.name == name)).collect();
-    let weight = groups.iter().flatten().find_map(|group| group.weight);
-    let mut row = vec![Cell::plain(name), Cell::plain(human::count(weight)), due(&groups)];
-    row.extend(groups.iter().map(|group| Cell::plain(human::share(group.and_then(|g| g.share)))));
-    row
+fn same_group<'a>(shown: &[&'a PolicyResult], name: &str) -> impl Iterator<Item = &'a GroupResult> {
+    shown.iter().filter_map(move |result| result.groups.iter().find(|group| group.name == name))
 }
 
-/// One due share where all policies owe the same; what was due depends on what the group could use.
-fn due(groups: &[Option<&GroupResult>]) -> Cell {
+fn weight(shown: &[&PolicyResult], name: &str) -> String {
+    human::count(same_group(shown, name).find_map(|group| group.weight))
+}
+
+/// One due share where all policies owe the same, else each: what was due depends on what the group could use.
+fn due(shown: &[&PolicyResult], name: &str) -> String {
     let mut dues: Vec<String> =
-        groups.iter().flatten().map(|group| human::share(group.due_share)).collect();
+        same_group(shown, name).map(|group| human::share(group.due_share)).collect();
     dues.dedup();
-    Cell::plain(dues.join(" / ")).tone(Tone::Faint)
+    dues.join(" / ")
+}
+
+fn faint(row: Vec<Cell>) -> Vec<Cell> {
+    row.into_iter().map(|cell| cell.tone(Tone::Faint)).collect()
 }
 
 fn work(shown: &[&PolicyResult]) -> Block {

@@ -109,6 +109,19 @@ impl Grid {
         Some(grid)
     }
 
+    /// Rows as columns, under a first column with this title.
+    pub fn transposed(&self, title: &str) -> Grid {
+        let titles = std::iter::once(title).chain(self.rows.iter().map(|row| row[0].text.as_str()));
+        let mut grid = Grid::new(titles.map(String::from));
+        grid.rows = (1..self.columns.len())
+            .map(|at| {
+                let name = Cell::plain(&self.columns[at].title);
+                std::iter::once(name).chain(self.rows.iter().map(|row| row[at].clone())).collect()
+            })
+            .collect();
+        grid
+    }
+
     fn keep(&mut self, flags: &[bool]) {
         let mut at = flags.iter();
         self.columns.retain(|_| *at.next().expect("one flag a column"));

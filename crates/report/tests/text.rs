@@ -27,3 +27,55 @@ fn the_table_is_as_it_was() {
     golden("table-120.txt", &plain(&report::table(&document, 120)));
     golden("table-80.txt", &plain(&report::table(&document, 80)));
 }
+
+#[test]
+fn the_json_is_as_it_was_and_reads_back() {
+    let document = fixture::small();
+    let text = report::json(&document);
+    golden("compare.json", &text);
+    assert_eq!(serde_json::from_str::<report::Document>(&text).expect("our own JSON"), document);
+}
+
+#[test]
+fn one_ideal_has_its_figures_at_the_top() {
+    let curve = report::Curve { ccdf: Vec::new(), ..fixture::figure().curves.remove(0) };
+    let ideal =
+        report::Ideal { schema: report::IDEAL_SCHEMA.into(), curve, ..report::Ideal::default() };
+    let read: serde_json::Value = serde_json::from_str(&report::json(&ideal)).expect("JSON");
+    assert_eq!(read["schema"], "rearguard.ideal/1");
+    assert!(read["latency_ns"]["p99_9"]["low"].is_f64() && read["exact_ns"]["mean"].is_f64());
+    assert_eq!(read["requests"], 10_000_000);
+}
+
+#[test]
+fn what_is_unknown_or_unbounded_is_null() {
+    let estimate = report::document::Estimate::new(f64::INFINITY, 2.5, f64::NAN);
+    let text = serde_json::to_string(&estimate).expect("JSON");
+    assert_eq!(text, r#"{"value":null,"low":2.5,"high":null}"#);
+}
+
+#[test]
+fn no_table_is_wider_than_its_terminal_where_columns_can_go() {
+    for width in [80, 100, 120, 160] {
+        for line in plain(&report::table(&fixture::comparison(), width)).lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn tones_are_escapes_and_nothing_else_is() {
+    let text = report::table(&fixture::comparison(), 120);
+    assert!(text.contains("\u{1b}[32m") && text.contains("\u{1b}[31m"), "green and red");
+    let escapes = text.matches('\u{1b}').count();
+    assert_eq!(escapes, text.matches("\u{1b}[").count());
+}
+
+#[test]
+fn strange_results_are_told_without_a_fall() {
+    let text = plain(&report::table(&fixture::strange(), 120));
+    assert!(text.contains("> 4.00 ms") && text.contains("2,400"), "{text}");
+    let empty = report::Document::default();
+    assert!(!report::table(&empty, 0).contains("NaN") && !report::html(&empty).contains("NaN"));
+    assert_eq!(report::picture(&empty), None);
+}

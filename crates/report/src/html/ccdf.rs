@@ -3,7 +3,7 @@
 use super::axis::{Domain, Spacing, Tick, latency_ticks};
 use super::chart::{Frame, Size};
 use super::labels::places;
-use super::svg::{Point, escape, line, text};
+use super::svg::{Point, escape, line, text, thinned};
 use crate::document::CcdfPoint;
 use crate::human;
 
@@ -85,7 +85,7 @@ fn visible(points: &[CcdfPoint]) -> impl Iterator<Item = &CcdfPoint> {
 fn curve(points: &[CcdfPoint], frame: &Frame) -> Vec<Point> {
     let start = points.first().map(|first| frame.point(first.latency_ns as f64, 1.0));
     let rest = visible(points).map(|point| frame.point(point.latency_ns as f64, point.proportion));
-    start.into_iter().chain(rest).collect()
+    thinned(start.into_iter().chain(rest))
 }
 
 fn band(tail: &Tail, frame: &Frame) -> String {
@@ -98,7 +98,7 @@ fn band(tail: &Tail, frame: &Frame) -> String {
     let floor = frame.y.min;
     let lower = bounded.iter().map(|(x, low, _)| frame.point(*x, low.max(floor)));
     let upper = bounded.iter().rev().map(|(x, _, high)| frame.point(*x, high.max(floor)));
-    let outline: Vec<Point> = lower.chain(upper).collect();
+    let outline = thinned(lower.chain(upper));
     format!("<path class=\"band {}\" d=\"{}Z\"/>", tail.class, line(&outline))
 }
 

@@ -101,15 +101,24 @@ fn in_short(runs: &[(&str, &ProgramResult)]) -> String {
         .filter_map(|(policy, program)| Some((program.excess_p99_9?, *policy)))
         .collect();
     by_excess.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let words =
-        |(excess, policy): &(f64, &str)| format!("{policy} with {excess:.2} times the ideal p99.9");
-    match (by_excess.first(), by_excess.last()) {
-        (Some(best), Some(worst)) if best.1 != worst.1 => {
-            format!("Closest to the ideal: {}. Furthest from it: {}.", words(best), words(worst))
-        }
-        (Some(only), _) => format!("{}.", words(only)),
-        _ => String::new(),
+    let (Some(best), Some(worst)) = (by_excess.first(), by_excess.last()) else {
+        return String::new();
+    };
+    let times = |excess: f64| format!("{excess:.2} times the ideal p99.9");
+    if times(best.0) == times(worst.0) {
+        return format!(
+            "{} with {}.",
+            if by_excess.len() > 1 { "All" } else { best.1 },
+            times(best.0)
+        );
     }
+    format!(
+        "Closest to the ideal: {} with {}. Furthest from it: {} with {}.",
+        best.1,
+        times(best.0),
+        worst.1,
+        times(worst.0)
+    )
 }
 
 fn panels(shown: &[&PolicyResult], block: &Block) -> String {

@@ -39,7 +39,7 @@ impl Rect {
 /// A place for each curve's name inside the edges (left, top, right, bottom), `None` where there is none.
 ///
 /// Every point of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
-/// other curve is nearer to it than its own. Of such places the lowest is taken, right before left: tails are where curves part.
+/// other curve is as near to it as its own. Of such places the lowest is taken, right before left: tails are where curves part.
 pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
     let ink: Vec<Vec<Point>> = curves.iter().map(|(_, points)| dense(points)).collect();
     let mut taken: Vec<Rect> = Vec::new();
@@ -50,7 +50,7 @@ pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec
             rect.inside(edges)
                 && !taken.iter().any(|other| rect.overlaps(other))
                 && !ink.iter().flatten().any(|point| rect.holds(point))
-                && !rivals(&ink, at).any(|point| anchor.distance(point) < GAP)
+                && !rivals(&ink, at).any(|point| anchor.distance(point) < GAP + 1.0)
         };
         let lowest = points.iter().flat_map(|point| beside(*point, width)).filter(free);
         let best = lowest.max_by(|a, b| a.1.bottom.total_cmp(&b.1.bottom)).map(|(_, rect)| rect);
@@ -118,6 +118,12 @@ mod tests {
             [("left", falling(96.0)), ("between", falling(100.0)), ("right", falling(104.0))];
         let places = places(&curves, EDGES);
         assert!(places[0].is_some() && places[1].is_none() && places[2].is_some(), "{places:?}");
+    }
+
+    #[test]
+    fn of_curves_that_coincide_none_has_a_name() {
+        let same = [("one", falling(100.0)), ("other", falling(100.0))];
+        assert_eq!(places(&same, EDGES), [None, None]);
     }
 
     #[test]

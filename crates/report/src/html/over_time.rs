@@ -2,7 +2,7 @@
 
 use super::axis::{Domain, STEPS, Tick, short};
 use super::chart::{Frame, Size, colour};
-use super::svg::{Point, escape, line, text};
+use super::svg::{Point, escape, line, text, thinned};
 use crate::document::{GroupResult, LagSample, PolicyResult};
 use crate::human;
 
@@ -37,7 +37,7 @@ fn share_panel(shown: &[&PolicyResult], name: &str) -> String {
     let mut body = grid(&frame, name, percent);
     for (at, group) in &groups {
         let points = group.share_samples.iter().map(|s| frame.point(s.at_ns as f64, s.share));
-        body += &curve(*at, &shown[*at].policy, &points.collect::<Vec<_>>());
+        body += &curve(*at, &shown[*at].policy, &thinned(points));
     }
     if let Some(share) = groups.iter().find_map(|(_, group)| group.due_share) {
         body += &due(&frame, share, &format!("due {}", human::share(Some(share))));
@@ -70,7 +70,7 @@ pub fn lag(shown: &[&PolicyResult]) -> String {
 fn lag_panel(frame: &Frame, at: usize, result: &PolicyResult) -> String {
     let mut body = grid(frame, &result.policy, |lag| format!("{} s", short(lag)));
     let edge = |pick: fn(&LagSample) -> f64| -> Vec<Point> {
-        result.lag_samples.iter().map(|s| frame.point(s.at_ns as f64, pick(s))).collect()
+        thinned(result.lag_samples.iter().map(|s| frame.point(s.at_ns as f64, pick(s))))
     };
     let (low, high) = (edge(|sample| sample.min_s), edge(|sample| sample.max_s));
     let around: Vec<Point> = low.iter().chain(high.iter().rev()).copied().collect();

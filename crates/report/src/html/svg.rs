@@ -37,10 +37,26 @@ impl Point {
     }
 }
 
-/// A path's `d`: straight lines through the points. Points that are no numbers are left out.
+/// The points that a reader can tell apart: each at least half a unit from the one before, and the last.
+pub fn thinned(points: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::new();
+    let mut last = None;
+    for point in points.filter(|point| point.x.is_finite() && point.y.is_finite()) {
+        if kept.last().is_none_or(|before| before.distance(&point) >= 0.5) {
+            kept.push(point);
+        }
+        last = Some(point);
+    }
+    if kept.last() != last.as_ref() {
+        kept.extend(last);
+    }
+    kept
+}
+
+/// A path's `d`: straight lines through the points.
 pub fn line(points: &[Point]) -> String {
     let mut d = String::new();
-    for point in points.iter().filter(|point| point.x.is_finite() && point.y.is_finite()) {
+    for point in points {
         let verb = if d.is_empty() { 'M' } else { 'L' };
         let _ = write!(d, "{verb}{:.1} {:.1}", point.x, point.y);
     }
@@ -59,4 +75,35 @@ pub fn stroke(from: Point, to: Point, class: &str) -> String {
         "<line x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" class=\"{class}\"/>",
         to.x, to.y
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_points_become_a_line_that_still_ends_where_they_end() {
+        let points = (0..1_000_000).map(|k| Point { x: f64::from(k) / 1e3, y: 0.0 });
+        let thin = thinned(points);
+        assert!((1_900..=2_001).contains(&thin.len()), "{}", thin.len());
+        assert_eq!(thin.last(), Some(&Point { x: 999.999, y: 0.0 }));
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_drawn() {
+        let points = [
+            Point { x: f64::NAN, y: 1.0 },
+            Point { x: 1.0, y: 2.0 },
+            Point { x: 3.0, y: f64::INFINITY },
+        ];
+        assert_eq!(line(&thinned(points.into_iter())), "M1.0 2.0");
+    }
+
+    #[test]
+    fn no_text_can_leave_its_place() {
+        assert_eq!(
+            escape("<a href=\"x\">'&'\u{0}"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;\u{fffd}"
+        );
+    }
 }
