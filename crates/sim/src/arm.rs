@@ -2,50 +2,111 @@
 
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
+use crate::class::ext::Ext;
+use crate::class::fair::{Cfs, Eevdf};
 use crate::class::rt;
-use crate::class::rt::Rt;
 use crate::costs::Costs;
-use crate::kernel::{Setup, simulate};
+use crate::events::{EventQueue, Tournament};
+use crate::kernel::{Run, Setup, simulate_with};
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
 pub struct SimArm;
 
-/// A policy that is understood: a class, and how services relate to it.
-struct Choice {
-    class: Rt,
-    realtime: Option<rt::Kind>,
-    kernel: &'static str,
+/// What a policy's name stands for.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// Linux 6.1's default class.
+    Cfs,
+    /// Linux 7.2's default class.
+    Eevdf,
+    /// Services above EEVDF.
+    Realtime(rt::Kind),
+    /// A policy behind the seam, under sched_ext.
+    Ext,
 }
 
-/// Classes of the kernel itself.
-const CLASSES: [&str; 2] = ["fifo", "rr"];
+/// Classes of the kernel itself, which have no options.
+const CLASSES: [(&str, Choice); 4] = [
+    ("cfs", Choice::Cfs),
+    ("eevdf", Choice::Eevdf),
+    ("fifo", Choice::Realtime(rt::Kind::Fifo)),
+    ("rr", Choice::Realtime(rt::Kind::RoundRobin)),
+];
 
-/// Policies that take the names of [`CLASSES`] have no options.
-fn choose(scenario: &Scenario, policy: &PolicySpec) -> Result<Choice, Failure> {
-    let (realtime, kernel) = match policy.name.as_str() {
-        "fifo" => (rt::Kind::Fifo, "7.2 SCHED_FIFO above EEVDF (modelled)"),
-        "rr" => (rt::Kind::RoundRobin, "7.2 SCHED_RR above EEVDF (modelled)"),
-        _ => return Err(unknown(policy)),
-    };
-    if let Some(option) = policy.options.keys().next() {
-        let name = &policy.name;
-        return Err(Failure::Input(format!(
-            "policy `{policy}`: {name} has no options, and so no `{option}`"
-        )));
+impl Choice {
+    /// The modelled kernel, as the trace names it.
+    fn kernel(self) -> &'static str {
+        match self {
+            Choice::Cfs => "6.1 CFS (modelled)",
+            Choice::Eevdf => "7.2 EEVDF (modelled)",
+            Choice::Realtime(rt::Kind::Fifo) => "7.2 SCHED_FIFO above EEVDF (modelled)",
+            Choice::Realtime(rt::Kind::RoundRobin) => "7.2 SCHED_RR above EEVDF (modelled)",
+            Choice::Ext => "7.2 sched_ext (modelled)",
+        }
     }
-    let class = Rt::new(rt::Kind::RoundRobin, &scenario.machine);
-    Ok(Choice { class, realtime: Some(realtime), kernel })
+
+    fn realtime(self) -> Option<rt::Kind> {
+        match self {
+            Choice::Realtime(kind) => Some(kind),
+            Choice::Cfs | Choice::Eevdf | Choice::Ext => None,
+        }
+    }
 }
 
-fn unknown(policy: &PolicySpec) -> Failure {
-    let known = CLASSES;
-    let hint = model::closest(&policy.name, &known)
+/// All names that the arm answers to.
+pub fn names() -> Vec<&'static str> {
+    let classes = CLASSES.iter().map(|(name, _)| *name);
+    classes.chain(policy::policies().map(|(name, _)| name)).collect()
+}
+
+fn choose(policy: &PolicySpec) -> Result<Choice, Failure> {
+    let Some((name, choice)) = CLASSES.into_iter().find(|(name, _)| *name == policy.name) else {
+        let known = names();
+        let is_known = known.contains(&policy.name.as_str());
+        return if is_known { Ok(Choice::Ext) } else { Err(unknown(policy, &known)) };
+    };
+    match policy.options.keys().next() {
+        Some(option) => Err(Failure::Input(format!(
+            "policy `{policy}`: {name} is the kernel's own and has no options; leave `{option}` out"
+        ))),
+        None => Ok(choice),
+    }
+}
+
+fn unknown(policy: &PolicySpec, known: &[&str]) -> Failure {
+    let hint = model::closest(&policy.name, known)
         .map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
     Failure::Input(format!(
         "policy `{}` is unknown to the simulator{hint}: it knows {}",
         policy.name,
         known.join(", ")
     ))
+}
+
+/// [`SimArm::run`](Arm::run) with a choice of the event queue, which must not change the trace.
+pub fn run_on<Q: EventQueue>(
+    scenario: &Scenario,
+    policy: &PolicySpec,
+    seed: u64,
+    watch: &dyn Watch,
+) -> Result<Run<Q>, Failure> {
+    let choice = choose(policy)?;
+    let setup = Setup {
+        scenario,
+        policy: &policy.to_string(),
+        kernel: choice.kernel(),
+        seed,
+        realtime: choice.realtime(),
+        costs: Costs::DEFAULT,
+        watch,
+    };
+    match choice {
+        Choice::Cfs => simulate_with(&setup, Cfs::new(&scenario.machine, &scenario.groups)),
+        Choice::Eevdf | Choice::Realtime(_) => {
+            simulate_with(&setup, Eevdf::new(&scenario.machine, &scenario.groups))
+        }
+        Choice::Ext => simulate_with(&setup, Ext::new(scenario, policy, seed)?),
+    }
 }
 
 impl Arm for SimArm {
@@ -62,7 +123,10 @@ impl Arm for SimArm {
     }
 
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
-        choose(scenario, policy).map(|_| ())
+        match choose(policy)? {
+            Choice::Ext => Ext::new(scenario, policy, 0).map(|_| ()),
+            Choice::Cfs | Choice::Eevdf | Choice::Realtime(_) => Ok(()),
+        }
     }
 
     fn run(
@@ -72,16 +136,6 @@ impl Arm for SimArm {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        let choice = choose(scenario, policy)?;
-        let setup = Setup {
-            scenario,
-            policy: &policy.to_string(),
-            kernel: choice.kernel,
-            seed,
-            realtime: choice.realtime,
-            costs: Costs::DEFAULT,
-            watch,
-        };
-        simulate(&setup, choice.class)
+        run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace)
     }
 }

@@ -4,7 +4,7 @@
 //! thread runs where. What is modelled and what is not stands in `docs/fidelity.md`.
 #![forbid(unsafe_code)]
 
-mod arm;
+pub mod arm;
 pub mod class;
 pub mod core;
 pub mod costs;
