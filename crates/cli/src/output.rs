@@ -33,7 +33,11 @@ impl Output {
 
     /// Writes what a comparison found.
     pub fn compared(&self, document: &Document) -> Result<(), Failure> {
-        let shown = if self.json { report::json(document) } else { report::table(document) };
+        let shown = if self.json {
+            report::json(document)
+        } else {
+            report::table(document, terminal_width())
+        };
         self.write(&shown, || report::html(document), || report::picture(document))
     }
 
@@ -41,11 +45,15 @@ impl Output {
         &self,
         shown: &str,
         html: impl FnOnce() -> String,
-        picture: impl FnOnce() -> String,
+        picture: impl FnOnce() -> Option<String>,
     ) -> Result<(), Failure> {
         anstream::println!("{}", shown.trim_end());
         let Some(path) = &self.report else { return Ok(()) };
-        files::write(path, &if ends_in(path, "svg") { picture() } else { html() })?;
+        let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
+        let drawn = drawn.ok_or_else(|| {
+            Failure::Input("--report: no service, so no picture: ask for a .html".into())
+        })?;
+        files::write(path, &drawn)?;
         if !self.json {
             anstream::println!("\nreport: {}", path.display());
         }
@@ -55,4 +63,9 @@ impl Output {
 
 fn ends_in(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|end| end == extension)
+}
+
+/// Columns of the terminal; 120 where there is none.
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0))
 }
