@@ -1,6 +1,7 @@
 //! Figures as people read them: three significant digits, a unit, the interval in the unit of its value.
 
 use model::Nanos;
+use unicode_width::UnicodeWidthStr;
 
 use crate::document::{Estimate, Range};
 
@@ -91,6 +92,21 @@ pub fn command(words: &[String]) -> String {
 /// Figures joined by ", ": `1, 2, 3`.
 pub fn list(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Words in lines of at most `width` columns, as far as no single word is wider.
+pub fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("never empty");
+        if !last.is_empty() && last.width() + 1 + word.width() > width {
+            lines.push(word.to_string());
+        } else {
+            let space = if last.is_empty() { "" } else { " " };
+            *last = format!("{last}{space}{word}");
+        }
+    }
+    lines
 }
 
 fn estimate(q: &Estimate, number: impl Fn(f64) -> String, unit: &str) -> (String, String) {

@@ -29,8 +29,9 @@ fn opening(document: &Document, width: usize) -> String {
     let line = format!("{} on {}, {many} {seeds}", document.scenario, document.arm);
     let mut text = styled(&line, Style::new().bold());
     text.push('\n');
-    for line in
-        folded(&document.shows, width).into_iter().chain([document.machine.description.clone()])
+    for line in human::folded(&document.shows, width)
+        .into_iter()
+        .chain([document.machine.description.clone()])
     {
         if !line.is_empty() {
             text.push_str(&styled(&line, tone_style(Tone::Faint)));
@@ -38,20 +39,6 @@ fn opening(document: &Document, width: usize) -> String {
         }
     }
     text
-}
-
-fn folded(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("never empty");
-        if !last.is_empty() && last.width() + 1 + word.width() > width {
-            lines.push(word.to_string());
-        } else {
-            let space = if last.is_empty() { "" } else { " " };
-            *last = format!("{last}{space}{word}");
-        }
-    }
-    lines
 }
 
 fn show(block: &Block, width: usize) -> String {

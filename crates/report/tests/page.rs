@@ -125,6 +125,27 @@ fn strange_results_break_no_page() {
 }
 
 #[test]
+fn a_picture_stands_alone() {
+    if switched_off() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let pictures =
+        [fixture::comparison(), fixture::strange()].map(|document| report::picture(&document));
+    for (picture, curves) in pictures.into_iter().zip([5, 10]) {
+        let picture = picture.expect("curves").replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+        let style = "background: var(--paper); color: var(--ink)";
+        let page = format!("<!doctype html><body style=\"{style}\">{picture}");
+        // Each curve has a piece of its line in the key.
+        let expected = Expected { tails: 2 * curves, panels: 0, rows: 0 };
+        for view in &VIEWS[..2] {
+            let found = faults(&mut browser, &page, *view, &expected);
+            assert!(found.is_empty(), "{view:?}: {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn every_fault_of_a_page_is_found() {
     if switched_off() {
         return;

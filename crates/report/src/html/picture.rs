@@ -8,9 +8,13 @@ use super::{comparison, figure};
 use crate::blocks;
 use crate::document::Document;
 use crate::figure::Figure;
+use crate::human;
 
-/// Room above the plot for the title, the subtitle and the axis title.
-const SIZE: Size = Size { class: "alone", width: 900.0, height: 510.0, left: 80.0, top: 122.0 };
+/// The left edge of all words.
+const LEFT: f64 = 24.0;
+/// Height of the plot.
+const PLOT: f64 = 350.0;
+const SIZE: Size = Size { class: "alone", width: 900.0, height: 0.0, left: 80.0, top: 0.0 };
 
 /// The first service's tail chart; `None` if the document has no curve.
 pub fn of_comparison(document: &Document) -> Option<String> {
@@ -25,14 +29,22 @@ pub fn of_figure(figure: &Figure) -> Option<String> {
     draw(&figure::tails(figure), &figure.title, &figure.caption)
 }
 
+/// Letters that fit beside each other, in the widest of the usual fonts.
+const LINE: usize = 116;
+
 fn draw(tails: &[Tail], title: &str, subtitle: &str) -> Option<String> {
-    let frame = ccdf::frame(tails, SIZE)?;
-    let Size { width, height, .. } = SIZE;
-    let key = key(tails);
-    let heads = text(Point { x: 24.0, y: 34.0 }, "headline", title)
-        + &text(Point { x: 24.0, y: 54.0 }, "", subtitle);
+    let lines = human::folded(subtitle, LINE);
+    let (key, below) = key(tails, 64.0 + 17.0 * lines.len() as f64);
+    let top = below + 42.0;
+    let size = Size { top, height: PLOT + top + 44.0, ..SIZE };
+    let frame = ccdf::frame(tails, size)?;
+    let (width, height) = (size.width, size.height);
+    let mut heads = text(Point { x: LEFT, y: 34.0 }, "headline", title);
+    for (at, words) in lines.iter().enumerate() {
+        heads += &text(Point { x: LEFT, y: 54.0 + 17.0 * at as f64 }, "", words);
+    }
     Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
          <title>{}</title>\n<style>\n{}</style>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" style=\"fill: var(--paper)\"/>\n{heads}{key}{}\n</svg>\n",
         escape(title),
@@ -41,15 +53,19 @@ fn draw(tails: &[Tail], title: &str, subtitle: &str) -> Option<String> {
     ))
 }
 
-/// The curves' names in a row, each behind a piece of its line.
-fn key(tails: &[Tail]) -> String {
-    let (mut x, y) = (24.0, 80.0);
+/// The curves' names in rows from `y` down, each behind a piece of its line; and the height of the last row.
+fn key(tails: &[Tail], mut y: f64) -> (String, f64) {
+    let mut x = LEFT;
     let mut drawn = String::new();
     for tail in tails {
+        let width = 31.0 + LETTER * tail.name.chars().count() as f64;
+        if x > LEFT && x + width > SIZE.width - LEFT {
+            (x, y) = (LEFT, y + 20.0);
+        }
         let piece = line(&[Point { x, y }, Point { x: x + 24.0, y }]);
         drawn += &format!("<path class=\"curve {}\" d=\"{piece}\"/>", tail.class);
         drawn += &text(Point { x: x + 31.0, y: y + 4.0 }, "title", &tail.name);
-        x += 31.0 + LETTER * tail.name.chars().count() as f64 + 16.0;
+        x += width + 16.0;
     }
-    drawn
+    (drawn, y)
 }
