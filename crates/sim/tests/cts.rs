@@ -1,0 +1,233 @@
+//! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps it.
+
+mod common;
+
+use common::{scenario, service, setup, share};
+use model::scenario::{Group, Kind, Machine, Scenario};
+use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
+use sim::class::Class;
+use sim::class::ext::Ext;
+use sim::core::Core;
+
+fn load(scenario: &Scenario, policy: &str) -> Ext {
+    let spec = PolicySpec::parse(policy).expect("a valid policy");
+    Ext::new(scenario, &spec, 1).expect("a known policy")
+}
+
+fn run(scenario: &Scenario, policy: &str) -> Trace {
+    common::run_under(scenario, load(scenario, policy))
+}
+
+/// Measured latencies of the first program and those of the ideal queue for the same requests, both rising.
+struct Tails {
+    measured: Vec<Nanos>,
+    ideal: Vec<Nanos>,
+}
+
+fn tails(scenario: &Scenario, trace: &Trace) -> Tails {
+    let requests = &trace.programs[0].requests;
+    let pairs: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
+    let ideal = queue::ideal(&pairs, scenario.machine.cpus, queue::Discipline::Fifo, 1);
+    let counted = |&(r, _): &(&model::trace::Request, Nanos)| trace.window.contains(r.intended);
+    let both = requests.iter().zip(ideal).filter(counted);
+    let (mut measured, mut ideal): (Vec<Nanos>, Vec<Nanos>) =
+        both.map(|(request, ideal)| (request.latency(), ideal)).unzip();
+    measured.sort();
+    ideal.sort();
+    Tails { measured, ideal }
+}
+
+impl Tails {
+    /// Measured over ideal at a quantile.
+    fn excess(&self, quantile: f64) -> f64 {
+        let at = |sorted: &[Nanos]| sorted[(sorted.len() as f64 * quantile) as usize].0 as f64;
+        at(&self.measured) / at(&self.ideal)
+    }
+}
+
+fn excess(scenario: &Scenario, policy: &str, quantile: f64) -> f64 {
+    tails(scenario, &run(scenario, policy)).excess(quantile)
+}
+
+/// Pairs served in the other order than they came, by start and by completion.
+fn inversions(trace: &Trace) -> [u64; 2] {
+    let requests = || stats::window_requests(trace, 0);
+    [
+        stats::inverted_pairs(requests(), |request| request.started),
+        stats::inverted_pairs(requests(), |request| request.completed),
+    ]
+}
+
+fn batch(threads: u32) -> Kind {
+    Kind::Batch { threads }
+}
+
+fn null_rpc() -> Scenario {
+    let mut scenario = scenario(1, vec![("service", Kind::Service(service(500, 0.8)))]);
+    scenario.duration = Nanos::from_secs(30);
+    scenario
+}
+
+#[test]
+fn a_service_alone_has_the_ideal_tail_and_other_orders_have_not() {
+    let scenario = null_rpc();
+    let fcfs = run(&scenario, "cts");
+    assert_eq!(inversions(&fcfs), [0, 0]);
+    let at = tails(&scenario, &fcfs).excess(0.999);
+    assert!((0.98..1.02).contains(&at), "{at}");
+    for control in ["lcfs", "random", "cts:order=lcfs"] {
+        let trace = run(&scenario, control);
+        assert!(inversions(&trace).iter().all(|pairs| *pairs > 1_000), "{control}");
+        assert!(tails(&scenario, &trace).excess(0.999) > 2.0, "{control}");
+    }
+}
+
+#[test]
+fn services_longer_than_a_slice_keep_their_place() {
+    let mut scenario = scenario(1, vec![("service", Kind::Service(service(8_000, 0.8)))]);
+    scenario.duration = Nanos::from_secs(120);
+    scenario.slice = Some(Nanos::from_millis(4));
+    let head = run(&scenario, "cts");
+    assert_eq!(inversions(&head), [0, 0]);
+    let at = tails(&scenario, &head).excess(0.99);
+    assert!((0.98..1.02).contains(&at), "{at}");
+    // Round robin starts them in order and completes them in another.
+    let tail = run(&scenario, "cts:requeue=tail");
+    assert!(inversions(&tail)[1] > 1_000);
+    assert!(tails(&scenario, &tail).excess(0.99) > 1.5);
+    let lcfs = run(&scenario, "lcfs");
+    assert!(inversions(&lcfs).iter().all(|pairs| *pairs > 1_000));
+    assert!(tails(&scenario, &lcfs).excess(0.99) > 3.0);
+}
+
+#[test]
+fn a_service_of_many_threads_gets_what_they_are_due_beside_a_hog() {
+    let programs = vec![("service", Kind::Service(service(500, 0.8))), ("hog", batch(1))];
+    let scenario = scenario(1, programs);
+    let threads = share(&run(&scenario, "cts"), 0);
+    assert!(threads >= 0.78, "{threads}");
+    let processes = share(&run(&scenario, "cts:fair=process"), 0);
+    assert!((processes - 0.5).abs() < 0.02, "{processes}");
+}
+
+#[test]
+fn waking_threads_interrupt_hogs() {
+    let programs = vec![("service", Kind::Service(service(500, 0.4))), ("hogs", batch(4))];
+    let scenario = scenario(1, programs);
+    let with = excess(&scenario, "cts", 0.99);
+    assert!(with < 1.1, "{with}");
+    let without = excess(&scenario, "cts:preempt=off", 0.99);
+    assert!(without > 3.0, "{without}");
+    let long_slices = excess(&scenario, "cts:preempt=off:slice=20ms", 0.99);
+    assert!(long_slices > 9.0, "{long_slices}");
+}
+
+/// Programs of 8 and 12 spinning threads on a machine, each in a group of its own or both in the root.
+fn eight_and_twelve(machine: Machine, grouped: bool) -> Scenario {
+    let mut scenario = scenario(machine.cpus, vec![("eight", batch(8)), ("twelve", batch(12))]);
+    scenario.machine = machine;
+    if grouped {
+        for (index, name) in ["a", "b"].into_iter().enumerate() {
+            scenario.groups.push(Group { name: name.to_string(), parent: None, weight: 100 });
+            scenario.programs[index].group = Some(index);
+        }
+    }
+    scenario
+}
+
+#[test]
+fn equal_groups_share_evenly_whatever_they_hold() {
+    let two_caches = Machine { cpus: 16, smt: 2, llcs: 2, nodes: 2 };
+    let one_cache = Machine { cpus: 4, ..Machine::ONE_CPU };
+    for machine in [Machine::ONE_CPU, one_cache, two_caches] {
+        let half = f64::from(machine.cpus) / 2.0;
+        let grouped = share(&run(&eight_and_twelve(machine, true), "cts"), 0) / half;
+        assert!((grouped - 1.0).abs() < 0.01, "{machine:?} {grouped}");
+        let single = share(&run(&eight_and_twelve(machine, false), "cts"), 0) / half;
+        assert!((single - 0.8).abs() < 0.01, "{machine:?} {single}");
+    }
+    // Without balance all threads of a program may start at one cache.
+    let scenario = eight_and_twelve(two_caches, true);
+    let heaped = share(&run(&scenario, "cts:balance=none"), 0) / 8.0;
+    assert!((heaped - 1.0).abs() > 0.05, "{heaped}");
+}
+
+#[test]
+fn nested_groups_share_by_effective_weight() {
+    let programs = vec![("x", batch(6)), ("y", batch(9)), ("b", batch(12))];
+    let mut scenario = scenario(4, programs);
+    let group = |name: &str, parent, weight| Group { name: name.to_string(), parent, weight };
+    scenario.groups = vec![
+        group("a", None, 100),
+        group("a/x", Some(0), 300),
+        group("a/y", Some(0), 100),
+        group("b", None, 100),
+    ];
+    let flat = run(&scenario, "cts");
+    for (program, index) in [1, 2, 3].into_iter().enumerate() {
+        scenario.programs[program].group = Some(index);
+    }
+    let nested = run(&scenario, "cts");
+    let due = |shares: [f64; 3], trace: &Trace| {
+        (0..3).all(|program| (share(trace, program) / 4.0 - shares[program]).abs() < 0.01)
+    };
+    assert!(due([0.375, 0.125, 0.5], &nested) && !due([0.375, 0.125, 0.5], &flat));
+    assert!(due([6.0 / 27.0, 9.0 / 27.0, 12.0 / 27.0], &flat));
+}
+
+/// sched_ext to which the scenario's first two programs are one process.
+struct OneProcess(Ext);
+
+impl OneProcess {
+    fn call<R>(&mut self, core: &mut Core, call: impl FnOnce(&mut Ext, &mut Core) -> R) -> R {
+        let rename = |core: &mut Core, from, to| {
+            let second = core.threads.iter_mut().skip(1).filter(|thread| thread.program == from);
+            second.for_each(|thread| thread.program = to);
+        };
+        rename(core, 1, 0);
+        let result = call(&mut self.0, core);
+        rename(core, 0, 1);
+        result
+    }
+}
+
+impl Class for OneProcess {
+    fn fork(&mut self, core: &mut Core, thread: ThreadId) {
+        self.call(core, |class, core| class.fork(core, thread));
+    }
+    fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
+        self.call(core, |class, core| class.select_cpu(core, thread))
+    }
+    fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
+        self.call(core, |class, core| class.enqueue(core, thread));
+    }
+    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
+        self.call(core, |class, core| class.dequeue(core, thread));
+    }
+    fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
+        self.call(core, |class, core| class.pick(core, cpu, prev))
+    }
+    fn displace(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId) {
+        self.call(core, |class, core| class.displace(core, cpu, prev));
+    }
+    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
+        self.call(core, |class, core| class.tick(core, cpu, current));
+    }
+}
+
+#[test]
+fn a_spinner_cannot_live_on_its_siblings_tokens() {
+    let (run, sleep) = (Nanos::from_micros(15), Nanos::from_millis(100));
+    let siblings = Kind::Daemon { threads: 200, run, sleep };
+    let programs = vec![("spinner", batch(1)), ("siblings", siblings), ("hog", batch(1))];
+    let scenario = scenario(1, programs);
+    let shares = |policy: &str| {
+        let class = OneProcess(load(&scenario, policy));
+        let trace = sim::simulate(&setup(&scenario), class).expect("the run succeeds");
+        [0, 1, 2].map(|program| share(&trace, program))
+    };
+    let [spinner, siblings, hog] = shares("cts");
+    assert!((spinner - hog).abs() < 0.02, "{spinner} {siblings} {hog}");
+    let [spinner, siblings, hog] = shares("cts:bucket=off");
+    assert!(spinner > 0.8 && hog < 0.2, "{spinner} {siblings} {hog}");
+}
