@@ -44,7 +44,7 @@ pub struct Seen {
 
 /// What the generator's thread brings back.
 struct Sent {
-    services: Vec<Vec<Record>>,
+    generator: Generator,
     run_delay: Nanos,
 }
 
@@ -69,7 +69,8 @@ pub fn conduct(
     let end = sampler.sample(begin).map_err(broken)?;
     let threads = programs.iter().map(|program| program.threads.len()).collect();
     let rounds = finish(programs)?;
-    let Sent { services, run_delay } = sent;
+    let Sent { generator, run_delay } = sent;
+    let services = generator.into_records(begin);
     Ok(Seen { window, services, run_delay, samples, end, threads, rounds })
 }
 
@@ -106,7 +107,7 @@ fn generator(
             .map(|connection| Link::new(connection, request, response))
             .collect::<io::Result<Vec<_>>>();
         let plan = workload::draw(service, scenario.machine.cpus, seed, index, until);
-        generator.add(links.map_err(broken)?, &plan).map_err(broken)?;
+        generator.add(service, links.map_err(broken)?, &plan).map_err(broken)?;
     }
     Ok(generator)
 }
@@ -132,7 +133,7 @@ fn measure(
     thread::scope(|scope| {
         let sending = scope.spawn(|| send(generator, go.start, deadline, &stop));
         let sampling = scope.spawn(|| {
-            privilege::yield_to_all();
+            privilege::shield_sampler();
             sampler.run(go.start, window, &stop)
         });
         let minded = mind(programs, &sending, &sampling, go, watch);
@@ -146,7 +147,7 @@ fn measure(
 }
 
 fn send(
-    generator: Generator,
+    mut generator: Generator,
     start: Nanos,
     deadline: Nanos,
     stop: &AtomicBool,
@@ -154,8 +155,8 @@ fn send(
     privilege::shield_generator()?;
     let waited = || sampler::own().map_or(Nanos::ZERO, |reading| reading.wait);
     let before = waited();
-    let services = generator.run(start, deadline, stop);
-    Ok(Sent { services, run_delay: waited() - before })
+    generator.run(start, deadline, stop);
+    Ok(Sent { generator, run_delay: waited() - before })
 }
 
 /// Waits for both threads; fails as soon as a program ends or the user wants to stop.

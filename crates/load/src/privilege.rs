@@ -17,6 +17,8 @@ use thread_priority::{
 const SERVICE_PRIORITY: u8 = 10;
 /// The generator's, on a CPU that no service uses.
 const GENERATOR_PRIORITY: u8 = 20;
+/// The sampler's, on the same CPU.
+const SAMPLER_PRIORITY: u8 = 19;
 
 /// A scheduling class that a thread can ask for. Threads that it starts later inherit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,10 +72,10 @@ pub fn shield_generator() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the calling thread, the sampler, give way to all others.
-pub fn yield_to_all() {
-    // Without effect at worst: lowering one's own priority is always permitted.
-    let _ = rustix::process::setpriority_process(None, 19);
+/// Gives the calling thread, the sampler, real-time priority below the generator's, if it may have it: readings come on time on a
+/// busy machine and never delay a request.
+pub fn shield_sampler() {
+    let _ = real_time(RealtimeThreadSchedulePolicy::Fifo, SAMPLER_PRIORITY);
 }
 
 /// Binds the calling thread, and those it starts later, to these CPUs.

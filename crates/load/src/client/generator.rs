@@ -7,9 +7,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Nanos;
-use model::workload::Planned;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use model::scenario::Service;
+use model::workload::{IdleConnections, Planned};
 use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use super::Record;
 use super::link::Link;
@@ -35,9 +36,7 @@ pub struct Generator {
 /// The client of one service.
 struct Client {
     links: Vec<Link>,
-    /// Connections without a request, the one that has been idle longest in front. (Any other choice would make
-    /// queues a connection on a server that partitions them, and with them inversions of the client's own.)
-    idle: VecDeque<usize>,
+    idle: IdleConnections,
     /// Requests whose moment has come while no connection was idle, first come, first served.
     held: VecDeque<usize>,
     records: Vec<Record>,
@@ -58,22 +57,20 @@ impl Generator {
         Ok(Generator { clients: Vec::new(), epoll, watch: LONGEST_WATCH, outstanding: 0 })
     }
 
-    /// Adds a service with its connections and its requests.
-    pub fn add(&mut self, links: Vec<Link>, plan: &[Planned]) -> io::Result<()> {
+    /// Adds a service with its connections, in the order in which the server accepted them, and its requests.
+    pub fn add(&mut self, service: &Service, links: Vec<Link>, plan: &[Planned]) -> io::Result<()> {
         for (i, link) in links.iter().enumerate() {
             let place = EventData::new_u64((self.clients.len() as u64) << 32 | i as u64);
             epoll::add(&self.epoll, link.socket(), place, EventFlags::IN)?;
         }
-        let idle = (0..links.len()).collect();
+        let idle = IdleConnections::new(service);
         let records = plan.iter().copied().map(Record::new).collect();
         self.clients.push(Client { links, idle, held: VecDeque::new(), records });
         Ok(())
     }
 
     /// Sends everything, from `start` on, and waits for what is outstanding until `deadline` or until told to stop.
-    ///
-    /// Returns the records of each service, in the order of [`Generator::add`].
-    pub fn run(mut self, start: Nanos, deadline: Nanos, stop: &AtomicBool) -> Vec<Vec<Record>> {
+    pub fn run(&mut self, start: Nanos, deadline: Nanos, stop: &AtomicBool) {
         let turns = self.turns(start);
         self.watch = watch_before(&turns);
         let mut next = 0;
@@ -84,6 +81,11 @@ impl Generator {
                 turn => self.attend(turn.map_or(deadline, |turn| turn.at)),
             }
         }
+    }
+
+    /// The records of each service, in the order of [`Generator::add`], counted from `start`. This closes the connections, at which
+    /// a server's threads end.
+    pub fn into_records(self, start: Nanos) -> Vec<Vec<Record>> {
         let since_start =
             |client: Client| client.records.into_iter().map(|r| r.since(start)).collect();
         self.clients.into_iter().map(since_start).collect()
@@ -112,9 +114,10 @@ impl Generator {
     fn offer(&mut self, turn: &Due) {
         self.outstanding += 1;
         let client = &mut self.clients[turn.client];
-        client.records[turn.request].ready = turn.at;
-        match client.idle.pop_front() {
-            Some(link) => client.send(link, turn.request),
+        let record = &mut client.records[turn.request];
+        record.ready = turn.at;
+        match client.idle.take(record.planned.lot) {
+            Some(link) => client.send(link as usize, turn.request),
             None => client.held.push_back(turn.request),
         }
     }
@@ -163,7 +166,7 @@ impl Client {
                 *ready = at.max(*ready);
                 self.send(link, request);
             }
-            None => self.idle.push_back(link),
+            None => self.idle.give_back(link as u32),
         }
     }
 

@@ -118,3 +118,67 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0u64), |(sum, n), value| (sum + value, n + 1));
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::workload::Planned;
+
+    use super::*;
+
+    const GAP_US: u64 = 1_000;
+    const LATENCY_US: u64 = 600;
+
+    /// 20,000 requests, one a millisecond, each answered after 600 us; `lag_us` is how late each was sent.
+    fn run(lag_us: impl Fn(u64) -> u64) -> Vec<Record> {
+        let record = |i: u64| {
+            let intended = Nanos::from_micros(i * GAP_US);
+            let sent = intended + Nanos::from_micros(lag_us(i));
+            let received = sent + Nanos::from_micros(LATENCY_US);
+            let planned = Planned { intended, service: Nanos::from_micros(500), lot: 0 };
+            Record { planned, ready: intended, sent, stamps: None, received }
+        };
+        (0..20_000).map(record).collect()
+    }
+
+    fn faulty(records: &[Record], run_delay_us: u64, word: &str) {
+        let faults = faults(records, Nanos::from_micros(run_delay_us));
+        assert!(faults.iter().any(|fault| fault.contains(word)), "{word}: {faults:?}");
+    }
+
+    #[test]
+    fn a_generator_on_time_passes() {
+        assert_eq!(faults(&run(|_| 0), Nanos::ZERO), Vec::<String>::new());
+        assert_eq!(faults(&run(|i| i % 40), Nanos::from_micros(10)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_late_tail_fails_at_the_quantile_that_it_spoils() {
+        let one_in = |n: u64| run(move |i| if i % n == 0 { 900 } else { 0 });
+        faulty(&one_in(5), 0, "p90 of its send lag");
+        faulty(&one_in(50), 0, "p99 of its send lag");
+        faulty(&one_in(500), 0, "p99.9 of its send lag");
+        assert_eq!(faults(&one_in(5_000), Nanos::ZERO), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_other_kind_of_lateness_has_a_fault_of_its_own() {
+        faulty(&run(|i| if i % 10 == 0 { 300 } else { 0 }), 0, "within 250 us of their turn");
+        faulty(&run(|i| i % 2 * 400), 0, "gaps between requests");
+        faulty(&run(|_| 0), 70, "for its CPU");
+        let mut stopped = run(|_| 0);
+        stopped[19_999].ready = Nanos::NEVER;
+        faulty(&stopped, 0, "1 of 20000 requests");
+    }
+
+    #[test]
+    fn waiting_for_a_connection_is_the_servers_doing() {
+        let mut held = run(|_| 0);
+        for record in &mut held {
+            let late = Nanos::from_millis(50);
+            record.ready += late;
+            record.sent += late;
+            record.received += late;
+        }
+        assert_eq!(faults(&held, Nanos::ZERO), Vec::<String>::new());
+    }
+}
