@@ -8,7 +8,16 @@ fn main() {
     let u: f64 = a[3].parse().unwrap();
     let discipline: Discipline = a[4].parse().unwrap();
     let requests: u64 = a[5].parse::<f64>().unwrap() as u64;
-    let ideal = Ideal { arrivals: Law::Exponential, load: Arrivals::Utilisation(u), services, service_time: Nanos(50_000), workers, discipline, requests, seed: 1 };
+    let ideal = Ideal {
+        arrivals: Law::Exponential,
+        load: Arrivals::Utilisation(u),
+        services,
+        service_time: Nanos(50_000),
+        workers,
+        discipline,
+        requests,
+        seed: 1,
+    };
     let t = std::time::Instant::now();
     let r = ideal.run(&Silent).unwrap();
     let s = t.elapsed().as_secs_f64();

@@ -12,6 +12,7 @@ mod histogram;
 mod record;
 mod simulate;
 mod summary;
+pub mod tales;
 mod trace;
 
 pub use discipline::Discipline;

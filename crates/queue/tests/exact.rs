@@ -89,7 +89,9 @@ fn means_agree_with_pollaczek_khinchine_and_with_the_area_of_the_tail() {
         let fixed = pollaczek_khinchine(&law("fixed"), utilisation).unwrap();
         let exponential = pollaczek_khinchine(&law("exponential"), utilisation).unwrap();
         assert!((MDc::new(1, utilisation).unwrap().mean() - fixed).abs() < 1e-12 * fixed);
-        assert!((MMc::new(1, utilisation).unwrap().mean() - exponential).abs() < 1e-12 * exponential);
+        assert!(
+            (MMc::new(1, utilisation).unwrap().mean() - exponential).abs() < 1e-12 * exponential
+        );
         assert_eq!(pollaczek_khinchine(&law("pareto:shape=2"), utilisation), None);
     }
     for (workers, utilisation) in [(2, 0.8), (4, 0.9), (16, 0.9)] {
@@ -156,12 +158,17 @@ fn extremes_are_known_or_none() {
             assert!(1.0 <= p50 && p50 <= p999 && p999.is_finite(), "{workers} {utilisation}");
             // Fixed services never wait longer than exponential ones.
             let exponential = MMc::new(workers, utilisation).unwrap();
-            assert!(queue.mean() <= exponential.mean() && queue.mean() >= 1.0, "{workers} {utilisation}");
+            assert!(
+                queue.mean() <= exponential.mean() && queue.mean() >= 1.0,
+                "{workers} {utilisation}"
+            );
             assert!(queue.beyond(p999) <= 0.001);
             assert!(p999 == 1.0 || queue.beyond(p999 - 1e-6) > 0.001, "{workers} {utilisation}");
         }
     }
-    for (workers, utilisation) in [(0, 0.5), (1, 0.0), (1, 1.0), (513, 0.5), (1, 0.999_999_9), (1, f64::NAN)] {
+    for (workers, utilisation) in
+        [(0, 0.5), (1, 0.0), (1, 1.0), (513, 0.5), (1, 0.999_999_9), (1, f64::NAN)]
+    {
         assert_eq!(MDc::new(workers, utilisation), None, "{workers} {utilisation}");
     }
     for (workers, utilisation) in [(0, 0.5), (1, 1.0), (1, -0.1), (1, f64::NAN)] {

@@ -14,7 +14,9 @@ fn serve_step_by_step(requests: &Requests, workers: usize, pick: fn(usize) -> us
     let mut coming = requests.iter().map(|(arrival, _)| arrival.0).enumerate().peekable();
     for now in 0.. {
         let mut start = |number: usize| {
-            let Some(free) = busy_until.iter_mut().find(|until| **until <= now) else { return false };
+            let Some(free) = busy_until.iter_mut().find(|until| **until <= now) else {
+                return false;
+            };
             *free = now + requests[number].1.0;
             latencies[number] = Nanos(*free - requests[number].0.0);
             true

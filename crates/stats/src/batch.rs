@@ -110,6 +110,7 @@ fn error_of(sums: &[f64], per_run: usize, requests: usize) -> Spread {
     let kurtosis = batches * fourth / (square * square);
     let freedom = (batches - 1.0).min(2.0 * batches / (kurtosis - 1.0).max(1e-9));
     let third: f64 = sums.iter().map(|d| d.powi(3)).sum();
-    let skew = third / square.powf(1.5);
+    // Scores that are all alike lean to no side.
+    let skew = if square > 0.0 { third / square.powf(1.5) } else { 0.0 };
     Spread { error: variance.sqrt() / requests as f64, freedom, skew }
 }

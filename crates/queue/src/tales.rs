@@ -1,0 +1,136 @@
+//! Figures 1 to 4 of "Tales of the Tail" (section 2), simulated.
+
+use model::law::Law;
+use model::scenario::Arrivals;
+use model::{Failure, Nanos, Watch};
+
+use crate::{Discipline, Ideal, IdealResult};
+
+/// A figure: ideal queues beside each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What to see in it.
+    pub caption: String,
+    /// The queues in the order of the legend, each with the name that tells it from the others.
+    pub queues: Vec<(String, Ideal)>,
+}
+
+/// One of the figures, to be simulated with `requests` a curve.
+///
+/// [`Failure::Input`] for a number other than 1 to 4.
+pub fn figure(number: u32, requests: u64, seed: u64) -> Result<Figure, Failure> {
+    let base = Ideal {
+        arrivals: Law::Exponential,
+        load: Arrivals::Utilisation(0.7),
+        services: Law::Fixed,
+        service_time: Nanos::from_micros(50),
+        workers: 1,
+        discipline: Discipline::Fifo,
+        requests,
+        seed,
+    };
+    match number {
+        1 => Ok(arrival_laws(&base)),
+        2 => Ok(utilisations(&base)),
+        3 => Ok(workers(&base)),
+        4 => Ok(disciplines(&base)),
+        _ => Err(Failure::Input(format!(
+            "figure {number}: Tales has ideal queues in figures 1 to 4"
+        ))),
+    }
+}
+
+impl Figure {
+    /// Simulates its queues one after the other.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Vec<IdealResult>, Failure> {
+        let count = self.queues.len() as f64;
+        let results = self.queues.iter().enumerate().map(|(i, (_, ideal))| {
+            ideal.run(&Part { whole: watch, from: i as f64 / count, share: 1.0 / count })
+        });
+        results.collect()
+    }
+}
+
+/// The progress of one queue as part of the figure's.
+struct Part<'a> {
+    whole: &'a dyn Watch,
+    from: f64,
+    share: f64,
+}
+
+impl Watch for Part<'_> {
+    fn progress(&self, done: f64) {
+        self.whole.progress(self.from + self.share * done);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.whole.cancelled()
+    }
+}
+
+/// Tales section 2.1. Its Wikipedia trace is not published, nor are the parameters of its laws: these are ours.
+fn arrival_laws(base: &Ideal) -> Figure {
+    let laws = [
+        Law::Fixed,
+        Law::Exponential,
+        Law::Lognormal { cv: 2.0 },
+        Law::Weibull { shape: 0.5 },
+        Law::Pareto { shape: 1.5 },
+        Law::Mmpp { ratio: 4.0, share: 0.2, length: 20.0 },
+    ];
+    let queue = |law: Law| {
+        let name = if law == Law::Exponential { "poisson".to_string() } else { law.to_string() };
+        (name, Ideal { arrivals: law, ..base.clone() })
+    };
+    Figure {
+        title: "Arrival laws: one worker, 50 us, 70% (Tales figure 1)".to_string(),
+        caption: "Bursts alone make a tail: every request takes 50 us, and only evenly spaced ones never wait."
+            .to_string(),
+        queues: laws.map(queue).into(),
+    }
+}
+
+/// Tales section 2.2.
+fn utilisations(base: &Ideal) -> Figure {
+    let queue = |percent: u32| {
+        let load = Arrivals::Utilisation(f64::from(percent) / 100.0);
+        (format!("{percent}%"), Ideal { load, ..base.clone() })
+    };
+    Figure {
+        title: "Utilisation: one worker, 50 us, Poisson arrivals (Tales figure 2)".to_string(),
+        caption: "From 50% to 95% the 99th percentile grows 10.6 times.".to_string(),
+        queues: [50, 60, 70, 80, 90, 95].map(queue).into(),
+    }
+}
+
+/// Tales section 2.3.
+fn workers(base: &Ideal) -> Figure {
+    let queue = |workers: u32| {
+        let plural = if workers == 1 { "" } else { "s" };
+        (format!("{workers} worker{plural}"), Ideal { workers, ..base.clone() })
+    };
+    Figure {
+        title: "Workers of one queue: 50 us, 70%, Poisson arrivals (Tales figure 3)".to_string(),
+        caption: "At the same utilisation, eight workers that share a queue have a 99th percentile 4.4 times lower than one."
+            .to_string(),
+        queues: [1, 2, 4, 8, 16].map(queue).into(),
+    }
+}
+
+/// Tales section 2.4.
+fn disciplines(base: &Ideal) -> Figure {
+    let queue = |discipline: Discipline| {
+        let load = Arrivals::Utilisation(0.8);
+        (discipline.to_string(), Ideal { discipline, load, workers: 4, ..base.clone() })
+    };
+    let order =
+        [Discipline::Fifo, Discipline::Lifo, Discipline::RandomRequest, Discipline::RandomWorker];
+    Figure {
+        title: "Disciplines: four workers, 50 us, 80%, Poisson arrivals (Tales figure 4)".to_string(),
+        caption: "First come, first served has the lowest tail; last come, first served the lowest median and, of one queue, the worst tail."
+            .to_string(),
+        queues: order.map(queue).into(),
+    }
+}
