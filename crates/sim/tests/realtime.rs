@@ -68,3 +68,35 @@ fn fifo_starves_batch_and_its_absence_does_not() {
     let even = run_under(&scenario, Rt::new(rt::Kind::RoundRobin, &scenario.machine));
     assert!(share(&even, 0) < 0.55, "{}", share(&even, 0));
 }
+
+#[test]
+fn round_robin_takes_turns_of_100_ms_and_fifo_none() {
+    let scenario = scenario(1, vec![("hogs", Kind::Batch { threads: 2 })]);
+    let with = |kind| run_under(&scenario, Rt::new(kind, &scenario.machine));
+    let turns = with(rt::Kind::RoundRobin);
+    assert_eq!(turns.counters.switches, Some(100));
+    let received = |trace: &Trace, thread: usize| {
+        trace.usage.last().unwrap().cpu_time[thread] - trace.usage[0].cpu_time[thread]
+    };
+    assert_eq!(received(&turns, 0), Nanos::from_secs(5));
+    let stays = with(rt::Kind::Fifo);
+    assert_eq!(stays.counters.switches, Some(0));
+    assert_eq!(received(&stays, 1), Nanos::ZERO);
+}
+
+#[test]
+fn the_fair_server_gives_5_percent_of_a_cpu_that_real_time_threads_would_keep() {
+    let beside = |utilisation| {
+        let programs = vec![
+            ("service", Kind::Service(service(500, utilisation))),
+            ("hog", Kind::Batch { threads: 1 }),
+        ];
+        let scenario = scenario(1, programs);
+        share(&run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE), 1)
+    };
+    let overload = beside(1.5);
+    assert!((0.045..0.055).contains(&overload), "{overload}");
+    // Where the service leaves more than that, the server never steps in: the hog gets what is left.
+    let leaves_20_percent = beside(0.8);
+    assert!((leaves_20_percent - 0.2).abs() < 0.02, "{leaves_20_percent}");
+}

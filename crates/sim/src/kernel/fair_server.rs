@@ -1,7 +1,8 @@
 //! The fair server of kernels since 6.12: normal threads get 50 ms of each second on a CPU that real-time threads hold
 //! (`dl_server` in `kernel/sched/deadline.c`, deferred; `/sys/kernel/debug/sched/fair_server`).
 //!
-//! It steps in as late as the promise allows, by as much as normal threads had already, and is enforced at ticks.
+//! It steps in as late as the promise allows, by as much as normal threads had already. Its end is seen at ticks, and what it ran too long
+//! counts for the next period.
 
 use model::{CpuId, Nanos, ThreadId};
 
@@ -72,10 +73,12 @@ impl FairServer {
         let server = &mut self.servers[cpu.index()];
         let received = server.received(now);
         if received >= RUNTIME {
+            let overrun = if server.active { received - RUNTIME } else { Nanos::ZERO };
             if server.active {
                 core.resched(cpu);
             }
             server.restart(now);
+            server.received = overrun;
         } else if !server.active && now >= server.since + PERIOD + received - RUNTIME {
             match waiting_since(core, tasks, cpu) {
                 Some(since) if since <= server.since => {

@@ -1,0 +1,112 @@
+//! Programs whose outcome on the modelled kernel has a closed form.
+
+mod common;
+
+use common::{run_realtime, run_under, scenario, service};
+use model::law::Law;
+use model::scenario::{Architecture, Kind, Scenario, Service};
+use model::{Nanos, Trace};
+use sim::class::rt::{self, Rt};
+use sim::costs::Costs;
+
+fn run_alone(scenario: &Scenario) -> Trace {
+    run_under(scenario, Rt::new(rt::Kind::RoundRobin, &scenario.machine))
+}
+
+fn daemon(run_us: u64, sleep_us: u64) -> Kind {
+    Kind::Daemon {
+        threads: 1,
+        run: Nanos::from_micros(run_us),
+        sleep: Nanos::from_micros(sleep_us),
+    }
+}
+
+#[test]
+fn a_daemons_cycle_is_its_run_its_sleep_and_one_switch() {
+    let alone = scenario(1, vec![("daemon", daemon(2_000, 3_000))]);
+    let trace = run_alone(&alone);
+    let cycle_ns = 5_000_000 + Costs::DEFAULT.switch.0;
+    let ends_before = |at: Nanos| (at.0 - 1 + 3_000_000) / cycle_ns;
+    let expected = ends_before(trace.window.end) - ends_before(trace.window.start);
+    assert_eq!(trace.programs[0].rounds, expected);
+    // Behind a hog with slices of 100 ms a cycle cannot be shorter than one.
+    let programs = vec![("daemon", daemon(2_000, 3_000)), ("hog", Kind::Batch { threads: 1 })];
+    assert!(run_alone(&scenario(1, programs)).programs[0].rounds <= 101);
+}
+
+#[test]
+fn a_round_lasts_as_long_as_its_slowest_thread() {
+    let work = Nanos::from_millis(1);
+    let fork_join = || vec![("fork-join", Kind::ForkJoin { threads: 4, work })];
+    let rounds = |cpus| run_alone(&scenario(cpus, fork_join())).programs[0].rounds as i64;
+    let round_ns = work.0 + Costs::DEFAULT.switch.0;
+    let expected = (10_000_000_000 / round_ns) as i64;
+    assert!((rounds(4) - expected).abs() <= 1, "{} against {expected}", rounds(4));
+    // On one CPU the threads compute in turn, one of them without a switch.
+    let serial_ns = 4 * work.0 + 3 * Costs::DEFAULT.switch.0;
+    let expected = (10_000_000_000 / serial_ns) as i64;
+    assert!((rounds(1) - expected).abs() <= 1, "{} against {expected}", rounds(1));
+}
+
+#[test]
+fn requests_without_an_idle_connection_wait_in_the_client() {
+    let service = Service { connections: 1, ..service(500, 0.2) };
+    let trace = run_realtime(
+        &scenario(4, vec![("s", Kind::Service(service))]),
+        rt::Kind::Fifo,
+        Costs::NONE,
+    );
+    let mut free = Nanos::ZERO;
+    let mut held = 0;
+    for request in &trace.programs[0].requests {
+        assert_eq!(request.sent, request.intended.max(free));
+        assert_eq!(request.received, request.sent + request.service);
+        held += u32::from(request.sent > request.intended);
+        free = request.received;
+    }
+    assert!(held > 1_000, "80% of one connection holds many requests: {held}");
+}
+
+/// The latency that one request in a hundred exceeds.
+fn p99(trace: &Trace) -> Nanos {
+    let mut latencies: Vec<Nanos> =
+        trace.programs[0].requests.iter().map(|request| request.latency()).collect();
+    latencies.sort();
+    latencies[latencies.len() * 99 / 100]
+}
+
+#[test]
+fn one_queue_beats_partitions_where_services_differ() {
+    let p99_ns = |architecture, service_law| {
+        let service = Service { architecture, service_law, ..service(500, 0.7) };
+        let scenario = scenario(4, vec![("s", Kind::Service(service))]);
+        p99(&run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE)).0 as f64
+    };
+    let worse = |law: Law| {
+        p99_ns(Architecture::Partitioned { workers: 4 }, law.clone())
+            / p99_ns(Architecture::SharedQueue { workers: 4 }, law)
+    };
+    // Only a shared queue gains from idle workers (Tales section 2.3).
+    assert!(worse(Law::Exponential) > 1.3, "{}", worse(Law::Exponential));
+    // The longest idle connection comes round by round, so partitions take turns: with equal services that is one queue.
+    assert!((worse(Law::Fixed) - 1.0).abs() < 0.05, "{}", worse(Law::Fixed));
+}
+
+#[test]
+fn moving_a_thread_costs_what_it_is_said_to() {
+    let with = |migrate_llc| {
+        let scenario = scenario(4, vec![("s", Kind::Service(service(500, 0.7)))]);
+        run_realtime(&scenario, rt::Kind::Fifo, Costs { migrate_llc, ..Costs::NONE })
+    };
+    let mean = |trace: &Trace| {
+        let requests = &trace.programs[0].requests;
+        requests.iter().map(|r| (r.completed - r.started).0).sum::<u64>() / requests.len() as u64
+    };
+    assert_eq!(mean(&with(Nanos::ZERO)), 500_000, "nothing preempts, nothing costs");
+    let costly = with(Nanos::from_micros(10));
+    let moved = costly.counters.migrations.unwrap() as f64;
+    let requests = costly.programs[0].requests.iter();
+    let served = requests.filter(|r| costly.window.contains(r.started)).count() as f64;
+    let expected = 500_000.0 + 10_000.0 * moved / served;
+    assert!((mean(&costly) as f64 - expected).abs() < 50.0, "{} against {expected}", mean(&costly));
+}
