@@ -4,7 +4,7 @@ use super::Machine;
 use super::table::Table;
 use super::value::whole;
 
-/// As many CPUs as the kernel's own distributions build for, halved: the simulator's measured range.
+/// The largest machine of a scenario: up to here the simulator's cost an event is measured.
 const MOST_CPUS: i64 = 4_096;
 
 /// `None` only where a problem was reported.
