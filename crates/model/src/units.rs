@@ -21,64 +21,85 @@ const FACTORS: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G"
 /// Rates are read in millionths of a request a second, so that `0.5/s` is exact too.
 const RATE_STEP: u64 = 1_000_000;
 
+/// What is said of a text that is not the quantity it should be.
+struct Words {
+    noun: &'static str,
+    expected: &'static str,
+    fraction: &'static str,
+    overflow: &'static str,
+}
+
+const DURATION: Words = Words {
+    noun: "duration",
+    expected: "expected a duration such as 50us, 10ms or 1.5s",
+    fraction: "has a part of a nanosecond",
+    overflow: "is longer than 584 years",
+};
+const RATE: Words = Words {
+    noun: "rate",
+    expected: "expected a rate such as 100/s or 1.6k/s",
+    fraction: "has more than six decimals",
+    overflow: "is too high",
+};
+const COUNT: Words = Words {
+    noun: "count",
+    expected: "expected a count such as 200, 10k or 1.5M",
+    fraction: "is not whole",
+    overflow: "is too large",
+};
+
 /// Reads a duration: a decimal number with `ns`, `us`, `ms`, `s` or `min`. `0` alone is zero.
 ///
 /// Errors: no unit, an unknown one, anything but digits and one point, more than 584 years, a part of a nanosecond.
 pub fn duration(text: &str) -> Result<Nanos, String> {
-    const EXPECTED: &str = "expected a duration such as 50us, 10ms or 1.5s";
-    let text = text.trim();
-    if text == "0" {
+    if text.trim() == "0" {
         return Ok(Nanos::ZERO);
     }
-    let (number, unit) =
-        split(text).ok_or_else(|| format!("`{text}` is no duration; {EXPECTED}"))?;
-    if unit.is_empty() {
-        return Err(format!("`{text}` has no unit; {EXPECTED}"));
-    }
-    let factor = factor(&TIMES, unit)
-        .ok_or_else(|| format!("`{text}` has the unknown unit `{unit}`; {EXPECTED}"))?;
-    match scaled(number, factor) {
-        Scaled::Whole(ns) => Ok(Nanos(ns)),
-        Scaled::Fraction => {
-            Err(format!("`{text}` has a part of a nanosecond; expected a whole number of them"))
-        }
-        Scaled::Overflow => Err(format!("`{text}` is too long; expected less than 584 years")),
-    }
+    let of_unit = |unit: &str| match (unit, factor(&TIMES, unit)) {
+        ("", _) => Err("has no unit".to_string()),
+        (_, None) => Err(format!("has the unknown unit `{unit}`")),
+        (_, Some(factor)) => Ok(factor),
+    };
+    read(text, &DURATION, of_unit).map(Nanos)
 }
 
 /// Reads a rate in requests a second: `100/s`, `1.6k/s`, `2M/s`.
 ///
 /// Errors: no `/s`, an unknown factor, more than six decimals, above about 1.8e13 a second.
 pub fn rate_per_s(text: &str) -> Result<f64, String> {
-    const EXPECTED: &str = "expected a rate such as 100/s or 1.6k/s";
-    let text = text.trim();
-    let wrong = || format!("`{text}` is no rate; {EXPECTED}");
-    let (number, unit) = split(text).ok_or_else(wrong)?;
-    let prefix = unit
-        .strip_suffix("/s")
-        .ok_or_else(|| format!("`{text}` does not end in `/s`; {EXPECTED}"))?;
-    let factor = factor(&FACTORS, prefix).ok_or_else(wrong)?;
-    match scaled(number, factor * RATE_STEP) {
-        Scaled::Whole(millionths) => Ok(millionths as f64 / RATE_STEP as f64),
-        Scaled::Fraction => Err(format!("`{text}` has too many decimals; {EXPECTED}")),
-        Scaled::Overflow => Err(format!("`{text}` is too high; {EXPECTED}")),
-    }
+    let of_unit = |unit: &str| {
+        let prefix = unit.strip_suffix("/s").ok_or("does not end in `/s`")?;
+        Ok(multiple(prefix)? * RATE_STEP)
+    };
+    Ok(read(text, &RATE, of_unit)? as f64 / RATE_STEP as f64)
 }
 
 /// Reads a count: `200`, `10k`, `1.5M`, `1G`.
 ///
 /// Errors: an unknown factor, a number that is not whole, above 2^64 - 1.
 pub fn count(text: &str) -> Result<u64, String> {
-    const EXPECTED: &str = "expected a count such as 200, 10k or 1.5M";
+    read(text, &COUNT, multiple)
+}
+
+/// A number times the factor that `of_unit` makes of what follows it, or says is wrong with that.
+fn read(
+    text: &str,
+    words: &Words,
+    of_unit: impl Fn(&str) -> Result<u64, String>,
+) -> Result<u64, String> {
     let text = text.trim();
-    let wrong = || format!("`{text}` is no count; {EXPECTED}");
-    let (number, unit) = split(text).ok_or_else(wrong)?;
-    let factor = factor(&FACTORS, unit).ok_or_else(wrong)?;
+    let wrong = |what: &str| format!("`{}` {what}; {}", text.escape_debug(), words.expected);
+    let (number, unit) = split(text).ok_or_else(|| wrong(&format!("is no {}", words.noun)))?;
+    let factor = of_unit(unit).map_err(|what| wrong(&what))?;
     match scaled(number, factor) {
-        Scaled::Whole(count) => Ok(count),
-        Scaled::Fraction => Err(format!("`{text}` is not whole; {EXPECTED}")),
-        Scaled::Overflow => Err(format!("`{text}` is too large; {EXPECTED}")),
+        Scaled::Whole(number) => Ok(number),
+        Scaled::Fraction => Err(wrong(words.fraction)),
+        Scaled::Overflow => Err(wrong(words.overflow)),
     }
+}
+
+fn multiple(prefix: &str) -> Result<u64, String> {
+    factor(&FACTORS, prefix).ok_or_else(|| format!("has the unknown factor `{prefix}`"))
 }
 
 /// The number in front and what follows it, without the space between; `None` where no digit leads.
@@ -155,15 +176,15 @@ mod tests {
         );
         assert_eq!(
             error("1.5ns"),
-            "`1.5ns` has a part of a nanosecond; expected a whole number of them"
+            "`1.5ns` has a part of a nanosecond; expected a duration such as 50us, 10ms or 1.5s"
         );
         assert_eq!(
             error("20000000000s"),
-            "`20000000000s` is too long; expected less than 584 years"
+            "`20000000000s` is longer than 584 years; expected a duration such as 50us, 10ms or 1.5s"
         );
         assert_eq!(
             error("18446744073.709551616s"),
-            "`18446744073.709551616s` is too long; expected less than 584 years"
+            "`18446744073.709551616s` is longer than 584 years; expected a duration such as 50us, 10ms or 1.5s"
         );
         for text in ["", "ms", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "1,5s"] {
             assert!(duration(text).is_err(), "{text}");
@@ -183,7 +204,8 @@ mod tests {
         );
         assert_eq!(
             rate_per_s("12K/s"),
-            Err("`12K/s` is no rate; expected a rate such as 100/s or 1.6k/s".into())
+            Err("`12K/s` has the unknown factor `K`; expected a rate such as 100/s or 1.6k/s"
+                .into())
         );
         assert!(rate_per_s("99999G/s").is_err());
         assert!(rate_per_s("0.0000001/s").is_err());
