@@ -4,7 +4,7 @@ pub mod ext;
 pub mod fair;
 pub mod rt;
 
-use model::{CpuId, ThreadId};
+use model::{CpuId, Nanos, ThreadId};
 
 use crate::core::Core;
 
@@ -39,6 +39,15 @@ pub trait Class {
 
     /// The timer tick of a CPU whose current thread belongs to this class. Slices end here.
     fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId);
+
+    /// When the current thread's turn ends by a timer of its own (`hrtick`), if before the next tick. Asked whenever the CPU has chosen
+    /// or ticked.
+    fn turn_end(&self, _core: &Core, _cpu: CpuId) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// That timer.
+    fn turn_over(&mut self, _core: &mut Core, _cpu: CpuId) {}
 
     /// Moves of threads between two balancing domains so far.
     fn pulls(&self) -> u64 {

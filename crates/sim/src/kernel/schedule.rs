@@ -17,8 +17,11 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         };
         if self.burst_end(cpu, current) <= self.core.now {
             self.advance(cpu, current);
-        } else {
+        } else if self.clocks[cpu.index()].tick_at <= self.core.now {
             self.tick(cpu, current);
+        } else {
+            self.class.turn_over(&mut self.core, cpu);
+            self.arm(cpu);
         }
     }
 
@@ -26,13 +29,24 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         self.core.cpus[cpu.index()].accounted + self.core.thread(current).remaining
     }
 
-    /// Sets the CPU's next event: the end of the burst or the tick.
+    /// Sets the CPU's next event: the end of the burst, the tick, or the timer that ends a turn.
     fn arm(&mut self, cpu: CpuId) {
         let at = match self.core.current(cpu) {
-            Some(current) => self.burst_end(cpu, current).min(self.clocks[cpu.index()].tick_at),
+            Some(current) => self
+                .burst_end(cpu, current)
+                .min(self.clocks[cpu.index()].tick_at)
+                .min(self.turn_end(cpu, current)),
             None => Nanos::NEVER,
         };
         self.queue.set(cpu.0, at);
+    }
+
+    fn turn_end(&self, cpu: CpuId, current: ThreadId) -> Nanos {
+        if self.core.thread(current).realtime {
+            Nanos::NEVER
+        } else {
+            self.class.turn_end(&self.core, cpu)
+        }
     }
 
     fn tick(&mut self, cpu: CpuId, current: ThreadId) {
