@@ -9,7 +9,7 @@ use model::trace::{Request, Trace};
 use model::{Nanos, PolicySpec};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
-use crate::exhibits::{calmest_policy, run, scenario, service};
+use crate::exhibits::{calmest_policy, run, scenario, service, trial};
 use crate::ideal;
 use crate::processes::{signal, wait_for_programs};
 
@@ -20,7 +20,7 @@ const FREEZE: Duration = Duration::from_millis(200);
 const CONNECTIONS: u32 = 16;
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("a_frozen_server_shows_at_p99_as_the_intended_times_say", frozen_server)]
+    vec![trial("a_frozen_server_shows_at_p99_as_the_intended_times_say", frozen_server)]
 }
 
 fn frozen_server() -> Result<(), Failed> {

@@ -5,7 +5,7 @@ use model::scenario::{Architecture, Kind, Program, Scenario};
 use model::trace::{Request, Trace};
 use model::{Nanos, PolicySpec};
 
-use crate::exhibits::{calmest_policy, may_have_real_time, program, run, scenario, service};
+use crate::exhibits::{calmest_policy, may_have_real_time, program, run, scenario, service, trial};
 use crate::processes::programs_of;
 
 const SECONDS: Nanos = Nanos::from_secs(2);
@@ -13,17 +13,16 @@ const SECONDS: Nanos = Nanos::from_secs(2);
 const SLACK: f64 = 0.1;
 
 pub fn trials() -> Vec<Trial> {
-    let serves = |name: &str, architecture| {
-        Trial::test(name, move || serves(service(architecture, 16, 0.3)))
-    };
+    let serves =
+        |name: &str, architecture| trial(name, move || serves(service(architecture, 16, 0.3)));
     vec![
         serves("thread_per_connection_serves", Architecture::ThreadPerConnection),
         serves("shared_queue_serves", Architecture::SharedQueue { workers: 4 }),
         serves("partitioned_serves", Architecture::Partitioned { workers: 3 }),
-        Trial::test("one_thread_a_worker", threads),
-        Trial::test("spinning_threads_share_the_cpu", batch),
-        Trial::test("daemons_and_fork_join_count_their_rounds", rounds),
-        Trial::test("a_real_time_service_waits_less_than_a_normal_one", real_time)
+        trial("one_thread_a_worker", threads),
+        trial("spinning_threads_share_the_cpu", batch),
+        trial("daemons_and_fork_join_count_their_rounds", rounds),
+        trial("a_real_time_service_waits_less_than_a_normal_one", real_time)
             .with_ignored_flag(!may_have_real_time()),
     ]
 }

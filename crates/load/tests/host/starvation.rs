@@ -9,12 +9,14 @@ use libtest_mimic::{Failed, Trial};
 use load::HostArm;
 use model::scenario::{Architecture, Scenario};
 use model::{Arm, Failure, Nanos, Silent};
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
 use thread_priority::{set_thread_priority_and_policy, thread_native_id};
 
-use crate::exhibits::{calmest_policy, may_have_real_time, run, scenario, service};
+use crate::exhibits::{
+    calmest_policy, generators_cpu, may_have_real_time, run, scenario, service, trial,
+};
 
 /// How long a starver with the highest priority holds the CPU, and then leaves it to everybody else.
 const HOLD: Duration = Duration::from_millis(3);
@@ -27,7 +29,7 @@ const LIFETIME: Duration = Duration::from_secs(15);
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("a_starved_generator_fails_the_run", starved),
-        Trial::test("a_generator_left_alone_passes", left_alone),
+        trial("a_generator_left_alone_passes", left_alone),
     ]
 }
 
@@ -73,13 +75,4 @@ fn starve(done: &AtomicBool) {
             sleep(LEAVE);
         }
     }
-}
-
-/// The first that this process may use.
-fn generators_cpu() -> CpuSet {
-    let allowed = sched_getaffinity(Pid::from_raw(0)).expect("an affinity");
-    let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu) == Ok(true));
-    let mut set = CpuSet::new();
-    set.set(first.expect("a CPU")).expect("a valid number");
-    set
 }
