@@ -39,8 +39,10 @@ pub fn runs_of<'a>(shown: &[&'a PolicyResult], service: &str) -> Vec<(&'a str, &
 
 /// What a metric's path is called.
 pub fn metric_name(path: &str) -> String {
-    let name = path.strip_prefix("latency_ns.").unwrap_or(path);
-    name.replace("p99_9", "p99.9").replace('_', " ")
+    match path.strip_prefix("latency_ns.") {
+        Some(quantile) => quantile.replace('_', "."),
+        None => path.replace(['_', '.'], " "),
+    }
 }
 
 fn service(document: &Document, shown: &[&PolicyResult], name: &str) -> Block {
@@ -75,7 +77,7 @@ fn same_requests(runs: &[(&str, &ProgramResult)]) -> Option<u64> {
     runs.iter().all(|(_, program)| program.requests == first).then_some(first)
 }
 
-/// `service front: 120,000 requests at 800/s, 40.0% of the machine wanted`.
+/// `service front: 120,000 requests at 800/s, 40.0% of the machine used`.
 pub fn heading(name: &str, runs: &[(&str, &ProgramResult)]) -> String {
     let first = runs.first().map(|(_, program)| program);
     let rate = first.and_then(|program| program.rate_per_s);
@@ -89,7 +91,7 @@ pub fn heading(name: &str, runs: &[(&str, &ProgramResult)]) -> String {
         text.push_str(&format!(" at {}/s", human::number(rate)));
     }
     if load.is_some() {
-        text.push_str(&format!(", {} of the machine wanted", human::share(load)));
+        text.push_str(&format!(", {} of the machine used", human::share(load)));
     }
     text
 }
@@ -170,23 +172,28 @@ pub fn verdict_cell(verdict: &Verdict) -> Cell {
     Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
 }
 
+/// The A/A pair of the headline, and any A/A pair that was told apart.
 fn notes(document: &Document, program: &str) -> Vec<Cell> {
-    let here = |verdict: &&Verdict| {
-        verdict.a == verdict.b && verdict.program.as_deref().is_none_or(|name| name == program)
+    let told = |verdict: &&Verdict| {
+        verdict.a == verdict.b
+            && verdict.program.as_deref().is_none_or(|name| name == program)
+            && (verdict.metric == HEADLINE || verdict.answer != Answer::CannotTell)
     };
-    document.verdicts.iter().filter(here).map(same_policy).collect()
+    document.verdicts.iter().filter(told).map(same_policy).collect()
 }
 
-/// The A/A pair in words.
-pub fn same_policy(verdict: &Verdict) -> Cell {
+/// An A/A pair in words.
+fn same_policy(verdict: &Verdict) -> Cell {
     let cell = verdict_cell(verdict);
     let metric = metric_name(&verdict.metric);
     let (moral, tone) = match verdict.answer {
         Answer::CannotTell => ("as it must be", Tone::Faint),
-        _ => ("but nothing differs: trust no verdict of this run", Tone::Bad),
+        _ => ("though nothing differs: take this run's verdicts with care", Tone::Bad),
     };
     let text = format!("A/A: {} against itself, {metric}: {}", verdict.a, cell.text);
-    Cell { text: format!("{text} {} ({moral})", cell.interval), interval: String::new(), tone }
+    let interval =
+        if cell.interval.is_empty() { cell.interval } else { format!(" {}", cell.interval) };
+    Cell { text: format!("{text}{interval} ({moral})"), interval: String::new(), tone }
 }
 
 /// More groups than this stand below each other instead of beside each other.

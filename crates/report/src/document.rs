@@ -130,7 +130,7 @@ pub struct ProgramResult {
     pub rounds: Option<u64>,
     /// Requests a second that were intended.
     pub rate_per_s: Option<f64>,
-    /// The share of the machine that the service's requests need.
+    /// The share of the machine's CPU time that the program used.
     pub utilisation: Option<f64>,
     /// Latency, from the intended time to the response.
     pub latency_ns: Option<Latency>,

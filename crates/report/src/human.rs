@@ -110,20 +110,22 @@ pub fn folded(text: &str, width: usize) -> Vec<String> {
 }
 
 fn estimate(q: &Estimate, number: impl Fn(f64) -> String, unit: &str) -> (String, String) {
+    let number = |x: f64| if x == 0.0 { "0".to_string() } else { number(x) };
     let value = match (q.value, q.low) {
         (Some(value), _) => format!("{}{unit}", number(value)),
-        (None, Some(low)) => return (format!("> {}{unit}", number(low)), String::new()),
-        (None, None) => return (UNKNOWN.to_string(), String::new()),
+        (None, Some(low)) if low > 0.0 => {
+            return (format!("> {}{unit}", number(low)), String::new());
+        }
+        (None, _) => return (UNKNOWN.to_string(), String::new()),
     };
     let interval = match (q.low, q.high) {
         (None, None) => String::new(),
-        (low, high) => format!("[{}, {}]", end(low, &number, "0"), end(high, &number, "inf")),
+        (low, high) => {
+            let end = |bound: Option<f64>, open: &str| bound.map_or(open.to_string(), number);
+            format!("[{}, {}]", end(low, "0"), end(high, "inf"))
+        }
     };
     (value, interval)
-}
-
-fn end(bound: Option<f64>, number: &impl Fn(f64) -> String, unbounded: &str) -> String {
-    bound.map_or(unbounded.to_string(), number)
 }
 
 fn whole(ns: f64) -> Nanos {
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(shown(0.5), "50.0%");
         assert_eq!(shown(0.000_213), "0.021%");
         assert_eq!(shown(0.0), "0%");
-        assert_eq!(percent(&Estimate::new(0.0, 0.0, 0.00037)).1, "[0.000, 0.037]");
+        assert_eq!(percent(&Estimate::new(0.0, 0.0, 0.00037)).1, "[0, 0.037]");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::axis::{Domain, Spacing, Tick, latency_ticks};
 use super::chart::{Frame, Size};
-use super::labels::places;
+use super::labels::{bundles, places};
 use super::svg::{Point, escape, line, text, thinned};
 use crate::document::CcdfPoint;
 use crate::human;
@@ -38,9 +38,9 @@ pub fn frame(tails: &[Tail], size: Size) -> Option<Frame> {
         return None;
     }
     let x = if max > LOG_FROM * shortest {
-        Domain { spacing: Spacing::Log, min: 0.8 * min, max: 1.15 * max }
+        Domain { spacing: Spacing::Log, min: 0.8 * min, max: 1.2 * max }
     } else {
-        Domain { spacing: Spacing::Linear, min: 0.0, max: 1.06 * max }
+        Domain { spacing: Spacing::Linear, min: 0.0, max: 1.08 * max }
     };
     let y = Domain { spacing: Spacing::Log, min: 0.8 * rarest, max: 1.0 };
     Some(Frame { size, x, y })
@@ -66,15 +66,23 @@ pub fn body(tails: &[Tail], frame: &Frame) -> String {
             line(points)
         );
     }
-    drawn + &names(tails, curves, frame) + &strips(tails, frame)
+    drawn + &names(tails, &curves, frame) + &strips(tails, frame)
 }
 
-fn names(tails: &[Tail], curves: Vec<Vec<Point>>, frame: &Frame) -> String {
-    let named: Vec<_> = tails.iter().map(|tail| tail.name.as_str()).zip(curves).collect();
-    let labels = tails.iter().zip(places(&named, frame.edges()));
-    let draw = |(tail, place): (&Tail, Option<Point>)| {
-        place.map(|at| text(at, &format!("label {}", tail.class), &tail.name))
+/// Names beside the curves; curves that lie on each other share a place, and then no colour is the right one.
+fn names(tails: &[Tail], curves: &[Vec<Point>], frame: &Frame) -> String {
+    let bundles = bundles(curves);
+    let name = |bundle: &Vec<usize>| {
+        let names: Vec<&str> = bundle.iter().map(|at| tails[*at].name.as_str()).collect();
+        (names.join(", "), curves[bundle[0]].as_slice())
     };
+    let named: Vec<(String, &[Point])> = bundles.iter().map(name).collect();
+    let labels = bundles.iter().zip(&named).zip(places(&named, frame.edges()));
+    let draw =
+        |((bundle, (name, _)), place): ((&Vec<usize>, &(String, &[Point])), Option<Point>)| {
+            let class = if bundle.len() == 1 { &tails[bundle[0]].class } else { "ideal" };
+            place.map(|at| text(at, &format!("label {class}"), name))
+        };
     labels.filter_map(draw).collect()
 }
 

@@ -105,18 +105,19 @@ fn in_short(runs: &[(&str, &ProgramResult)]) -> String {
         return String::new();
     };
     let times = |excess: f64| format!("{excess:.2} times the ideal p99.9");
-    if times(best.0) == times(worst.0) {
-        return format!(
-            "{} with {}.",
-            if by_excess.len() > 1 { "All" } else { best.1 },
-            times(best.0)
-        );
+    let with = |edge: f64| -> Vec<&str> {
+        let at_edge = by_excess.iter().filter(|(excess, _)| times(*excess) == times(edge));
+        at_edge.map(|(_, policy)| *policy).collect()
+    };
+    let closest = with(best.0);
+    if closest.len() == by_excess.len() {
+        return format!("{} with {}.", closest.join(", "), times(best.0));
     }
     format!(
         "Closest to the ideal: {} with {}. Furthest from it: {} with {}.",
-        best.1,
+        closest.join(", "),
         times(best.0),
-        worst.1,
+        with(worst.0).join(", "),
         times(worst.0)
     )
 }

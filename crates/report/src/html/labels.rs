@@ -5,6 +5,8 @@ use super::svg::Point;
 /// Width of a letter of the charts' labels in the widest of the usual fonts; no font is known yet when names are placed.
 pub const LETTER: f64 = 8.0;
 const HEIGHT: f64 = 14.0;
+/// Curves never further apart than this are one to the eye.
+const NEAR: f64 = 5.0;
 /// Distance between a curve and its name.
 const GAP: f64 = 7.0;
 
@@ -40,7 +42,7 @@ impl Rect {
 ///
 /// Every point of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
 /// other curve is as near to it as its own. Of such places the lowest is taken, right before left: tails are where curves part.
-pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
+pub fn places(curves: &[(String, &[Point])], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
     let ink: Vec<Vec<Point>> = curves.iter().map(|(_, points)| dense(points)).collect();
     let mut taken: Vec<Rect> = Vec::new();
     let mut places = Vec::new();
@@ -58,6 +60,21 @@ pub fn places(curves: &[(&str, Vec<Point>)], edges: (f64, f64, f64, f64)) -> Vec
         places.push(best.map(|rect| Point { x: rect.left, y: rect.bottom - 3.0 }));
     }
     places
+}
+
+/// Curves that lie on each other, by index: each bundle in order, and the bundles in the order of their first.
+pub fn bundles(curves: &[Vec<Point>]) -> Vec<Vec<usize>> {
+    let ink: Vec<Vec<Point>> = curves.iter().map(|points| dense(points)).collect();
+    let near = |point: &Point, other: &[Point]| other.iter().any(|at| at.distance(point) < NEAR);
+    let covers = |a: usize, b: usize| curves[b].iter().all(|point| near(point, &ink[a]));
+    let mut bundles: Vec<Vec<usize>> = Vec::new();
+    for at in 0..curves.len() {
+        match bundles.iter_mut().find(|bundle| covers(bundle[0], at) && covers(at, bundle[0])) {
+            Some(bundle) => bundle.push(at),
+            None => bundles.push(vec![at]),
+        }
+    }
+    bundles
 }
 
 /// The two rooms for a name beside a point of its curve, each with the middle of its edge that faces the curve.
@@ -100,8 +117,13 @@ mod tests {
 
     #[test]
     fn names_stay_apart_and_off_the_curves() {
-        let curves = [("one", falling(50.0)), ("two", falling(90.0)), ("three", falling(200.0))];
-        let places: Vec<Point> = places(&curves, EDGES).into_iter().flatten().collect();
+        let curves = [falling(50.0), falling(90.0), falling(200.0)];
+        let named = ["one", "two", "three"]
+            .map(String::from)
+            .into_iter()
+            .zip(curves.iter().map(Vec::as_slice));
+        let places: Vec<Point> =
+            places(&named.collect::<Vec<_>>(), EDGES).into_iter().flatten().collect();
         assert_eq!(places.len(), 3);
         for (k, place) in places.iter().enumerate() {
             let apart = |other: &Point| {
@@ -114,20 +136,22 @@ mod tests {
 
     #[test]
     fn a_curve_between_two_near_ones_has_no_name() {
-        let curves =
-            [("left", falling(96.0)), ("between", falling(100.0)), ("right", falling(104.0))];
-        let places = places(&curves, EDGES);
+        let curves = [falling(92.0), falling(100.0), falling(108.0)];
+        assert_eq!(bundles(&curves), [[0], [1], [2]]);
+        let named = curves.iter().map(|curve| ("name".to_string(), curve.as_slice()));
+        let places = places(&named.collect::<Vec<_>>(), EDGES);
         assert!(places[0].is_some() && places[1].is_none() && places[2].is_some(), "{places:?}");
     }
 
     #[test]
-    fn of_curves_that_coincide_none_has_a_name() {
-        let same = [("one", falling(100.0)), ("other", falling(100.0))];
-        assert_eq!(places(&same, EDGES), [None, None]);
+    fn curves_that_coincide_are_one_bundle_unless_one_goes_on_alone() {
+        let short: Vec<Point> = falling(100.0).into_iter().take(50).collect();
+        let curves = [falling(100.0), falling(300.0), falling(101.0), short];
+        assert_eq!(bundles(&curves), [vec![0, 2], vec![1], vec![3]]);
     }
 
     #[test]
     fn a_curve_without_points_has_no_name() {
-        assert_eq!(places(&[("none", Vec::new())], (0.0, 0.0, 9.0, 9.0)), [None]);
+        assert_eq!(places(&[("none".to_string(), &[][..])], (0.0, 0.0, 9.0, 9.0)), [None]);
     }
 }
