@@ -1,10 +1,11 @@
 //! Simulated queues against closed forms, known invariants and published values.
 
-use model::law::Law;
+use model::arrivals::ArrivalTimes;
+use model::law::{Law, Sampler};
 use model::scenario::Arrivals;
 use model::{Failure, Nanos, Silent, Watch};
 use queue::exact::{MDc, MMc};
-use queue::{Discipline, Ideal, IdealResult, ideal, tales};
+use queue::{Discipline, Ideal, IdealResult, ideal as replay, tales};
 use stats::Estimate;
 
 fn queue(services: Law, workers: u32, utilisation: f64, discipline: Discipline) -> Ideal {
@@ -140,9 +141,9 @@ fn disciplines_have_their_known_quantiles() {
 /// A drained run, empty at both ends: requests of `queue(...)` through the replay.
 fn drained(discipline: Discipline, workers: u32, utilisation: f64) -> Vec<Nanos> {
     let rate = utilisation * f64::from(workers) / 50e-6;
-    let arrivals = model::arrivals::ArrivalTimes::new(&Law::Exponential, rate, 7);
+    let arrivals = ArrivalTimes::new(&Law::Exponential, rate, 7);
     let requests: Vec<_> = arrivals.take(1_000_000).map(|at| (at, Nanos(50_000))).collect();
-    ideal(&requests, workers, discipline, 3)
+    replay(&requests, workers, discipline, 3)
 }
 
 fn total(latencies: &[Nanos]) -> u64 {
@@ -194,7 +195,50 @@ fn the_same_seed_gives_the_same_result_and_another_does_not() {
     }
 }
 
-/// The streamed run and the replay are two ways through the same engines.
+/// The slow way: every request kept, replayed, sorted and estimated as if it came from a trace.
+fn kept(ideal: &Ideal, warm_up: usize) -> stats::Latency {
+    let seed = |purpose| model::seed::derive(ideal.seed, &[purpose]);
+    let mut services = Sampler::new(&ideal.services, seed(2));
+    let mut service = || Nanos(((services.next() * 50_000.0).round() as u64).max(1));
+    let requests: Vec<_> = ArrivalTimes::new(&ideal.arrivals, ideal.rate_per_s(), seed(1))
+        .take(warm_up + ideal.requests as usize)
+        .map(|arrival| (arrival, service()))
+        .collect();
+    let latencies = replay(&requests, ideal.workers, ideal.discipline, seed(3));
+    stats::latency_estimates(&[&latencies[warm_up..]]).expect("there are requests")
+}
+
+/// Streams, rings and histograms give what keeping every request gives, but for interpolation within buckets.
+#[test]
+fn a_streamed_run_is_the_run_with_every_request_kept() {
+    for (services, discipline) in [
+        (Law::Fixed, Discipline::Fifo),
+        (Law::Exponential, Discipline::Fifo),
+        (Law::lognormal(2.0).unwrap(), Discipline::RandomWorker),
+        (Law::Fixed, Discipline::RoundRobin),
+    ] {
+        let ideal = Ideal { requests: 300_000, ..queue(services, 4, 0.8, discipline) };
+        let result = run(&ideal);
+        let warm_up = (result.simulated - result.requests) as usize;
+        let (streamed, slow) = (result.latency, kept(&ideal, warm_up));
+        assert_eq!((streamed.mean, streamed.max), (slow.mean, slow.max), "{ideal:?}");
+        let quantiles = |l: stats::Latency| [l.p50, l.p90, l.p99, l.p99_9];
+        for (fast, slow) in quantiles(streamed).into_iter().zip(quantiles(slow)) {
+            let near = |a: f64, b: f64| a == b || (a / b - 1.0).abs() < 2e-3;
+            let same = near(fast.value, slow.value) && near(fast.low, slow.low);
+            assert!(same && near(fast.high, slow.high), "{discipline}: {fast:?} {slow:?}");
+        }
+    }
+}
+
+/// The control of the test above: another seed is further away than the buckets are wide.
+#[test]
+fn another_seed_is_another_run() {
+    let ideal = Ideal { requests: 300_000, ..queue(Law::Exponential, 4, 0.8, Discipline::Fifo) };
+    let other = kept(&Ideal { seed: 2, ..ideal.clone() }, 100_000);
+    assert!((run(&ideal).latency.p99.value / other.p99.value - 1.0).abs() > 2e-3);
+}
+
 #[test]
 fn the_curve_falls_and_agrees_with_the_figures() {
     let result = run(&queue(Law::Exponential, 4, 0.8, Discipline::Fifo));
