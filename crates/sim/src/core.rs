@@ -4,6 +4,7 @@ use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
 
 use crate::cpu_set::CpuSet;
+use crate::places::Places;
 
 /// A thread of the modelled kernel.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ pub struct Core {
     pub now: Nanos,
     /// The scenario's machine.
     pub machine: Machine,
+    /// Which CPUs are near which.
+    pub places: Places,
     /// All threads, by [`ThreadId`].
     pub threads: Vec<Thread>,
     /// All CPUs, by [`CpuId`].
@@ -75,6 +78,7 @@ impl Core {
         Core {
             now: Nanos::ZERO,
             machine,
+            places: Places::new(&machine),
             threads: Vec::new(),
             cpus: vec![cpu; machine.cpus as usize],
             resched: Vec::new(),

@@ -1,7 +1,8 @@
 //! What the kernel's own work costs, as CPU time of the thread for which it is done.
 
-use model::scenario::Machine;
 use model::{CpuId, Nanos};
+
+use crate::places::Place;
 
 /// Costs of switching and moving threads. Any of them can be zero, which switches it off.
 ///
@@ -40,15 +41,13 @@ impl Costs {
         migrate_remote: Nanos(0),
     };
 
-    /// What moving a thread's state from one CPU to another costs.
-    pub fn migration(&self, machine: &Machine, from: CpuId, to: CpuId) -> Nanos {
-        if from == to {
-            Nanos::ZERO
-        } else if machine.core_of(from) == machine.core_of(to) {
+    /// What it costs to move a thread's state from the CPU of a place to another CPU.
+    pub fn migration(&self, from: &Place, to: CpuId) -> Nanos {
+        if from.core.contains(&to.0) {
             self.migrate_core
-        } else if machine.llc_of(from) == machine.llc_of(to) {
+        } else if from.llc.contains(&to.0) {
             self.migrate_llc
-        } else if machine.node_of(from) == machine.node_of(to) {
+        } else if from.node.contains(&to.0) {
             self.migrate_node
         } else {
             self.migrate_remote
@@ -58,13 +57,16 @@ impl Costs {
 
 #[cfg(test)]
 mod tests {
+    use model::scenario::Machine;
+
     use super::*;
+    use crate::places::Places;
 
     #[test]
     fn migration_costs_grow_with_distance() {
-        let machine = Machine { cpus: 16, smt: 2, llcs: 4, nodes: 2 };
+        let places = Places::new(&Machine { cpus: 16, smt: 2, llcs: 4, nodes: 2 });
         let costs = Costs { migrate_core: Nanos(1), ..Costs::DEFAULT };
-        let cost = |to| costs.migration(&machine, CpuId(0), CpuId(to)).0;
-        assert_eq!([0, 1, 2, 4, 8].map(cost), [0, 1, 2_500, 6_000, 10_000]);
+        let cost = |to| costs.migration(places.of(CpuId(0)), CpuId(to)).0;
+        assert_eq!([1, 2, 4, 8].map(cost), [1, 2_500, 6_000, 10_000]);
     }
 }

@@ -46,30 +46,35 @@ impl Sequence {
     }
 }
 
-/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1): leaves are slots, and the lesser of two siblings goes up.
+/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1) of four children a node, one cache line each: the least of four
+/// siblings goes up.
 ///
-/// Setting a slot replays one path, a comparison without a branch for each level, where a heap would leave the old
-/// event behind and sift twice.
+/// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind and sift twice.
 pub struct Tournament {
-    /// Pair 1 holds the finalists; the winner of pair i stands in pair i / 2; slot s stands in pair `(leaves + s) / 2`.
-    pairs: Vec<[Key; 2]>,
+    /// Four 1 holds the finalists; the winner of four i stands in four i / 4; slot s stands in four `(leaves + s) / 4`.
+    fours: Vec<Four>,
     leaves: usize,
     winner: Key,
     sequence: Sequence,
 }
 
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Four([Key; 4]);
+
 impl Tournament {
-    /// The sibling is read without waiting for what was just written beside it, which keeps a level at a few cycles.
+    /// Siblings are compared without waiting for what comes from below, which keeps a level at a few cycles.
     #[inline]
     fn replay(&mut self, slot: u32, key: Key) {
         let mut node = self.leaves + slot as usize;
         let mut winner = key;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            let sibling = pair[1 - node % 2];
-            pair[node % 2] = winner;
-            winner = winner.min(sibling);
-            node /= 2;
+            let Four(keys) = &mut self.fours[node / 4];
+            let place = node % 4;
+            let siblings = keys[place ^ 1].min(keys[place ^ 2]).min(keys[place ^ 3]);
+            keys[place] = winner;
+            winner = winner.min(siblings);
+            node /= 4;
         }
         self.winner = winner;
     }
@@ -78,15 +83,18 @@ impl Tournament {
 impl EventQueue for Tournament {
     fn new(slots: usize) -> Tournament {
         assert!(slots < 1 << SLOT_BITS, "{slots} event slots");
-        let leaves = slots.max(2).next_power_of_two();
-        let pairs = vec![[Key::MAX; 2]; leaves];
-        Tournament { pairs, leaves, winner: Key::MAX, sequence: Sequence::default() }
+        let mut leaves = 4;
+        while leaves < slots {
+            leaves *= 4;
+        }
+        let fours = vec![Four([Key::MAX; 4]); leaves / 2];
+        Tournament { fours, leaves, winner: Key::MAX, sequence: Sequence::default() }
     }
 
     #[inline]
     fn set(&mut self, slot: u32, at: Nanos) {
-        let node = self.leaves + slot as usize;
-        if time_of(self.pairs[node / 2][node % 2]) != at {
+        let leaf = self.leaves + slot as usize;
+        if time_of(self.fours[leaf / 4].0[leaf % 4]) != at {
             let key = self.sequence.key(slot, at);
             self.replay(slot, key);
         }

@@ -11,6 +11,7 @@ pub mod costs;
 pub mod cpu_set;
 pub mod events;
 pub mod kernel;
+pub mod places;
 mod program;
 
 pub use arm::SimArm;

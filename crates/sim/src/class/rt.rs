@@ -31,8 +31,6 @@ pub struct Rt {
     queues: Vec<VecDeque<ThreadId>>,
     /// CPUs that neither run nor are about to run a real-time thread: `find_lowest_rq` chooses among them.
     low: CpuSet,
-    /// CPUs of a core, a cache, a node and the machine.
-    domains: [u32; 4],
     /// CPUs where a thread waits behind another (`rto_mask`): the only ones worth pulling from.
     overloaded: CpuSet,
     /// Ticks left of each thread's slice.
@@ -44,10 +42,8 @@ pub struct Rt {
 impl Rt {
     /// The class on a machine.
     pub fn new(kind: Kind, machine: &Machine) -> Rt {
-        let Machine { cpus, smt, llcs, nodes } = *machine;
         Rt {
             kind,
-            domains: [smt, cpus / llcs, cpus / nodes, cpus],
             queues: vec![VecDeque::new(); machine.cpus as usize],
             low: CpuSet::all(machine.cpus),
             overloaded: CpuSet::none(machine.cpus),
@@ -58,15 +54,14 @@ impl Rt {
 
     /// The nearest CPU to `from` without a real-time thread: the last CPU itself, then its core, cache and node
     /// (`find_lowest_rq`). Within a domain it takes the lowest number, where the kernel rotates.
-    fn lowest(&self, from: CpuId) -> Option<CpuId> {
+    fn lowest(&self, core: &Core, from: CpuId) -> Option<CpuId> {
         if self.low.contains(from) {
             return Some(from);
         }
-        let within = |size: &u32| {
-            let start = from.0 / size * size;
-            self.low.first_in(start..start + size)
-        };
-        self.domains.iter().find_map(within)
+        let place = core.places.of(from);
+        [&place.core, &place.llc, &place.node, &(0..core.machine.cpus)]
+            .into_iter()
+            .find_map(|domain| self.low.first_in(domain.clone()))
     }
 
     /// Takes the thread that has waited longest on the first overloaded CPU (`pull_rt_task`).
@@ -98,7 +93,7 @@ impl Class for Rt {
     /// `select_task_rq_rt`: stays unless its CPU has a real-time thread and another has none.
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
         let last = core.thread(thread).cpu;
-        self.lowest(last).unwrap_or(last)
+        self.lowest(core, last).unwrap_or(last)
     }
 
     fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {

@@ -234,7 +234,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         match self.tasks[thread.index()].ran_on.replace(cpu) {
             Some(from) if from != cpu => {
                 self.meter.migrations += 1;
-                self.costs.switch + self.costs.migration(&self.core.machine, from, cpu)
+                self.costs.switch + self.costs.migration(self.core.places.of(from), cpu)
             }
             _ => self.costs.switch,
         }
