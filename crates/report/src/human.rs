@@ -31,9 +31,15 @@ pub fn latency(q: &Estimate) -> (String, String) {
     estimate(q, |ns| scale.number(ns), &format!(" {}", scale.unit))
 }
 
-/// A ratio: `1.04x` and its interval.
+/// A ratio: `1.04x` and its interval. What differs from 1 is not rounded to it, down to a hundred-thousandth.
 pub fn ratio(q: &Estimate) -> (String, String) {
-    let digits = decimals(q.value.or(q.low).unwrap_or(0.0));
+    let parts = || [q.value, q.low, q.high].into_iter().flatten();
+    let hidden = |digits: usize| {
+        let shown = |x: f64| format!("{x:.digits$}");
+        parts().any(|x| x != 1.0 && shown(x) == shown(1.0))
+    };
+    let least = decimals(q.value.or(q.low).unwrap_or(0.0));
+    let digits = (least..5).find(|digits| !hidden(*digits)).unwrap_or(5);
     estimate(q, |x| format!("{x:.digits$}"), "x")
 }
 
@@ -51,7 +57,11 @@ pub fn share(share: Option<f64>) -> String {
 
 /// A plain number with three significant digits, at most three decimals.
 pub fn number(x: Option<f64>) -> String {
-    x.map_or(UNKNOWN.to_string(), |x| format!("{:.*}", decimals(x), x))
+    match x {
+        None => UNKNOWN.to_string(),
+        Some(x) if x > 0.0 && x < 0.0005 => "<0.001".to_string(),
+        Some(x) => format!("{:.*}", decimals(x), x),
+    }
 }
 
 /// A count with its thousands apart: `1,234,567`.
@@ -178,6 +188,17 @@ mod tests {
         assert_eq!(shown(0.000_213), "0.021%");
         assert_eq!(shown(0.0), "0%");
         assert_eq!(percent(&Estimate::new(0.0, 0.0, 0.00037)).1, "[0, 0.037]");
+    }
+
+    #[test]
+    fn what_is_not_one_does_not_look_like_it() {
+        let shown = |value, low, high| ratio(&Estimate::new(value, low, high));
+        let both = |value: &str, interval: &str| (value.to_string(), interval.to_string());
+        assert_eq!(shown(1.0006, 1.0002, 1.2), both("1.0006x", "[1.0002, 1.2000]"));
+        assert_eq!(shown(1.04, 0.98, 1.11), both("1.04x", "[0.98, 1.11]"));
+        assert_eq!(shown(1.0, 1.0, 1.0), both("1.00x", "[1.00, 1.00]"));
+        assert_eq!(shown(1.000_000_3, 1.0, 1.0).0, "1.00000x");
+        assert_eq!(number(Some(0.0001)), "<0.001");
     }
 
     #[test]

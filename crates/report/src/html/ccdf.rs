@@ -71,19 +71,21 @@ pub fn body(tails: &[Tail], frame: &Frame) -> String {
 
 /// Names beside the curves; curves that lie on each other share a place, and then no colour is the right one.
 fn names(tails: &[Tail], curves: &[Vec<Point>], frame: &Frame) -> String {
+    // Clear of the axis, which a name's halo would cut.
+    let (left, top, right, bottom) = frame.edges();
     let bundles = bundles(curves);
     let name = |bundle: &Vec<usize>| {
         let names: Vec<&str> = bundle.iter().map(|at| tails[*at].name.as_str()).collect();
         (names.join(", "), curves[bundle[0]].as_slice())
     };
     let named: Vec<(String, &[Point])> = bundles.iter().map(name).collect();
-    let labels = bundles.iter().zip(&named).zip(places(&named, frame.edges()));
-    let draw =
-        |((bundle, (name, _)), place): ((&Vec<usize>, &(String, &[Point])), Option<Point>)| {
-            let class = if bundle.len() == 1 { &tails[bundle[0]].class } else { "ideal" };
-            place.map(|at| text(at, &format!("label {class}"), name))
-        };
-    labels.filter_map(draw).collect()
+    let places = places(&named, (left, top, right, bottom - 4.0));
+    let mut drawn = String::new();
+    for ((bundle, (name, _)), place) in bundles.iter().zip(&named).zip(places) {
+        let class = if bundle.len() == 1 { &tails[bundle[0]].class } else { "ideal" };
+        drawn += &place.map_or(String::new(), |at| text(at, &format!("label {class}"), name));
+    }
+    drawn
 }
 
 fn visible(points: &[CcdfPoint]) -> impl Iterator<Item = &CcdfPoint> {
