@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. First come, first served needs a bound: a thread that spins keeps its place for ever, starves its siblings, and lives on the
- *          tokens that they bring when they wake.
- * Rule.    A bucket a thread fills with its CPU time and drains with its sleep. At the brim (50 ms or 4 slices, the larger) the thread is
- *          batch: a pool of its own until the bucket is empty.
- * Why.     A bucket that is emptied on every wake-up can be gamed by a short sleep; this one measures what the thread does.
- * Figure.  A spinner among 200 sleeping siblings beside a foreign hog: 0.50 with it, starving the hog without: docs/policies.md.
- * Limits.  A request longer than the brim loses its place; so does a worker that serves more than half of the time without a pause.
+ * Problem. First come, first served needs a bound: a thread that spins keeps its place for ever,
+ *          starves its siblings, and lives on the tokens that they bring when they wake.
+ * Rule.    A bucket a thread fills with its CPU time and drains with its sleep. At the brim (50 ms
+ *          or 4 slices, the larger) the thread is batch: a pool of its own until the bucket is
+ *          empty.
+ * Why.     A bucket that is emptied on every wake-up can be gamed by a short sleep; this one
+ *          measures what the thread does.
+ * Figure.  A spinner among 200 sleeping siblings beside a foreign hog: 0.50 with it, starving the
+ *          hog without: docs/policies.md.
+ * Limits.  A request longer than the brim loses its place; so does a worker that serves more than
+ *          half of the time without a pause.
  */
 #ifndef RG_BUCKET_H
 #define RG_BUCKET_H
@@ -31,8 +35,11 @@ RG_INLINE void rg_bucket_drain(struct rg_thread *thread, u64 slept_ns)
 		thread->batch = 0;
 }
 
-/* Threads of one pool are interchangeable to the pick: those of a process, or a batch thread alone (unless the process has but
- * one account: then its batch threads only go to the tail, see order/). Never 0. */
+/*
+ * Threads of one pool are interchangeable to the pick: those of a process, or a batch thread alone
+ * (unless the process has but one account: then its batch threads only go to the tail, see order/).
+ * Never 0.
+ */
 RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool batch = thread->batch && RG_CHOSEN(fair) == RG_FAIR_THREAD;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The seam between a policy and its platform: every question that a policy may ask and every act that it may perform.
+ * The seam between a policy and its platform: every question that a policy may ask and every act
+ * that it may perform.
  *
- * A policy includes this file and its own, and nothing else: no kernel header, no BPF helper, no condition on the target.
- * The simulator implements the calls in Rust; a kernel adapter implements them with kfuncs and maps. So that both can:
+ * A policy includes this file and its own, and nothing else: no kernel header, no BPF helper, no
+ * condition on the target. The simulator implements the calls in Rust; a kernel adapter implements
+ * them with kfuncs and maps. So that both can:
  *
- *  - Callbacks of different CPUs run at the same time in the kernel. An answer is true when it is given and may be
- *    old at the next line; "stale" below says what may have changed. A failed act is normal: try another, or do nothing.
+ *  - Callbacks of different CPUs run at the same time in the kernel. An answer is true when it is
+ *    given and may be old at the next line; "stale" below says what may have changed. A failed act
+ *    is normal: try another, or do nothing.
  *  - At most 5 arguments a call, 512 bytes of stack a callback, loops by RG_FOR and RG_VISIT alone.
- *  - A policy has no variables of its own. State hangs on a thread, process, group, CPU, queue, or is shared.
+ *  - A policy has no variables of its own. State hangs on a thread, process, group, CPU, queue, or
+ *    is shared.
  *  - All division goes through rg_div: BPF defines x / 0 as 0 where a native CPU traps.
- *  - Tables are indexed by (index & (a power of two - 1)), which the BPF verifier can follow.
  *
- * Times are nanoseconds. "Cost" is relative to a load from memory: none, low (a few loads), high (locks or other CPUs' lines).
+ * Times are nanoseconds. "Cost" is relative to a load from memory: none, low (a few loads), high
+ * (locks or other CPUs' lines).
  */
 #ifndef RG_PLATFORM_H
 #define RG_PLATFORM_H
@@ -21,7 +25,6 @@
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int s32;
-typedef long long s64;
 typedef _Bool bool;
 
 /* A thread. Never looked into; the name is the kernel's because BPF relocations search for it. */
@@ -36,7 +39,10 @@ struct rg_queue;
 struct rg_shared;
 struct rg_options;
 
-/* How the calls below and the callbacks of scheduler.h are linked. An adapter that inlines them says otherwise first. */
+/*
+ * How the calls below and the callbacks of scheduler.h are linked. An adapter that inlines them
+ * says otherwise first.
+ */
 #ifndef RG_CALL
 #define RG_CALL extern
 #endif
@@ -44,68 +50,102 @@ struct rg_options;
 #define RG_CALLBACK
 #endif
 
-/* A policy's own functions: inlined, because BPF has no linker and charges every call for its stack. */
+/*
+ * A policy's own functions: inlined, because BPF has no linker and charges every call for its
+ * stack.
+ */
 #define RG_INLINE static inline __attribute__((always_inline, unused))
 
 #define RG_NEVER (~0ULL)
 
-/* ---- Time and chance ---------------------------------------------------------------------------------------------- */
+/* ---- Time and chance ---- */
 
-/* The present moment on a clock that never runs backwards. CPUs may differ by a few hundred ns. Cost: low. */
+/*
+ * The present moment on a clock that never runs backwards. CPUs may differ by a few hundred ns.
+ * Cost: low.
+ */
 RG_CALL u64 rg_now(void);
 
 /* A uniform random number. Cost: low. */
 RG_CALL u32 rg_random(void);
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+/* ---- Threads ---- */
 
-/* CPU time that the thread received. Exact in tick, stopping and (for a runnable prev) dispatch; elsewhere, for a thread
- * that runs, as of the last tick. Charge the difference from what you saw last: then a callback more or less is harmless. */
+/*
+ * CPU time that the thread received. Exact in tick, stopping and (for a runnable prev) dispatch;
+ * elsewhere, for a thread that runs, as of the last tick. Charge the difference from what you saw
+ * last: then a callback more or less is harmless.
+ */
 RG_CALL u64 rg_exec_ns(struct task_struct *thread);
 
-/* A number that no other living thread has (the kernel's pid) and one that the threads of a process share (its tgid).
- * One number never names a thread of one process and another process. Cost: none. */
+/*
+ * A number that no other living thread has (the kernel's pid) and one that the threads of a process
+ * share (its tgid). One number never names a thread of one process and another process. Cost: none.
+ */
 RG_CALL u32 rg_thread_id(struct task_struct *thread);
 RG_CALL u32 rg_process_id(struct task_struct *thread);
 
-/* The thread's own weight: 100 at nice 0, 1 to 10,000, without its groups. Stale: nice may change. Cost: none. */
+/*
+ * The thread's own weight: 100 at nice 0, 1 to 10,000, without its groups. Stale: nice may change.
+ * Cost: none.
+ */
 RG_CALL u32 rg_weight(struct task_struct *thread);
 
-/* The CPU that it runs on, waits for or ran on last; from `runnable` on the one that select_cpu chose. In running and stopping ask
- * this instead of assuming the present CPU: the kernel calls them from elsewhere when it moves threads. Cost: none. */
+/*
+ * The CPU that it runs on, waits for or ran on last; from `runnable` on the one that select_cpu
+ * chose. In running and stopping ask this instead of assuming the present CPU: the kernel calls
+ * them from elsewhere when it moves threads. Cost: none.
+ */
 RG_CALL s32 rg_thread_cpu(struct task_struct *thread);
 
-/* Whether its affinity admits the CPU. Stale: affinity may change; an insertion that has become illegal ends the policy,
- * a move does not. Cost: low. */
+/*
+ * Whether its affinity admits the CPU. Stale: affinity may change; an insertion that has become
+ * illegal ends the policy, a move does not. Cost: low.
+ */
 RG_CALL bool rg_may_run_on(struct task_struct *thread, s32 cpu);
 
-/* Whether it is a kernel thread that serves one CPU (its soft interrupts, its work queues). Never let these wait. Cost: none. */
+/*
+ * Whether it is a kernel thread that serves one CPU (its soft interrupts, its work queues). Never
+ * let these wait. Cost: none.
+ */
 RG_CALL bool rg_is_percpu_kthread(struct task_struct *thread);
 
-/* In dispatch: whether prev could go on. It is then in no queue, and goes on when dispatch brings nothing. Cost: none. */
+/*
+ * In dispatch: whether prev could go on. It is then in no queue, and goes on when dispatch brings
+ * nothing. Cost: none.
+ */
 RG_CALL bool rg_is_runnable(struct task_struct *prev);
 
-/* ---- State -------------------------------------------------------------------------------------------------------- */
+/* ---- State ---- */
 
-/* The policy's state of a thread (from init_thread to exit_thread), of its process, of a CPU, of a queue, and of all. NULL
- * where the platform has none: a policy must check, and then does nothing. Fields that several CPUs write change by rg_add and
- * rg_cas. Cost: a look-up in a map each, so ask once a callback. */
+/*
+ * The policy's state of a thread (from init_thread to exit_thread), of its process, of a CPU, of a
+ * queue, and of all. NULL where the platform has none: a policy must check, and then does nothing.
+ * Fields that several CPUs write change by rg_add. Cost: a look-up in a map each, so ask
+ * once a callback.
+ */
 RG_CALL struct rg_thread *rg_thread(struct task_struct *thread);
 RG_CALL struct rg_process *rg_process(struct task_struct *thread);
 RG_CALL struct rg_cpu *rg_cpu(s32 cpu);
 RG_CALL struct rg_queue *rg_queue(u32 queue);
 RG_CALL struct rg_shared *rg_shared(void);
 
-/* The state and the weight (1 to 10,000, default 100) of the thread's ancestor group at a depth: 1 is a child of the root; NULL
- * and 0 below the thread's own group. Only for the thread that a callback is about, and never in dispatch: the kernel ends a policy that
- * asks for prev's group there. Stale: weights change, threads move. Cost: a look-up each. */
+/*
+ * The state and the weight (1 to 10,000, default 100) of the thread's ancestor group at a depth: 1
+ * is a child of the root; NULL and 0 below the thread's own group. Only for the thread that a
+ * callback is about, and never in dispatch: the kernel ends a policy that asks for prev's group
+ * there. Stale: weights change, threads move. Cost: a look-up each.
+ */
 RG_CALL struct rg_group *rg_group(struct task_struct *thread, u32 depth);
 RG_CALL u32 rg_group_weight(struct task_struct *thread, u32 depth);
 
-/* The choices made when the policy was loaded. Constant: BPF prunes what they switch off. Cost: none. */
+/*
+ * The choices made when the policy was loaded. Constant: BPF prunes what they switch off. Cost:
+ * none.
+ */
 RG_CALL const volatile struct rg_options *rg_options(void);
 
-/* ---- CPUs --------------------------------------------------------------------------------------------------------- */
+/* ---- CPUs ---- */
 
 /* Domains of the machine, each level part of the next. */
 enum rg_level { RG_LEVEL_CPU, RG_LEVEL_LLC, RG_LEVEL_NODE, RG_LEVEL_MACHINE };
@@ -116,37 +156,56 @@ enum rg_level { RG_LEVEL_CPU, RG_LEVEL_LLC, RG_LEVEL_NODE, RG_LEVEL_MACHINE };
 /* The number of the domain that holds the CPU, counted from 0 on each level. Cost: low. */
 RG_CALL u32 rg_domain(s32 cpu, u32 level);
 
-/* The i-th CPU of the domain that holds `cpu`, counted from `cpu` itself (i = 0) and wrapping round; -1 past the last. Cost: low. */
+/*
+ * The i-th CPU of the domain that holds `cpu`, counted from `cpu` itself (i = 0) and wrapping
+ * round; -1 past the last. Cost: low.
+ */
 RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i);
 
-/* In select_cpu: the kernel's own choice for a waking thread: an idle CPU as near as possible to `prev_cpu`, whole idle cores
- * first. Sets *idle and claims the CPU where it is idle, else answers prev_cpu. Cost: high on a big machine. */
+/*
+ * In select_cpu: the kernel's own choice for a waking thread: an idle CPU as near as possible to
+ * `prev_cpu`, whole idle cores first. Sets *idle and claims the CPU where it is idle, else answers
+ * prev_cpu. Cost: high on a big machine.
+ */
 RG_CALL s32 rg_default_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags, bool *idle);
 
-/* Claims an idle CPU that admits the thread, the nearest first; -1 where none is idle. Stale: whoever claims must kick it. Cost: as above. */
+/*
+ * Claims an idle CPU that admits the thread, the nearest first; -1 where none is idle. Stale:
+ * whoever claims must kick it. Cost: as above.
+ */
 RG_CALL s32 rg_pick_idle(struct task_struct *thread);
 
-/* Makes a CPU choose again soon: IDLE only if it idles; PREEMPT also ends the slice of a thread that runs there under this
- * policy. An order, not a wait: callbacks may run between. Cost: an interrupt to another CPU. */
+/*
+ * Makes a CPU choose again soon: IDLE only if it idles; PREEMPT also ends the slice of a thread
+ * that runs there under this policy. An order, not a wait: callbacks may run between. Cost: an
+ * interrupt to another CPU.
+ */
 enum rg_kick { RG_KICK_IDLE, RG_KICK_PREEMPT };
 RG_CALL void rg_kick(s32 cpu, u32 how);
 
-/* ---- Queues ------------------------------------------------------------------------------------------------------- */
+/* ---- Queues ---- */
 
 /*
- * A queue holds threads in the order of a key; every CPU also has a local queue, first in, first out, from which alone it runs.
- * An insertion from select_cpu or enqueue takes effect after the callback has returned: nobody finds the
- * thread before. A thread may leave a queue without a callback of the policy (exit, affinity, another class).
+ * A queue holds threads in the order of a key; every CPU also has a local queue, first in, first
+ * out, from which alone it runs. An insertion from select_cpu or enqueue takes effect after the
+ * callback has returned: nobody finds the thread before. A thread may leave a queue without a
+ * callback of the policy (exit, affinity, another class).
  */
 
 /* In init: creates a queue; 0, or a negative error number, which init returns. */
 RG_CALL s32 rg_queue_create(u32 queue);
 
-/* In enqueue: the thread waits in `queue` by ascending key, equal keys first come first, and gets slice_ns when it runs. */
+/*
+ * In enqueue: the thread waits in `queue` by ascending key, equal keys first come first, and gets
+ * slice_ns when it runs.
+ */
 RG_CALL void rg_insert_ordered(struct task_struct *thread, u32 queue, u64 slice_ns, u64 key);
 
-/* In select_cpu and enqueue: the thread waits in the local queue of its CPU (of the one that select_cpu returns); after an insertion
- * from select_cpu there is no enqueue. An idle CPU is woken. HEAD: before all others; PREEMPT: in place of what runs there. */
+/*
+ * In select_cpu and enqueue: the thread waits in the local queue of its CPU (of the one that
+ * select_cpu returns); after an insertion from select_cpu there is no enqueue. An idle CPU is
+ * woken. HEAD: before all others; PREEMPT: in place of what runs there.
+ */
 enum rg_insert { RG_INSERT_HEAD = 1, RG_INSERT_PREEMPT = 2 };
 RG_CALL void rg_insert_local(struct task_struct *thread, u64 slice_ns, u32 flags);
 
@@ -156,12 +215,16 @@ RG_CALL u32 rg_queue_length(u32 queue);
 /* The first thread of a queue, NULL if there is none. Stale: it may have left. Cost: low. */
 RG_CALL struct task_struct *rg_queue_peek(u32 queue);
 
-/* In dispatch: moves the first thread that may run here to this CPU's local queue; 0 where none could be. Cost: high (locks). */
+/*
+ * In dispatch: moves the first thread that may run here to this CPU's local queue; 0 where none
+ * could be. Cost: high (locks).
+ */
 RG_CALL bool rg_move_head(u32 queue);
 
 /*
  * In dispatch: visits the threads that were in a queue when the visit began, in its order. Inside,
- * RG_MOVE(thread) moves the thread just visited to this CPU's local queue: 0 where it left meanwhile or may not run here.
+ * RG_MOVE(thread) moves the thread just visited to this CPU's local queue: 0 where it left
+ * meanwhile or may not run here.
  *
  *     RG_VISIT(thread, queue) { if (wanted(thread) && RG_MOVE(thread)) break; }
  *
@@ -174,19 +237,25 @@ struct rg_cursor {
 };
 RG_CALL struct task_struct *rg_visit_next(struct rg_cursor *cursor);
 RG_CALL bool rg_visit_move(struct rg_cursor *cursor, struct task_struct *thread);
-#define RG_VISIT(thread, id) \
-	for (struct rg_cursor rg_cursor = { .queue = (id) }; ((thread) = rg_visit_next(&rg_cursor));)
+#define RG_VISIT(thread, id)                                                                    \
+	for (struct rg_cursor rg_cursor = { .queue = (id) };                                    \
+	     ((thread) = rg_visit_next(&rg_cursor));)
 #define RG_MOVE(thread) rg_visit_move(&rg_cursor, thread)
 #endif
 
-/* In dispatch and tick: what is left of the slice of prev or of the running thread; 0 ends it at the next tick. Cost: none. */
+/*
+ * In dispatch and tick: what is left of the slice of prev or of the running thread; 0 ends it at
+ * the next tick. Cost: none.
+ */
 RG_CALL void rg_set_slice(struct task_struct *thread, u64 slice_ns);
 
-/* ---- Arithmetic and loops ----------------------------------------------------------------------------------------- */
+/* ---- Arithmetic and loops ---- */
 
-/* Adds to a shared number and returns the new value; replaces it if it is still `old` and says whether it was. */
+/*
+ * Adds to a number that other CPUs may change, too, and answers the new value. Cost: high if they
+ * do.
+ */
 #define rg_add(at, by) __sync_add_and_fetch(at, by)
-#define rg_cas(at, old, new) __sync_bool_compare_and_swap(at, old, new)
 
 /* a / b, and 0 where b is 0, on every platform. */
 RG_INLINE u64 rg_div(u64 a, u64 b)
@@ -205,23 +274,27 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 #define RG_FOR(i, from, to) for (u32 i = (from); i < (u32)(to); i++)
 #endif
 
-/* ---- Callbacks -------------------------------------------------------------------------------------------------------
- *
+/* ---- Callbacks ---- */
+
+/*
  * What the platform calls, in the kernel's order for one thread:
  *
  *   rg_init          once, before all others; may sleep; not 0: the policy is not loaded
  *   rg_init_thread   a thread comes under the policy; not 0: its creation fails
  *   rg_select_cpu    it wakes: which CPU (not for pinned threads)
  *   rg_runnable      it has begun to want a CPU; after a wake-up, not after a slice
- *   rg_enqueue       it must be put into a queue: woken, at the end of a slice, or preempted (not if select_cpu put it)
- *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev); a runnable prev is in no queue
+ *   rg_enqueue       it must be put into a queue: woken, at the end of a slice, or preempted (not
+ *                    if select_cpu put it)
+ *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev); a runnable
+ *                    prev is in no queue
  *   rg_running       it begins to run
  *   rg_tick          it runs, and the timer ticks; slices end here
  *   rg_stopping      it ceases to run; still wants the CPU or not
  *   rg_quiescent     it blocks
  *   rg_exit_thread   it is gone
  *
- * A thread that a higher class preempts returns to the head of its CPU's local queue without enqueue.
+ * A thread that a higher class preempts returns to the head of its CPU's local queue without
+ * enqueue.
  */
 
 /* Flags of enqueue. */

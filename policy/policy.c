@@ -1,3 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The policy as one translation unit with the platform's calls left open, as the native build links it and check-bpf compiles it. */
+/*
+ * The policy as one translation unit with the platform's calls left open, as the native build links
+ * it and check-bpf compiles it.
+ */
 #include "scheduler.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. A request that arrives while other processes spin waits for the end of a slice, or of several.
- * Rule.    A waking thread ends the slice of the CPU of its queue that runs the greatest token of another pool, if that is more than 1 ms ahead.
- *          Siblings never preempt each other by waking.
- * Why.     Preempting a sibling would be last come, first served. Below 1 ms a switch costs more than the wait.
+ * Problem. A request that arrives while other processes spin waits for the end of a slice, or of
+ *          several.
+ * Rule.    A waking thread ends the slice of the CPU of its queue that runs the greatest token of
+ *          another pool, if that is more than 1 ms ahead. Siblings never preempt each other by
+ *          waking.
+ * Why.     Preempting a sibling would be last come, first served. Below 1 ms a switch costs more
+ *          than the wait.
  * Figure.  Beside spinning threads p99 grows about tenfold without: docs/policies.md.
  * Limits.  Asks every CPU of the queue.
  */

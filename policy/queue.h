@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which queue serves which CPUs: one each (as CTS's prototype), one a last-level cache, or one for the machine. A queue is numbered as the
- * domain that it serves. Only a shared queue lets more workers shorten the tail (Tales section 2.3).
+ * Which queue serves which CPUs: one each (as CTS's prototype), one a last-level cache, or one for
+ * the machine. A queue is numbered as the domain that it serves. Only a shared queue lets more
+ * workers shorten the tail (Tales section 2.3).
  */
 #ifndef RG_QUEUE_H
 #define RG_QUEUE_H

@@ -6,8 +6,8 @@
  *   pick      which pool is next       pick/
  *   order     which of its threads     order/
  *
- * The frame is CTS's (section 3). token.h holds the account that pick compares, bucket.h what belongs to a pool, weight.h the shares of
- * groups, preempt.h who may interrupt whom.
+ * The frame is CTS's (section 3). token.h holds the account that pick compares, bucket.h what
+ * belongs to a pool, weight.h the shares of groups, preempt.h who may interrupt whom.
  */
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
@@ -50,7 +50,10 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	return cpu;
 }
 
-/* The one callback that every wake-up passes, pinned threads' too: here the thread gets its token and its place. */
+/*
+ * The one callback that every wake-up passes, pinned threads' too: here the thread gets its token
+ * and its place.
+ */
 RG_CALLBACK void rg_runnable(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
@@ -100,7 +103,10 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	rg_announce(t, thread, home, flags);
 }
 
-/* Compares prev, which is in no queue now, with those who wait; whoever is best gets the next slice. */
+/*
+ * Compares prev, which is in no queue now, with those who wait; whoever is best gets the next
+ * slice.
+ */
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *thread = prev ? rg_thread(prev) : 0;

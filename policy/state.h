@@ -6,15 +6,19 @@
 #include "platform.h"
 
 /*
- * The sum of the weights of those who are active (runnable or running) in a group or process, and what the group itself adds
- * to its parent's sum meanwhile. Both change on wake-up, sleep, fork, exit only (GVTS section 3.4).
+ * The sum of the weights of those who are active (runnable or running) in a group or process, and
+ * what the group itself adds to its parent's sum meanwhile. Both change on wake-up, sleep, fork,
+ * exit only (GVTS section 3.4).
  */
 struct rg_share {
 	u64 active;
 	u64 counted;
 };
 
-/* A token: virtual time in ns of CPU time at weight 100, and the queue in whose virtual time it counts, plus 1 (0: none yet). */
+/*
+ * A token: virtual time in ns of CPU time at weight 100, and the queue in whose virtual time it
+ * counts, plus 1 (0: none yet).
+ */
 struct rg_account {
 	u64 token;
 	u32 queue;

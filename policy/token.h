@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Shares between processes must be what a fair scheduler of threads gives them, whatever order rules inside a process.
- * Rule.    Every thread carries a virtual time, its token. It advances by CPU time / effective weight, and on wake-up is placed at
- *          max(own, edge - slack), where the edge is the least token of the queue's threads. Whoever runs takes the least token of its pool in
- *          exchange for its own.
- * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets what its threads are due, and nothing is
- *          left to settle when the one that ran blocks. A slack above 0 lets a waking thread win against threads at the edge itself.
- * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one token a process (fair=process) it gets half.
- * Limits.  Tokens of different queues drift apart, because balance only feeds idle CPUs; a thread that moves keeps its distance to the edge
- *          (as CFS does) and not its token.
+ * Problem. Shares between processes must be what a fair scheduler of threads gives them, whatever
+ *          order rules inside a process.
+ * Rule.    Every thread carries a virtual time, its token. It advances by CPU time / effective
+ *          weight, and on wake-up is placed at max(own, edge - slack), where the edge is the least
+ *          token of the queue's threads. Whoever runs takes the least token of its pool in exchange
+ *          for its own.
+ * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets
+ *          what its threads are due, and nothing is left to settle when the one that ran blocks. A
+ *          slack above 0 lets a waking thread win against threads at the edge itself.
+ * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one token a
+ *          process (fair=process) it gets half.
+ * Limits.  Tokens of different queues drift apart, because balance only feeds idle CPUs; a thread
+ *          that moves keeps its distance to the edge (as CFS does) and not its token.
  */
 #ifndef RG_TOKEN_H
 #define RG_TOKEN_H
@@ -31,7 +35,10 @@ RG_INLINE u64 rg_token_running(struct rg_cpu *cpu)
 	return cpu->token + rg_virtual(rg_less(rg_now(), cpu->since), cpu->weight);
 }
 
-/* Raises the edge of the queue that serves this CPU to the least token of those who wait and run. With nobody there it stays. */
+/*
+ * Raises the edge of the queue that serves this CPU to the least token of those who wait and run.
+ * With nobody there it stays.
+ */
 RG_INLINE u64 rg_token_edge(s32 here)
 {
 	struct rg_queue *queue = rg_queue(rg_queue_of(here));
@@ -79,7 +86,10 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 	rg_bucket_fill(thread, ran);
 }
 
-/* The account enters the virtual time of another queue: it keeps its distance to the edge, and a new one starts at the edge. */
+/*
+ * The account enters the virtual time of another queue: it keeps its distance to the edge, and a
+ * new one starts at the edge.
+ */
 RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 {
 	struct rg_queue *to = rg_queue(id);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Shares are promised to groups, which may hold any number of threads and further groups; virtual time is per thread.
- * Rule.    A thread's virtual time advances by CPU time / effective weight, which is its weight / the sum of the active weights in its group
- *          x the group's effective weight, and so on up to the root (GVTS section 3.4).
- * Why.     One number a thread, so that one queue serves any nesting; the sums change only when somebody wakes or sleeps. The root's
- *          members keep their own weight instead of a share of 1: virtual time without groups is then what CFS's is.
+ * Problem. Shares are promised to groups, which may hold any number of threads and further groups;
+ *          virtual time is per thread.
+ * Rule.    A thread's virtual time advances by CPU time / effective weight, which is its weight /
+ *          the sum of the active weights in its group x the group's effective weight, and so on up
+ *          to the root (GVTS section 3.4).
+ * Why.     One number a thread, so that one queue serves any nesting; the sums change only when
+ *          somebody wakes or sleeps. The root's members keep their own weight instead of a share of
+ *          1: virtual time without groups is then what CFS's is.
  * Figure.  Groups of 8 and 12 threads share evenly within 1%: docs/policies.md.
- * Limits.  8 levels below the root; a thread that runs while its group changes is charged at the weight of the last tick.
+ * Limits.  8 levels below the root; a thread that runs while its group changes is charged at the
+ *          weight of the last tick.
  */
 #ifndef RG_WEIGHT_H
 #define RG_WEIGHT_H
@@ -17,7 +21,10 @@
 #define RG_NORMAL_WEIGHT 100
 #define RG_WEIGHT_ONE 65536 /* effective weights are in fractions of this */
 
-/* A member of this weight begins; answers what the group itself must now add to its parent, 0 if it was active already. */
+/*
+ * A member of this weight begins; answers what the group itself must now add to its parent, 0 if it
+ * was active already.
+ */
 RG_INLINE u64 rg_share_join(struct rg_share *share, u64 weight, u64 own)
 {
 	if (rg_add(&share->active, weight) != weight)
@@ -44,8 +51,11 @@ RG_INLINE u32 rg_depth(struct task_struct *t)
 	return depth;
 }
 
-/* The thread's active weight enters the sums of its groups, the innermost first, as far as they were not active. Answers whether the
- * account that it is charged to was idle: always its own, its process's (which then counts as one member) if nobody else was active. */
+/*
+ * The thread's active weight enters the sums of its groups, the innermost first, as far as they
+ * were not active. Answers whether the account that it is charged to was idle: always its own, its
+ * process's (which then counts as one member) if nobody else was active.
+ */
 RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted = rg_weight(t);

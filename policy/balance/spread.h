@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Threads that spin never wake up again: where they start decides for ever how many share a queue, and with whom.
- * Rule.    A new thread starts at the queue with the fewest threads that run or wait; of several the nearest.
- * Why.     What Linux does at fork (SD_BALANCE_FORK), so part of the dimension that CTS leaves to CFS (section 3). Members of a group are
- *          spread one by one, so that groups stand alike at every queue, and fair within each queue is fair between groups.
+ * Problem. Threads that spin never wake up again: where they start decides for ever how many share
+ *          a queue, and with whom.
+ * Rule.    A new thread starts at the queue with the fewest threads that run or wait; of several
+ *          the nearest.
+ * Why.     What Linux does at fork (SD_BALANCE_FORK), so part of the dimension that CTS leaves to
+ *          CFS (section 3). Members of a group are spread one by one, so that groups stand alike at
+ *          every queue, and fair within each queue is fair between groups.
  * Figure.  Groups of 8 and 12 spinning threads on two caches: docs/policies.md.
- * Limits.  Once, at the start: what ends or sleeps later is not evened out. Caches count as equally large. Asks every CPU.
+ * Limits.  Once, at the start: what ends or sleeps later is not evened out. Caches count as equally
+ *          large. Asks every CPU.
  */
 #ifndef RG_BALANCE_SPREAD_H
 #define RG_BALANCE_SPREAD_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Work waits in one queue while the CPUs of another idle.
- * Rule.    A CPU whose queue is empty takes from the nearest queue that is not: those of its cache first, then of its node, then of the machine;
- *          whom it takes is the pick's decision.
- * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the tail: no request waits beside an idle CPU.
+ * Rule.    A CPU whose queue is empty takes from the nearest queue that is not: those of its cache
+ *          first, then of its node, then of the machine; whom it takes is the pick's decision.
+ * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the
+ *          tail: no request waits beside an idle CPU.
  * Figure.  docs/policies.md.
- * Limits.  CPUs that are all busy never even out: queues may hold unequal numbers of spinning threads for ever. Each step asks every CPU of
- *          the domain.
+ * Limits.  CPUs that are all busy never even out: queues may hold unequal numbers of spinning
+ *          threads for ever. Each step asks every CPU of the domain.
  */
 #ifndef RG_BALANCE_STEAL_H
 #define RG_BALANCE_STEAL_H

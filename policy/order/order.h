@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Dimension 3: which thread of the picked pool. An order is a key: a queue stands by ascending place. */
+/*
+ * Dimension 3: which thread of the picked pool. An order is a key: a queue stands by ascending
+ * place.
+ */
 #ifndef RG_ORDER_H
 #define RG_ORDER_H
 
@@ -23,12 +26,16 @@ RG_INLINE u64 rg_order_place(struct rg_thread *thread)
 	}
 }
 
-/* A thread that was interrupted, or whose slice ended, enters its queue again. Under `head` it keeps its place: a request longer
- * than a slice is then served first come, first served to its end; the CTS prototype's `tail` makes it round robin. A batch thread
- * has lost its claim. */
+/*
+ * A thread that was interrupted, or whose slice ended, enters its queue again. Under `head` it
+ * keeps its place: a request longer than a slice is then served first come, first served to its
+ * end; the CTS prototype's `tail` makes it round robin. A batch thread has lost its claim.
+ */
 RG_INLINE void rg_order_again(struct rg_thread *thread)
 {
-	if (thread->batch || RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME)
+	bool tail = RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME;
+
+	if (tail || thread->batch)
 		thread->place = rg_order_place(thread);
 }
 

@@ -4,7 +4,8 @@
  * Rule.    Random order of service: the place is drawn when the thread becomes runnable.
  * Why.     Same mean wait as the others on the same arrivals (Tales section 2.4).
  * Figure.  docs/policies.md, beside fcfs.
- * Limits.  Not for use. A place drawn once is kept, so a bad draw is passed by every later arrival with a better one.
+ * Limits.  Not for use. A place drawn once is kept, so a bad draw is passed by every later arrival
+ *          with a better one.
  */
 #ifndef RG_ORDER_RANDOM_H
 #define RG_ORDER_RANDOM_H

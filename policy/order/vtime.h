@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. What would the same scheduler do if threads of a process competed as threads of different ones do?
+ * Problem. What would the same scheduler do if threads of a process competed as threads of
+ *          different ones do?
  * Rule.    The place is the thread's token: whoever received least serves next, as in CFS and GVTS.
- * Why.     Fair among siblings, which a service of equal requests does not need and its tail pays for (CTS section 2).
+ * Why.     Fair among siblings, which a service of equal requests does not need and its tail pays
+ *          for (CTS section 2).
  * Figure.  docs/policies.md, beside fcfs.
  * Limits.  The place is fixed when the thread enters the queue.
  */

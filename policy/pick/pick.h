@@ -6,7 +6,10 @@
 #include "process.h"
 #include "thread.h"
 
-/* Brings the next thread of queue `id` to this CPU's local queue; 0 where prev (runnable, or 0) is the best or nobody is there. */
+/*
+ * Brings the next thread of queue `id` to this CPU's local queue; 0 where prev (runnable, or 0) is
+ * the best or nobody is there.
+ */
 RG_INLINE bool rg_pick_next(s32 cpu, u32 id, struct task_struct *prev)
 {
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)

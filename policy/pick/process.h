@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Which process is next, if its threads are to be fair to those of others and first come, first served among themselves?
- * Rule.    The pool that holds the least token of all runnable threads; its first thread by place runs, on that token (CTS section 3: "a process
- *          having a thread with the minimum vRuntime value is chosen as the next process").
- * Why.     The sequence of tokens served is the one that a fair scheduler of threads would serve, so the shares are; only who runs
- *          on a token differs.
+ * Problem. Which process is next, if its threads are to be fair to those of others and first come,
+ *          first served among themselves?
+ * Rule.    The pool that holds the least token of all runnable threads; its first thread by place
+ *          runs, on that token (CTS section 3: "a process having a thread with the minimum vRuntime
+ *          value is chosen as the next process").
+ * Why.     The sequence of tokens served is the one that a fair scheduler of threads would serve,
+ *          so the shares are; only who runs on a token differs.
  * Figure.  docs/policies.md.
- * Limits.  Two visits of the queue, the second up to the thread that is taken: the cost grows with the threads that wait. What changes between the
- *          visits (another CPU takes the thread) costs a step of order, never a thread.
+ * Limits.  Two visits of the queue, the second up to the thread that is taken: the cost grows with
+ *          the threads that wait. What changes between the visits (another CPU takes the thread)
+ *          costs a step of order, never a thread.
  */
 #ifndef RG_PICK_PROCESS_H
 #define RG_PICK_PROCESS_H
@@ -22,7 +25,8 @@ struct rg_least {
 	u64 second;
 };
 
-RG_INLINE void rg_least_offer(struct rg_least *least, struct task_struct *t, struct rg_thread *thread)
+RG_INLINE void rg_least_offer(struct rg_least *least, struct task_struct *t,
+			      struct rg_thread *thread)
 {
 	struct rg_account *account = rg_account(t, thread);
 
@@ -46,7 +50,10 @@ RG_INLINE void rg_pick_settle(s32 cpu, u32 id, struct rg_least *least, struct ta
 	rg_token_bring(cpu, t, winner);
 }
 
-/* Finds the least token among those who may run on this CPU: prev, which is in no queue, and those who wait. */
+/*
+ * Finds the least token among those who may run on this CPU: prev, which is in no queue, and those
+ * who wait.
+ */
 RG_INLINE void rg_pick_least(s32 cpu, u32 id, struct task_struct *prev, struct rg_least *least)
 {
 	struct rg_thread *thread = prev ? rg_thread(prev) : 0;
@@ -66,8 +73,8 @@ RG_INLINE void rg_pick_least(s32 cpu, u32 id, struct task_struct *prev, struct r
 }
 
 /*
- * Brings the next thread of queue `id` to this CPU. `prev` is a runnable thread of this CPU or 0. Answers whether a thread was
- * moved; if not, prev is the best or there is nobody.
+ * Brings the next thread of queue `id` to this CPU. `prev` is a runnable thread of this CPU or 0.
+ * Answers whether a thread was moved; if not, prev is the best or there is nobody.
  */
 RG_INLINE bool rg_pick_process(s32 cpu, u32 id, struct task_struct *prev)
 {

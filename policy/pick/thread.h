@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. The rival to measure against: threads compete one by one, processes are not seen.
- * Rule.    The thread with the least token runs, as in CFS. The queue stands by token, so that is its first.
+ * Rule.    The thread with the least token runs, as in CFS. The queue stands by token, so that is
+ *          its first.
  * Why.     Fair to every thread, and blind to the order of arrival.
  * Figure.  docs/policies.md.
- * Limits.  A queued thread's token does not change, so the queue need not be sorted again. Where the first thread may not run on
- *          this CPU, prev is compared with it all the same, and the first that may is moved.
+ * Limits.  A queued thread's token does not change, so the queue need not be sorted again. Where
+ *          the first thread may not run on this CPU, prev is compared with it all the same, and the
+ *          first that may is moved.
  */
 #ifndef RG_PICK_THREAD_H
 #define RG_PICK_THREAD_H

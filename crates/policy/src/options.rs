@@ -6,7 +6,7 @@ use model::{Failure, Nanos, PolicySpec, closest, scenario::Machine, units};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    pub(crate) slice_ns: u64,
+    slice_ns: u64,
     slack_ns: u64,
     bucket_ns: u64,
     pub(crate) cpus: u32,
@@ -19,13 +19,14 @@ pub struct Options {
     preempt: u32,
 }
 
-/// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms on 8 CPUs, Linux 6.12).
+/// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
+/// 8 CPUs on: `sysctl_sched_base_slice`, scaled).
 const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
 
-/// Shorter slices than a timer can end, or so long that the machine seems to hang.
+/// Below, ticks would end slices at random; above, waiting threads would seem to hang.
 const SLICES: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_secs(1)];
 
-/// The least brim of the bucket: above the longest request of a service that shall be served first come, first served.
+/// The least brim of the bucket: above the longest request that shall keep its place.
 const LEAST_BUCKET: Nanos = Nanos::from_millis(50);
 
 /// A choice: its key, its words in the order of C's numbers, and where it is kept.
@@ -35,32 +36,53 @@ struct Choice {
     field: fn(&mut Options) -> &mut u32,
 }
 
-const CHOICES: [Choice; 6] = [
+const PICK_THREAD: u32 = 1;
+const ORDER_VTIME: u32 = 2;
+
+/// `queue` follows the levels of `platform.h`, of which a node's is not offered: nothing is gained over the cache's.
+const CHOICES: [Choice; 7] = [
     Choice { key: "balance", words: &["steal", "none"], field: |o| &mut o.balance },
     Choice { key: "pick", words: &["process", "thread"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
     Choice { key: "queue", words: &["cpu", "llc", "", "machine"], field: |o| &mut o.scope },
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
+    Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
 ];
 
-/// The policies by name: what each chooses where its options say nothing.
-const POLICIES: [(&str, &str, &[(&str, &str)]); 4] = [
-    ("cts", "first come, first served inside a process, fair between processes (CTS)", &[]),
-    ("lcfs", "as cts, but last come, first served inside a process", &[("order", "lcfs")]),
-    ("random", "as cts, but in random order inside a process", &[("order", "random")]),
-    (
-        "vtime",
-        "threads compete one by one for the least virtual time",
-        &[("pick", "thread"), ("order", "vtime")],
-    ),
-];
+/// A policy by name: one line on it, and what it chooses where its options say nothing.
+struct Named {
+    name: &'static str,
+    line: &'static str,
+    chosen: &'static [(&'static str, &'static str)],
+}
 
-const ON_OFF: [&str; 2] = ["off", "on"];
+const POLICIES: [Named; 4] = [
+    Named {
+        name: "cts",
+        line: "first come, first served inside a process, fair between processes (CTS)",
+        chosen: &[],
+    },
+    Named {
+        name: "lcfs",
+        line: "as cts, but last come, first served inside a process",
+        chosen: &[("order", "lcfs")],
+    },
+    Named {
+        name: "random",
+        line: "as cts, but in random order inside a process",
+        chosen: &[("order", "random")],
+    },
+    Named {
+        name: "vtime",
+        line: "threads compete one by one for the least virtual time",
+        chosen: &[("pick", "thread")],
+    },
+];
 
 /// The policies behind the seam: name and one line.
 pub fn policies() -> impl Iterator<Item = (&'static str, &'static str)> {
-    POLICIES.iter().map(|(name, line, _)| (*name, *line))
+    POLICIES.iter().map(|named| (named.name, named.line))
 }
 
 impl Options {
@@ -72,23 +94,25 @@ impl Options {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Options, Failure> {
-        let named = POLICIES.iter().find(|(name, ..)| *name == spec.name);
-        let Some((_, _, chosen)) = named else {
+        let Some(named) = POLICIES.iter().find(|named| named.name == spec.name) else {
             let names: Vec<&str> = policies().map(|(name, _)| name).collect();
             return Err(unknown("policy", &spec.name, &names));
         };
         let mut options = Options::cts(machine, slice.unwrap_or(DEFAULT_SLICE));
+        let given = spec.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let mut bucket = true;
-        chosen.iter().try_for_each(|(key, word)| options.choose(key, word))?;
-        for (key, value) in &spec.options {
-            match key.as_str() {
-                "slice" => options.slice_ns = duration(value)?.0,
-                "bucket" => bucket = number(key, value, &ON_OFF)? == 1,
-                "preempt" => options.preempt = number(key, value, &ON_OFF)?,
+        for (key, value) in named.chosen.iter().copied().chain(given) {
+            match key {
+                "slice" => options.slice_ns = slice_of(value)?,
+                "bucket" => bucket = position(key, value, &["off", "on"])? == 1,
                 _ => options.choose(key, value)?,
             }
         }
-        options.finish(bucket)
+        if options.pick == PICK_THREAD {
+            options.order = ORDER_VTIME;
+            refuse_order(spec)?;
+        }
+        options.derive(bucket)
     }
 
     fn cts(machine: &Machine, slice: Nanos) -> Options {
@@ -109,52 +133,117 @@ impl Options {
 
     fn choose(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
-            let keys: Vec<&str> = CHOICES.iter().map(|choice| choice.key).collect();
-            return Err(unknown(
-                "policy option",
-                key,
-                &[&keys[..], &["bucket", "preempt", "slice"]].concat(),
-            ));
+            let keys = CHOICES.iter().map(|choice| choice.key).chain(["bucket", "slice"]);
+            return Err(unknown("policy option", key, &keys.collect::<Vec<&str>>()));
         };
-        *(choice.field)(self) = number(key, value, choice.words)?;
+        *(choice.field)(self) = position(key, value, choice.words)?;
         Ok(())
     }
 
-    /// What follows from the slice, and what does not go together.
-    fn finish(mut self, bucket: bool) -> Result<Options, Failure> {
+    /// What follows from the slice.
+    fn derive(mut self, bucket: bool) -> Result<Options, Failure> {
         let slice = Nanos(self.slice_ns);
         let [shortest, longest] = SLICES;
         if slice < shortest || slice > longest {
-            return Err(Failure::Input(format!("slice={slice}: expected {shortest} to {longest}")));
+            let range = format!("expected {shortest} to {longest}");
+            return Err(Failure::Input(format!("a slice of {slice}: {range}")));
         }
-        if self.pick == 1 && self.order != 2 {
-            return Err(Failure::Input(
-                "pick=thread leaves one thread to a pool, so there is no order to choose: say order=vtime or leave pick=process".to_string(),
-            ));
-        }
-        // "From 2 ms to half a slice": a waker must clear threads at the edge itself, and gain no more than they do.
+        // More would let a thread that sleeps briefly run ahead of those that do not.
         self.slack_ns = slice.0 / 2;
         if bucket {
             self.bucket_ns = LEAST_BUCKET.0.max(4 * slice.0);
         }
         Ok(self)
     }
+
+    /// The slice that threads get.
+    pub fn slice(&self) -> Nanos {
+        Nanos(self.slice_ns)
+    }
 }
 
-fn number(key: &str, value: &str, words: &[&str]) -> Result<u32, Failure> {
-    let position = words.iter().position(|word| *word == value && !value.is_empty());
-    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    position
-        .map(|position| position as u32)
-        .ok_or_else(|| unknown(&format!("value of {key}"), value, &words))
+/// With pick=thread a pool is one thread, and its queue stands by virtual time.
+fn refuse_order(spec: &PolicySpec) -> Result<(), Failure> {
+    match spec.options.get("order") {
+        Some(order) if order != "vtime" => Err(Failure::Input(format!(
+            "order={order} has no meaning with pick=thread, which leaves no threads to order; leave one of them out"
+        ))),
+        _ => Ok(()),
+    }
 }
 
-fn duration(value: &str) -> Result<Nanos, Failure> {
-    units::duration(value).map_err(|reason| Failure::Input(format!("slice: {reason}")))
+fn position(key: &str, value: &str, words: &[&str]) -> Result<u32, Failure> {
+    let known: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    match words.iter().position(|word| *word == value) {
+        Some(position) if known.contains(&value) => Ok(position as u32),
+        _ => Err(unknown(&format!("value of `{key}`"), value, &known)),
+    }
+}
+
+fn slice_of(value: &str) -> Result<u64, Failure> {
+    let slice = units::duration(value);
+    slice.map(|slice| slice.0).map_err(|reason| Failure::Input(format!("slice: {reason}")))
 }
 
 fn unknown(what: &str, word: &str, candidates: &[&str]) -> Failure {
-    let meant =
-        closest(word, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    Failure::Input(format!("unknown {what} `{word}`: expected {}{meant}", candidates.join(", ")))
+    let meant = closest(word, candidates);
+    let hint = meant.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    Failure::Input(format!("unknown {what} `{word}`{hint}: expected {}", candidates.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, Failure> {
+        Options::parse(&PolicySpec::parse(text).unwrap(), &Machine::ONE_CPU, None)
+    }
+
+    #[test]
+    fn names_are_choices() {
+        assert_eq!(parse("cts:order=lcfs"), parse("lcfs"));
+        assert_eq!(parse("cts:pick=thread"), parse("vtime"));
+        assert_ne!(parse("cts"), parse("lcfs"));
+        assert_eq!(parse("lcfs:order=fcfs"), parse("cts"));
+    }
+
+    #[test]
+    fn the_slice_comes_from_the_option_then_the_scenario_then_the_default() {
+        let slice = |text: &str, scenario| {
+            let spec = PolicySpec::parse(text).unwrap();
+            Options::parse(&spec, &Machine::ONE_CPU, scenario).unwrap().slice()
+        };
+        let scenario = Some(Nanos::from_millis(20));
+        assert_eq!(slice("cts:slice=10ms", scenario), Nanos::from_millis(10));
+        assert_eq!(slice("cts", scenario), Nanos::from_millis(20));
+        assert_eq!(slice("cts", None), Nanos::from_millis(4));
+    }
+
+    #[test]
+    fn the_brim_is_the_larger_of_50_ms_and_4_slices() {
+        let brim = |text: &str| parse(text).unwrap().bucket_ns;
+        assert_eq!(brim("cts"), 50_000_000);
+        assert_eq!(brim("cts:slice=20ms"), 80_000_000);
+        assert_eq!(brim("cts:bucket=off"), u64::MAX);
+    }
+
+    #[test]
+    fn wrong_words_are_bad_input_that_names_the_right_ones() {
+        for (text, said) in [
+            ("ctss", "`cts`"),
+            ("cts:ordre=fcfs", "`order`"),
+            ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
+            ("cts:queue=node", "cpu, llc, machine"),
+            ("cts:queue=machin", "`machine`"),
+            ("cts:bucket=yes", "off, on"),
+            ("cts:slice=4", "no unit"),
+            ("cts:slice=10us", "100 us"),
+            ("cts:pick=thread:order=fcfs", "pick=thread"),
+        ] {
+            match parse(text) {
+                Err(Failure::Input(message)) => assert!(message.contains(said), "{message}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
 }

@@ -26,6 +26,8 @@ mod c {
         pub safe fn rg_quiescent(thread: *mut c_void);
         pub safe fn rg_exit_thread(thread: *mut c_void);
         pub fn rg_native_pulls(shared: *const c_void) -> u64;
+        pub fn rg_native_token(thread: *const c_void) -> u64;
+        pub fn rg_native_batch(thread: *const c_void) -> bool;
     }
 }
 
@@ -118,7 +120,21 @@ impl Policy {
     /// Threads that balance moved from one queue to another so far.
     pub fn pulls(&self) -> u64 {
         // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while `self` is borrowed here.
-        unsafe { c::rg_native_pulls(self.state.shared.first()) }
+        unsafe { c::rg_native_pulls(self.state.shared.at(0)) }
+    }
+
+    /// The virtual time of a thread in ns at weight 100; `None` before its [`Policy::init_thread`].
+    pub fn token(&self, thread: ThreadId) -> Option<u64> {
+        let entry = self.state.threads.at(thread.0);
+        // SAFETY: as above, for a `struct rg_thread`; null is excluded.
+        (!entry.is_null()).then(|| unsafe { c::rg_native_token(entry) })
+    }
+
+    /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as above.
+    pub fn is_batch(&self, thread: ThreadId) -> Option<bool> {
+        let entry = self.state.threads.at(thread.0);
+        // SAFETY: as above.
+        (!entry.is_null()).then(|| unsafe { c::rg_native_batch(entry) })
     }
 
     fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce() -> R) -> R {

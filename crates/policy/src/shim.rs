@@ -111,13 +111,13 @@ calls! {
     fn rg_may_run_on(on, t: Handle, at: i32) -> bool [false] on.platform.may_run_on(thread(t), cpu(at));
     fn rg_is_percpu_kthread(on, t: Handle) -> bool [false] on.platform.is_percpu_kthread(thread(t));
     fn rg_is_runnable(on, t: Handle) -> bool [false] on.platform.is_runnable(thread(t));
-    fn rg_thread(on, t: Handle) -> *mut c_void [null_mut()] on.state.threads.at(thread(t).0);
-    fn rg_process(on, t: Handle) -> *mut c_void [null_mut()] on.state.processes.at(on.platform.process(thread(t)));
-    fn rg_cpu(on, at: i32) -> *mut c_void [null_mut()] on.state.cpus.at(at as u32);
-    fn rg_queue(on, queue: u32) -> *mut c_void [null_mut()] on.state.queues.at(queue);
-    fn rg_shared(on) -> *mut c_void [null_mut()] on.state.shared.at(0);
+    fn rg_thread(on, t: Handle) -> *mut c_void [null_mut()] on.state.threads.at_mut(thread(t).0);
+    fn rg_process(on, t: Handle) -> *mut c_void [null_mut()] on.state.processes.at_mut(on.platform.process(thread(t)));
+    fn rg_cpu(on, at: i32) -> *mut c_void [null_mut()] on.state.cpus.at_mut(at as u32);
+    fn rg_queue(on, queue: u32) -> *mut c_void [null_mut()] on.state.queues.at_mut(queue);
+    fn rg_shared(on) -> *mut c_void [null_mut()] on.state.shared.at_mut(0);
     fn rg_group(on, t: Handle, depth: u32) -> *mut c_void [null_mut()]
-        on.platform.group(thread(t), depth).map_or(null_mut(), |group| on.state.groups.at(group));
+        on.platform.group(thread(t), depth).map_or(null_mut(), |group| on.state.groups.at_mut(group));
     fn rg_group_weight(on, t: Handle, depth: u32) -> u32 [0]
         on.platform.group(thread(t), depth).map_or(0, |group| on.platform.group_weight(group));
     fn rg_options(on) -> *const Options [std::ptr::null()] on.options;

@@ -1,6 +1,7 @@
 //! The memory of a policy's state: one table for each kind of owner, zero at first.
 
 use std::ffi::c_void;
+use std::ptr::{null, null_mut};
 
 unsafe extern "C" {
     /// Sizes of the state types in bytes, in the order of the tables of [`State`], then that of the options.
@@ -33,18 +34,17 @@ impl Table {
         self.words.resize(self.words.len().max(count * self.stride), 0);
     }
 
-    /// The first entry, to read.
-    pub fn first(&self) -> *const c_void {
-        self.words.as_ptr().cast()
+    /// The entry at an index, to read; null where there is none.
+    pub fn at(&self, index: u32) -> *const c_void {
+        let first = index as usize * self.stride;
+        self.words.get(first..first + self.stride).map_or(null(), |words| words.as_ptr().cast())
     }
 
-    /// The entry at an index; null where there is none. Stays good until the table grows.
-    pub fn at(&mut self, index: u32) -> *mut c_void {
+    /// The entry at an index, for C; null where there is none. Stays good until the table grows.
+    pub fn at_mut(&mut self, index: u32) -> *mut c_void {
         let first = index as usize * self.stride;
-        match self.words.get_mut(first..first + self.stride) {
-            Some(words) => words.as_mut_ptr().cast(),
-            None => std::ptr::null_mut(),
-        }
+        let words = self.words.get_mut(first..first + self.stride);
+        words.map_or(null_mut(), |words| words.as_mut_ptr().cast())
     }
 }
 

@@ -8,7 +8,6 @@ mod idle;
 mod platform;
 mod queue;
 mod threads;
-mod weight;
 
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario, ThreadId};
 use policy::{Options, Policy};

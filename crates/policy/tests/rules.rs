@@ -1,0 +1,300 @@
+//! The rules of the policy one by one, on a toy platform.
+
+mod toy;
+
+use model::ThreadId;
+use policy::Kick;
+use toy::{Bench, Thread};
+
+const MS: u64 = 1_000_000;
+
+/// Three threads of one process wake in turn; in which order are they served?
+fn served(policy: &str) -> Vec<u32> {
+    let mut bench = Bench::new(policy, 1);
+    for _ in 0..3 {
+        let thread = bench.thread(0, 0);
+        bench.wake(thread);
+        bench.toy.now += MS;
+    }
+    (0..3).map(|_| bench.dispatch(0, None).unwrap().0).collect()
+}
+
+#[test]
+fn an_order_is_a_key() {
+    assert_eq!(served("cts"), [0, 1, 2]);
+    assert_eq!(served("lcfs"), [2, 1, 0]);
+    assert_eq!(served("random").len(), 3);
+    // By virtual time: the one that ran most comes last.
+    let mut bench = Bench::new("cts:order=vtime", 1);
+    let threads: Vec<ThreadId> = (0..3).map(|_| bench.thread(0, 0)).collect();
+    threads.iter().for_each(|thread| bench.wake(*thread));
+    for (thread, ran) in threads.iter().zip([3, 1, 2]) {
+        assert_eq!(bench.dispatch(0, None), Some(*thread));
+        bench.run(*thread, ran * MS, true);
+    }
+    threads.iter().for_each(|thread| bench.wake(*thread));
+    let order: Vec<u32> = (0..3).map(|_| bench.dispatch(0, None).unwrap().0).collect();
+    assert_eq!(order, [1, 2, 0]);
+}
+
+#[test]
+fn the_first_come_thread_runs_on_its_siblings_least_token() {
+    let mut bench = Bench::new("cts", 1);
+    let [rich, poor, foreign] = [0, 0, 1].map(|process| bench.thread(process, 0));
+    [rich, foreign, poor].into_iter().for_each(|thread| bench.wake(thread));
+    for (thread, ran) in [(rich, 2 * MS), (foreign, MS), (poor, 100)] {
+        assert_eq!(bench.dispatch(0, None), Some(thread));
+        bench.run(thread, ran, true);
+    }
+    // `rich` holds the greatest token and came first; `poor` holds the least.
+    for thread in [rich, foreign, poor] {
+        bench.wake(thread);
+        bench.toy.now += 1;
+    }
+    let before = [rich, poor].map(|thread| bench.token(thread));
+    assert!(before[0] > bench.token(foreign) && bench.token(foreign) > before[1]);
+    let all = bench.tokens();
+    assert_eq!(bench.dispatch(0, None), Some(rich));
+    assert_eq!([poor, rich].map(|thread| bench.token(thread)), before);
+    assert_eq!(bench.tokens(), all);
+    // One by one it would have been `poor`'s turn.
+    let mut control = Bench::new("vtime", 1);
+    let [rich, poor] = [0, 0].map(|process| control.thread(process, 0));
+    [rich, poor].into_iter().for_each(|thread| control.wake(thread));
+    for (thread, ran) in [(rich, 2 * MS), (poor, 100)] {
+        assert_eq!(control.dispatch(0, None), Some(thread));
+        control.run(thread, ran, true);
+        control.wake(thread);
+    }
+    assert_eq!(control.dispatch(0, None), Some(poor));
+}
+
+/// A long random run of two processes; answers how often a dispatch moved tokens between threads.
+fn exchanges(policy: &str) -> usize {
+    let mut bench = Bench::new(policy, 2);
+    for i in 0..12 {
+        bench.thread(i % 2, i % 2);
+    }
+    let mut asleep: Vec<ThreadId> = (0..12).map(ThreadId).collect();
+    let mut draw = 1u64;
+    let mut random = |below: usize| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (draw >> 33) as usize % below
+    };
+    let mut exchanged = 0;
+    for _ in 0..2_000 {
+        if !asleep.is_empty() && random(3) > 0 {
+            let thread = asleep.swap_remove(random(asleep.len()));
+            bench.wake(thread);
+            bench.toy.now += random(100) as u64;
+            continue;
+        }
+        let before: Vec<u64> = (0..12).map(|id| bench.token(ThreadId(id))).collect();
+        let sorted = bench.tokens();
+        let Some(next) = bench.dispatch(random(2) as u32, None) else { continue };
+        assert_eq!(bench.tokens(), sorted, "the multiset of tokens changed");
+        exchanged += usize::from(bench.token(next) != before[next.index()]);
+        bench.run(next, random(700_000) as u64, true);
+        asleep.push(next);
+    }
+    exchanged
+}
+
+#[test]
+fn an_exchange_conserves_the_tokens() {
+    assert!(exchanges("cts") > 100);
+    assert_eq!(exchanges("vtime"), 0);
+}
+
+#[test]
+fn sleep_earns_no_more_than_half_a_slice() {
+    let mut bench = Bench::new("cts", 1);
+    let [hog, sleeper] = [0, 1].map(|process| bench.thread(process, 0));
+    [sleeper, hog].into_iter().for_each(|thread| bench.wake(thread));
+    assert_eq!(bench.dispatch(0, None), Some(sleeper));
+    bench.run(sleeper, MS, true);
+    assert_eq!(bench.dispatch(0, None), Some(hog));
+    bench.policy.running(&mut bench.toy, hog);
+    bench.pass(hog, 100 * MS);
+    bench.policy.tick(&mut bench.toy, hog);
+    bench.wake(sleeper);
+    assert_eq!(bench.token(sleeper), bench.token(hog) - 2 * MS);
+    let fresh = bench.thread(2, 0);
+    bench.wake(fresh);
+    assert!(bench.token(fresh) <= bench.token(hog) && bench.token(fresh) >= bench.token(sleeper));
+    // A thread whose own token is later keeps it: waking must not win time.
+    bench.dispatch(0, None);
+    bench.run(sleeper, 30 * MS, true);
+    let own = bench.token(sleeper);
+    bench.wake(sleeper);
+    assert_eq!(bench.token(sleeper), own);
+}
+
+/// Whether a thread that runs and sleeps in turn for a second of CPU time becomes batch.
+fn burns_out(policy: &str, run_ns: u64, sleep_ns: u64) -> bool {
+    let mut bench = Bench::new(policy, 1);
+    let thread = bench.thread(0, 0);
+    (0..1_000 * MS / run_ns).any(|_| {
+        bench.wake(thread);
+        bench.dispatch(0, None);
+        bench.run(thread, run_ns, true);
+        bench.toy.now += sleep_ns;
+        bench.is_batch(thread)
+    })
+}
+
+#[test]
+fn a_bucket_leaks_and_is_not_emptied_by_a_wink() {
+    assert!(burns_out("cts", 10 * MS, MS));
+    assert!(!burns_out("cts", 10 * MS, 10 * MS));
+    assert!(burns_out("cts", 50 * MS, 1_000 * MS));
+    assert!(!burns_out("cts", 49 * MS, 1_000 * MS));
+    assert!(!burns_out("cts:bucket=off", 10 * MS, MS));
+    // The brim is four slices where those are longer.
+    assert!(!burns_out("cts:slice=20ms", 79 * MS, 1_000 * MS));
+    assert!(burns_out("cts:slice=20ms", 80 * MS, 1_000 * MS));
+}
+
+#[test]
+fn a_batch_thread_returns_when_its_bucket_is_empty() {
+    let mut bench = Bench::new("cts", 1);
+    let thread = bench.thread(0, 0);
+    bench.wake(thread);
+    bench.dispatch(0, None);
+    bench.run(thread, 200 * MS, true);
+    bench.toy.now += 49 * MS;
+    bench.wake(thread);
+    assert!(bench.is_batch(thread));
+    bench.run(thread, 0, true);
+    bench.toy.now += MS;
+    bench.wake(thread);
+    assert!(!bench.is_batch(thread));
+}
+
+#[test]
+fn a_waker_interrupts_strangers_far_ahead_and_no_sibling() {
+    let kicked = |policy: &str, process: u32, hog_ns: u64| {
+        let mut bench = Bench::new(policy, 1);
+        let [hog, waker] = [0, process].map(|process| bench.thread(process, 0));
+        bench.wake(waker);
+        bench.dispatch(0, None);
+        bench.run(waker, MS, true);
+        bench.wake(hog);
+        bench.dispatch(0, None);
+        bench.policy.running(&mut bench.toy, hog);
+        bench.pass(hog, hog_ns);
+        bench.wake(waker);
+        bench.toy.kicks.contains(&(0, Kick::Preempt))
+    };
+    assert!(kicked("cts", 1, 10 * MS));
+    assert!(!kicked("cts", 0, 10 * MS));
+    assert!(!kicked("cts", 1, MS / 2));
+    assert!(!kicked("cts:preempt=off", 1, 10 * MS));
+    assert!(kicked("vtime", 0, 10 * MS));
+}
+
+#[test]
+fn the_end_of_a_slice_keeps_the_place_unless_told_otherwise() {
+    let next = |policy: &str| {
+        let mut bench = Bench::new(policy, 1);
+        let [first, second] = [0, 0].map(|process| bench.thread(process, 0));
+        bench.wake(first);
+        bench.toy.now += 1;
+        bench.wake(second);
+        assert_eq!(bench.dispatch(0, None), Some(first));
+        bench.policy.running(&mut bench.toy, first);
+        bench.pass(first, 4 * MS);
+        (bench.dispatch(0, Some(first)), bench.toy.slices[&first.0])
+    };
+    assert_eq!(next("cts"), (Some(ThreadId(0)), 4 * MS));
+    assert_eq!(next("cts:requeue=tail").0, Some(ThreadId(1)));
+}
+
+#[test]
+fn threads_stay_where_their_affinity_lets_them() {
+    let mut bench = Bench::new("cts", 2);
+    let free = bench.thread(0, 0);
+    let like = bench.toy.threads[0].clone();
+    let pinned = bench.thread_like(Thread { only_on: Some(1), cpu: 1, ..like });
+    bench.wake(pinned);
+    bench.toy.now += 1;
+    bench.wake(free);
+    assert_eq!(bench.dispatch(0, None), Some(free));
+    assert_eq!(bench.dispatch(0, None), None);
+    assert_eq!(bench.dispatch(1, None), Some(pinned));
+}
+
+#[test]
+fn kernel_threads_of_a_cpu_go_first() {
+    let mut bench = Bench::new("cts", 1);
+    let plain = bench.thread(0, 0);
+    let like = bench.toy.threads[0].clone();
+    let kernel = bench.thread_like(Thread { percpu_kthread: true, process: 9, ..like });
+    bench.wake(plain);
+    assert_eq!(bench.toy.last_local, None);
+    bench.wake(kernel);
+    let how = bench.toy.last_local.unwrap();
+    assert!(how.head && how.preempt);
+    assert_eq!(bench.toy.locals[0].front(), Some(&kernel));
+}
+
+#[test]
+fn shares_of_groups_follow_who_is_active() {
+    let mut bench = Bench::new("cts", 1);
+    bench.toy.group_weights = vec![100, 300];
+    let outside = bench.thread(0, 0);
+    let like = bench.toy.threads[0].clone();
+    let inner = [1, 2]
+        .map(|process| bench.thread_like(Thread { process, groups: vec![0, 1], ..like.clone() }));
+    let charged = |bench: &mut Bench, thread| {
+        bench.policy.running(&mut bench.toy, thread);
+        let before = bench.token(thread);
+        bench.pass(thread, MS);
+        bench.policy.tick(&mut bench.toy, thread);
+        bench.token(thread) - before
+    };
+    bench.wake(outside);
+    assert_eq!(charged(&mut bench, outside), MS);
+    // Alone in its groups a thread weighs what the outermost does; a second one halves that.
+    bench.wake(inner[0]);
+    assert_eq!(charged(&mut bench, inner[0]), MS);
+    bench.wake(inner[1]);
+    assert_eq!(charged(&mut bench, inner[0]), 2 * MS);
+    bench.policy.quiescent(&mut bench.toy, inner[1]);
+    assert_eq!(charged(&mut bench, inner[0]), MS);
+    bench.policy.exit_thread(&mut bench.toy, inner[0]);
+    bench.wake(inner[1]);
+    assert_eq!(charged(&mut bench, inner[1]), MS);
+}
+
+#[test]
+fn a_group_that_nobody_counts_in_divides_by_nothing() {
+    let mut bench = Bench::new("cts", 1);
+    bench.toy.group_weights = vec![100];
+    let plain = bench.thread(0, 0);
+    let like = bench.toy.threads[plain.index()].clone();
+    let thread = bench.thread_like(Thread { groups: vec![0], ..like });
+    // It runs without ever having been runnable, as a thread that was moved into a group while it ran.
+    bench.run(thread, 10, true);
+    assert!(bench.token(thread) > 0);
+}
+
+#[test]
+fn instances_share_nothing() {
+    let alone = exchanges("cts");
+    let many: Vec<_> = (0..4).map(|_| std::thread::spawn(|| exchanges("cts"))).collect();
+    assert!(many.into_iter().all(|one| one.join().unwrap() == alone));
+}
+
+#[test]
+fn a_panic_of_the_platform_comes_back_to_rust() {
+    let mut bench = Bench::new("cts", 1);
+    let thread = bench.thread(0, 0);
+    bench.toy.broken_clock = true;
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| bench.wake(thread)));
+    let message = panicked.unwrap_err();
+    assert!(message.downcast_ref::<&str>().unwrap().contains("the clock is broken"));
+    // And the policy can be called again.
+    bench.toy.broken_clock = false;
+    bench.wake(thread);
+}
