@@ -9,7 +9,7 @@ use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
 
 use crate::files::{ScenarioFile, read_scenario};
-use crate::output::Output;
+use crate::output::{Output, signed};
 use crate::watch::Terminal;
 
 /// Run one scenario under several policies and say which keeps the tail shorter
@@ -59,8 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let mut document = compare::run(&plan, arm, &Terminal::new(&scenario.name))?;
     document.scenario_text = text;
-    document.command = std::env::args().collect();
-    document.version = env!("CARGO_PKG_VERSION").to_string();
+    (document.command, document.version) = signed(|command, version| (command, version));
     args.output.compared(&document)
 }
 

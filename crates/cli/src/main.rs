@@ -3,10 +3,12 @@
 
 mod check;
 mod compare;
+mod curves;
 mod files;
-//mod ideal;
+mod ideal;
 mod output;
-//mod paper;
+mod paper;
+mod stamps;
 mod watch;
 
 use std::process::ExitCode;
@@ -30,8 +32,8 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Compare(compare::Args),
-    //    Ideal(ideal::Args),
-    //    Paper(paper::Args),
+    Ideal(ideal::Args),
+    Paper(paper::Args),
 }
 
 fn main() -> ExitCode {
@@ -41,8 +43,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
-        //        Command::Ideal(args) => ideal::run(&args),
-        //        Command::Paper(args) => paper::run(&args),
+        Command::Ideal(args) => ideal::run(&args),
+        Command::Paper(args) => paper::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Failure;
-use report::Document;
+use report::{Document, Figure};
 
 use crate::files;
 
@@ -41,6 +41,12 @@ impl Output {
         self.write(&shown, || report::html(document), || report::picture(document))
     }
 
+    /// Writes a figure; `json` is the document that it shows.
+    pub fn drawn(&self, json: String, figure: &Figure) -> Result<(), Failure> {
+        let shown = if self.json { json } else { report::figure_table(figure, terminal_width()) };
+        self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure))
+    }
+
     fn write(
         &self,
         shown: &str,
@@ -51,7 +57,7 @@ impl Output {
         let Some(path) = &self.report else { return Ok(()) };
         let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
         let drawn = drawn.ok_or_else(|| {
-            Failure::Input("--report: no service, so no picture: ask for a .html".into())
+            Failure::Input("--report: no curve, so no picture: ask for a .html".into())
         })?;
         files::write(path, &drawn)?;
         if !self.json {
@@ -59,6 +65,11 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// A document that says which command and version made it.
+pub fn signed<T>(document: impl FnOnce(Vec<String>, String) -> T) -> T {
+    document(std::env::args().collect(), env!("CARGO_PKG_VERSION").to_string())
 }
 
 fn ends_in(path: &Path, extension: &str) -> bool {

@@ -11,7 +11,8 @@ pub(crate) fn estimate(from: Estimate) -> document::Estimate {
     document::Estimate::new(from.value, from.low, from.high)
 }
 
-pub(crate) fn latency(from: &Latency) -> document::Latency {
+/// A latency distribution.
+pub fn latency(from: &Latency) -> document::Latency {
     document::Latency {
         mean: estimate(from.mean),
         p50: estimate(from.p50),
@@ -34,11 +35,13 @@ pub(crate) fn range(from: Option<(f64, f64)>) -> document::Range {
     document::Range { min: from.map(|(min, _)| min), max: from.map(|(_, max)| max) }
 }
 
-pub(crate) fn curve(runs: &[Vec<Nanos>]) -> Vec<document::CcdfPoint> {
-    stats::ccdf(runs, CURVE_POINTS).into_iter().map(point).collect()
+/// The tail of pooled runs as a curve.
+pub fn curve(runs: &[Vec<Nanos>]) -> Vec<document::CcdfPoint> {
+    stats::ccdf(runs, CURVE_POINTS).into_iter().map(|one| point(&one)).collect()
 }
 
-fn point(from: CcdfPoint) -> document::CcdfPoint {
+/// A point of a curve.
+pub fn point(from: &CcdfPoint) -> document::CcdfPoint {
     document::CcdfPoint {
         latency_ns: from.latency.0,
         proportion: from.proportion,

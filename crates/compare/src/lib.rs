@@ -1,7 +1,7 @@
 //! One comparison: interleaved runs of several policies over one arm, and the result document made of their traces.
 #![forbid(unsafe_code)]
 
-mod convert;
+pub mod convert;
 mod execute;
 mod finding;
 mod plan;

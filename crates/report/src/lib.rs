@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod curves;
 pub mod document;
 mod figure;
 mod grid;
@@ -16,4 +17,4 @@ pub use document::Document;
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{figure_html, figure_picture, html, picture};
 pub use json::json;
-pub use table::table;
+pub use table::{figure_table, table};

@@ -4,7 +4,9 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::blocks::blocks;
+use crate::curves;
 use crate::document::Document;
+use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
 
@@ -21,6 +23,14 @@ pub fn table(document: &Document, width: usize) -> String {
         text.push_str(&show(&block, width));
     }
     text
+}
+
+/// Ideal queues as aligned text for a terminal of `width` columns, in the manner of [`table`].
+pub fn figure_table(figure: &Figure, width: usize) -> String {
+    let heading = Block { heading: figure.title.clone(), ..curves::block(figure) };
+    let caption = human::folded(&figure.caption, width).into_iter();
+    let faint = |line: String| styled(&line, tone_style(Tone::Faint)) + "\n";
+    show(&heading, width) + &caption.map(faint).collect::<String>()
 }
 
 fn opening(document: &Document, width: usize) -> String {

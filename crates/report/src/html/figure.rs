@@ -3,9 +3,8 @@
 use super::ccdf::{self, Tail};
 use super::chart::{Size, colour};
 use super::parts;
-use crate::document::Estimate;
+use crate::curves;
 use crate::figure::{Curve, Figure};
-use crate::grid::{Block, Cell, Grid, Tone};
 use crate::human;
 
 /// The body of the page.
@@ -25,7 +24,7 @@ pub fn body(figure: &Figure) -> String {
         + &parts::paragraph("shows", &figure.caption)
         + &parts::key(&key)
         + &parts::figure(&charts, CAPTION)
-        + &parts::table(&Block { grid: grid(figure), ..Block::default() })
+        + &parts::table(&curves::block(figure))
         + &parts::heading("How this was made")
         + &parts::verbatim("command", &human::command(&figure.command))
         + &parts::facts(&facts)
@@ -52,33 +51,4 @@ pub fn tails(figure: &Figure) -> Vec<Tail<'_>> {
 fn key_entry((at, curve): (usize, &Curve)) -> (String, String, String) {
     let p99_9 = human::latency(&curve.latency_ns.p99_9).0;
     (colour(at), curve.name.clone(), format!("p99.9 {p99_9}"))
-}
-
-fn grid(figure: &Figure) -> Grid {
-    let titles = ["queue", "requests", "mean", "p50", "p90", "p99", "p99.9", "requests/s"];
-    let mut grid = Grid::new(titles.map(String::from));
-    for curve in &figure.curves {
-        grid.rows.push(simulated(curve));
-        grid.rows.extend(exact(curve));
-    }
-    grid.without_empty()
-}
-
-fn simulated(curve: &Curve) -> Vec<Cell> {
-    let latency = &curve.latency_ns;
-    let mut row = vec![Cell::plain(&curve.name), Cell::plain(human::count(Some(curve.requests)))];
-    let figures = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p99_9];
-    row.extend(figures.iter().map(|q| Cell::estimate(human::latency(q))));
-    row.push(Cell::plain(human::count(curve.requests_per_s.map(|rate| rate.round() as u64))));
-    row
-}
-
-fn exact(curve: &Curve) -> Option<Vec<Cell>> {
-    let exact = curve.exact_ns?;
-    let figures = [exact.mean, exact.p50, exact.p90, exact.p99, exact.p99_9];
-    let figures = figures.map(|ns| ns.map(Estimate::exact).unwrap_or_default());
-    let mut row = vec![Cell::plain("exact"), Cell::plain(human::UNKNOWN)];
-    row.extend(figures.iter().map(|q| Cell::plain(human::latency(q).0)));
-    row.push(Cell::plain(human::UNKNOWN));
-    Some(row.into_iter().map(|cell| cell.tone(Tone::Faint)).collect())
 }
