@@ -3,7 +3,7 @@
 use model::Nanos;
 use model::scenario::{self, Architecture};
 use model::trace::Request;
-use model::workload::Planned;
+use model::workload::{IdleConnections, Planned};
 
 use super::Next;
 use super::fifo::{Fifo, Links};
@@ -24,11 +24,12 @@ pub struct Service {
     sent: usize,
     due: usize,
     received: u64,
-    /// Connections without a request, the longest idle first.
-    idle: Fifo,
+    /// Which connection a request takes is decided by its lot where connections belong to workers.
+    lots: Vec<u32>,
+    idle: IdleConnections,
     /// The request on each connection.
     request_on: Vec<u32>,
-    /// Queues of connections: `idle`, or the `work` of a station.
+    /// Queues of connections: the `work` of a station.
     connections: Links,
     /// The station of each connection.
     station_of: Vec<u32>,
@@ -53,7 +54,8 @@ impl Service {
             sent: 0,
             due: 0,
             received: 0,
-            idle: Fifo::EMPTY,
+            lots: plan.iter().map(|planned| planned.lot).collect(),
+            idle: IdleConnections::new(service),
             request_on: vec![0; connections as usize],
             connections: Links::new(connections),
             station_of: (0..connections).map(|connection| connection % stations).collect(),
@@ -62,7 +64,6 @@ impl Service {
             serving: vec![None; threads as usize],
             switch_cost,
         };
-        (0..connections).for_each(|connection| new.idle.push(&mut new.connections, connection));
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
             new.stations[station].waiting.push(&mut new.threads, thread);
@@ -81,7 +82,7 @@ impl Service {
 
     pub fn arrive(&mut self, now: Nanos, wake: &mut impl FnMut(u32)) {
         self.due += 1;
-        if let Some(connection) = self.idle.pop(&self.connections) {
+        if let Some(connection) = self.idle.take(self.lots[self.sent]) {
             self.send(now, connection, wake);
         }
     }
@@ -127,7 +128,7 @@ impl Service {
         if self.sent < self.due {
             self.send(now, connection, wake);
         } else {
-            self.idle.push(&mut self.connections, connection);
+            self.idle.give_back(connection);
         }
     }
 
