@@ -1,5 +1,7 @@
 //! The standard error of a mean of dependent scores, by batch means.
 
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
 use crate::estimate::Spread;
 
 /// Batches over all runs to begin with.
@@ -10,6 +12,9 @@ const LEAST: usize = 8;
 const SHORTEST: usize = 8;
 /// The one-sided 5% point of the normal law: lag-1 autocorrelations above it are significant.
 const SIGNIFICANT: f64 = 1.645;
+/// Runs count as different where chance would make them so with less than this probability. Generous, because to overlook
+/// a difference makes intervals too narrow and to imagine one only makes them wide.
+const DIFFERENT: f64 = 0.1;
 
 /// How runs are cut into batches: `per_run` batches of (almost) equal length in each, none across two runs.
 #[derive(Clone, Debug)]
@@ -59,13 +64,17 @@ impl Cut {
 /// The spread of the mean of a score over all requests, from its centred sum in every batch of `cut`, run by run.
 ///
 /// Neighbours in a run are merged while they are correlated, so that batches end up longer than the memory of the
-/// queue; a difference between whole runs shows as correlation too, and then each run is one batch.
+/// queue. Where whole runs differ, each run is one batch.
 pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
     let mut sums = centred;
     let mut per_run = cut.per_run;
     while can_merge(sums.len(), per_run) && correlated(&sums, per_run) {
         sums = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
         per_run /= 2;
+    }
+    if runs_differ(&sums, per_run) {
+        sums = sums.chunks_exact(per_run).map(|run| run.iter().sum()).collect();
+        per_run = 1;
     }
     error_of(&sums, per_run, cut.requests())
 }
@@ -74,6 +83,22 @@ pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
 /// (almost) equal length, in their order.
 pub fn batch_spread(centred: Vec<f64>, requests: usize) -> Spread {
     spread(&Cut { lengths: vec![requests], per_run: centred.len() }, centred)
+}
+
+/// Whether whole runs differ by more than the batches inside them explain: the F-test of the analysis of variance.
+fn runs_differ(sums: &[f64], per_run: usize) -> bool {
+    let runs = (sums.len() / per_run) as f64;
+    let each = per_run as f64;
+    if runs < 2.0 || per_run < 2 {
+        return false;
+    }
+    let totals: Vec<f64> = sums.chunks_exact(per_run).map(|run| run.iter().sum()).collect();
+    let between: f64 = totals.iter().map(|total| total * total / each).sum();
+    let within = sums.iter().map(|d| d * d).sum::<f64>() - between;
+    let (above, below) = (runs - 1.0, runs * (each - 1.0));
+    let ratio = (between / above) / (within / below);
+    let law = FisherSnedecor::new(above, below).expect("valid by construction");
+    ratio > 1.0 && law.sf(ratio) < DIFFERENT
 }
 
 fn can_merge(batches: usize, per_run: usize) -> bool {

@@ -3,7 +3,7 @@
 use model::Nanos;
 
 use crate::batch::spread;
-use crate::proportion::proportion;
+use crate::proportion::{proportion, telling};
 use crate::quantile::Pool;
 
 /// A point of the curve.
@@ -26,26 +26,32 @@ pub struct CcdfPoint {
 pub fn ccdf<R: AsRef<[Nanos]>>(runs: &[R], points: usize) -> Vec<CcdfPoint> {
     let pool = Pool::new(runs);
     let latencies = thinned(&pool, points);
-    let counts = counts_by_batch(&pool, &latencies);
+    let slower = slower_by_batch(&pool, &latencies);
+    let hits: Vec<usize> =
+        slower.iter().map(|of_batch| of_batch.iter().sum::<u64>() as usize).collect();
+    let point = |(cell, latency): (usize, &Nanos)| {
+        let near = telling_cell(&hits, cell, pool.len());
+        let (low, high) = band(&pool, hits[cell], hits[near], &slower[near]);
+        let proportion = hits[cell] as f64 / pool.len() as f64;
+        CcdfPoint { latency: *latency, proportion, low, high }
+    };
+    latencies.iter().enumerate().map(point).collect()
+}
+
+/// The ends of a proportion's interval, its dependence taken from batches with `reference` hits in all.
+fn band(pool: &Pool, hits: usize, reference: usize, by_batch: &[u64]) -> (f64, f64) {
+    let mean = reference as f64 / pool.len() as f64;
     let sizes = pool.cut.sums(|_, from, to| (to - from) as f64);
-    let batches = sizes.len();
-    let mut slower = vec![0u64; batches];
-    let mut curve: Vec<CcdfPoint> = Vec::with_capacity(latencies.len());
-    for (cell, latency) in latencies.iter().enumerate().rev() {
-        slower
-            .iter_mut()
-            .zip(&counts[(cell + 1) * batches..])
-            .for_each(|(sum, count)| *sum += count);
-        let hits: u64 = slower.iter().sum();
-        let mean = hits as f64 / pool.len() as f64;
-        let centred = slower.iter().zip(&sizes).map(|(hits, n)| *hits as f64 - mean * n).collect();
-        let estimate =
-            proportion(hits as usize, pool.len(), hits as usize, &spread(&pool.cut, centred));
-        let (low, high) = (estimate.low, estimate.high);
-        curve.push(CcdfPoint { latency: *latency, proportion: mean, low, high });
-    }
-    curve.reverse();
-    curve
+    let centred = by_batch.iter().zip(sizes).map(|(hits, n)| *hits as f64 - mean * n).collect();
+    let estimate = proportion(hits, pool.len(), reference, &spread(&pool.cut, centred));
+    (estimate.low, estimate.high)
+}
+
+/// The cell nearest to `cell` with enough samples on both sides to show their dependence, or `cell` where none has.
+fn telling_cell(hits: &[usize], cell: usize, n: usize) -> usize {
+    let tells = |i: &usize| (telling(hits[*i], n)) == hits[*i];
+    let tell = (0..hits.len()).filter(tells);
+    tell.min_by_key(|i| i.abs_diff(cell)).unwrap_or(cell)
 }
 
 /// Latencies that proportions evenly spaced on a logarithmic axis exceed, rising, all different.
@@ -62,18 +68,25 @@ fn thinned(pool: &Pool, points: usize) -> Vec<Nanos> {
     latencies
 }
 
-/// How many samples of each batch lie above latency `cell` - 1 and not above latency `cell`, at [cell x batches + batch].
-fn counts_by_batch(pool: &Pool, latencies: &[Nanos]) -> Vec<u64> {
-    let batches = pool.runs.len() * pool.cut.per_run();
-    let mut counts = vec![0u64; (latencies.len() + 1) * batches];
+/// For each latency, how many samples of each batch are slower.
+fn slower_by_batch(pool: &Pool, latencies: &[Nanos]) -> Vec<Vec<u64>> {
+    let per_run = pool.cut.per_run();
+    let mut counts = vec![vec![0u64; pool.runs.len() * per_run]; latencies.len()];
     for (run, samples) in pool.runs.iter().enumerate() {
-        for i in 0..pool.cut.per_run() {
-            let batch = run * pool.cut.per_run() + i;
+        for i in 0..per_run {
             for sample in &samples[pool.cut.start(run, i)..pool.cut.start(run, i + 1)] {
-                let cell = latencies.partition_point(|latency| latency < sample);
-                counts[cell * batches + batch] += 1;
+                let faster = latencies.partition_point(|latency| latency < sample);
+                if let Some(last) = faster.checked_sub(1) {
+                    counts[last][run * per_run + i] += 1;
+                }
             }
         }
+    }
+    // So far each sample counts at the last latency below it; it is slower than all before that as well.
+    for cell in (1..counts.len()).rev() {
+        let (before, from_here) = counts.split_at_mut(cell);
+        let sums = before[cell - 1].iter_mut().zip(&from_here[0]);
+        sums.for_each(|(sum, count)| *sum += count);
     }
     counts
 }

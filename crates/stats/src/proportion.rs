@@ -58,13 +58,15 @@ pub(crate) fn proportion(hits: usize, n: usize, reference: usize, spread: &Sprea
 
 /// The threshold itself, or the nearest latency with enough samples on both sides to show their dependence.
 fn telling_threshold(pool: &Pool, threshold: Nanos) -> Option<Nanos> {
-    let n = pool.len();
-    let enough = ENOUGH.min(n / 2);
     let hits = pool.above(threshold);
-    let telling = hits.clamp(enough, n - enough);
-    if telling == hits {
-        (n > 0).then_some(threshold)
-    } else {
-        pool.sorted.get((n - telling).checked_sub(1)?).copied()
+    match telling(hits, pool.len()) {
+        enough if enough == hits => (pool.len() > 0).then_some(threshold),
+        enough => pool.sorted.get((pool.len() - enough).checked_sub(1)?).copied(),
     }
+}
+
+/// The number nearest to `hits` in `n` whose dependence can be seen.
+pub(crate) fn telling(hits: usize, n: usize) -> usize {
+    let enough = ENOUGH.min(n / 2);
+    hits.clamp(enough, n - enough)
 }

@@ -3,7 +3,7 @@
 use model::Nanos;
 
 use crate::batch::{Cut, spread};
-use crate::estimate::{Estimate, Spread};
+use crate::estimate::Estimate;
 
 /// A quantile as an exact fraction, so that its rank has no rounding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,25 +75,20 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The mean; samples must be finite.
+    /// The mean; meaningless with lost requests.
     pub fn mean(&self) -> f64 {
         total(&self.sorted) / self.len() as f64
     }
 
-    /// The sums of the latencies over batches, less their mean; samples must be finite.
+    /// The sums of the latencies over batches, less their mean; meaningless with lost requests.
     pub fn centred_total(&self) -> Vec<f64> {
         let mean = self.mean();
         self.cut.sums(|run, from, to| total(&self.runs[run][from..to]) - mean * (to - from) as f64)
     }
 
-    /// The spread of the proportion of samples above `threshold`.
-    pub fn spread_above(&self, threshold: Nanos) -> Spread {
-        spread(&self.cut, self.centred_above(threshold))
-    }
-
-    /// The order statistic of a quantile.
-    pub fn order_statistic(&self, quantile: Quantile) -> Nanos {
-        self.sorted[quantile.index(self.len())]
+    /// The latency that splits the samples at a quantile: its order statistic. Lost requests lie above any latency.
+    pub fn threshold(&self, quantile: Quantile) -> Nanos {
+        self.sorted[quantile.index(self.len())].min(Nanos(Nanos::NEVER.0 - 1))
     }
 
     /// A quantile with its interval.
@@ -101,8 +96,8 @@ impl<'a> Pool<'a> {
     /// The true quantile is exceeded by a known proportion. So a latency belongs to the interval unless the
     /// proportion of samples above it differs from that one by more than its spread allows.
     pub fn quantile(&self, quantile: Quantile) -> Estimate {
-        let value = self.order_statistic(quantile);
-        let spread = self.spread_above(value);
+        let value = self.sorted[quantile.index(self.len())];
+        let spread = spread(&self.cut, self.centred_above(self.threshold(quantile)));
         let n = self.len() as f64;
         let below = ((quantile.as_f64() - spread.below()) * n).floor();
         let above = ((quantile.as_f64() + spread.above()) * n).ceil();

@@ -2,11 +2,17 @@
 
 use model::Nanos;
 
-use crate::batch::spread;
-use crate::estimate::{Estimate, Spread};
+use crate::batch::{Cut, spread};
+use crate::estimate::Estimate;
 use crate::latency::mean;
 use crate::proportion::proportion_above;
-use crate::quantile::{Pool, Quantile};
+use crate::quantile::{Pool, Quantile, as_ns};
+
+/// Samples that the slope of a distribution must rest on, to either side of a quantile.
+const FEWEST: f64 = 5.0;
+
+/// Pairs of runs that can show by themselves how much runs differ.
+const ENOUGH_PAIRS: usize = 3;
 
 /// What two policies are compared by. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +57,8 @@ pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Ve
     let (mut a, mut b) = (Pool::new(&a), Pool::new(&b));
     let per_run = a.cut.per_run().min(b.cut.per_run());
     (a.cut, b.cut) = (a.cut.coarsened(per_run), b.cut.coarsened(per_run));
-    let (a, b) = (Side::new(a, metric)?, Side::new(b, metric)?);
-    let ratio = ratio(&a, &b);
+    let (of_a, of_b) = (Side::new(&a, metric)?, Side::new(&b, metric)?);
+    let ratio = ratio(&a.cut, &of_a, &of_b);
     let answer = match () {
         () if ratio.high < 1.0 => Answer::Better,
         () if ratio.low > 1.0 => Answer::Worse,
@@ -61,64 +67,90 @@ pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Ve
     Some(Verdict { metric, answer, ratio })
 }
 
-/// One side of a comparison: its estimate, and what moved it batch by batch.
-struct Side<'a> {
-    pool: Pool<'a>,
+/// One side of a comparison: its estimate, and what each batch adds to the error of the estimate's logarithm.
+struct Side {
     estimate: Estimate,
-    centred: Vec<f64>,
-    spread: Spread,
+    /// `None` where the logarithm has no error that the samples could show.
+    log_errors: Option<Vec<f64>>,
+    /// How many runs the estimate rests on: fewer than there are, where most of a tail comes from one of them.
+    runs: f64,
 }
 
-impl<'a> Side<'a> {
-    fn new(pool: Pool<'a>, metric: Metric) -> Option<Side<'a>> {
-        let last = *pool.sorted.last()?;
-        let (estimate, centred) = match metric {
-            Metric::Mean if last == Nanos::NEVER => (mean(&pool), Vec::new()),
-            Metric::Mean => (mean(&pool), pool.centred_total()),
-            Metric::Quantile(q) => (pool.quantile(q), pool.centred_above(pool.order_statistic(q))),
-            Metric::Outliers(t) => (proportion_above(&pool, t)?, pool.centred_above(t)),
+impl Side {
+    fn new(pool: &Pool, metric: Metric) -> Option<Side> {
+        pool.sorted.last()?;
+        let (estimate, over) = match metric {
+            Metric::Mean => (mean(pool), None),
+            Metric::Quantile(quantile) => (pool.quantile(quantile), Some(pool.threshold(quantile))),
+            Metric::Outliers(over) => (proportion_above(pool, over)?, Some(over)),
         };
-        let spread = spread(&pool.cut, centred.clone());
-        Some(Side { pool, estimate, centred, spread })
-    }
-
-    /// What each batch contributes to the error of the logarithm of the estimate, on the side of `end` of its interval.
-    /// `None` where that end is at no finite distance.
-    fn log_scores(&self, end: f64) -> Option<Vec<f64>> {
-        let distance = (end / self.estimate.value).ln().abs();
-        let of_one_error = distance / self.spread.reach();
-        if !distance.is_finite() || !of_one_error.is_finite() {
-            return None;
-        }
-        if self.spread.error == 0.0 {
-            return Some(vec![0.0; self.centred.len()]);
-        }
-        let scale = of_one_error / (self.spread.error * self.pool.len() as f64);
-        Some(self.centred.iter().map(|sum| sum * scale).collect())
+        let centred = over.map_or_else(|| pool.centred_total(), |over| pool.centred_above(over));
+        let slope = match metric {
+            Metric::Quantile(quantile) => log_slope(pool, quantile, &centred),
+            Metric::Mean | Metric::Outliers(_) => Some(1.0 / estimate.value),
+        };
+        let slope = slope.filter(|slope| slope.is_finite());
+        let log_errors = slope.map(|slope| centred.iter().map(|sum| sum * slope).collect());
+        let runs = effective_runs(pool, over);
+        Some(Side { estimate, log_errors, runs })
     }
 }
 
-/// The ratio of two estimates with its interval.
+/// How many equal runs would be as good as these, which hold unequal parts of the samples that count.
+fn effective_runs(pool: &Pool, over: Option<Nanos>) -> f64 {
+    let counts = |x: &&Nanos| over.is_none_or(|over| **x > over);
+    let parts = pool.runs.iter().map(|run| run.iter().filter(counts).count() as f64);
+    let (sum, square) = parts.fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
+    if square > 0.0 { sum * sum / square } else { 0.0 }
+}
+
+/// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the quantile:
+/// over as much of the distribution as its error reaches, but no further than half of its tail.
+fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
+    let error = spread(&pool.cut, centred.to_vec()).below();
+    let beyond = 1.0 - quantile.as_f64();
+    let step = error.min(beyond / 2.0).min(quantile.as_f64() / 2.0).max(1.0 / pool.len() as f64);
+    if step * (pool.len() as f64) < FEWEST {
+        return None;
+    }
+    let at = |proportion: f64| as_ns(pool.sorted[(proportion * pool.len() as f64) as usize]);
+    let (low, high) = (at(quantile.as_f64() - step), at(quantile.as_f64() + step));
+    Some((high / low).ln() / (2.0 * step))
+}
+
+/// The ratio of two estimates with its interval: by the delta method on its logarithm.
 ///
-/// How far the logarithm of either estimate may be off on the side that counts is its own interval's business; batch by
-/// batch the two errors are subtracted, so that what both sides share (the same bursts of arrivals) cancels.
-fn ratio(a: &Side, b: &Side) -> Estimate {
-    let (of_a, of_b) = (&a.estimate, &b.estimate);
-    let value = of_a.value / of_b.value;
-    if value == 0.0 || !value.is_finite() {
-        let low = Some(of_a.low / of_b.high).filter(|x| !x.is_nan()).unwrap_or(0.0);
-        let high = Some(of_a.high / of_b.low).filter(|x| !x.is_nan()).unwrap_or(f64::INFINITY);
-        return Estimate { value, low, high };
+/// Batch by batch the errors of both sides are subtracted, so that what they share (the same bursts of arrivals)
+/// cancels. Where a side has no logarithm or no visible error, the ends of the two intervals must do.
+fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
+    let value = a.estimate.value / b.estimate.value;
+    match (&a.log_errors, &b.log_errors) {
+        (Some(of_a), Some(of_b)) if value > 0.0 && value.is_finite() => {
+            let apart = of_a.iter().zip(of_b).map(|(x, y)| x - y).collect();
+            let error = error_apart(cut, apart, a.runs.min(b.runs));
+            Estimate { value, low: value * (-error).exp(), high: value * error.exp() }
+        }
+        _ => {
+            let or = |x: f64, unknown: f64| if x.is_nan() { unknown } else { x };
+            let low = or(a.estimate.low / b.estimate.high, 0.0);
+            let high = or(a.estimate.high / b.estimate.low, f64::INFINITY);
+            Estimate { value, low, high }
+        }
     }
-    let distance = |end_a: f64, end_b: f64| -> Option<f64> {
-        let (a_scores, b_scores) = (a.log_scores(end_a)?, b.log_scores(end_b)?);
-        let requests = a.pool.len() as f64;
-        let apart = a_scores.iter().zip(&b_scores).map(|(x, y)| (x - y) * requests).collect();
-        Some(spread(&a.pool.cut, apart).below())
-    };
-    Estimate {
-        value,
-        low: distance(of_a.low, of_b.high).map_or(0.0, |log| value * (-log).exp()),
-        high: distance(of_a.high, of_b.low).map_or(f64::INFINITY, |log| value * log.exp()),
+}
+
+/// How far the sum of the errors may reach: by batches, and at least by whole pairs of runs where there are enough.
+///
+/// A policy that meets a slower moment of the machine differs from the other for a whole run; three pairs show what
+/// that amounts to, whatever the batches inside them say.
+fn error_apart(cut: &Cut, apart: Vec<f64>, effective_runs: f64) -> f64 {
+    let runs = apart.len() / cut.per_run();
+    let totals = apart.chunks_exact(cut.per_run()).map(|run| run.iter().sum()).collect();
+    let by_batch = spread(cut, apart).below();
+    if runs < ENOUGH_PAIRS {
+        return by_batch;
     }
+    let mut by_run = spread(&cut.clone().coarsened(1), totals);
+    by_run.freedom = by_run.freedom.min(effective_runs - 1.0);
+    by_batch.max(by_run.below())
 }

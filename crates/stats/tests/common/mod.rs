@@ -1,4 +1,6 @@
-//! Samples with a known truth: first come, first served queues with c workers, by the recursion of Kiefer and Wolfowitz.
+//! Samples with a known truth, and what a textbook says of them.
+//!
+//! First come, first served queues by the recursion of Kiefer and Wolfowitz: the time until each worker is free, in ascending order.
 
 use model::Nanos;
 use rand::{RngExt, SeedableRng};
@@ -24,12 +26,42 @@ const WORKERS: usize = 4;
 
 /// M/M/4 and M/D/4 at 50, 80 and 90%: quantiles from Erlang C, and from Franx (2001) for constant services.
 pub const QUEUES: [Queue; 6] = [
-    Queue { load: 0.5, exponential: true, exact: [0.7834, 2.4501, 4.7642, 7.0680], mean: 0.0 },
-    Queue { load: 0.5, exponential: false, exact: [1.0000, 1.1888, 1.7108, 2.1690], mean: 0.0 },
-    Queue { load: 0.8, exponential: true, exact: [1.3462, 3.7760, 6.8932, 9.8797], mean: 0.0 },
-    Queue { load: 0.8, exponential: false, exact: [1.1372, 2.1193, 3.4546, 4.7907], mean: 0.0 },
-    Queue { load: 0.9, exponential: true, exact: [2.2545, 6.4244, 12.1932, 17.9500], mean: 0.0 },
-    Queue { load: 0.9, exponential: false, exact: [1.6211, 3.5604, 6.3394, 9.1183], mean: 0.0 },
+    Queue {
+        load: 0.5,
+        exponential: true,
+        exact: [0.7834, 2.4501, 4.7642, 7.0680],
+        mean: 1.0869565,
+    },
+    Queue {
+        load: 0.5,
+        exponential: false,
+        exact: [1.0000, 1.1888, 1.7108, 2.1690],
+        mean: 1.0496517,
+    },
+    Queue {
+        load: 0.8,
+        exponential: true,
+        exact: [1.3462, 3.7760, 6.8932, 9.8797],
+        mean: 1.7455400,
+    },
+    Queue {
+        load: 0.8,
+        exponential: false,
+        exact: [1.1372, 2.1193, 3.4546, 4.7907],
+        mean: 1.3860949,
+    },
+    Queue {
+        load: 0.9,
+        exponential: true,
+        exact: [2.2545, 6.4244, 12.1932, 17.9500],
+        mean: 2.9693825,
+    },
+    Queue {
+        load: 0.9,
+        exponential: false,
+        exact: [1.6211, 3.5604, 6.3394, 9.1183],
+        mean: 1.9999659,
+    },
 ];
 
 impl Queue {
@@ -53,8 +85,8 @@ impl Queue {
             sink(&mut free);
             Nanos((latency * UNIT).round() as u64)
         };
-        (0..(20_000.0 / (1.0 - self.load)) as usize).for_each(|_| drop(step()));
-        (0..requests).map(|_| step()).collect()
+        let warm_up = (20_000.0 / (1.0 - self.load)) as usize;
+        (0..warm_up + requests).map(|_| step()).skip(warm_up).collect()
     }
 }
 
@@ -65,4 +97,20 @@ fn sink(free: &mut [f64; WORKERS]) {
             free.swap(i - 1, i);
         }
     }
+}
+
+/// The textbook's 95% interval of a quantile: order statistics, as if the samples were independent.
+pub fn textbook(samples: &[Nanos], p: f64) -> (f64, f64) {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    let n = samples.len() as f64;
+    let half = 1.96 * (n * p * (1.0 - p)).sqrt();
+    let at = |rank: f64| sorted[(rank as usize).min(samples.len() - 1)].0 as f64;
+    (at(n * p - half), at(n * p + half))
+}
+
+/// Whether an interval holds `truth`, which is known to half a unit of its fourth decimal.
+pub fn holds((low, high): (f64, f64), truth: f64) -> bool {
+    let known = 0.5e-4 * UNIT;
+    low <= truth * UNIT + known && truth * UNIT - known <= high
 }

@@ -1,0 +1,150 @@
+//! Verdicts: few false alarms between equals, and an answer where there is one.
+#![forbid(unsafe_code)]
+
+#[allow(dead_code)] // Each test uses a part of it.
+mod common;
+
+use common::{QUEUES, Queue};
+use model::Nanos;
+use stats::{Answer, Metric, Quantile, compare};
+
+const METRICS: [Metric; 5] = [
+    Metric::Mean,
+    Metric::Quantile(Quantile::P50),
+    Metric::Quantile(Quantile::P99),
+    Metric::Quantile(Quantile::P99_9),
+    Metric::Outliers(Nanos(6_000_000)),
+];
+const TRIALS: usize = 200;
+const SAMPLES: usize = 20_000;
+
+/// M/M/4 at 80%.
+fn queue() -> Queue {
+    QUEUES.into_iter().find(|queue| queue.load == 0.8 && queue.exponential).unwrap()
+}
+
+/// Three pairs of runs, each made of a seed.
+fn three(
+    trial: usize,
+    pair: impl Fn(u64) -> (Vec<Nanos>, Vec<Nanos>),
+) -> Vec<(Vec<Nanos>, Vec<Nanos>)> {
+    (0..3).map(|run| pair((trial * 3 + run + 1) as u64)).collect()
+}
+
+/// How many of the trials end in a verdict other than "cannot tell", for each metric.
+fn told(pair: impl Fn(u64) -> (Vec<Nanos>, Vec<Nanos>)) -> Vec<usize> {
+    let mut told = vec![0; METRICS.len()];
+    for trial in 0..TRIALS {
+        let pairs = three(trial, &pair);
+        for (told, metric) in told.iter_mut().zip(METRICS) {
+            *told += usize::from(compare(&pairs, metric).unwrap().answer != Answer::CannotTell);
+        }
+    }
+    told
+}
+
+/// Noise of up to `size`, different for each side.
+fn disturbed(samples: &[Nanos], seed: u64, size: u64) -> Vec<Nanos> {
+    use rand::{RngExt, SeedableRng};
+    let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
+    samples.iter().map(|x| Nanos(x.0 + random.random_range(0..size))).collect()
+}
+
+/// Of 200 comparisons with 5% false alarms, more than 21 raise one with a probability of 1 in 1,000.
+fn assert_silent(told: Vec<usize>) {
+    assert!(told.iter().all(|told| *told <= 21), "false alarms in {TRIALS}: {told:?}");
+}
+
+#[test]
+fn equals_with_independent_arrivals_raise_few_alarms() {
+    let away = 1_000_000;
+    assert_silent(told(|seed| {
+        (queue().latencies(seed, SAMPLES), queue().latencies(seed + away, SAMPLES))
+    }));
+}
+
+#[test]
+fn equals_with_the_same_arrivals_raise_few_alarms() {
+    let pair = |seed| {
+        let shared = queue().latencies(seed, SAMPLES);
+        (disturbed(&shared, 2 * seed, 2_000_000), disturbed(&shared, 2 * seed + 1, 2_000_000))
+    };
+    assert_silent(told(pair));
+}
+
+/// A run as a whole may be slower than another: caches, frequencies, neighbours.
+#[test]
+fn equals_whose_runs_differ_raise_few_alarms() {
+    let slowed = |samples: &[Nanos], seed: u64| -> Vec<Nanos> {
+        let factor = 900 + disturbed(&[Nanos(0)], seed, 200)[0].0;
+        samples.iter().map(|x| Nanos(x.0 / 1_000 * factor)).collect()
+    };
+    let pair = |seed| {
+        let shared = queue().latencies(seed, SAMPLES);
+        (slowed(&shared, 2 * seed), slowed(&shared, 2 * seed + 1))
+    };
+    assert_silent(told(pair));
+}
+
+#[test]
+fn the_same_run_twice_has_a_ratio_of_exactly_1() {
+    let pairs =
+        three(0, |seed| (queue().latencies(seed, SAMPLES), queue().latencies(seed, SAMPLES)));
+    for metric in METRICS {
+        let verdict = compare(&pairs, metric).unwrap();
+        assert_eq!(verdict.answer, Answer::CannotTell);
+        assert_eq!((verdict.ratio.low, verdict.ratio.value, verdict.ratio.high), (1.0, 1.0, 1.0));
+    }
+}
+
+/// The control of all above: a method that never tells would pass them.
+#[test]
+fn a_clear_difference_is_told_both_ways() {
+    let slower = |samples: &[Nanos]| samples.iter().map(|x| Nanos(x.0 * 3 / 2)).collect::<Vec<_>>();
+    let paired = |seed| {
+        let shared = queue().latencies(seed, SAMPLES);
+        let other = disturbed(&shared, seed, 200_000);
+        (slower(&shared), other)
+    };
+    let there = told(paired);
+    assert!(there.iter().all(|told| *told >= TRIALS * 8 / 10), "{there:?} of {TRIALS}");
+    let pairs = three(0, paired);
+    let back: Vec<_> = pairs.iter().map(|(a, b)| (b.clone(), a.clone())).collect();
+    let p99 = Metric::Quantile(Quantile::P99);
+    assert_eq!(compare(&pairs, p99).unwrap().answer, Answer::Worse);
+    assert_eq!(compare(&back, p99).unwrap().answer, Answer::Better);
+}
+
+/// What pairing is for: 5% that no unpaired comparison of as many requests could see.
+#[test]
+fn shared_arrivals_cancel() {
+    let p99 = Metric::Quantile(Quantile::P99);
+    let width = |pairs: &[(Vec<Nanos>, Vec<Nanos>)]| {
+        let ratio = compare(pairs, p99).unwrap().ratio;
+        (ratio.high / ratio.low).ln()
+    };
+    let slower =
+        |samples: Vec<Nanos>| samples.iter().map(|x| Nanos(x.0 * 21 / 20)).collect::<Vec<_>>();
+    let other = |seed| disturbed(&queue().latencies(seed, SAMPLES), seed, 100_000);
+    let paired = three(0, |seed| (slower(queue().latencies(seed, SAMPLES)), other(seed)));
+    let apart = three(0, |seed| (slower(queue().latencies(seed, SAMPLES)), other(seed + 1_000)));
+    assert!(width(&paired) < width(&apart) / 5.0, "{} {}", width(&paired), width(&apart));
+    assert_eq!(compare(&paired, p99).unwrap().answer, Answer::Worse);
+    assert_eq!(compare(&apart, p99).unwrap().answer, Answer::CannotTell);
+}
+
+#[test]
+fn losses_are_worse_and_nothing_is_undecided() {
+    let whole = QUEUES[0].latencies(1, SAMPLES);
+    let mut lossy = whole.clone();
+    lossy.iter_mut().step_by(20).for_each(|x| *x = Nanos::NEVER);
+    for metric in [Metric::Mean, Metric::Quantile(Quantile::P99)] {
+        let verdict = compare(&[(&lossy, &whole)], metric).unwrap();
+        assert_eq!((verdict.answer, verdict.ratio.value), (Answer::Worse, f64::INFINITY));
+        let both = compare(&[(&lossy, &lossy)], metric).unwrap();
+        assert_eq!(both.answer, Answer::CannotTell);
+    }
+    assert_eq!(compare::<&[Nanos]>(&[(&[], &[])], Metric::Mean), None);
+    let never = compare(&[(&whole, &whole)], Metric::Outliers(Nanos::from_secs(9))).unwrap();
+    assert_eq!(never.answer, Answer::CannotTell);
+}
