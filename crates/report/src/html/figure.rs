@@ -35,17 +35,12 @@ thousand at p99.9. Below each simulated figure stand its 95% interval and, where
 
 /// The curves of a figure in their colours.
 pub fn tails(figure: &Figure) -> Vec<Tail<'_>> {
-    let tail = |(at, curve): (usize, &'_ Curve)| (at, curve.name.clone());
-    figure
-        .curves
-        .iter()
-        .enumerate()
-        .map(|entry| {
-            let (at, name) = tail(entry);
-            Tail { name, class: colour(at), points: &figure.curves[at].ccdf }
-        })
-        .filter(|tail| !tail.points.is_empty())
-        .collect()
+    let mut tails = Vec::new();
+    for (at, curve) in figure.curves.iter().enumerate().filter(|(_, curve)| !curve.ccdf.is_empty())
+    {
+        tails.push(Tail { name: curve.name.clone(), class: colour(at), points: &curve.ccdf });
+    }
+    tails
 }
 
 fn key_entry((at, curve): (usize, &Curve)) -> (String, String, String) {
