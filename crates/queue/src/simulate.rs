@@ -9,8 +9,8 @@ use crate::record::Recorder;
 
 /// Requests drawn at once: few enough to stay in the first cache beside a histogram.
 const BLOCK: usize = 512;
-/// Blocks between two looks at the watch, some milliseconds.
-const BLOCKS_A_LOOK: u64 = 2_048;
+/// Requests between two looks at the watch, some milliseconds: whole blocks.
+const REQUESTS_A_LOOK: u64 = 2_048 * BLOCK as u64;
 
 /// Service times of a law, in blocks.
 pub(crate) struct Services {
@@ -66,7 +66,7 @@ impl Drive for Stream<'_> {
                 engine.arrive(Request { number, arrival, service }, &mut self.recorder);
                 number += 1;
             }
-            if number / BLOCK as u64 % BLOCKS_A_LOOK == 0 {
+            if number.is_multiple_of(REQUESTS_A_LOOK) {
                 self.look(number)?;
             }
         }

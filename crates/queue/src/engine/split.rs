@@ -43,7 +43,7 @@ impl Split {
 /// A number below `end` (at least 1, below 2^32); the bias of multiplying instead of rejecting is below end / 2^64.
 #[inline(always)]
 pub(super) fn below(end: usize, random: &mut Xoshiro256PlusPlus) -> usize {
-    (u128::from(random.next_u64()) * end as u128 >> 64) as usize
+    ((u128::from(random.next_u64()) * end as u128) >> 64) as usize
 }
 
 impl Engine for Split {

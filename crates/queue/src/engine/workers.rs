@@ -79,7 +79,7 @@ impl Workers for Tree {
         let leaves = self.keys.len() / 2;
         let worker = self.keys[1] as usize & (leaves - 1);
         let completion = start + service;
-        let mut winner = completion << self.worker_bits | worker as u64;
+        let mut winner = (completion << self.worker_bits) | worker as u64;
         let mut node = leaves + worker;
         self.keys[node] = winner;
         while node > 1 {
