@@ -31,12 +31,11 @@ pub fn latency(q: &Estimate) -> (String, String) {
     estimate(q, |ns| scale.number(ns), &format!(" {}", scale.unit))
 }
 
-/// A ratio: `1.04x` and its interval. What differs from 1 is not rounded to it, down to a hundred-thousandth.
+/// A ratio: `1.04x` and its interval. One that lies apart from 1 does not look like it, down to a hundred-thousandth.
 pub fn ratio(q: &Estimate) -> (String, String) {
-    let parts = || [q.value, q.low, q.high].into_iter().flatten();
+    let nearest = q.low.filter(|low| *low > 1.0).or(q.high.filter(|high| *high < 1.0));
     let hidden = |digits: usize| {
-        let shown = |x: f64| format!("{x:.digits$}");
-        parts().any(|x| x != 1.0 && shown(x) == shown(1.0))
+        nearest.is_some_and(|end| format!("{end:.digits$}") == format!("{:.digits$}", 1.0))
     };
     let least = decimals(q.value.or(q.low).unwrap_or(0.0));
     let digits = (least..5).find(|digits| !hidden(*digits)).unwrap_or(5);
@@ -191,13 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_does_not_look_like_it() {
+    fn what_lies_apart_from_one_does_not_look_like_it() {
         let shown = |value, low, high| ratio(&Estimate::new(value, low, high));
         let both = |value: &str, interval: &str| (value.to_string(), interval.to_string());
         assert_eq!(shown(1.0006, 1.0002, 1.2), both("1.0006x", "[1.0002, 1.2000]"));
         assert_eq!(shown(1.04, 0.98, 1.11), both("1.04x", "[0.98, 1.11]"));
         assert_eq!(shown(1.0, 1.0, 1.0), both("1.00x", "[1.00, 1.00]"));
-        assert_eq!(shown(1.000_000_3, 1.0, 1.0).0, "1.00000x");
+        assert_eq!(shown(1.000_6, 0.9, 1.2), both("1.00x", "[0.90, 1.20]"));
+        assert_eq!(shown(0.99, 0.98, 0.999_7), both("0.9900x", "[0.9800, 0.9997]"));
         assert_eq!(number(Some(0.0001)), "<0.001");
     }
 

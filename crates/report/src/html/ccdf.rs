@@ -20,18 +20,18 @@ pub struct Tail<'a> {
 
 /// Rarer than this is not drawn.
 const RAREST: f64 = 1e-7;
+/// The chart reaches at least this far down.
+const COMMONEST: f64 = 0.01;
 /// The latency axis is logarithmic where the longest tail reaches this many times as far as the shortest.
 const LOG_FROM: f64 = 6.0;
 
 /// The frame that holds all curves; `None` where there is nothing to draw.
 pub fn frame(tails: &[Tail], size: Size) -> Option<Frame> {
-    let drawn = || tails.iter().flat_map(|tail| visible(tail.points));
-    let min = drawn().map(|point| point.latency_ns as f64).fold(f64::INFINITY, f64::min).max(1.0);
-    let rarest = drawn().map(|point| point.proportion).fold(0.5, f64::min);
-    let ends: Vec<f64> = tails
-        .iter()
-        .filter_map(|tail| Some(visible(tail.points).last()?.latency_ns as f64))
-        .collect();
+    let starts = tails.iter().filter_map(|tail| Some(tail.points.first()?.latency_ns as f64));
+    let min = starts.fold(f64::INFINITY, f64::min).max(1.0);
+    let drawn = tails.iter().flat_map(|tail| visible(tail.points));
+    let rarest = drawn.map(|point| point.proportion).fold(COMMONEST, f64::min);
+    let ends: Vec<f64> = tails.iter().filter_map(|tail| end(tail.points)).collect();
     let max = ends.iter().copied().fold(0.0, f64::max);
     let shortest = ends.iter().copied().fold(f64::INFINITY, f64::min);
     if ends.is_empty() || max <= 0.0 {
@@ -88,14 +88,23 @@ fn names(tails: &[Tail], curves: &[Vec<Point>], frame: &Frame) -> String {
     drawn
 }
 
+/// Where a curve ends; one that is all cliff ends where it starts.
+fn end(points: &[CcdfPoint]) -> Option<f64> {
+    visible(points).last().or(points.first()).map(|point| point.latency_ns as f64)
+}
+
 fn visible(points: &[CcdfPoint]) -> impl Iterator<Item = &CcdfPoint> {
     points.iter().filter(|point| point.proportion >= RAREST)
 }
 
 fn curve(points: &[CcdfPoint], frame: &Frame) -> Vec<Point> {
-    let start = points.first().map(|first| frame.point(first.latency_ns as f64, 1.0));
+    let Some(first) = points.first() else { return Vec::new() };
+    let start = frame.point(first.latency_ns as f64, 1.0);
     let rest = visible(points).map(|point| frame.point(point.latency_ns as f64, point.proportion));
-    thinned(start.into_iter().chain(rest))
+    // Requests that are all equally fast have no tail to draw: theirs is a cliff.
+    let cliff = visible(points).next().is_none();
+    let foot = cliff.then(|| frame.point(first.latency_ns as f64, frame.y.min));
+    thinned(std::iter::once(start).chain(rest).chain(foot))
 }
 
 fn band(tail: &Tail, frame: &Frame) -> String {
@@ -148,4 +157,35 @@ fn strips(tails: &[Tail], frame: &Frame) -> String {
 fn reading(tail: &Tail, level: f64) -> Option<String> {
     let at = tail.points.iter().find(|point| point.proportion <= level * 1.000_001)?;
     Some(format!("{}: {}", tail.name, human::span(at.latency_ns as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(points: &[CcdfPoint]) -> Vec<Point> {
+        let tail = Tail { name: "one".into(), class: "c0".into(), points };
+        let frame = frame(&[tail], Size::WIDE).expect("a frame");
+        curve(points, &frame)
+    }
+
+    #[test]
+    fn equal_requests_are_a_cliff_and_others_end_where_the_data_do() {
+        let point =
+            |latency_ns, proportion| CcdfPoint { latency_ns, proportion, ..CcdfPoint::default() };
+        let (top, bottom) = (Size::WIDE.top, Size::WIDE.height - 44.0);
+        let cliff = drawn(&[point(50_000, 0.0)]);
+        assert_eq!(cliff.len(), 2);
+        assert!(cliff[0].x == cliff[1].x && cliff[0].y == top && cliff[1].y == bottom, "{cliff:?}");
+        let tail = drawn(&[point(50_000, 0.5), point(60_000, 0.001), point(70_000, 0.0)]);
+        assert!(tail.last().expect("points").y < bottom - 5.0, "{tail:?}");
+    }
+
+    #[test]
+    fn percentiles_have_their_names() {
+        assert_eq!(
+            [1.0, 0.1, 0.01, 1e-3, 1e-5].map(percentile),
+            ["p0", "p90", "p99", "p99.9", "p99.999"]
+        );
+    }
 }
