@@ -154,9 +154,19 @@ impl Timeline for Cfs {
         entity.weight = weight;
     }
 
-    /// A new thread starts behind one turn of what is there (`START_DEBIT`).
+    /// A new thread starts behind one turn of its own beside what is there, its parent included (`START_DEBIT`).
     fn debut(tree: &Tree<Cfs>, id: EntityId) -> i64 {
-        virtual_time(turn(tree, id), tree.entity(id).weight)
+        let entity = tree.entity(id);
+        let parent = Arrivals { threads: 2, weight: 2 * entity.weight };
+        virtual_time(turn(tree, id, parent), entity.weight)
+    }
+
+    /// Running alone, it takes the queue's virtual time up to its own.
+    fn born(&mut self, entity: &mut CfsEntity, debut: i64, alone: bool) {
+        entity.vruntime = self.min_vruntime + debut;
+        if alone {
+            self.min_vruntime = entity.vruntime;
+        }
     }
 
     fn tick(tree: &mut Tree<Cfs>, core: &mut Core, cpu: CpuId, running: EntityId) {
@@ -208,29 +218,36 @@ fn name_buddies(
     }
 }
 
+/// Threads that are not on the queue yet but count there.
+#[derive(Clone, Copy, Default)]
+struct Arrivals {
+    threads: u32,
+    weight: u64,
+}
+
 /// How long a turn lasts: the entity's part of the latency, level by level (`sched_slice()`).
-fn turn(tree: &Tree<Cfs>, id: EntityId) -> Nanos {
-    let absent = !tree.entity(id).on_queue;
-    let threads = tree.root_of(id).runnable + u32::from(absent);
+fn turn(tree: &Tree<Cfs>, id: EntityId, arrivals: Arrivals) -> Nanos {
+    let threads = tree.root_of(id).runnable + arrivals.threads;
     let tunables = &tree.tunables;
     let mut span = match threads {
         0..=NR_LATENCY => tunables.latency.0,
         _ => tunables.min_granularity.0 * u64::from(threads),
     };
-    let mut next = Some(id);
+    let (mut next, mut joining) = (Some(id), arrivals.weight);
     while let Some(id) = next {
         let entity = tree.entity(id);
-        let joining = if entity.on_queue { 0 } else { entity.weight };
         let weight = tree.queue(entity.queue).weight + joining;
         span = (u128::from(span) * u128::from(entity.weight) / u128::from(weight)) as u64;
         next = tree.parent(id);
+        joining =
+            next.map_or(0, |up| if tree.entity(up).on_queue { 0 } else { tree.entity(up).weight });
     }
     Nanos(span).max(tunables.min_granularity)
 }
 
 /// Whether the running entity had its turn, or is far ahead of the first that waits (`check_preempt_tick()`).
 fn turn_is_over(tree: &mut Tree<Cfs>, id: EntityId) -> bool {
-    let turn = turn(tree, id);
+    let turn = turn(tree, id, Arrivals::default());
     let entity = tree.entity(id);
     let (ran, vruntime, queue) = (entity.ran - entity.ran_at_pick, entity.vruntime, entity.queue);
     let timeline = &mut tree.queues[queue.0 as usize].timeline;
@@ -262,7 +279,7 @@ mod tests {
                 let before = queue.min_vruntime;
                 if what == 0 && !waiting.is_empty() {
                     let id: EntityId = waiting.remove(0);
-                    let tunables = Tunables::for_cpus(1);
+                    let tunables = Tunables::beside_generator(1);
                     queue.leave(None, id, &mut entities[id.0 as usize], true, Departure::Sleep, &tunables);
                 } else {
                     let id = EntityId(entities.len() as u32);
@@ -271,7 +288,7 @@ mod tests {
                     waiting.push(id);
                     waiting.sort_by_key(|id| entities[id.0 as usize].vruntime);
                 }
-                let picked = queue.pick(&entities, None, 0, &Tunables::for_cpus(1));
+                let picked = queue.pick(&entities, None, 0, &Tunables::beside_generator(1));
                 prop_assert_eq!(picked, waiting.first().copied());
                 prop_assert!(queue.min_vruntime >= before);
             }
@@ -280,11 +297,11 @@ mod tests {
 
     #[test]
     fn a_sleeper_gets_half_a_latency_and_no_more() {
-        let tunables = Tunables::for_cpus(1);
+        let tunables = Tunables::beside_generator(1);
         let mut queue = Cfs { min_vruntime: 100_000_000, ..Cfs::default() };
         let mut long = entity(0);
         queue.place(None, &mut long, Arrival::Wake, &tunables);
-        assert_eq!(long.vruntime, 97_000_000);
+        assert_eq!(long.vruntime, 94_000_000);
         let mut short = entity(99_500_000);
         queue.place(None, &mut short, Arrival::Wake, &tunables);
         assert_eq!(short.vruntime, 99_500_000);
@@ -295,8 +312,8 @@ mod tests {
 
     #[test]
     fn a_buddy_runs_first_only_while_it_is_close() {
-        let tunables = Tunables::for_cpus(1);
-        for (behind, expected) in [(1_000_000, EntityId(1)), (1_000_001, EntityId(0))] {
+        let tunables = Tunables::beside_generator(1);
+        for (behind, expected) in [(2_000_000, EntityId(1)), (2_000_001, EntityId(0))] {
             let mut entities = vec![entity(0), entity(behind)];
             let mut queue = Cfs { last: Some(EntityId(1)), ..Cfs::default() };
             queue.insert(EntityId(0), &mut entities[0]);

@@ -49,7 +49,7 @@ impl<T: Timeline> Fair<T> {
     /// The class on a machine with these groups.
     pub fn new(machine: &Machine, groups: &[Group]) -> Fair<T> {
         Fair {
-            tree: Tree::new(machine, groups, Tunables::for_cpus(machine.cpus)),
+            tree: Tree::new(machine, groups, Tunables::beside_generator(machine.cpus)),
             threads: Threads::new(machine),
             balancer: Balancer::new(machine),
         }
@@ -64,20 +64,17 @@ impl<T: Timeline> Fair<T> {
     fn enter(&mut self, core: &mut Core, thread: ThreadId, arrival: Arrival) {
         let cpu = core.thread(thread).cpu;
         self.tree.charge(core, cpu);
-        let before = self.tree.root(cpu).runnable;
         self.tree.enqueue(core.now, thread, arrival);
         self.threads.front(cpu, thread);
-        self.balancer.count_crowded(before, before + 1);
+        self.balancer.overload |= self.tree.root(cpu).queued > 1;
     }
 
     /// Takes a thread from those that its CPU runs. False: it keeps its place although it sleeps.
     fn exit(&mut self, core: &mut Core, thread: ThreadId, departure: Departure) -> bool {
         let cpu = core.thread(thread).cpu;
         self.tree.charge(core, cpu);
-        let before = self.tree.root(cpu).runnable;
         let gone = self.tree.dequeue(core.now, thread, departure);
         self.threads.drop(cpu, thread);
-        self.balancer.count_crowded(before, before - 1);
         gone
     }
 
@@ -89,7 +86,10 @@ impl<T: Timeline> Fair<T> {
             return;
         }
         let (running, woken) = (self.tree.entity_of(current), self.tree.entity_of(thread));
-        if T::preempts(&mut self.tree, core.now, running, woken, arrival) {
+        let preempts = T::preempts(&mut self.tree, core.now, running, woken, arrival);
+        // With the second thread the turn of the first gets an end: choosing again sets the timer (hrtick_update()).
+        let timed = T::PRECISE_TURNS && self.tree.root(cpu).runnable == 2;
+        if preempts || timed {
             core.resched(cpu);
         }
     }
@@ -108,17 +108,11 @@ impl<T: Timeline> Fair<T> {
 
 impl<T: Timeline> Class for Fair<T> {
     fn fork(&mut self, core: &mut Core, thread: ThreadId) {
-        let (cpu, group, nice) = {
-            let born = core.thread(thread);
-            (born.cpu, born.group, born.nice)
-        };
-        let queue = self.tree.queue_of(cpu, group);
-        self.tree.add_thread(core.now, thread, weight::of_nice(nice), queue);
-        self.threads.add(thread, group);
+        self.bear(core, thread);
     }
 
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
-        if self.threads.is_new(thread) {
+        if self.threads.is_new(thread, core.now) {
             self.idlest_cpu(core)
         } else if self.is_queued(thread) {
             // A sleeper that stayed is woken where it is (ttwu_runnable()).
@@ -170,6 +164,18 @@ impl<T: Timeline> Class for Fair<T> {
         }
         T::tick(&mut self.tree, core, cpu, running);
         self.balance_at_tick(core, cpu);
+    }
+
+    fn turn_end(&self, core: &Core, cpu: CpuId) -> Nanos {
+        let current = self.tree.current[cpu.index()].filter(|_| T::PRECISE_TURNS);
+        let alone = self.tree.root(cpu).runnable < 2;
+        let Some(thread) = current.filter(|_| !alone) else { return Nanos::NEVER };
+        let left = T::turn_left(self.tree.entity(self.tree.entity_of(thread)));
+        core.cpus[cpu.index()].accounted.saturating_add(left)
+    }
+
+    fn turn_over(&mut self, core: &mut Core, cpu: CpuId) {
+        self.tree.charge(core, cpu);
     }
 
     fn pulls(&self) -> u64 {

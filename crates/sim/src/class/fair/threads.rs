@@ -14,6 +14,7 @@ use crate::core::Core;
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     group: Option<usize>,
+    born: Nanos,
     woke_before: bool,
     rank: u64,
     stopped: Option<Nanos>,
@@ -35,16 +36,17 @@ impl Threads {
     }
 
     /// A thread is born.
-    pub fn add(&mut self, thread: ThreadId, group: Option<usize>) {
+    pub fn add(&mut self, thread: ThreadId, group: Option<usize>, born: Nanos) {
         if self.records.len() <= thread.index() {
             self.records.resize(thread.index() + 1, Record::default());
         }
-        self.records[thread.index()] = Record { group, ..Record::default() };
+        self.records[thread.index()] = Record { group, born, ..Record::default() };
     }
 
-    /// Whether it never woke.
-    pub fn is_new(&self, thread: ThreadId) -> bool {
-        !self.records[thread.index()].woke_before
+    /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was born.
+    pub fn is_new(&self, thread: ThreadId, now: Nanos) -> bool {
+        let record = &self.records[thread.index()];
+        !record.woke_before && record.born == now
     }
 
     /// Puts a thread to the front of its CPU's.
@@ -89,18 +91,33 @@ impl Threads {
 }
 
 impl<T: Timeline> Fair<T> {
+    /// A thread comes to life on its CPU, blocked.
+    pub(super) fn bear(&mut self, core: &Core, thread: ThreadId) {
+        let born = core.thread(thread);
+        let queue = self.tree.queue_of(born.cpu, born.group);
+        self.threads.add(thread, born.group, core.now);
+        self.tree.add_thread(core.now, thread, weight::of_nice(born.nice), queue);
+        self.settle(core.now, thread, born.cpu);
+        let id = self.tree.entity_of(thread);
+        let debut = T::debut(&self.tree, id);
+        let queue = &mut self.tree.queues[queue.0 as usize];
+        let entity = &mut self.tree.entities[id.0 as usize];
+        queue.timeline.born(entity, debut, queue.count == 0);
+    }
+
     /// How a woken thread comes to its CPU; its entity follows it there.
     pub(super) fn arrive(&mut self, core: &Core, thread: ThreadId) -> Arrival {
         let id = self.tree.entity_of(thread);
         let to = core.thread(thread).cpu;
         self.tree.forget_blocked(core.now, thread);
+        let new = self.threads.is_new(thread, core.now);
         let record = &mut self.threads.records[thread.index()];
-        let new = !std::mem::replace(&mut record.woke_before, true);
+        record.woke_before = true;
         let queue = self.tree.queue_of(to, record.group);
         if new {
-            self.tree.entity_mut(id).queue = queue;
-            self.tree.entity_mut(id).vruntime = T::debut(&self.tree, id);
+            self.take_load(core.now, thread);
             self.settle(core.now, thread, to);
+            self.tree.entity_mut(id).vruntime = T::debut(&self.tree, id);
             return Arrival::New;
         }
         if self.tree.entity(id).queue == queue {

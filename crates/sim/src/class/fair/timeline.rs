@@ -123,10 +123,13 @@ pub trait Timeline: Clone + Default {
         tunables: &Tunables,
     );
 
-    /// The virtual time, from the queue's own, at which a new thread begins.
+    /// How far from the queue's own virtual time a new thread begins.
     fn debut(_tree: &Tree<Self>, _id: EntityId) -> i64 {
         0
     }
+
+    /// A thread is born, runs for no time to speak of and blocks, with the CPU to itself or not.
+    fn born(&mut self, _entity: &mut Entity<Self::Mark>, _debut: i64, _alone: bool) {}
 
     /// The timer tick: asks for a new choice where a turn is over. The running thread is charged already.
     fn tick(_tree: &mut Tree<Self>, _core: &mut Core, _cpu: CpuId, _running: EntityId) {}

@@ -43,7 +43,7 @@ pub fn excess(survey: &Survey, level: &Level, idleness: Idleness) -> Option<Exce
         level.spreads && local.pressure == Pressure::Spare && busiest.threads > local.threads + 1;
     if !lopsided && busiest.pressure != Pressure::Overloaded {
         let queued = busiest.size() == 1 || local.idle > busiest.idle + 1;
-        if idleness == Idleness::Busy || !queued || busiest.threads == 1 {
+        if idleness == Idleness::Busy || !queued || busiest.awake == 1 {
             return None;
         }
     }
@@ -127,7 +127,17 @@ mod tests {
         let idle = size.saturating_sub(threads);
         let load = u64::from(threads) * 1024;
         let used = u64::from(threads.min(size)) * 1024;
-        Part { cpus: start..start + size, threads, idle, load, used, runnable: load, pressure }
+        Part {
+            cpus: start..start + size,
+            threads,
+            awake: threads,
+            idle,
+            load,
+            used,
+            runnable: load,
+            pressure,
+            crowded: false,
+        }
     }
 
     fn survey(local: Part, busiest: Part) -> Survey {

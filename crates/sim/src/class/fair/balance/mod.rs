@@ -61,8 +61,8 @@ pub struct Balancer {
     next: Vec<u64>,
     next_idle: u64,
     push: Vec<Push>,
-    /// CPUs with two threads or more (`rd->overload`).
-    crowded: u32,
+    /// Whether any CPU has two threads, as far as the last look at all of them or a wake-up since told (`rd->overload`).
+    pub overload: bool,
     /// For each cache, how many CPUs a waker looks at for an idle one (`nr_idle_scan`).
     idle_tries: Vec<u32>,
     longest: u64,
@@ -88,7 +88,7 @@ impl Balancer {
             next: vec![0; cpus],
             next_idle: 0,
             push: vec![None; cpus],
-            crowded: 0,
+            overload: false,
             idle_tries: vec![0; machine.llcs as usize],
             // max_load_balance_interval: a tenth of a second for each CPU.
             longest: (u64::from(machine.cpus) * 100_000_000 / TICK.0).max(1),
@@ -99,15 +99,6 @@ impl Balancer {
     /// How many CPUs of a cache a waker looks at for an idle one.
     pub fn idle_tries(&self, llc: u32) -> u32 {
         self.idle_tries[llc as usize]
-    }
-
-    /// A CPU had `before` threads that want to run and has `after`.
-    pub fn count_crowded(&mut self, before: u32, after: u32) {
-        match (before > 1, after > 1) {
-            (false, true) => self.crowded += 1,
-            (true, false) => self.crowded -= 1,
-            _ => {}
-        }
     }
 
     /// Ticks between two attempts (`get_sd_balance_interval()`).

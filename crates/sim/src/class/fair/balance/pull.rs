@@ -86,7 +86,7 @@ impl<T: Timeline> Fair<T> {
 
     /// Moves threads until the excess is gone, those that ran longest ago first (`detach_tasks()`).
     fn pull(&mut self, core: &mut Core, route: Route, excess: Excess) -> u32 {
-        if self.tree.root(route.from).count <= 1 {
+        if self.tree.root(route.from).queued <= 1 {
             return 0;
         }
         self.tree.charge(core, route.from);
@@ -94,7 +94,7 @@ impl<T: Timeline> Fair<T> {
             self.threads.of_cpu(route.from).take(MOST_LOOKED_AT).collect();
         let (mut left, mut moved) = (excess, 0);
         for thread in candidates {
-            let last_one = self.tree.root(route.from).runnable <= 1;
+            let last_one = self.tree.root(route.from).queued <= 1;
             if route.idleness != Idleness::Busy && last_one {
                 break;
             }
@@ -208,7 +208,7 @@ impl<T: Timeline> Fair<T> {
     /// Lets one thread go where [`Fair::ask_to_push`] asked for it (`active_load_balance_cpu_stop()`).
     pub(in super::super) fn push_away(&mut self, core: &mut Core, cpu: CpuId) {
         let Some((to, level)) = self.balancer.push[cpu.index()].take() else { return };
-        if self.tree.root(cpu).runnable <= 1 || core.machine.cpus == 1 {
+        if self.tree.root(cpu).queued <= 1 {
             return;
         }
         self.switch(core.now, cpu, None);

@@ -30,8 +30,10 @@ pub enum Pressure {
 pub struct Part {
     /// Its CPUs.
     pub cpus: Range<u32>,
-    /// Threads that want to run.
+    /// Threads on its queues (`sum_nr_running`).
     pub threads: u32,
+    /// Those of them that want to run (`sum_h_nr_running`).
+    pub awake: u32,
     /// CPUs without work.
     pub idle: u32,
     /// The sum of its loads.
@@ -40,6 +42,8 @@ pub struct Part {
     pub used: u64,
     /// The sum of its runnable averages.
     pub runnable: u64,
+    /// Whether one of its CPUs has two threads.
+    pub crowded: bool,
     /// How short it is.
     pub pressure: Pressure,
 }
@@ -76,8 +80,8 @@ impl Part {
 
     /// Whether it is a better part to take from than `other` (`update_sd_pick_busiest()`).
     fn is_busier(&self, other: &Part) -> bool {
-        if self.threads == 0 || self.pressure != other.pressure {
-            return self.threads > 0 && self.pressure > other.pressure;
+        if self.pressure != other.pressure {
+            return self.pressure > other.pressure;
         }
         match self.pressure {
             Pressure::Overloaded => self.density() > other.density(),
@@ -110,16 +114,16 @@ impl<T: Timeline> Fair<T> {
     ) -> Option<Survey> {
         let shape = self.balancer.levels[level].clone();
         let (mut local, mut busiest) = (Part::default(), None::<Part>);
-        let (mut load, mut used) = (0, 0);
+        let (mut load, mut used, mut crowded) = (0, 0, false);
         for start in shape.domain(cpu).step_by(shape.part as usize) {
             let cpus = start..start + shape.part;
             let part = self.look_at(core, cpus.clone(), shape.imbalance_pct);
             load += part.load;
             used += part.used;
+            crowded |= part.crowded;
             if cpus.contains(&cpu.0) {
                 local = part;
-            } else if part.threads > 0 && busiest.as_ref().is_none_or(|other| part.is_busier(other))
-            {
+            } else if part.awake > 0 && busiest.as_ref().is_none_or(|other| part.is_busier(other)) {
                 busiest = Some(part);
             }
         }
@@ -128,6 +132,9 @@ impl<T: Timeline> Fair<T> {
             let tries = idle_tries(used, shape.span, shape.imbalance_pct);
             self.balancer.idle_tries[core.machine.llc_of(cpu) as usize] = tries;
         }
+        if shape.span == core.machine.cpus {
+            self.balancer.overload = crowded;
+        }
         let density = load / u64::from(shape.span);
         busiest.map(|busiest| Survey { local, busiest, density })
     }
@@ -135,7 +142,10 @@ impl<T: Timeline> Fair<T> {
     fn look_at(&mut self, core: &Core, cpus: Range<u32>, imbalance_pct: u64) -> Part {
         let mut part = Part { cpus: cpus.clone(), ..Part::default() };
         for cpu in cpus.map(CpuId) {
-            part.threads += self.tree.root(cpu).runnable;
+            let root = self.tree.root(cpu);
+            part.threads += root.queued;
+            part.awake += root.runnable;
+            part.crowded |= root.queued > 1;
             part.idle += u32::from(core.idle.contains(cpu));
             part.load += self.load(core.now, cpu);
             part.used += self.used(core.now, cpu);
@@ -188,7 +198,6 @@ mod tests {
         assert!(!heavy.is_busier(&heavy.clone()) && heavy.is_busier(&part(2, 2048, 2048)));
         let spare = part(1, 100, 100);
         assert!(spare.is_busier(&Part { idle: 1, ..spare.clone() }));
-        assert!(!part(0, 0, 0).is_busier(&spare));
     }
 
     #[test]
