@@ -12,9 +12,10 @@ const LEAST: usize = 8;
 const SHORTEST: usize = 8;
 /// The one-sided 5% point of the normal law: lag-1 autocorrelations above it are significant.
 const SIGNIFICANT: f64 = 1.645;
-/// Runs count as different where chance would make them so with less than this probability. Generous, because to overlook
-/// a difference makes intervals too narrow and to imagine one only makes them wide.
-const DIFFERENT: f64 = 0.1;
+/// Runs count as different where chance would make them so with less than this probability.
+const DIFFERENT: f64 = 0.05;
+/// Runs that can show their difference. Two leave Student's t one degree of freedom: an interval of everything.
+const ENOUGH_RUNS: f64 = 3.0;
 
 /// How runs are cut into batches: `per_run` batches of (almost) equal length in each, none across two runs.
 #[derive(Clone, Debug)]
@@ -89,7 +90,7 @@ pub fn batch_spread(centred: Vec<f64>, requests: usize) -> Spread {
 fn runs_differ(sums: &[f64], per_run: usize) -> bool {
     let runs = (sums.len() / per_run) as f64;
     let each = per_run as f64;
-    if runs < 2.0 || per_run < 2 {
+    if runs < ENOUGH_RUNS || per_run < 2 {
         return false;
     }
     let totals: Vec<f64> = sums.chunks_exact(per_run).map(|run| run.iter().sum()).collect();

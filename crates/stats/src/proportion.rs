@@ -7,7 +7,7 @@ use crate::estimate::{Estimate, Spread, exact_proportion, normal_reach};
 use crate::quantile::Pool;
 
 /// Samples that a design effect should rest on.
-const ENOUGH: usize = 20;
+const ENOUGH: usize = 50;
 
 /// Outliers: requests slower than a threshold (10-ms computing section II).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -71,7 +71,8 @@ impl Queue {
         format!("M/{law}/{WORKERS} {:.0}%", self.load * 100.0)
     }
 
-    /// Latencies in the order of arrival, after a warm-up of 20,000 / (1 - load) requests.
+    /// Latencies in the order of arrival, after a warm-up of 2,000 / (1 - load) requests: 50
+    /// relaxation times, rho / (1 - sqrt(rho))^2 requests each, and more.
     pub fn latencies(&self, seed: u64, requests: usize) -> Vec<Nanos> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut exponential = move || -(1.0 - random.random::<f64>()).ln();
@@ -85,7 +86,7 @@ impl Queue {
             sink(&mut free);
             Nanos((latency * UNIT).round() as u64)
         };
-        let warm_up = (20_000.0 / (1.0 - self.load)) as usize;
+        let warm_up = (2_000.0 / (1.0 - self.load)) as usize;
         (0..warm_up + requests).map(|_| step()).skip(warm_up).collect()
     }
 }
