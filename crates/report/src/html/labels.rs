@@ -40,13 +40,13 @@ impl Rect {
 
 /// A place for each curve's name inside the edges (left, top, right, bottom), `None` where there is none.
 ///
-/// Every point of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
+/// Every piece of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
 /// other curve is as near to it as its own. Of such places the lowest is taken, right before left: tails are where curves part.
 pub fn places(curves: &[(String, &[Point])], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
     let ink: Vec<Vec<Point>> = curves.iter().map(|(_, points)| dense(points)).collect();
     let mut taken: Vec<Rect> = Vec::new();
     let mut places = Vec::new();
-    for (at, (name, points)) in curves.iter().enumerate() {
+    for (at, (name, _)) in curves.iter().enumerate() {
         let width = name.chars().count() as f64 * LETTER;
         let free = |(anchor, rect): &(Point, Rect)| {
             rect.inside(edges)
@@ -54,7 +54,7 @@ pub fn places(curves: &[(String, &[Point])], edges: (f64, f64, f64, f64)) -> Vec
                 && !ink.iter().flatten().any(|point| rect.holds(point))
                 && !rivals(&ink, at).any(|point| anchor.distance(point) < GAP + 1.0)
         };
-        let lowest = points.iter().flat_map(|point| beside(*point, width)).filter(free);
+        let lowest = ink[at].iter().flat_map(|point| beside(*point, width)).filter(free);
         let best = lowest.max_by(|a, b| a.1.bottom.total_cmp(&b.1.bottom)).map(|(_, rect)| rect);
         taken.extend(best);
         places.push(best.map(|rect| Point { x: rect.left, y: rect.bottom - 3.0 }));
