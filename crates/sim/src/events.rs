@@ -63,7 +63,8 @@ pub struct Tournament {
 struct Four([Key; 4]);
 
 impl Tournament {
-    /// Siblings are compared without waiting for what comes from below, which keeps a level at a few cycles.
+    /// Siblings are compared without waiting for what comes from below, which keeps a level at a few cycles. Where the winner
+    /// was there before, nothing changes further up.
     #[inline]
     fn replay(&mut self, slot: u32, key: Key) {
         let mut node = self.leaves + slot as usize;
@@ -72,6 +73,9 @@ impl Tournament {
             let Four(keys) = &mut self.fours[node / 4];
             let place = node % 4;
             let siblings = keys[place ^ 1].min(keys[place ^ 2]).min(keys[place ^ 3]);
+            if keys[place] == winner {
+                return;
+            }
             keys[place] = winner;
             winner = winner.min(siblings);
             node /= 4;

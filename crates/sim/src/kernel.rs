@@ -82,7 +82,7 @@ struct Clock {
 }
 
 /// What the kernel keeps of a thread beside what classes see.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Task {
     /// Where it ran last, if it ever did: migration costs count from there.
     ran_on: Option<CpuId>,
@@ -94,7 +94,8 @@ struct Task {
     timer: Option<u32>,
 }
 
-struct Kernel<C, Q> {
+/// A modelled machine with its programs, ready to run.
+pub struct Kernel<C, Q> {
     core: Core,
     realtime: Option<Rt>,
     fair_server: FairServer,
@@ -114,30 +115,36 @@ struct Kernel<C, Q> {
     events: u64,
 }
 
+/// Creates the programs of a scenario and their threads. Threads begin on CPU after CPU, as forks spread over an idle machine.
+fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
+    let scenario = setup.scenario;
+    let cpus = scenario.machine.cpus;
+    let mut programs = Vec::new();
+    for (index, spec) in scenario.programs.iter().enumerate() {
+        let first = core.threads.len() as u32;
+        let program = Program::new(scenario, index, first, setup.seed, window, setup.costs.switch);
+        core.threads.extend(program.threads().map(|thread| Thread {
+            program: index,
+            group: spec.group,
+            nice: spec.nice,
+            realtime: setup.realtime.is_some() && !program.starts(),
+            state: State::Blocked,
+            cpu: CpuId(thread.0 % cpus),
+            exec: Nanos::ZERO,
+            remaining: Nanos::ZERO,
+        }));
+        programs.push(program);
+    }
+    programs
+}
+
 impl<C: Class, Q: EventQueue> Kernel<C, Q> {
-    fn new(setup: &Setup, class: C) -> Self {
+    /// Draws the workload and creates the threads.
+    pub fn new(setup: &Setup, class: C) -> Self {
         let scenario = setup.scenario;
         let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
         let mut core = Core::new(scenario.machine);
-        let mut programs = Vec::new();
-        for (index, spec) in scenario.programs.iter().enumerate() {
-            let first = core.threads.len() as u32;
-            let program =
-                Program::new(scenario, index, first, setup.seed, window, setup.costs.switch);
-            for thread in program.threads() {
-                core.threads.push(Thread {
-                    program: index,
-                    group: spec.group,
-                    nice: spec.nice,
-                    realtime: setup.realtime.is_some() && !program.starts(),
-                    state: State::Blocked,
-                    cpu: CpuId(thread.0 % scenario.machine.cpus),
-                    exec: Nanos::ZERO,
-                    remaining: Nanos::ZERO,
-                });
-            }
-            programs.push(program);
-        }
+        let programs = populate(&mut core, setup, window);
         let born_later = |program: &&Program| program.starts();
         let unborn: Vec<ThreadId> =
             programs.iter().filter(born_later).flat_map(Program::threads).collect();
@@ -145,8 +152,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         let timers: Vec<ThreadId> = sleepers.flat_map(Program::threads).collect();
         let cpus = core.cpus.len();
         let first_timer = cpus + programs.len() + 1;
-        let task = Task { ran_on: None, fresh: false, woken: Nanos::ZERO, timer: None };
-        let mut tasks = vec![task; core.threads.len()];
+        let mut tasks = vec![Task::default(); core.threads.len()];
         for (slot, thread) in timers.iter().enumerate() {
             tasks[thread.index()].timer = Some((first_timer + slot) as u32);
         }
@@ -170,7 +176,8 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         }
     }
 
-    fn run(mut self, setup: &Setup) -> Result<Run<Q>, Failure> {
+    /// Runs it to its end, under the setup that it was made with.
+    pub fn run(mut self, setup: &Setup) -> Result<Run<Q>, Failure> {
         self.start();
         for at in meter::sample_times(self.window) {
             self.run_until(at, setup.watch)?;

@@ -15,4 +15,4 @@ pub mod places;
 mod program;
 
 pub use arm::SimArm;
-pub use kernel::{Run, Setup, simulate, simulate_with};
+pub use kernel::{Kernel, Run, Setup, simulate, simulate_with};
