@@ -7,6 +7,7 @@ use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 use crate::assemble::assemble;
 use crate::check::{allow_open_files, check};
 use crate::conduct::conduct;
+use crate::exclusive::Exclusive;
 use crate::machine;
 
 /// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`, `fifo`, `rr`.
@@ -45,6 +46,7 @@ impl Arm for HostArm {
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
         let ready = check(scenario, policy)?;
+        let _alone = Exclusive::acquire(watch)?;
         allow_open_files(scenario)?;
         // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started them.
         let seen = thread::scope(|scope| {

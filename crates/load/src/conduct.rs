@@ -129,7 +129,8 @@ fn measure(
 ) -> Result<(Sent, Samples), Failure> {
     let stop = AtomicBool::new(false);
     let window = Window { start: go.window_start - go.start, end: go.window_end - go.start };
-    let deadline = go.window_end + grace(window.end);
+    // What has not come back as long after the window as the window was long is lost: the simulator's rule, too.
+    let deadline = go.window_end + window.span();
     thread::scope(|scope| {
         let sending = scope.spawn(|| send(generator, go.start, deadline, &stop));
         let sampling = scope.spawn(|| {
@@ -196,11 +197,6 @@ fn finish(programs: Vec<Program>) -> Result<Vec<u64>, Failure> {
         rounds[index] = program.finish()?;
     }
     Ok(rounds)
-}
-
-/// How long to wait, after the last request, for what is outstanding: half the run, 2 s at least. What has not come then is lost.
-fn grace(run: Nanos) -> Nanos {
-    Nanos(run.0 / 2).max(Nanos::from_secs(2))
 }
 
 fn broken(error: io::Error) -> Failure {

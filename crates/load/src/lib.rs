@@ -12,6 +12,7 @@ mod client;
 mod clock;
 mod conduct;
 mod cpu_time;
+mod exclusive;
 mod machine;
 mod policy;
 mod privilege;

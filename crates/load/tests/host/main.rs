@@ -3,6 +3,7 @@
 //! Programs of a scenario are this executable in another role, so it has a `main` of its own. What needs real-time priority
 //! and does not get it is shown as ignored.
 
+mod exclusion;
 mod exhibits;
 mod freeze;
 mod ideal;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let trials = [
         refusals::trials(),
+        exclusion::trials(),
         scenarios::trials(),
         freeze::trials(),
         starvation::trials(),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than anything here takes on a busy machine, and than a run waits for another one.
+const PATIENCE: Duration = Duration::from_secs(70);
 
 /// The programs of a scenario that `parent` runs: its children in a role, by id.
 pub fn programs_of(parent: u32) -> Vec<i32> {
