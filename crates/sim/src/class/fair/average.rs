@@ -1,4 +1,5 @@
-//! How much of the recent past something wanted: sums that halve every 32 ms (the kernel's per-entity load tracking, `pelt.c`).
+//! How much of the recent past something wanted: sums that halve every 32 ms (the kernel's per-entity load
+//! tracking, `pelt.c`).
 
 use model::Nanos;
 

@@ -75,8 +75,8 @@ impl Timeline for Cfs {
         false
     }
 
-    /// As `place_entity()` and the renormalisation in `enqueue_entity()`: a sleeper comes back at most half a latency
-    /// before the others (`GENTLE_FAIR_SLEEPERS`), and never gains by it.
+    /// As `place_entity()` and the renormalisation in `enqueue_entity()`: a sleeper comes back at most half a
+    /// latency before the others (`GENTLE_FAIR_SLEEPERS`), and never gains by it.
     fn place(
         &mut self,
         _others: Option<Peer>,
@@ -154,7 +154,8 @@ impl Timeline for Cfs {
         entity.weight = weight;
     }
 
-    /// A new thread starts behind one turn of its own beside what is there, its parent included (`START_DEBIT`).
+    /// A new thread starts behind one turn of its own beside what is there, its parent included
+    /// (`START_DEBIT`).
     fn debut(tree: &Tree<Cfs>, id: EntityId) -> i64 {
         let entity = tree.entity(id);
         let parent = Arrivals { threads: 2, weight: 2 * entity.weight };
@@ -271,7 +272,8 @@ mod tests {
     }
 
     proptest! {
-        /// The order must be that of a stable sort by virtual time, and the queue's least time must never go back.
+        /// The order must be that of a stable sort by virtual time, and the queue's least time must never go
+        /// back.
         #[test]
         fn picks_what_a_sort_puts_first(steps in prop::collection::vec((0..3u8, -90..90i64), 1..120)) {
             let (mut queue, mut entities, mut waiting) = (Cfs::default(), Vec::new(), Vec::new());

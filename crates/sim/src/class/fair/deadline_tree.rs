@@ -73,8 +73,8 @@ impl DeadlineTree {
         Some((at.key, at.entity))
     }
 
-    /// The entity of the earliest deadline whose virtual time is eligible, where a smaller virtual time is never
-    /// less eligible (the search of `pick_eevdf()`).
+    /// The entity of the earliest deadline whose virtual time is eligible, where a smaller virtual time is
+    /// never less eligible (the search of `pick_eevdf()`).
     pub fn earliest(&self, eligible: impl Fn(i64) -> bool) -> Option<(Key, EntityId)> {
         let mut at = self.node(self.root)?;
         loop {

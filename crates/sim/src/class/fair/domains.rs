@@ -5,7 +5,8 @@ use std::ops::Range;
 use model::CpuId;
 use model::scenario::Machine;
 
-/// One level. CPUs are numbered along the topology, so a domain is an aligned block of CPUs and so is each of its parts.
+/// One level. CPUs are numbered along the topology, so a domain is an aligned block of CPUs and so is each of
+/// its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// CPUs of a domain.
@@ -16,7 +17,8 @@ pub struct Level {
     pub imbalance_pct: u64,
     /// Fruitless attempts after which warm caches no longer hold a thread back (`cache_nice_tries`).
     pub patience: u32,
-    /// Whether threads are spread evenly over the parts even where no CPU is short (`SD_PREFER_SIBLING` of the level below).
+    /// Whether threads are spread evenly over the parts even where no CPU is short (`SD_PREFER_SIBLING` of
+    /// the level below).
     pub spreads: bool,
     /// Whether the domain lies within one last-level cache (`SD_SHARE_PKG_RESOURCES`).
     pub shares_cache: bool,
@@ -44,8 +46,8 @@ pub fn block(cpu: CpuId, size: u32) -> Range<u32> {
     start..start + size
 }
 
-/// The levels of a machine, smallest first, with the kernel's defaults (`sd_init()`). A level that holds no more CPUs than
-/// the one below it is left out.
+/// The levels of a machine, smallest first, with the kernel's defaults (`sd_init()`). A level that holds no
+/// more CPUs than the one below it is left out.
 pub fn levels(machine: &Machine) -> Vec<Level> {
     let llc = machine.cpus / machine.llcs;
     let node = machine.cpus / machine.nodes;
@@ -68,7 +70,7 @@ pub fn levels(machine: &Machine) -> Vec<Level> {
                 (_, _, true) => 2,
                 _ => 1,
             },
-            spreads: part > 1 && part <= node && !(between_nodes && part > node),
+            spreads: part > 1 && part <= node,
             shares_cache,
             is_core,
             numa_slack: between_nodes.then(|| numa_slack(machine)),

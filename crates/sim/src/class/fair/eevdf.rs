@@ -1,7 +1,8 @@
-//! EEVDF of Linux 7.2: of the entities that received no more than their due, the one with the earliest virtual deadline runs.
+//! EEVDF of Linux 7.2: of the entities that received no more than their due, the one with the earliest
+//! virtual deadline runs.
 //!
-//! All requests have the same length here, since nothing in a scenario sets another; what the kernel does for shorter
-//! ones (`PREEMPT_SHORT`, the least slice of a queue) has nothing to act on.
+//! All requests have the same length here, since nothing in a scenario sets another; what the kernel does for
+//! shorter ones (`PREEMPT_SHORT`, the least slice of a queue) has nothing to act on.
 
 use model::Nanos;
 
@@ -49,7 +50,8 @@ impl Eevdf {
         (self.moment + moment, self.weight + weight)
     }
 
-    /// The average virtual time, weighted, rounded down so that whoever stands on it is eligible (`avg_vruntime()`).
+    /// The average virtual time, weighted, rounded down so that whoever stands on it is eligible
+    /// (`avg_vruntime()`).
     fn mean(&mut self, current: Option<Peer>) -> i64 {
         let (moment, weight) = self.sums(current);
         if weight > 0 {
@@ -58,14 +60,15 @@ impl Eevdf {
         self.average
     }
 
-    /// Whether an entity of this virtual time received no more than its due (`vruntime_eligible()`), without rounding.
+    /// Whether an entity of this virtual time received no more than its due (`vruntime_eligible()`), without
+    /// rounding.
     fn eligible(&self, current: Option<Peer>, vruntime: i64) -> bool {
         let (moment, weight) = self.sums(current);
         moment >= i128::from(vruntime) * weight
     }
 
-    /// Notes how far behind the average an entity is, within a request and a tick (`update_entity_lag()`). True: the note says something
-    /// else than its place does.
+    /// Notes how far behind the average an entity is, within a request and a tick (`update_entity_lag()`).
+    /// True: the note says something else than its place does.
     fn note_lag(
         &mut self,
         current: Option<Peer>,
@@ -122,8 +125,8 @@ impl Timeline for Eevdf {
         done || current.vruntime >= current.mark.protected
     }
 
-    /// As `place_entity()`: where the entity has the lag again that it left with. Its own weight will pull the average towards it, so
-    /// the lag is enlarged before (`PLACE_LAG`).
+    /// As `place_entity()`: where the entity has the lag again that it left with. Its own weight will pull
+    /// the average towards it, so the lag is enlarged before (`PLACE_LAG`).
     fn place(
         &mut self,
         others: Option<Peer>,
@@ -199,8 +202,8 @@ impl Timeline for Eevdf {
         entity.mark.delayed
     }
 
-    /// As `pick_eevdf()`: the running entity to its deadline while it is eligible (`RUN_TO_PARITY`), else the earliest
-    /// deadline among the eligible.
+    /// As `pick_eevdf()`: the running entity to its deadline while it is eligible (`RUN_TO_PARITY`), else the
+    /// earliest deadline among the eligible.
     fn pick(
         &mut self,
         entities: &[EevdfEntity],
@@ -287,3 +290,6 @@ impl Timeline for Eevdf {
         Nanos(span as u64 + 1)
     }
 }
+
+#[cfg(test)]
+mod tests;

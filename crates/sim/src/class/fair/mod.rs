@@ -1,8 +1,9 @@
 //! The kernel's default classes: CFS as in Linux 6.1 and EEVDF as in Linux 7.2.
 //!
-//! Both are one frame: entities in queues, one tree for each CPU ([`tree`]), a choice of CPU for wakers ([`select`]), load
-//! balancing between CPUs ([`balance`]). What differs is a [`timeline::Timeline`]: how one queue is ordered, when a turn ends, who
-//! preempts. Names in code font are the kernel's functions and features whose behaviour is modelled.
+//! Both are one frame: entities in queues, one tree for each CPU ([`tree`]), a choice of CPU for wakers
+//! ([`select`]), load balancing between CPUs ([`balance`]). What differs is a [`timeline::Timeline`]: how one
+//! queue is ordered, when a turn ends, who preempts. Names in code font are the kernel's functions and
+//! features whose behaviour is modelled.
 
 mod average;
 mod balance;
@@ -16,6 +17,8 @@ mod threads;
 mod timeline;
 mod tree;
 mod tunables;
+mod turns;
+mod walk;
 mod weight;
 
 use model::scenario::{Group, Machine};
@@ -87,7 +90,8 @@ impl<T: Timeline> Fair<T> {
         }
         let (running, woken) = (self.tree.entity_of(current), self.tree.entity_of(thread));
         let preempts = T::preempts(&mut self.tree, core.now, running, woken, arrival);
-        // With the second thread the turn of the first gets an end: choosing again sets the timer (hrtick_update()).
+        // With the second thread the turn of the first gets an end: choosing again sets the timer
+        // (hrtick_update()).
         let timed = T::PRECISE_TURNS && self.tree.root(cpu).runnable == 2;
         if preempts || timed {
             core.resched(cpu);

@@ -1,7 +1,8 @@
 //! Which CPU a waking thread waits for (`select_task_rq_fair()`).
 //!
-//! Requests wake their threads from an interrupt on the CPU that the thread ran on last, and timers fire where they were
-//! set, so the search starts there; a waker on another CPU does not draw the thread to itself (`wake_affine()` is not modelled).
+//! Requests wake their threads from an interrupt on the CPU that the thread ran on last, and timers fire
+//! where they were set, so the search starts there; a waker on another CPU does not draw the thread to itself
+//! (`wake_affine()` is not modelled).
 
 use model::{CpuId, ThreadId};
 
@@ -39,8 +40,8 @@ impl<T: Timeline> Fair<T> {
         scan.map(CpuId).find(|cpu| core.idle.contains(*cpu)).unwrap_or(previous)
     }
 
-    /// The CPU for a new thread: down the levels, each time the part with the most idle CPUs, or else the least load
-    /// (`find_idlest_group()`, `find_idlest_cpu()`).
+    /// The CPU for a new thread: down the levels, each time the part with the most idle CPUs, or else the
+    /// least load (`find_idlest_group()`, `find_idlest_cpu()`).
     pub(super) fn idlest_cpu(&mut self, core: &Core) -> CpuId {
         let mut range = 0..core.machine.cpus;
         let parts: Vec<u32> = self.balancer.levels.iter().rev().map(|level| level.part).collect();

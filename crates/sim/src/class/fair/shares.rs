@@ -57,8 +57,8 @@ impl GroupLoads {
 }
 
 impl<T: Timeline> Tree<T> {
-    /// Gives a group's entity the weight that its load on this CPU earns (`update_cfs_group()`). Group entities are numbered CPU by CPU,
-    /// so the entity's number is its slot.
+    /// Gives a group's entity the weight that its load on this CPU earns (`update_cfs_group()`). Group
+    /// entities are numbered CPU by CPU, so the entity's number is its slot.
     pub fn update_share(&mut self, now: Nanos, id: EntityId) {
         let Some(inside) = self.entity(id).owns else { return };
         let queue = &mut self.queues[inside.0 as usize];

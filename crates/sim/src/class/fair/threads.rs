@@ -1,4 +1,5 @@
-//! What is kept for threads beside their entities: which CPU's they are, in which order they ran, where they were before.
+//! What is kept for threads beside their entities: which CPU's they are, in which order they ran, where they
+//! were before.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +44,8 @@ impl Threads {
         self.records[thread.index()] = Record { group, born, ..Record::default() };
     }
 
-    /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was born.
+    /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was
+    /// born.
     pub fn is_new(&self, thread: ThreadId, now: Nanos) -> bool {
         let record = &self.records[thread.index()];
         !record.woke_before && record.born == now

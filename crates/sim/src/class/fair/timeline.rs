@@ -41,7 +41,8 @@ pub struct Peer {
 
 /// The discipline of one queue.
 ///
-/// `waits` says whether an entity is in the order; the running entity is not. `others` is the running entity when it is another one.
+/// `waits` says whether an entity is in the order; the running entity is not. `others` is the running entity
+/// when it is another one.
 pub trait Timeline: Clone + Default {
     /// What the discipline keeps for each entity.
     type Mark: Clone + Default;

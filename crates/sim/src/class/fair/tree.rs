@@ -1,15 +1,16 @@
 //! Entities and the queues they wait in: threads and groups as one tree for each CPU.
 //!
-//! A group has, on every CPU, an entity that competes in its parent's queue and a queue of its own for what is inside it.
+//! A group has, on every CPU, an entity that competes in its parent's queue and a queue of its own for what
+//! is inside it.
 
 use model::scenario::{Group, Machine};
 use model::{CpuId, Nanos, ThreadId};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::average::Average;
 use super::shares::GroupLoads;
-use super::timeline::{Arrival, Departure, Peer, Timeline};
+use super::timeline::{Peer, Timeline};
 use super::tunables::Tunables;
 use super::weight;
 use crate::core::Core;
@@ -104,13 +105,9 @@ pub struct Tree<T: Timeline> {
     /// Load of groups over all CPUs.
     pub groups: GroupLoads,
     group_entities: u32,
-    random: Xoshiro256PlusPlus,
+    /// For what differs from switch to switch.
+    pub random: Xoshiro256PlusPlus,
 }
-
-/// What a switch costs differs by up to so much: 1.2 to 1.5 us were measured (E. Bendersky 2018, "Measuring context
-/// switching and memory overheads for Linux threads"). Virtual times that the model would keep equal for ever, so that the order of arrival decided,
-/// are never equal on a real machine; how large the differences are hardly matters.
-const SWITCH_SPREAD_NS: u64 = 300;
 
 impl<T: Timeline> Tree<T> {
     /// Empty queues for a machine and its groups.
@@ -168,6 +165,11 @@ impl<T: Timeline> Tree<T> {
         self.root(self.cpu_of(self.entity(id).queue))
     }
 
+    /// The CPU of a queue.
+    pub fn cpu_of(&self, queue: QueueId) -> CpuId {
+        CpuId(queue.0 / (self.groups.len() as u32 + 1))
+    }
+
     /// The entity of a thread.
     pub fn entity_of(&self, thread: ThreadId) -> EntityId {
         EntityId(self.group_entities + thread.0)
@@ -211,19 +213,21 @@ impl<T: Timeline> Tree<T> {
         *self.entity_mut(id) = entity;
     }
 
-    /// Charges the CPU's current thread, and the groups around it, what it ran (`update_curr()`). Asks for a new
-    /// choice where the discipline says that a turn is over.
+    /// Charges the CPU's current thread, and the groups around it, what it ran (`update_curr()`). Asks for a
+    /// new choice where the discipline says that a turn is over.
     pub fn charge(&mut self, core: &mut Core, cpu: CpuId) {
         let Some(thread) = self.current[cpu.index()] else { return };
         if core.current(cpu) != Some(thread) {
             return;
         }
-        let ran = core.take_ran(cpu);
+        core.take_ran(cpu);
+        let id = self.entity_of(thread);
+        // Not what the call returned: a class above may have asked before.
+        let ran = core.thread(thread).exec - self.entity(id).ran;
         if ran == Nanos::ZERO {
             return;
         }
-        let mut over = false;
-        let mut next = Some(self.entity_of(thread));
+        let (mut over, mut next) = (false, Some(id));
         while let Some(id) = next {
             over |= self.charge_entity(id, ran);
             next = self.parent(id);
@@ -255,230 +259,6 @@ impl<T: Timeline> Tree<T> {
         let current = self.queue(queue).current.filter(|&id| Some(id) != except)?;
         let entity = self.entity(current);
         entity.on_queue.then_some(Peer { vruntime: entity.vruntime, weight: entity.weight })
-    }
-
-    /// A thread begins to want its CPU (`enqueue_task_fair()`).
-    pub fn enqueue(&mut self, now: Nanos, thread: ThreadId, arrival: Arrival) {
-        let (mut next, mut arrival) = (Some(self.entity_of(thread)), arrival);
-        let joins = u32::from(!self.entity(self.entity_of(thread)).on_queue);
-        while let Some(id) = next {
-            self.touch(now, id);
-            if !self.entity(id).on_queue {
-                self.enqueue_entity(now, id, arrival);
-                arrival = Arrival::Wake;
-            } else if T::is_delayed(self.entity(id)) {
-                self.resume(id);
-            } else {
-                self.update_share(now, id);
-            }
-            let queue = self.entity(id).queue;
-            self.queues[queue.0 as usize].runnable += 1;
-            self.queues[queue.0 as usize].queued += joins;
-            next = self.parent(id);
-        }
-    }
-
-    fn enqueue_entity(&mut self, now: Nanos, id: EntityId, arrival: Arrival) {
-        self.update_share(now, id);
-        let queue_id = self.entity(id).queue;
-        let others = self.peer(queue_id, Some(id));
-        let entity = &mut self.entities[id.0 as usize];
-        let queue = &mut self.queues[queue_id.0 as usize];
-        queue.timeline.place(others, entity, arrival, &self.tunables);
-        queue.weight += entity.weight;
-        queue.count += 1;
-        entity.on_queue = true;
-        if queue.current != Some(id) {
-            queue.timeline.insert(id, entity);
-        }
-    }
-
-    /// An entity that slept on its queue wants to run again (`requeue_delayed_entity()`).
-    fn resume(&mut self, id: EntityId) {
-        let queue_id = self.entity(id).queue;
-        let others = self.peer(queue_id, Some(id));
-        let entity = &mut self.entities[id.0 as usize];
-        let queue = &mut self.queues[queue_id.0 as usize];
-        let waits = queue.current != Some(id);
-        queue.timeline.resume(others, id, entity, waits, &self.tunables);
-    }
-
-    /// A thread stops wanting its CPU, or leaves for another (`dequeue_task_fair()`). False: the discipline keeps it
-    /// queued for a while although it sleeps.
-    pub fn dequeue(&mut self, now: Nanos, thread: ThreadId, departure: Departure) -> bool {
-        let id = self.entity_of(thread);
-        let (mut going, mut next) = (Some(departure), Some(id));
-        while let Some(at) = next {
-            self.touch(now, at);
-            let queue_id = self.entity(at).queue;
-            if let Some(departure) = going {
-                let gone = self.dequeue_entity(now, at, departure);
-                let emptied = gone && self.queue(queue_id).count == 0;
-                going = emptied.then_some(Departure::Sleep);
-            } else {
-                self.update_share(now, at);
-            }
-            let queue = &mut self.queues[queue_id.0 as usize];
-            queue.runnable -= 1;
-            queue.queued -= u32::from(!self.entities[id.0 as usize].on_queue);
-            next = self.parent(at);
-        }
-        !self.entity(id).on_queue
-    }
-
-    fn dequeue_entity(&mut self, now: Nanos, id: EntityId, departure: Departure) -> bool {
-        let queue_id = self.entity(id).queue;
-        let others = self.peer(queue_id, Some(id));
-        let entity = &mut self.entities[id.0 as usize];
-        let queue = &mut self.queues[queue_id.0 as usize];
-        let waits = queue.current != Some(id);
-        if !queue.timeline.leave(others, id, entity, waits, departure, &self.tunables) {
-            return false;
-        }
-        entity.on_queue = false;
-        queue.weight -= entity.weight;
-        queue.count -= 1;
-        self.update_share(now, id);
-        true
-    }
-
-    /// A sleeping entity that the discipline kept has served its time (`pick_next_entity()` of 7.2): it leaves, and so
-    /// do the groups that it leaves empty.
-    pub fn finish_delayed(&mut self, now: Nanos, id: EntityId) {
-        let (mut next, mut departure) = (Some(id), Departure::Served);
-        while let Some(at) = next {
-            self.touch(now, at);
-            let queue = self.entity(at).queue;
-            let gone = self.dequeue_entity(now, at, departure);
-            next = self.parent(at).filter(|_| gone && self.queue(queue).count == 0);
-            departure = Departure::Sleep;
-        }
-        let mut around = Some(id).filter(|&id| self.entity(id).owns.is_none());
-        while let Some(at) = around {
-            let queue = self.entity(at).queue;
-            self.queues[queue.0 as usize].queued -= 1;
-            around = self.parent(at);
-        }
-    }
-
-    /// The entity that a queue would run next. Sleepers that are found to have served their time leave; `None`: the
-    /// queue emptied meanwhile.
-    pub fn choose(&mut self, now: Nanos, queue_id: QueueId) -> Option<EntityId> {
-        loop {
-            let queue = &mut self.queues[queue_id.0 as usize];
-            if queue.count == 0 {
-                return None;
-            }
-            let current = queue.current.filter(|id| self.entities[id.0 as usize].on_queue);
-            let id = queue.timeline.pick(&self.entities, current, queue.count, &self.tunables)?;
-            if !T::is_delayed(self.entity(id)) {
-                return Some(id);
-            }
-            self.finish_delayed(now, id);
-        }
-    }
-
-    /// The thread that a CPU should run next (`pick_task_fair()`); it stays where it is.
-    pub fn next_thread(&mut self, now: Nanos, cpu: CpuId) -> Option<ThreadId> {
-        let root = self.queue_of(cpu, None);
-        let mut queue = root;
-        while self.queue(root).count > 0 {
-            let Some(id) = self.choose(now, queue) else {
-                queue = root;
-                continue;
-            };
-            match self.entity(id).owns {
-                Some(inside) => queue = inside,
-                None => return self.thread_of(id),
-            }
-        }
-        None
-    }
-
-    /// Makes `next` the CPU's current thread: what ran goes back to its queue if it still wants to run, what runs
-    /// leaves the order. Groups around both stay as they are (`put_prev_task()`, `set_next_task()`).
-    pub fn switch(&mut self, now: Nanos, cpu: CpuId, next: Option<ThreadId>) {
-        let previous = std::mem::replace(&mut self.current[cpu.index()], next);
-        if previous == next {
-            return;
-        }
-        let mut old = previous.map(|thread| self.entity_of(thread));
-        if let Some(id) = old {
-            let more = Nanos(self.random.random_range(0..SWITCH_SPREAD_NS));
-            let entity = &mut self.entities[id.0 as usize];
-            entity.vruntime += weight::virtual_time(more, entity.weight);
-        }
-        let mut new = next.map(|thread| self.entity_of(thread));
-        loop {
-            let (old_depth, new_depth) = (self.depth(old), self.depth(new));
-            let met = match (old, new) {
-                (Some(a), Some(b)) => self.entity(a).queue == self.entity(b).queue,
-                (None, None) => return,
-                _ => false,
-            };
-            if let Some(id) = old.filter(|_| old_depth >= new_depth) {
-                self.put(now, id);
-                old = self.parent(id);
-            }
-            if let Some(id) = new.filter(|_| new_depth >= old_depth) {
-                self.set(now, id);
-                new = self.parent(id);
-            }
-            if met {
-                return;
-            }
-        }
-    }
-
-    /// A thread that blocked stays its CPU's current one until the next pick; where that went to a higher class, it
-    /// may wake before.
-    pub fn forget_blocked(&mut self, now: Nanos, thread: ThreadId) {
-        let last_cpu = self.cpu_of(self.entity(self.entity_of(thread)).queue);
-        if self.current[last_cpu.index()] == Some(thread) {
-            self.switch(now, last_cpu, None);
-        }
-    }
-
-    fn cpu_of(&self, queue: QueueId) -> CpuId {
-        CpuId(queue.0 / (self.groups.len() as u32 + 1))
-    }
-
-    fn depth(&self, id: Option<EntityId>) -> i64 {
-        id.map_or(-1, |id| i64::from(self.entity(id).depth))
-    }
-
-    fn put(&mut self, now: Nanos, id: EntityId) {
-        self.touch(now, id);
-        let entity = &mut self.entities[id.0 as usize];
-        let queue = &mut self.queues[entity.queue.0 as usize];
-        queue.current = None;
-        if entity.on_queue {
-            queue.timeline.insert(id, entity);
-        }
-    }
-
-    fn set(&mut self, now: Nanos, id: EntityId) {
-        self.touch(now, id);
-        let entity = &mut self.entities[id.0 as usize];
-        let queue = &mut self.queues[entity.queue.0 as usize];
-        queue.timeline.remove(id, entity);
-        queue.timeline.started(id, entity);
-        queue.current = Some(id);
-        entity.ran_at_pick = entity.ran;
-    }
-
-    /// The two ancestors, or selves, that compete in one queue (`find_matching_se()`).
-    pub fn siblings(&self, mut a: EntityId, mut b: EntityId) -> (EntityId, EntityId) {
-        while self.entity(a).queue != self.entity(b).queue {
-            let (up_a, up_b) = (self.entity(a).depth, self.entity(b).depth);
-            if up_a >= up_b {
-                a = self.parent(a).unwrap_or(a);
-            }
-            if up_b >= up_a {
-                b = self.parent(b).unwrap_or(b);
-            }
-        }
-        (a, b)
     }
 }
 

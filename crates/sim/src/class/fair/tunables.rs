@@ -5,7 +5,8 @@ use model::Nanos;
 /// The period of the timer tick: Debian's kernels have HZ 250.
 pub const TICK: Nanos = Nanos::from_millis(4);
 
-/// A thread that ran within this time is not moved lightly: its caches are warm (`sysctl_sched_migration_cost`).
+/// A thread that ran within this time is not moved lightly: its caches are warm
+/// (`sysctl_sched_migration_cost`).
 pub const CACHE_HOT: Nanos = Nanos::from_micros(500);
 
 /// Times and granularities of both disciplines.
@@ -22,8 +23,9 @@ pub struct Tunables {
 }
 
 impl Tunables {
-    /// The defaults of 6.1 (6, 0.75 and 1 ms) and 7.2 (0.7 ms), each times 1 + log2 of the machine's CPUs, of which at most 8
-    /// count (`get_update_sysctl_factor()`). The machine has one CPU more than the scenario: the one from which load is generated.
+    /// The defaults of 6.1 (6, 0.75 and 1 ms) and 7.2 (0.7 ms), each times 1 + log2 of the machine's CPUs, of
+    /// which at most 8 count (`get_update_sysctl_factor()`). The machine has one CPU more than the scenario:
+    /// the one from which load is generated.
     pub fn beside_generator(cpus: u32) -> Tunables {
         let factor = u64::from(1 + (cpus + 1).min(8).ilog2());
         Tunables {

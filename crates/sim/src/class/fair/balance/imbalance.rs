@@ -1,4 +1,5 @@
-//! Whether a domain is out of balance, and what should move (`sched_balance_find_src_group()`, `calculate_imbalance()`).
+//! Whether a domain is out of balance, and what should move (`sched_balance_find_src_group()`,
+//! `calculate_imbalance()`).
 
 use model::CpuId;
 
@@ -24,9 +25,30 @@ pub enum Excess {
 }
 
 impl Excess {
-    fn if_any(self) -> Option<Excess> {
+    fn amount(self) -> u64 {
         let (Excess::Load(amount) | Excess::Used(amount) | Excess::Threads(amount)) = self;
-        (amount > 0).then_some(self)
+        amount
+    }
+
+    fn if_any(self) -> Option<Excess> {
+        (self.amount() > 0).then_some(self)
+    }
+
+    /// Whether a thread is too much to move. Each of `failed` fruitless attempts before halves what it counts
+    /// (`shr_bound()`).
+    pub fn is_exceeded_by(self, worth: u64, failed: u32) -> bool {
+        worth >> failed.min(63) > self.amount()
+    }
+
+    /// What remains when a thread has moved.
+    pub fn less(self, worth: u64) -> Option<Excess> {
+        let rest = self.amount().saturating_sub(worth);
+        match self {
+            Excess::Load(_) => Excess::Load(rest),
+            Excess::Used(_) => Excess::Used(rest),
+            Excess::Threads(_) => Excess::Threads(rest),
+        }
+        .if_any()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Load balancing between CPUs: when it is tried. What it finds and moves is in the modules below.
 //!
-//! A pass takes no time here, so a CPU that falls idle is never too short of time to look for work (the kernel compares its
-//! `avg_idle` with the cost of past passes, microseconds both).
+//! A pass takes no time here, so a CPU that falls idle is never too short of time to look for work (the
+//! kernel compares its `avg_idle` with the cost of past passes, microseconds both).
 
 mod imbalance;
 mod newidle;
@@ -41,7 +41,8 @@ enum Idleness {
 struct Rhythm {
     /// The last attempt, in ticks since the start.
     last: u64,
-    /// Milliseconds between attempts while idle: the CPUs of the domain, up to twice as many (`balance_interval`).
+    /// Milliseconds between attempts while idle: the CPUs of the domain, up to twice as many
+    /// (`balance_interval`).
     interval_ms: u64,
     /// Attempts in a row that moved nothing (`nr_balance_failed`).
     failed: u32,
@@ -61,7 +62,8 @@ pub struct Balancer {
     next: Vec<u64>,
     next_idle: u64,
     push: Vec<Push>,
-    /// Whether any CPU has two threads, as far as the last look at all of them or a wake-up since told (`rd->overload`).
+    /// Whether any CPU has two threads, as far as the last look at all of them or a wake-up since told
+    /// (`rd->overload`).
     pub overload: bool,
     /// For each cache, how many CPUs a waker looks at for an idle one (`nr_idle_scan`).
     idle_tries: Vec<u32>,
@@ -117,8 +119,8 @@ fn ticks(now: Nanos) -> u64 {
 }
 
 impl<T: Timeline> Fair<T> {
-    /// The timer tick of a busy CPU: its own levels where they are due, and a look after the idle CPUs, which have no
-    /// ticks (`sched_balance_trigger()`, `nohz_balancer_kick()`).
+    /// The timer tick of a busy CPU: its own levels where they are due, and a look after the idle CPUs, which
+    /// have no ticks (`sched_balance_trigger()`, `nohz_balancer_kick()`).
     pub(super) fn balance_at_tick(&mut self, core: &mut Core, cpu: CpuId) {
         if self.balancer.levels.is_empty() {
             return;
@@ -182,7 +184,8 @@ impl<T: Timeline> Fair<T> {
         self.balancer.next[cpu.index()] = next;
     }
 
-    /// Whether a CPU balances for its part of a domain: the first idle one, or else the first (`should_we_balance()`).
+    /// Whether a CPU balances for its part of a domain: the first idle one, or else the first
+    /// (`should_we_balance()`).
     fn is_balancer(&self, core: &Core, cpu: CpuId, level: usize, idleness: Idleness) -> bool {
         let part = self.balancer.levels[level].part(cpu);
         idleness == Idleness::NewlyIdle

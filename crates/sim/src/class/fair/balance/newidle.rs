@@ -9,8 +9,8 @@ use super::super::timeline::Timeline;
 use super::Idleness;
 use crate::core::Core;
 
-/// How often such looks found work lately. 7.2 looks as often as that, in 1,024ths, and more often where idleness is rare
-/// (`NI_RANDOM`, `NI_RATE`, `update_newidle_stats()`).
+/// How often such looks found work lately. 7.2 looks as often as that, in 1,024ths, and more often where
+/// idleness is rare (`NI_RANDOM`, `NI_RATE`, `update_newidle_stats()`).
 #[derive(Clone, Debug)]
 pub struct Yield {
     looks: u32,

@@ -3,9 +3,9 @@
 use model::{CpuId, Nanos, ThreadId};
 
 use super::super::Fair;
-use super::super::average::LOAD;
-use super::super::average::RUNNING;
+use super::super::average::{LOAD, RUNNING};
 use super::super::timeline::{Arrival, Departure, Timeline};
+use super::super::tree::EntityId;
 use super::super::weight;
 use super::Idleness;
 use super::imbalance::{Excess, excess};
@@ -92,28 +92,27 @@ impl<T: Timeline> Fair<T> {
         self.tree.charge(core, route.from);
         let candidates: Vec<ThreadId> =
             self.threads.of_cpu(route.from).take(MOST_LOOKED_AT).collect();
-        let (mut left, mut moved) = (excess, 0);
+        let (mut left, mut moved) = (Some(excess), 0);
         for thread in candidates {
             let last_one = self.tree.root(route.from).queued <= 1;
-            if route.idleness != Idleness::Busy && last_one {
+            let Some(excess) = left.filter(|_| route.idleness == Idleness::Busy || !last_one)
+            else {
                 break;
-            }
-            if !self.can_move(core, thread, route) {
+            };
+            let worth = self.worth(core.now, thread, excess);
+            if !self.can_move(core, thread, route) || excess.is_exceeded_by(worth, route.failed) {
                 continue;
             }
-            let Some(rest) = self.less(core.now, thread, left, route.failed) else { continue };
             self.carry(core, thread, route.to);
             self.settle_in(core, thread, route);
             moved += 1;
-            if route.idleness == Idleness::NewlyIdle || rest.is_none() {
-                break;
-            }
-            left = rest.unwrap_or(left);
+            left = excess.less(worth).filter(|_| route.idleness != Idleness::NewlyIdle);
         }
         moved
     }
 
-    /// A thread that runs cannot move; one with warm caches does when nothing else helped (`can_migrate_task()`).
+    /// A thread that runs cannot move; one with warm caches does when nothing else helped
+    /// (`can_migrate_task()`).
     fn can_move(&self, core: &Core, thread: ThreadId, route: Route) -> bool {
         let level = &self.balancer.levels[route.level];
         let running = core.current(route.from) == Some(thread)
@@ -130,29 +129,15 @@ impl<T: Timeline> Fair<T> {
         self.tree.root(to).runnable > 0 && queue.timeline.is_buddy(id)
     }
 
-    /// What remains of an excess when a thread moves: `None`: the thread is too much to move; `Some(None)`: nothing. Each
-    /// fruitless attempt before halves what it counts.
-    fn less(
-        &mut self,
-        now: Nanos,
-        thread: ThreadId,
-        excess: Excess,
-        failed: u32,
-    ) -> Option<Option<Excess>> {
-        let bound = |amount: u64| amount >> failed.min(63);
+    /// How much of an excess a thread is.
+    fn worth(&mut self, now: Nanos, thread: ThreadId, excess: Excess) -> u64 {
         match excess {
-            Excess::Threads(count) => Some((count > 1).then(|| Excess::Threads(count - 1))),
-            Excess::Load(amount) => {
-                let load = self.hierarchical_load(now, thread).max(1);
-                let rest = amount.saturating_sub(load);
-                (bound(load) <= amount).then_some((rest > 0).then_some(Excess::Load(rest)))
-            }
-            Excess::Used(amount) => {
+            Excess::Threads(_) => 1,
+            Excess::Load(_) => self.hierarchical_load(now, thread).max(1),
+            Excess::Used(_) => {
                 let id = self.tree.entity_of(thread);
                 self.tree.touch(now, id);
-                let used = self.tree.entity(id).average.mean(RUNNING, 1);
-                let rest = amount.saturating_sub(used);
-                (bound(used) <= amount).then_some((rest > 0).then_some(Excess::Used(rest)))
+                self.tree.entity(id).average.mean(RUNNING, 1)
             }
         }
     }
@@ -171,7 +156,7 @@ impl<T: Timeline> Fair<T> {
         load
     }
 
-    fn entity_load(&self, id: super::super::tree::EntityId) -> u64 {
+    fn entity_load(&self, id: EntityId) -> u64 {
         let entity = self.tree.entity(id);
         entity.average.mean(LOAD, weight::coarse(entity.weight))
     }

@@ -166,7 +166,8 @@ impl<T: Timeline> Fair<T> {
     }
 }
 
-/// How many CPUs a waker looks at: fewer the busier the cache, none from about 85% on (`update_idle_cpu_scan()`).
+/// How many CPUs a waker looks at: fewer the busier the cache, none from about 85% on
+/// (`update_idle_cpu_scan()`).
 fn idle_tries(used: u64, cpus: u32, imbalance_pct: u64) -> u32 {
     let mean = used / u64::from(cpus);
     let busy = mean * mean * imbalance_pct * imbalance_pct / (10_000 * CAPACITY);
