@@ -159,10 +159,10 @@ fn extremes_are_known_or_none() {
             // Fixed services never wait longer than exponential ones.
             let exponential = MMc::new(workers, utilisation).unwrap();
             assert!(
-                queue.mean() <= exponential.mean() && queue.mean() >= 1.0,
+                queue.mean() <= exponential.mean() + 1e-12 && queue.mean() >= 1.0,
                 "{workers} {utilisation}"
             );
-            assert!(queue.beyond(p999) <= 0.001);
+            assert!(queue.beyond(p999) <= 0.001 + 1e-15);
             assert!(p999 == 1.0 || queue.beyond(p999 - 1e-6) > 0.001, "{workers} {utilisation}");
         }
     }

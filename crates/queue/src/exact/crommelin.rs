@@ -119,7 +119,8 @@ fn zeros(workers: u32, load: f64) -> Vec<Complex64> {
 fn mean_queue(workers: u32, load: f64, zeros: &[Complex64]) -> f64 {
     let c = f64::from(workers);
     let sum: Complex64 = zeros.iter().map(|zero| (1.0 - zero).inv()).sum();
-    sum.re - (c * (c - 1.0) - load * load) / (2.0 * (c - load))
+    // Where next to nobody waits, rounding may leave less than nobody.
+    (sum.re - (c * (c - 1.0) - load * load) / (2.0 * (c - load))).max(0.0)
 }
 
 /// The distribution of the number of waiting requests, summed up: coefficients of
