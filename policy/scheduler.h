@@ -98,6 +98,7 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	rg_token_enter(t, thread, queue);
 	if (!(flags & RG_ENQUEUE_WAKEUP))
 		rg_order_again(thread);
+	thread->queued_at = rg_now();
 	rg_queue_least(queue, rg_account(t, thread)->token);
 	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
 	rg_announce(t, thread, home, flags);

@@ -32,6 +32,7 @@ struct rg_thread {
 	u64 place;     /* the key in its queue: lower runs first among those of its pool */
 	u64 burned;    /* the level of its bucket in ns */
 	u64 slept_at;  /* when it last blocked */
+	u64 queued_at; /* when it last entered a queue */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
@@ -86,7 +87,9 @@ struct rg_options {
 	u32 scope; /* of a queue: an rg_level */
 	u32 requeue;
 	u32 fair;
-	u32 preempt; /* whether a waking thread may end another's slice */
+	u32 preempt;  /* whether a waking thread may end another's slice */
+	u32 patience; /* whether a batch thread that waits too long goes first */
+	u32 unused;
 };
 
 /* What a choice is: known when the policy is loaded, so that BPF removes the others. */

@@ -10,9 +10,14 @@
  *          what its threads are due, and nothing is left to settle when the one that ran blocks. A
  *          slack above 0 lets a waking thread win against threads at the edge itself.
  * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one token a
- *          process (fair=process) it gets half.
- * Limits.  Tokens of different queues drift apart, because balance only feeds idle CPUs; a thread
- *          that moves keeps its distance to the edge (as CFS does) and not its token.
+ *          process (fair=process) it gets half. Each queue has a virtual time of its own, and a
+ *          thread that moves keeps its distance to the edge, as in CFS: tokens of different queues
+ *          drift apart, because balance feeds only CPUs that idle. With one edge for all queues
+ *          p99.9 on two caches beside spinning threads was 1.06 to 1.25 times the ideal instead of
+ *          1.22 to 1.29; but then a queue that runs ahead owes its lead to whoever comes from
+ *          another, without bound.
+ * Limits.  Fair within a queue. A thread that moves may gain or lose what the two queues' times
+ *          differ by.
  */
 #ifndef RG_TOKEN_H
 #define RG_TOKEN_H

@@ -16,6 +16,7 @@
 #define RG_PICK_PROCESS_H
 
 #include "../token.h"
+#include "patience.h"
 
 /* What the first visit finds: the least token and its holder, and the least of the others. */
 struct rg_least {
@@ -26,17 +27,18 @@ struct rg_least {
 };
 
 RG_INLINE void rg_least_offer(struct rg_least *least, struct task_struct *t,
-			      struct rg_thread *thread)
+			      struct rg_thread *thread, bool first)
 {
 	struct rg_account *account = rg_account(t, thread);
+	u64 token = first ? 0 : account->token;
 
-	if (account->token >= least->token) {
-		if (account->token < least->second)
-			least->second = account->token;
+	if (token >= least->token) {
+		if (token < least->second)
+			least->second = token;
 		return;
 	}
 	least->second = least->token;
-	least->token = account->token;
+	least->token = token;
 	least->holder = account;
 	least->pool = rg_pool(t, thread);
 }
@@ -60,13 +62,13 @@ RG_INLINE void rg_pick_least(s32 cpu, u32 id, struct task_struct *prev, struct r
 	struct task_struct *t;
 
 	if (thread)
-		rg_least_offer(least, prev, thread);
+		rg_least_offer(least, prev, thread, 0);
 	RG_VISIT(t, id) {
 		thread = rg_thread(t);
 		if (!thread)
 			continue;
 		if (rg_may_run_on(t, cpu))
-			rg_least_offer(least, t, thread);
+			rg_least_offer(least, t, thread, rg_out_of_patience(thread));
 		else if (rg_account(t, thread)->token < least->second)
 			least->second = rg_account(t, thread)->token;
 	}

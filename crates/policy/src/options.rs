@@ -17,6 +17,8 @@ pub struct Options {
     requeue: u32,
     fair: u32,
     preempt: u32,
+    patience: u32,
+    unused: u32,
 }
 
 /// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
@@ -40,7 +42,7 @@ const PICK_THREAD: u32 = 1;
 const ORDER_VTIME: u32 = 2;
 
 /// `queue` follows the levels of `platform.h`, of which a node's is not offered: nothing is gained over the cache's.
-const CHOICES: [Choice; 7] = [
+const CHOICES: [Choice; 8] = [
     Choice { key: "balance", words: &["steal", "none"], field: |o| &mut o.balance },
     Choice { key: "pick", words: &["process", "thread"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
@@ -48,6 +50,7 @@ const CHOICES: [Choice; 7] = [
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
     Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
+    Choice { key: "patience", words: &["off", "on"], field: |o| &mut o.patience },
 ];
 
 /// A policy by name: one line on it, and what it chooses where its options say nothing.
@@ -128,6 +131,8 @@ impl Options {
             requeue: 0,
             fair: 0,
             preempt: 1,
+            patience: 1,
+            unused: 0,
         }
     }
 

@@ -259,3 +259,87 @@ impl Threads {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{State, Thread as Task};
+
+    const SLICE: u64 = 4_000_000;
+
+    fn bench() -> (Core, Threads) {
+        let text = "# Two threads.\nduration = \"1s\"\n[machine]\ncpus = 2\n\
+                    [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 2\n";
+        let scenario = Scenario::read(text, "test").unwrap();
+        let (mut core, mut threads) = (Core::new(scenario.machine), Threads::new(&scenario, 1));
+        for id in 0..2 {
+            core.threads.push(Task {
+                program: 0,
+                group: None,
+                nice: 0,
+                realtime: false,
+                state: State::Runnable,
+                cpu: CpuId(0),
+                exec: Nanos::ZERO,
+                remaining: Nanos::ZERO,
+            });
+            threads.add(ThreadId(id));
+        }
+        threads.create(0);
+        (core, threads)
+    }
+
+    #[test]
+    fn an_insertion_takes_effect_when_the_callback_has_returned() {
+        let (mut core, mut threads) = bench();
+        threads.enqueue_begins(&mut core, ThreadId(0));
+        threads.insert_ordered(&mut core, ThreadId(0), 0, SLICE, 1);
+        assert_eq!(threads.queue(0).unwrap().len(), 0);
+        threads.enqueue_ends(&mut core, ThreadId(0));
+        assert_eq!(threads.queue(0).unwrap().len(), 1);
+        threads.dispatch_begins(CpuId(1), Some(ThreadId(1)));
+        assert!(threads.is_runnable_prev(ThreadId(1)) && !threads.is_runnable_prev(ThreadId(0)));
+        assert!(threads.move_to_local(&mut core, 0, 0));
+        threads.dispatch_ends();
+        assert_eq!(threads.local(CpuId(1)).front(), Some(&ThreadId(0)));
+        assert_eq!(core.thread(ThreadId(0)).cpu, CpuId(1));
+        assert_eq!(*threads.slice_mut(ThreadId(0)), Nanos(SLICE));
+        assert_eq!(core.fault(), None);
+    }
+
+    #[test]
+    fn what_ends_a_policy_ends_the_run() {
+        type Wrong = fn(&mut Core, &mut Threads);
+        let wrongs: [(&str, Wrong); 6] = [
+            ("nowhere", |core, threads| {
+                threads.enqueue_begins(core, ThreadId(0));
+                threads.enqueue_ends(core, ThreadId(0));
+            }),
+            ("not asked", |core, threads| threads.insert_ordered(core, ThreadId(0), 0, SLICE, 1)),
+            ("not asked", |core, threads| {
+                threads.enqueue_begins(core, ThreadId(0));
+                threads.insert_ordered(core, ThreadId(0), 0, SLICE, 1);
+                threads.note_local(core, ThreadId(0), SLICE, Local::default());
+            }),
+            ("no queue 1", |core, threads| {
+                threads.enqueue_begins(core, ThreadId(0));
+                threads.insert_ordered(core, ThreadId(0), 1, SLICE, 1);
+                threads.enqueue_ends(core, ThreadId(0));
+            }),
+            ("outside of dispatch", |core, threads| {
+                threads.move_to_local(core, 0, 0);
+            }),
+            ("is Queued", |core, threads| {
+                threads.enqueue_begins(core, ThreadId(0));
+                threads.insert_ordered(core, ThreadId(0), 0, SLICE, 1);
+                threads.enqueue_ends(core, ThreadId(0));
+                threads.enqueue_begins(core, ThreadId(0));
+            }),
+        ];
+        for (reason, wrong) in wrongs {
+            let (mut core, mut threads) = bench();
+            wrong(&mut core, &mut threads);
+            assert!(core.fault().is_some_and(|fault| fault.contains(reason)), "{reason}");
+        }
+    }
+}
