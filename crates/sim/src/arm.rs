@@ -100,10 +100,11 @@ pub fn run_on<Q: EventQueue>(
         costs: Costs::DEFAULT,
         watch,
     };
+    let (machine, groups) = (&scenario.machine, &scenario.groups);
     match choice {
-        Choice::Cfs => simulate_with(&setup, Cfs::new(&scenario.machine, &scenario.groups)),
+        Choice::Cfs => simulate_with(&setup, Cfs::seeded(machine, groups, seed)),
         Choice::Eevdf | Choice::Realtime(_) => {
-            simulate_with(&setup, Eevdf::new(&scenario.machine, &scenario.groups))
+            simulate_with(&setup, Eevdf::seeded(machine, groups, seed))
         }
         Choice::Ext => simulate_with(&setup, Ext::new(scenario, policy, seed)?),
     }

@@ -27,8 +27,8 @@ fn run(scenario: &Scenario, which: Which) -> Trace {
 fn run_with(setup: &Setup, which: Which) -> Trace {
     let Scenario { machine, groups, .. } = setup.scenario;
     let trace = match which {
-        Which::Cfs => sim::simulate(setup, Cfs::new(machine, groups)),
-        Which::Eevdf => sim::simulate(setup, Eevdf::new(machine, groups)),
+        Which::Cfs => sim::simulate(setup, Cfs::seeded(machine, groups, setup.seed)),
+        Which::Eevdf => sim::simulate(setup, Eevdf::seeded(machine, groups, setup.seed)),
     };
     trace.expect("the run succeeds")
 }

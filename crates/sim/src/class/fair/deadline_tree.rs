@@ -3,6 +3,8 @@
 //! A treap: its ranks come from a fixed mixing of a counter, so it is balanced in expectation and the same in
 //! every run.
 
+use model::seed::derive;
+
 use super::tree::EntityId;
 
 /// Where an entity stands: its deadline, then the order of arrival among equals.
@@ -40,7 +42,7 @@ impl DeadlineTree {
     pub fn insert(&mut self, entity: EntityId, deadline: i64, vruntime: i64) -> Key {
         self.inserted += 1;
         let key = Key { deadline, order: self.inserted };
-        let rank = mix(self.inserted);
+        let rank = derive(self.inserted, &[]);
         let node =
             Node { key, entity, vruntime, least_vruntime: vruntime, rank, left: None, right: None };
         let at = match self.free.pop() {
@@ -144,14 +146,6 @@ impl DeadlineTree {
         self.nodes[at as usize].least_vruntime = least;
         Some(at)
     }
-}
-
-/// Spreads a counter over 64 bits (the finalizer of SplitMix64, Steele and others 2014).
-fn mix(counter: u64) -> u64 {
-    let mut z = counter.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -49,12 +49,18 @@ impl<T: Timeline> Fair<T> {
     /// The kernel whose class this is.
     pub const KERNEL: &'static str = T::KERNEL;
 
-    /// The class on a machine with these groups.
+    /// The class on a machine with these groups, seed 0.
     pub fn new(machine: &Machine, groups: &[Group]) -> Fair<T> {
+        Fair::seeded(machine, groups, 0)
+    }
+
+    /// The class with a seed for what no scenario decides: what a switch costs to the nanosecond, the dice of `NI_RANDOM`.
+    pub fn seeded(machine: &Machine, groups: &[Group], seed: u64) -> Fair<T> {
+        let tunables = Tunables::beside_generator(machine.cpus);
         Fair {
-            tree: Tree::new(machine, groups, Tunables::beside_generator(machine.cpus)),
+            tree: Tree::new(machine, groups, tunables, seed),
             threads: Threads::new(machine),
-            balancer: Balancer::new(machine),
+            balancer: Balancer::new(machine, seed),
         }
     }
 

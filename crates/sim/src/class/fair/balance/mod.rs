@@ -9,6 +9,7 @@ mod pull;
 mod survey;
 
 use model::scenario::Machine;
+use model::seed::derive;
 use model::{CpuId, Nanos};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -73,7 +74,7 @@ pub struct Balancer {
 
 impl Balancer {
     /// Nothing balanced yet.
-    pub fn new(machine: &Machine) -> Balancer {
+    pub fn new(machine: &Machine, seed: u64) -> Balancer {
         let levels = levels(machine);
         let rhythm = |level: &Level| Rhythm {
             last: 0,
@@ -94,7 +95,7 @@ impl Balancer {
             idle_tries: vec![0; machine.llcs as usize],
             // max_load_balance_interval: a tenth of a second for each CPU.
             longest: (u64::from(machine.cpus) * 100_000_000 / TICK.0).max(1),
-            random: Xoshiro256PlusPlus::seed_from_u64(0),
+            random: Xoshiro256PlusPlus::seed_from_u64(derive(seed, &[u64::MAX, 1])),
         }
     }
 
