@@ -1,5 +1,7 @@
 # Two commands set up everything on a fresh Debian machine with Rust: `make demo` and `make test`.
 SHELL := /bin/bash
+# Real-time priorities take privileges.
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 CARGO ?= cargo
 REARGUARD := target/release/rearguard
 
@@ -11,7 +13,7 @@ help: ## list the targets
 demo: setup-build build ## compare schedulers on a service beside batch work, simulated and for real (about 4 minutes)
 	$(REARGUARD) compare scenarios/service-and-batch.toml --on sim --policy cfs,eevdf,fifo,cts --report report-sim.html
 	@echo
-	$(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
+	$(AS_ROOT) $(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
 
 test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser
 	$(CARGO) fmt --all --check
