@@ -1,11 +1,11 @@
 //! The kernel's default classes: CFS as in Linux 6.1 and EEVDF as in Linux 7.2.
 //!
-//! Both are one frame: entities in queues, one tree for each CPU ([`tree`]), a choice of CPU for wakers
-//! ([`select`]), load balancing between CPUs ([`balance`]). What differs is a [`timeline::Timeline`]: how one
+//! Both are one frame: entities in queues, one tree for each CPU (`tree`), a choice of CPU for wakers
+//! (`select`), load balancing between CPUs (`balance`). What differs is a `timeline::Timeline`: how one
 //! queue is ordered, when a turn ends, who preempts. Names in code font are the kernel's functions and
 //! features whose behaviour is modelled.
 //!
-//! Not modelled: `wake_affine()` (see [`select`]), the time that balancing takes, remote wake-ups that wait for the
+//! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, remote wake-ups that wait for the
 //! next interrupt (`PREEMPT_LAZY`: here every wake-up comes as one), slices of a thread's own, bandwidth limits, CPUs of
 //! unequal capacity, NUMA balancing, the cache-aware balancing of 7.2 (`SCHED_CACHE`), `util_est`, and the instant
 //! propagation of a moved thread's load to the groups around it (theirs follows within some 30 ms).
