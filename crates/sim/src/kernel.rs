@@ -4,8 +4,11 @@ mod fair_server;
 mod meter;
 mod schedule;
 
+use model::seed::derive;
 use model::trace::{ThreadTrace, Trace, Window};
 use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::class::Class;
 use crate::class::rt::{self, Rt};
@@ -25,6 +28,10 @@ const FORK_GAP: Nanos = Nanos::from_micros(10);
 
 /// After the window's end requests under way may finish for at most as long again; no new ones are sent.
 const DRAIN_STEP: Nanos = Nanos::from_millis(10);
+
+/// What generators are for, in the derivation of their seeds.
+const PURPOSE_PLACES: u64 = 2;
+const PURPOSE_SWITCHES: u64 = 3;
 
 /// How many choices one event may cause before the class is said to go round in circles.
 const CHOICES_PER_EVENT: usize = 1 << 20;
@@ -110,26 +117,35 @@ pub struct Kernel<C, Q> {
     timers: Vec<ThreadId>,
     wakes: Vec<ThreadId>,
     costs: Costs,
+    switch_lots: Xoshiro256PlusPlus,
     meter: Meter,
     window: Window,
     events: u64,
 }
 
-/// Creates the programs of a scenario and their threads. Threads begin on CPU after CPU, as forks spread over an idle machine.
+/// A generator of the kernel's own.
+fn generator(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(derive(seed, &[u64::MAX, purpose]))
+}
+
+/// Creates the programs of a scenario and their threads. Each begins on a CPU drawn by lot, as forks land on whatever CPU
+/// is idle just then: CPU after CPU would meet the client's connection after connection in step and never leave a CPU idle
+/// that another needs.
 fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let scenario = setup.scenario;
     let cpus = scenario.machine.cpus;
+    let mut places = generator(setup.seed, PURPOSE_PLACES);
     let mut programs = Vec::new();
     for (index, spec) in scenario.programs.iter().enumerate() {
         let first = core.threads.len() as u32;
         let program = Program::new(scenario, index, first, setup.seed, window, setup.costs.switch);
-        core.threads.extend(program.threads().map(|thread| Thread {
+        core.threads.extend(program.threads().map(|_| Thread {
             program: index,
             group: spec.group,
             nice: spec.nice,
             realtime: setup.realtime.is_some() && !program.starts(),
             state: State::Blocked,
-            cpu: CpuId(thread.0 % cpus),
+            cpu: CpuId(places.random_range(0..cpus)),
             exec: Nanos::ZERO,
             remaining: Nanos::ZERO,
         }));
@@ -168,6 +184,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
             timers,
             wakes: Vec::new(),
             costs: setup.costs,
+            switch_lots: generator(setup.seed, PURPOSE_SWITCHES),
             meter: Meter::default(),
             window,
             events: 0,

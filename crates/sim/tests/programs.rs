@@ -2,15 +2,16 @@
 
 mod common;
 
-use common::{run_realtime, run_under, scenario, service};
-use model::law::Law;
+use common::{run_realtime, scenario, service, setup};
 use model::scenario::{Architecture, Kind, Scenario, Service};
 use model::{Nanos, Trace};
+use sim::Setup;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 
 fn run_alone(scenario: &Scenario) -> Trace {
-    run_under(scenario, Rt::new(rt::Kind::RoundRobin, &scenario.machine))
+    let setup = Setup { costs: Costs::EXACT, ..setup(scenario) };
+    sim::simulate(&setup, Rt::new(rt::Kind::RoundRobin, &scenario.machine)).expect("it succeeds")
 }
 
 fn daemon(run_us: u64, sleep_us: u64) -> Kind {
@@ -25,7 +26,7 @@ fn daemon(run_us: u64, sleep_us: u64) -> Kind {
 fn a_daemons_cycle_is_its_run_its_sleep_and_one_switch() {
     let alone = scenario(1, vec![("daemon", daemon(2_000, 3_000))]);
     let trace = run_alone(&alone);
-    let cycle_ns = 5_000_000 + Costs::DEFAULT.switch.0;
+    let cycle_ns = 5_000_000 + Costs::EXACT.switch.0;
     let ends_before = |at: Nanos| (at.0 - 1 + 3_000_000) / cycle_ns;
     let expected = ends_before(trace.window.end) - ends_before(trace.window.start);
     assert_eq!(trace.programs[0].rounds, expected);
@@ -39,11 +40,11 @@ fn a_round_lasts_as_long_as_its_slowest_thread() {
     let work = Nanos::from_millis(1);
     let fork_join = || vec![("fork-join", Kind::ForkJoin { threads: 4, work })];
     let rounds = |cpus| run_alone(&scenario(cpus, fork_join())).programs[0].rounds as i64;
-    let round_ns = work.0 + Costs::DEFAULT.switch.0;
+    let round_ns = work.0 + Costs::EXACT.switch.0;
     let expected = (10_000_000_000 / round_ns) as i64;
     assert!((rounds(4) - expected).abs() <= 1, "{} against {expected}", rounds(4));
     // On one CPU the threads compute in turn, one of them without a switch.
-    let serial_ns = 4 * work.0 + 3 * Costs::DEFAULT.switch.0;
+    let serial_ns = 4 * work.0 + 3 * Costs::EXACT.switch.0;
     let expected = (10_000_000_000 / serial_ns) as i64;
     assert!((rounds(1) - expected).abs() <= 1, "{} against {expected}", rounds(1));
 }
@@ -76,20 +77,20 @@ fn p99(trace: &Trace) -> Nanos {
 }
 
 #[test]
-fn one_queue_beats_partitions_where_services_differ() {
-    let p99_ns = |architecture, service_law| {
-        let service = Service { architecture, service_law, ..service(500, 0.7) };
+fn one_queue_beats_partitions() {
+    let p99_ns = |architecture, utilisation| {
+        let service = Service { architecture, ..service(500, utilisation) };
         let scenario = scenario(4, vec![("s", Kind::Service(service))]);
         p99(&run_realtime(&scenario, rt::Kind::Fifo, Costs::NONE)).0 as f64
     };
-    let worse = |law: Law| {
-        p99_ns(Architecture::Partitioned { workers: 4 }, law.clone())
-            / p99_ns(Architecture::SharedQueue { workers: 4 }, law)
+    let worse = |utilisation| {
+        p99_ns(Architecture::Partitioned { workers: 4 }, utilisation)
+            / p99_ns(Architecture::SharedQueue { workers: 4 }, utilisation)
     };
-    // Only a shared queue gains from idle workers (Tales section 2.3).
-    assert!(worse(Law::Exponential) > 1.3, "{}", worse(Law::Exponential));
-    // The longest idle connection comes round by round, so partitions take turns: with equal services that is one queue.
-    assert!((worse(Law::Fixed) - 1.0).abs() < 0.05, "{}", worse(Law::Fixed));
+    // Only a shared queue gains from idle workers (Tales section 2.3): M/D/1 against M/D/4.
+    assert!(worse(0.7) > 2.0, "{}", worse(0.7));
+    // With hardly any load nobody waits, and nothing is to be gained.
+    assert!(worse(0.003) < 1.2, "{}", worse(0.003));
 }
 
 #[test]

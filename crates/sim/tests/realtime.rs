@@ -38,9 +38,9 @@ fn fifo_on_one_cpu_is_lindleys_recursion() {
     assert!(requests.len() > 10_000);
     assert_eq!(completions(&free), fifo_completions(requests, 1, |r| r.service));
     // With costs, one switch a request, that of the ideal queue: the same recursion on `service`.
-    let costly = run_realtime(&scenario, rt::Kind::Fifo, Costs::DEFAULT);
+    let costly = run_realtime(&scenario, rt::Kind::Fifo, Costs::EXACT);
     let requests = &costly.programs[0].requests;
-    assert_eq!(requests[0].service, Nanos(501_500));
+    assert_eq!(requests[0].service, Nanos(501_350));
     assert_eq!(completions(&costly), fifo_completions(requests, 1, |r| r.service));
     assert_ne!(completions(&costly), completions(&free));
 }

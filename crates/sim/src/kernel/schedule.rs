@@ -1,6 +1,7 @@
 //! Wake-ups, blocking, and the choice of what runs next.
 
 use model::{CpuId, Nanos, ThreadId};
+use rand::RngExt;
 
 use super::{CHOICES_PER_EVENT, Kernel, TICK};
 use crate::class::Class;
@@ -231,12 +232,13 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     }
 
     fn switch_cost(&mut self, cpu: CpuId, thread: ThreadId) -> Nanos {
+        let switch = self.costs.switch(self.switch_lots.random());
         match self.tasks[thread.index()].ran_on.replace(cpu) {
             Some(from) if from != cpu => {
                 self.meter.migrations += 1;
-                self.costs.switch + self.costs.migration(self.core.places.of(from), cpu)
+                switch + self.costs.migration(self.core.places.of(from), cpu)
             }
-            _ => self.costs.switch,
+            _ => switch,
         }
     }
 }
