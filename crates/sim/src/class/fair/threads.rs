@@ -93,8 +93,12 @@ impl Threads {
 }
 
 impl<T: Timeline> Fair<T> {
-    /// A thread comes to life on its CPU, blocked.
-    pub(super) fn bear(&mut self, core: &Core, thread: ThreadId) {
+    /// A thread comes to life, blocked, on a CPU by lot: `find_idlest_cpu()` prefers the one that fell idle last or has
+    /// a little less load, which no scenario decides. Were it by turns, requests that come round the connections
+    /// would come round the CPUs.
+    pub(super) fn bear(&mut self, core: &mut Core, thread: ThreadId) {
+        let cpu = self.balancer.any_cpu(core.machine.cpus);
+        core.threads[thread.index()].cpu = cpu;
         let born = core.thread(thread);
         let queue = self.tree.queue_of(born.cpu, born.group);
         self.threads.add(thread, born.group, core.now);

@@ -11,7 +11,7 @@ mod survey;
 use model::scenario::Machine;
 use model::seed::derive;
 use model::{CpuId, Nanos};
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Fair;
@@ -102,6 +102,11 @@ impl Balancer {
     /// How many CPUs of a cache a waker looks at for an idle one.
     pub fn idle_tries(&self, llc: u32) -> u32 {
         self.idle_tries[llc as usize]
+    }
+
+    /// A CPU by lot.
+    pub fn any_cpu(&mut self, cpus: u32) -> CpuId {
+        CpuId(self.random.random_range(0..cpus))
     }
 
     /// Ticks between two attempts (`get_sd_balance_interval()`).
