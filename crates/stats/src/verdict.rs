@@ -90,7 +90,8 @@ impl Side {
             Metric::Mean | Metric::Outliers(_) => Some(1.0 / estimate.value),
         };
         let slope = slope.filter(|slope| slope.is_finite());
-        let log_errors = slope.map(|slope| centred.iter().map(|sum| sum * slope).collect());
+        let part = |slope: f64| slope / pool.len() as f64;
+        let log_errors = slope.map(|slope| centred.iter().map(|sum| sum * part(slope)).collect());
         let runs = effective_runs(pool, over);
         Some(Side { estimate, log_errors, runs })
     }
@@ -101,20 +102,20 @@ fn effective_runs(pool: &Pool, over: Option<Nanos>) -> f64 {
     let counts = |x: &&Nanos| over.is_none_or(|over| **x > over);
     let parts = pool.runs.iter().map(|run| run.iter().filter(counts).count() as f64);
     let (sum, square) = parts.fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
-    if square > 0.0 { sum * sum / square } else { 0.0 }
+    if square > 0.0 { sum * sum / square } else { pool.runs.len() as f64 }
 }
 
 /// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the quantile:
 /// over as much of the distribution as its error reaches, but no further than half of its tail.
 fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
+    let (n, at_or_below) = (pool.len() as f64, quantile.as_f64());
     let error = spread(&pool.cut, centred.to_vec()).below();
-    let beyond = 1.0 - quantile.as_f64();
-    let step = error.min(beyond / 2.0).min(quantile.as_f64() / 2.0).max(1.0 / pool.len() as f64);
-    if step * (pool.len() as f64) < FEWEST {
+    let step = error.max(FEWEST / n).min(at_or_below.min(1.0 - at_or_below) / 2.0);
+    if step * n < FEWEST {
         return None;
     }
-    let at = |proportion: f64| as_ns(pool.sorted[(proportion * pool.len() as f64) as usize]);
-    let (low, high) = (at(quantile.as_f64() - step), at(quantile.as_f64() + step));
+    let at = |proportion: f64| as_ns(pool.sorted[(proportion * n) as usize]);
+    let (low, high) = (at(at_or_below - step), at(at_or_below + step));
     Some((high / low).ln() / (2.0 * step))
 }
 
@@ -126,7 +127,8 @@ fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
     let value = a.estimate.value / b.estimate.value;
     match (&a.log_errors, &b.log_errors) {
         (Some(of_a), Some(of_b)) if value > 0.0 && value.is_finite() => {
-            let apart = of_a.iter().zip(of_b).map(|(x, y)| x - y).collect();
+            let requests = cut.requests() as f64;
+            let apart = of_a.iter().zip(of_b).map(|(x, y)| (x - y) * requests).collect();
             let error = error_apart(cut, apart, a.runs.min(b.runs));
             Estimate { value, low: value * (-error).exp(), high: value * error.exp() }
         }

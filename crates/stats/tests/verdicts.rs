@@ -149,3 +149,26 @@ fn losses_are_worse_and_nothing_is_undecided() {
     let never = compare(&[(&whole, &whole)], Metric::Outliers(Nanos::from_secs(9))).unwrap();
     assert_eq!(never.answer, Answer::CannotTell);
 }
+
+#[test]
+fn what_never_varies_is_told_exactly() {
+    let always = |latency: u64| vec![Nanos(latency); SAMPLES];
+    let pairs = [(); 3].map(|()| (always(100), always(125)));
+    for metric in [Metric::Mean, Metric::Quantile(Quantile::P99)] {
+        let verdict = compare(&pairs, metric).unwrap();
+        assert_eq!((verdict.answer, verdict.ratio.value), (Answer::Better, 0.8));
+    }
+}
+
+/// A side may have fewer requests than the other: one was measured for a shorter time.
+#[test]
+fn sides_of_different_length_compare() {
+    let half = QUEUES[0].latencies(1, 40_000);
+    let whole = QUEUES[0].latencies(2, 80_000);
+    let width = |a: &[Nanos], b: &[Nanos]| {
+        let ratio = compare(&[(a, b)], Metric::Mean).unwrap().ratio;
+        (ratio.high / ratio.low).ln()
+    };
+    let (there, back) = (width(&half, &whole), width(&whole, &half));
+    assert!((there / back - 1.0).abs() < 0.2, "{there} {back}");
+}
