@@ -15,10 +15,13 @@ use sim::costs::Costs;
 use sim::events::{EventQueue, Heap, Tournament};
 use sim::{Kernel, Setup};
 
-const EVENTS: u64 = 4_000_000;
+/// Enough for some hundred milliseconds: CPU time is counted in ticks of a few.
+const TICKS: u64 = 20_000_000;
+/// Requests are all drawn beforehand, so memory bounds their number.
+const REQUESTS: u64 = 2_000_000;
 const TURNS: usize = 3;
 
-/// One kind of load, sized so that a run has about [`EVENTS`] events.
+/// One kind of load by the number of CPUs.
 type Load = (&'static str, fn(u32) -> Scenario);
 
 const LOADS: [Load; 2] =
@@ -41,7 +44,7 @@ fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
 
 /// Five threads on every four CPUs, as in GVTS section 2.4: a tick every 4 ms on each.
 fn always_runnable(cpus: u32) -> Scenario {
-    let duration = Nanos(EVENTS * 4_000_000 / u64::from(cpus));
+    let duration = Nanos(TICKS * 4_000_000 / u64::from(cpus));
     scenario(cpus, duration, Kind::Batch { threads: cpus + cpus / 4 })
 }
 
@@ -57,7 +60,7 @@ fn connections(cpus: u32) -> Scenario {
         arrival_law: Law::Exponential,
         arrivals: Arrivals::Utilisation(0.8),
     };
-    let duration = Nanos(EVENTS / 2 * 625_000 / u64::from(cpus));
+    let duration = Nanos(REQUESTS * 625_000 / u64::from(cpus));
     scenario(cpus, duration, Kind::Service(service))
 }
 
@@ -130,11 +133,12 @@ fn grow(name: &str, load: fn(u32) -> Scenario) {
     }
 }
 
-fn classes(name: &str, load: fn(u32) -> Scenario) {
-    let scenario = load(16);
+fn classes(name: &str, load: fn(u32) -> Scenario, cpus: u32) {
+    let whole = load(cpus);
+    let scenario = Scenario { duration: Nanos(whole.duration.0 / 4), ..whole };
     let Scenario { machine, groups, .. } = &scenario;
     let fifo = best(&scenario, || Rt::new(rt::Kind::Fifo, machine));
-    fifo.print(&format!("{name}, 16 CPUs, fifo"));
+    fifo.print(&format!("{name}, {cpus} CPUs, fifo"));
     best(&scenario, || Cfs::new(machine, groups)).print("  cfs");
     best(&scenario, || Eevdf::new(machine, groups)).print("  eevdf");
     let cts = || Ext::new(&scenario, &PolicySpec::plain("cts"), 1).expect("cts exists");
@@ -147,5 +151,7 @@ fn main() {
         "CPU time of one core", "an event", "events", "simulated"
     );
     LOADS.into_iter().for_each(|(name, load)| grow(name, load));
-    LOADS.into_iter().for_each(|(name, load)| classes(name, load));
+    for cpus in [16, 1_024] {
+        LOADS.into_iter().for_each(|(name, load)| classes(name, load, cpus));
+    }
 }
