@@ -16,6 +16,11 @@ pub struct Costs {
     /// From the cheapest to the dearest switch; each is drawn evenly between. 0.3 us, by the same source. Without it threads that
     /// do the same stay in step for ever, which no real machine does.
     pub switch_spread: Nanos,
+    /// The kernel's part of a request beside the switch: reading it, answering, going to sleep; the mean. 14 us: what the
+    /// host arm's null RPC server takes beyond its service time (Tales section 3.2's amortised time), Linux 6.18 on a virtual
+    /// AMD EPYC. Each is drawn, exponentially: an assumption. No two requests cost a real kernel the same, and schedulers that
+    /// go by what a thread received show it.
+    pub request: Nanos,
     /// Added when the thread ran last on an SMT sibling. 0: siblings share their caches (GVTS section 3.1).
     pub migrate_core: Nanos,
     /// Added when it ran last on another core of the same cache. 2.5 us: 256 lines at 10 ns, a hit in the shared cache of 40 ns with four under way.
@@ -31,6 +36,7 @@ impl Costs {
     pub const DEFAULT: Costs = Costs {
         switch: Nanos(1_350),
         switch_spread: Nanos(300),
+        request: Nanos(14_000),
         migrate_core: Nanos(0),
         migrate_llc: Nanos(2_500),
         migrate_node: Nanos(6_000),
@@ -41,14 +47,15 @@ impl Costs {
     pub const NONE: Costs = Costs {
         switch: Nanos(0),
         switch_spread: Nanos(0),
+        request: Nanos(0),
         migrate_core: Nanos(0),
         migrate_llc: Nanos(0),
         migrate_node: Nanos(0),
         migrate_remote: Nanos(0),
     };
 
-    /// The same costs with every switch at the mean: for comparison with closed forms.
-    pub const EXACT: Costs = Costs { switch_spread: Nanos(0), ..Costs::DEFAULT };
+    /// The same costs without any that are drawn: for comparison with closed forms.
+    pub const EXACT: Costs = Costs { switch_spread: Nanos(0), request: Nanos(0), ..Costs::DEFAULT };
 
     /// What one switch costs, by a lot below 2^32.
     pub fn switch(&self, lot: u32) -> Nanos {

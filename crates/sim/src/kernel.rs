@@ -138,7 +138,7 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let mut programs = Vec::new();
     for (index, spec) in scenario.programs.iter().enumerate() {
         let first = core.threads.len() as u32;
-        let program = Program::new(scenario, index, first, setup.seed, window, setup.costs.switch);
+        let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
         core.threads.extend(program.threads().map(|_| Thread {
             program: index,
             group: spec.group,

@@ -5,10 +5,14 @@ mod fifo;
 mod fork_join;
 mod service;
 
+use model::law::{Law, Sampler};
 use model::scenario::{Kind, Scenario};
+use model::seed::derive;
 use model::trace::{ProgramTrace, Window};
+use model::workload::Planned;
 use model::{Nanos, ThreadId};
 
+use crate::costs::Costs;
 use daemon::Daemon;
 use fork_join::ForkJoin;
 use service::Service;
@@ -49,13 +53,14 @@ impl Program {
         first_thread: u32,
         seed: u64,
         window: Window,
-        switch_cost: Nanos,
+        costs: &Costs,
     ) -> Program {
         let (threads, behaviour) = match &scenario.programs[index].kind {
             Kind::Service(service) => {
                 let cpus = scenario.machine.cpus;
-                let plan = model::workload::draw(service, cpus, seed, index, window.end);
-                (service.threads(), Behaviour::Service(Service::new(service, &plan, switch_cost)))
+                let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
+                add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
+                (service.threads(), Behaviour::Service(Service::new(service, &plan, costs.switch)))
             }
             Kind::Batch { threads } => (*threads, Behaviour::Batch),
             Kind::Daemon { threads, run, sleep } => {
@@ -142,5 +147,13 @@ impl Program {
                 ProgramTrace { requests: Vec::new(), rounds: fork_join.rounds() }
             }
         }
+    }
+}
+
+/// Lengthens each service by the kernel's part of that request: an ideal queue has to pay it too.
+fn add_kernel_part(plan: &mut [Planned], mean: Nanos, seed: u64) {
+    let mut parts = Sampler::new(&Law::Exponential, seed);
+    for planned in plan {
+        planned.service += Nanos((parts.next() * mean.0 as f64).round() as u64);
     }
 }

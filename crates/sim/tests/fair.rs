@@ -302,7 +302,9 @@ fn below_a_realtime_service_hogs_share_what_is_left() {
     let programs = vec![("service", Kind::Service(service(500, 0.6))), ("hogs", hogs(3))];
     let crowd = scenario(1, programs);
     for which in BOTH {
-        let trace = run_with(&Setup { realtime: Some(rt::Kind::Fifo), ..setup(&crowd) }, which);
+        let realtime = Some(rt::Kind::Fifo);
+        let costs = Costs::EXACT;
+        let trace = run_with(&Setup { realtime, costs, ..setup(&crowd) }, which);
         assert!(off(&trace, 0, 0.6) < 0.02 && off(&trace, 1, 0.4) < 0.02, "{which:?}");
         let last = &trace.usage.last().unwrap().cpu_time;
         let hog_times = last.iter().rev().take(3).map(|time| time.as_secs_f64());
