@@ -5,9 +5,10 @@ mod common;
 use common::{run_realtime, scenario, service, setup};
 use model::scenario::{Architecture, Kind, Scenario, Service};
 use model::{Nanos, Trace};
-use sim::Setup;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
+use sim::events::Tournament;
+use sim::{Setup, simulate_with};
 
 fn run_alone(scenario: &Scenario) -> Trace {
     let setup = Setup { costs: Costs::EXACT, ..setup(scenario) };
@@ -110,4 +111,17 @@ fn moving_a_thread_costs_what_it_is_said_to() {
     let served = requests.filter(|r| costly.window.contains(r.started)).count() as f64;
     let expected = 500_000.0 + 10_000.0 * moved / served;
     assert!((mean(&costly) as f64 - expected).abs() < 50.0, "{} against {expected}", mean(&costly));
+}
+
+#[test]
+fn cpus_tick_250_times_a_second_and_only_while_they_have_work() {
+    let events = |kind| {
+        let scenario = scenario(2, vec![("program", kind)]);
+        let class = Rt::new(rt::Kind::Fifo, &scenario.machine);
+        simulate_with::<_, Tournament>(&setup(&scenario), class).expect("it succeeds").events
+    };
+    // 11 s of one busy CPU out of two: its ticks, and one birth.
+    assert_eq!(events(Kind::Batch { threads: 1 }), 11 * 250 - 1 + 1);
+    // 110 cycles of just over 100 ms, each between two ticks: a timer or a birth, and a burst's end.
+    assert_eq!(events(daemon(1_000, 99_000 - 1)), 2 * 110);
 }
