@@ -69,6 +69,31 @@ fn requests_without_an_idle_connection_wait_in_the_client() {
     assert!(held > 1_000, "80% of one connection holds many requests: {held}");
 }
 
+#[test]
+fn the_kernels_part_of_a_request_is_drawn_and_in_its_service() {
+    let with = |request| {
+        let scenario = scenario(1, vec![("s", Kind::Service(service(500, 0.5)))]);
+        run_realtime(&scenario, rt::Kind::Fifo, Costs { request, ..Costs::NONE })
+    };
+    let parts = |trace: &Trace| -> Vec<u64> {
+        let requests = trace.programs[0].requests.iter();
+        requests
+            .map(|r| {
+                assert_eq!(r.completed - r.started, r.service);
+                r.service.0 - 500_000
+            })
+            .collect()
+    };
+    assert!(parts(&with(Nanos::ZERO)).iter().all(|&part| part == 0));
+    let drawn = parts(&with(Nanos::from_micros(14)));
+    let count = drawn.len() as f64;
+    let mean = drawn.iter().sum::<u64>() as f64 / count;
+    assert!((mean / 14_000.0 - 1.0).abs() < 5.0 / count.sqrt(), "{mean}");
+    // An exponential exceeds its mean with probability 1/e.
+    let above = drawn.iter().filter(|&&part| part > 14_000).count() as f64 / count;
+    assert!((above - 0.3679).abs() < 2.5 / count.sqrt(), "{above}");
+}
+
 /// The latency that one request in a hundred exceeds.
 fn p99(trace: &Trace) -> Nanos {
     let mut latencies: Vec<Nanos> =
