@@ -30,7 +30,7 @@ const SHORT: [&str; 8] = [
     "compare",
     "scenarios/null-rpc.toml",
     "--policy",
-    "cfs,cts",
+    "lcfs,cts",
     "--duration",
     "2s",
     "--seeds",
@@ -46,7 +46,7 @@ fn compare_prints_a_table_without_colour_into_a_pipe() {
     let output = rearguard(&short(&[]));
     assert!(output.status.success(), "{}", stderr(&output));
     let table = stdout(&output);
-    for word in ["cfs", "cts", "ideal", "p99.9"] {
+    for word in ["lcfs", "cts", "ideal", "p99.9"] {
         assert!(table.contains(word), "no `{word}` in:\n{table}");
     }
     assert!(!table.contains('\u{1b}'), "no escape sequences in a pipe");
@@ -57,7 +57,7 @@ fn compare_prints_a_table_without_colour_into_a_pipe() {
 fn the_same_seed_gives_the_same_bytes() {
     let first = stdout(&rearguard(&short(&["--json"])));
     assert_eq!(first, stdout(&rearguard(&short(&["--json"]))));
-    let other = ["compare", "scenarios/null-rpc.toml", "--policy", "cfs,cts", "--duration", "2s"];
+    let other = ["compare", "scenarios/null-rpc.toml", "--policy", "lcfs,cts", "--duration", "2s"];
     let other = [&other[..], &["--seed", "7,8", "--json"]].concat();
     assert_ne!(first, stdout(&rearguard(&other)), "another seed must show");
 }
