@@ -71,7 +71,7 @@ fn compare_speaks_its_schema() {
     let pooled: Vec<&Value> = results.iter().filter(|result| result["seed"].is_null()).collect();
     assert_eq!(
         pooled.iter().map(|r| r["policy"].as_str().unwrap()).collect::<Vec<_>>(),
-        ["cfs", "cts"]
+        ["lcfs", "cts"]
     );
     assert_eq!(results.len(), 2 + 2 * 2, "pooled, and one a seed");
     for result in results {
