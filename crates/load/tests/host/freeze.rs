@@ -49,7 +49,7 @@ fn frozen_server() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The trace of a run in whose middle the server was stopped, and for how long.
+/// The trace of a run in whose middle the server was stopped, and for how long at least.
 fn run_with_freeze(policy: &PolicySpec) -> Result<(Trace, Duration), Failed> {
     let programs = vec![service(Architecture::ThreadPerConnection, CONNECTIONS, 0.3)];
     let scenario = scenario(programs, Nanos::from_secs(4));
@@ -57,11 +57,12 @@ fn run_with_freeze(policy: &PolicySpec) -> Result<(Trace, Duration), Failed> {
         let running = scope.spawn(|| run(&scenario, policy));
         let server = wait_for_programs(std::process::id(), 1)[0];
         sleep(Duration::from_secs(2));
-        let start = Instant::now();
+        // Stamped within the freeze: what this thread itself waits for a CPU must not count.
         signal(server, SIGSTOP);
+        let start = Instant::now();
         sleep(FREEZE);
-        signal(server, SIGCONT);
         let frozen = start.elapsed();
+        signal(server, SIGCONT);
         let trace = running.join().expect("no panic").map_err(|failure| failure.to_string())?;
         Ok((trace, frozen))
     })
