@@ -33,7 +33,7 @@ bench: setup-build ## our speed beside peers, in one run each: the ideal, schedu
 
 coverage: ## how often 95% intervals cover the truth on exact queues (about 10 minutes)
 	$(CARGO) run --release --package stats --example coverage
-	$(CARGO) run --release --package queue --example coverage
+	$(CARGO) run --release --package queue --example ideal_coverage
 
 fmt: ## format the sources
 	$(CARGO) fmt --all

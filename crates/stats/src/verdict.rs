@@ -11,6 +11,10 @@ use crate::quantile::{Pool, Quantile, as_ns};
 /// Samples that the slope of a distribution must rest on, to either side of a quantile.
 const FEWEST: f64 = 5.0;
 
+/// Batches that the samples which count must lie in: within one burst both sides differ by the same factor throughout, which says nothing
+/// about the next.
+const FEWEST_BATCHES: f64 = 2.0;
+
 /// Pairs of runs that can show by themselves how much runs differ.
 const ENOUGH_PAIRS: usize = 3;
 
@@ -89,7 +93,8 @@ impl Side {
             Metric::Quantile(quantile) => log_slope(pool, quantile, &centred),
             Metric::Mean | Metric::Outliers(_) => Some(1.0 / estimate.value),
         };
-        let slope = slope.filter(|slope| slope.is_finite());
+        let bursts = effective_batches(pool, over);
+        let slope = slope.filter(|slope| slope.is_finite() && bursts >= FEWEST_BATCHES);
         let part = |slope: f64| slope / pool.len() as f64;
         let log_errors = slope.map(|slope| centred.iter().map(|sum| sum * part(slope)).collect());
         let runs = effective_runs(pool, over);
@@ -99,10 +104,24 @@ impl Side {
 
 /// How many equal runs would be as good as these, which hold unequal parts of the samples that count.
 fn effective_runs(pool: &Pool, over: Option<Nanos>) -> f64 {
-    let counts = |x: &&Nanos| over.is_none_or(|over| **x > over);
-    let parts = pool.runs.iter().map(|run| run.iter().filter(counts).count() as f64);
-    let (sum, square) = parts.fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
-    if square > 0.0 { sum * sum / square } else { pool.runs.len() as f64 }
+    let parts: Vec<f64> = pool.runs.iter().map(|run| counting(run, over)).collect();
+    effective(&parts).unwrap_or(parts.len() as f64)
+}
+
+/// The same of batches; 0 where no sample counts.
+fn effective_batches(pool: &Pool, over: Option<Nanos>) -> f64 {
+    let parts = pool.cut.sums(|run, from, to| counting(&pool.runs[run][from..to], over));
+    effective(&parts).unwrap_or(0.0)
+}
+
+fn counting(samples: &[Nanos], over: Option<Nanos>) -> f64 {
+    samples.iter().filter(|sample| over.is_none_or(|over| **sample > over)).count() as f64
+}
+
+/// The number of equal parts that vary as much as these (Kish); `None` where all are 0.
+fn effective(parts: &[f64]) -> Option<f64> {
+    let (sum, square) = parts.iter().fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
+    (square > 0.0).then(|| sum * sum / square)
 }
 
 /// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the quantile:

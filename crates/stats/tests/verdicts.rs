@@ -172,3 +172,17 @@ fn sides_of_different_length_compare() {
     let (there, back) = (width(&half, &whole), width(&whole, &half));
     assert!((there / back - 1.0).abs() < 0.2, "{there} {back}");
 }
+
+#[test]
+fn one_burst_says_nothing_of_the_next() {
+    // Requests of 1 ms, but for `length` slow ones in a row in each of `bursts` places.
+    let side = |bursts: usize, length: usize| -> Vec<Nanos> {
+        let slow = |i: usize| i % (16_000 / bursts) < length;
+        (0..16_000).map(|i| Nanos::from_millis(if slow(i) { 20 } else { 1 })).collect()
+    };
+    let over = Metric::Outliers(Nanos::from_millis(10));
+    let answer = |bursts| compare(&[(side(bursts, 11), side(bursts, 10))], over).unwrap().answer;
+    assert_eq!(answer(1), Answer::CannotTell);
+    // The control: the same ratio in burst after burst is told.
+    assert_eq!(answer(100), Answer::Worse);
+}
