@@ -62,7 +62,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
         None => (args.kendall(), args.simulated()?),
     };
-    let title = format!("{name}, {} worker(s), {}", args.workers, args.discipline);
+    let many = if args.workers == 1 { "worker" } else { "workers" };
+    let title = format!("{name}: {} {many}, {}", args.workers, args.discipline);
     let document = signed(|command, version| report::Ideal {
         schema: report::IDEAL_SCHEMA.to_string(),
         command,
@@ -90,12 +91,13 @@ impl Args {
 
     /// The queue in a few words: arrivals, services, load.
     fn kendall(&self) -> String {
-        let ideal = self.ideal();
-        let load = ideal.utilisation() * 100.0;
-        format!(
-            "{} arrivals, {} services of {}, {load:.1}% load",
-            self.arrivals, self.service, self.service_time
-        )
+        let arrivals = match &self.arrivals {
+            Law::Exponential => "poisson".to_string(),
+            law => law.to_string(),
+        };
+        let load = self.ideal().utilisation() * 100.0;
+        let (service, time) = (&self.service, self.service_time);
+        format!("{arrivals} arrivals, {service} services of {time}, {load:.1}% load")
     }
 
     fn simulated(&self) -> Result<report::Curve, Failure> {
