@@ -51,9 +51,11 @@ impl Sequence {
 ///
 /// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind and sift twice.
 pub struct Tournament {
-    /// Four 1 holds the finalists; the winner of four i stands in four i / 4; slot s stands in four `(leaves + s) / 4`.
+    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the last places, so that
+    /// none is more than a level deeper than another. Place p is number p % 4 of four p / 4.
     fours: Vec<Four>,
-    leaves: usize,
+    /// The place of slot 0.
+    first_leaf: usize,
     winner: Key,
     sequence: Sequence,
 }
@@ -67,18 +69,22 @@ impl Tournament {
     /// was there before, nothing changes further up.
     #[inline]
     fn replay(&mut self, slot: u32, key: Key) {
-        let mut node = self.leaves + slot as usize;
+        let mut place = self.first_leaf + slot as usize;
         let mut winner = key;
-        while node > 1 {
-            let Four(keys) = &mut self.fours[node / 4];
-            let place = node % 4;
-            let siblings = keys[place ^ 1].min(keys[place ^ 2]).min(keys[place ^ 3]);
-            if keys[place] == winner {
+        loop {
+            let four = place / 4;
+            let Four(keys) = &mut self.fours[four];
+            let own = place % 4;
+            let siblings = keys[own ^ 1].min(keys[own ^ 2]).min(keys[own ^ 3]);
+            if keys[own] == winner {
                 return;
             }
-            keys[place] = winner;
+            keys[own] = winner;
             winner = winner.min(siblings);
-            node /= 4;
+            if four == 0 {
+                break;
+            }
+            place = four - 1;
         }
         self.winner = winner;
     }
@@ -87,17 +93,16 @@ impl Tournament {
 impl EventQueue for Tournament {
     fn new(slots: usize) -> Tournament {
         assert!(slots < 1 << SLOT_BITS, "{slots} event slots");
-        let mut leaves = 4;
-        while leaves < slots {
-            leaves *= 4;
-        }
-        let fours = vec![Four([Key::MAX; 4]); leaves / 2];
-        Tournament { fours, leaves, winner: Key::MAX, sequence: Sequence::default() }
+        // Each four takes one place in the four above and brings four.
+        let fours = slots.saturating_sub(1).div_ceil(3).max(1);
+        let first_leaf = fours - 1;
+        let fours = vec![Four([Key::MAX; 4]); fours];
+        Tournament { fours, first_leaf, winner: Key::MAX, sequence: Sequence::default() }
     }
 
     #[inline]
     fn set(&mut self, slot: u32, at: Nanos) {
-        let leaf = self.leaves + slot as usize;
+        let leaf = self.first_leaf + slot as usize;
         if time_of(self.fours[leaf / 4].0[leaf % 4]) != at {
             let key = self.sequence.key(slot, at);
             self.replay(slot, key);
@@ -209,7 +214,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        for slots in [1, 2, 5, 64, 100] {
+        for slots in [1, 2, 4, 5, 16, 17, 64, 100] {
             let script: Vec<(u32, u64)> = (0..5_000)
                 .map(|_| {
                     let at = if random(8) == 0 { u64::MAX } else { random(50) };

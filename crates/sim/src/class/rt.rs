@@ -107,13 +107,10 @@ impl Class for Rt {
         self.queues[cpu.index()].push_back(thread);
     }
 
-    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
-        let cpu = core.thread(thread).cpu;
-        core.take_ran(cpu);
-    }
+    /// Nothing to charge: the class goes by order, not by time received.
+    fn dequeue(&mut self, _core: &mut Core, _thread: ThreadId) {}
 
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
-        core.take_ran(cpu);
         match prev {
             Some(expired) if self.expired.contains(cpu) => {
                 self.queues[cpu.index()].push_back(expired);
@@ -132,8 +129,7 @@ impl Class for Rt {
     }
 
     /// Only the fair server displaces a real-time thread, which keeps its place at the head.
-    fn displace(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId) {
-        core.take_ran(cpu);
+    fn displace(&mut self, _core: &mut Core, cpu: CpuId, prev: ThreadId) {
         self.queues[cpu.index()].push_front(prev);
         self.note_occupied(cpu);
     }

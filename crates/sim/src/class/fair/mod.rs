@@ -59,11 +59,11 @@ impl<T: Timeline> Fair<T> {
         Fair::seeded(machine, groups, 0)
     }
 
-    /// The class with a seed for what no scenario decides: what a switch costs to the nanosecond, the dice of `NI_RANDOM`.
+    /// The class with a seed for what no scenario decides: the dice of `NI_RANDOM` and the like.
     pub fn seeded(machine: &Machine, groups: &[Group], seed: u64) -> Fair<T> {
         let tunables = Tunables::beside_generator(machine.cpus);
         Fair {
-            tree: Tree::new(machine, groups, tunables, seed),
+            tree: Tree::new(machine, groups, tunables),
             threads: Threads::new(machine),
             balancer: Balancer::new(machine, seed),
         }

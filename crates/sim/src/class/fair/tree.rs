@@ -4,10 +4,7 @@
 //! is inside it.
 
 use model::scenario::{Group, Machine};
-use model::seed::derive;
 use model::{CpuId, Nanos, ThreadId};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::average::Average;
 use super::shares::GroupLoads;
@@ -106,13 +103,11 @@ pub struct Tree<T: Timeline> {
     /// Load of groups over all CPUs.
     pub groups: GroupLoads,
     group_entities: u32,
-    /// For what differs from switch to switch.
-    pub random: Xoshiro256PlusPlus,
 }
 
 impl<T: Timeline> Tree<T> {
     /// Empty queues for a machine and its groups.
-    pub fn new(machine: &Machine, groups: &[Group], tunables: Tunables, seed: u64) -> Tree<T> {
+    pub fn new(machine: &Machine, groups: &[Group], tunables: Tunables) -> Tree<T> {
         let queues_per_cpu = groups.len() as u32 + 1;
         let empty = Queue {
             timeline: T::default(),
@@ -131,7 +126,6 @@ impl<T: Timeline> Tree<T> {
             tunables,
             groups: GroupLoads::new(machine, groups),
             group_entities: machine.cpus * groups.len() as u32,
-            random: Xoshiro256PlusPlus::seed_from_u64(derive(seed, &[u64::MAX, 0])),
         };
         (0..machine.cpus).for_each(|cpu| tree.add_groups(CpuId(cpu), groups));
         tree

@@ -1,17 +1,9 @@
 //! Whose turn it is: the choice down the tree, and the change from one thread to another.
 
 use model::{CpuId, Nanos, ThreadId};
-use rand::RngExt;
 
 use super::timeline::Timeline;
 use super::tree::{EntityId, QueueId, Tree};
-use super::weight;
-
-/// What a switch costs differs by up to so much: 1.2 to 1.5 us were measured (E. Bendersky 2018, "Measuring
-/// context switching and memory overheads for Linux threads"). Virtual times that the model would keep equal
-/// for ever, so that the order of arrival decided, are never equal on a real machine; how large the
-/// differences are hardly matters.
-const SWITCH_SPREAD_NS: u64 = 300;
 
 impl<T: Timeline> Tree<T> {
     /// The entity that a queue would run next. Sleepers that are found to have served their time leave;
@@ -56,11 +48,6 @@ impl<T: Timeline> Tree<T> {
             return;
         }
         let mut old = previous.map(|thread| self.entity_of(thread));
-        if let Some(id) = old {
-            let more = Nanos(self.random.random_range(0..SWITCH_SPREAD_NS));
-            let entity = &mut self.entities[id.0 as usize];
-            entity.vruntime += weight::virtual_time(more, entity.weight);
-        }
         let mut new = next.map(|thread| self.entity_of(thread));
         loop {
             let (old_depth, new_depth) = (self.depth(old), self.depth(new));
