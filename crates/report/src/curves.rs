@@ -2,7 +2,7 @@
 
 use crate::document::Estimate;
 use crate::figure::{Curve, Figure};
-use crate::grid::{Block, Cell, Grid, Tone};
+use crate::grid::{Block, Cell, Grid, Room, Tone};
 use crate::human;
 
 /// A row a queue, and one with its exact values where there is a closed form.
@@ -18,6 +18,8 @@ fn grid(figure: &Figure) -> Grid {
         grid.rows.extend(exact(curve));
     }
     grid.without_empty()
+        .claiming(Room::Ample, &["mean", "p50", "p90"])
+        .claiming(Room::First, &["p99.9"])
 }
 
 fn simulated(curve: &Curve) -> Vec<Cell> {
