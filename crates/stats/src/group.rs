@@ -5,6 +5,7 @@ use model::{Scenario, Trace};
 
 use crate::course::received_s;
 use crate::share::{Shares, thread_weight};
+use crate::summary::window_requests;
 
 /// What one group received; a program that belongs to no group stands for itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +30,7 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
         whole += capacity;
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
         let demand: Vec<f64> =
-            programs.iter().map(|p| window * wanted_cpus(scenario, *p)).collect();
+            programs.iter().map(|p| window * wanted_cpus(scenario, trace, *p)).collect();
         let due_now = Shares::new(scenario, &programs).due(capacity, &demand);
         sum_into(&mut due, by_entry(scenario, trace, &due_now));
         sum_into(&mut got, by_entry(scenario, trace, &received_s(first, last)));
@@ -64,17 +65,18 @@ pub(crate) fn share_samples(scenario: &Scenario, trace: &Trace) -> Vec<Vec<f64>>
 
 /// How many CPUs a thread of a program wants, at most one.
 ///
-/// Batch and fork-join threads want one always; a daemon's the busy part of its cycle; a service's threads share its
-/// offered load evenly.
-fn wanted_cpus(scenario: &Scenario, program: usize) -> f64 {
-    let cpus = scenario.machine.cpus;
+/// Batch and fork-join threads want one always; a daemon's the busy part of its cycle; a service's threads share evenly what its
+/// requests ask for, the kernel's part included.
+fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
     let wanted = match &scenario.programs[program].kind {
         Kind::Batch { .. } | Kind::ForkJoin { .. } => 1.0,
         Kind::Daemon { run, sleep, .. } => {
             run.as_secs_f64() / (run.as_secs_f64() + sleep.as_secs_f64())
         }
         Kind::Service(service) => {
-            service.utilisation(cpus) * f64::from(cpus) / f64::from(service.threads())
+            let asked =
+                window_requests(trace, program).map(|request| request.service.as_secs_f64());
+            asked.sum::<f64>() / trace.window.span().as_secs_f64() / f64::from(service.threads())
         }
     };
     wanted.min(1.0)
