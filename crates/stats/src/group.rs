@@ -29,8 +29,10 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
         let capacity = f64::from(scenario.machine.cpus) * window;
         whole += capacity;
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
-        let demand: Vec<f64> =
-            programs.iter().map(|p| window * wanted_cpus(scenario, trace, *p)).collect();
+        let wanted: Vec<f64> = (0..scenario.programs.len())
+            .map(|program| window * wanted_cpus(scenario, trace, program))
+            .collect();
+        let demand: Vec<f64> = programs.iter().map(|program| wanted[*program]).collect();
         let due_now = Shares::new(scenario, &programs).due(capacity, &demand);
         sum_into(&mut due, by_entry(scenario, trace, &due_now));
         sum_into(&mut got, by_entry(scenario, trace, &received_s(first, last)));
