@@ -75,6 +75,21 @@ impl CpuSet {
         (found < range.end).then_some(CpuId(found))
     }
 
+    /// How many CPUs of the set lie within a range.
+    pub fn count_in(&self, range: Range<u32>) -> u32 {
+        if range.is_empty() {
+            return 0;
+        }
+        let (first, last) = (range.start / 64, (range.end - 1) / 64);
+        let within = |word: u32| {
+            let floor = if word == first { u64::MAX << (range.start % 64) } else { u64::MAX };
+            let ceiling =
+                if word == last { u64::MAX >> (63 - (range.end - 1) % 64) } else { u64::MAX };
+            self.words[word as usize] & floor & ceiling
+        };
+        (first..=last).map(|word| within(word).count_ones()).sum()
+    }
+
     /// The lowest CPU of the words behind one.
     fn first_after(&self, word: usize) -> Option<u32> {
         let next = word + 1;
@@ -104,6 +119,8 @@ mod tests {
             for end in start..=200 {
                 let walked = members.iter().find(|cpu| (start..end).contains(*cpu));
                 assert_eq!(set.first_in(start..end), walked.map(|&cpu| CpuId(cpu)));
+                let inside = members.iter().filter(|cpu| (start..end).contains(*cpu));
+                assert_eq!(set.count_in(start..end) as usize, inside.count());
             }
         }
         assert_eq!(set.first(), Some(CpuId(3)));

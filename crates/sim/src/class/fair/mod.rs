@@ -12,6 +12,7 @@
 
 mod average;
 mod balance;
+mod census;
 mod cfs;
 mod deadline_tree;
 mod domains;

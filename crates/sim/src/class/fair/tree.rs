@@ -7,6 +7,8 @@ use model::scenario::{Group, Machine};
 use model::{CpuId, Nanos, ThreadId};
 
 use super::average::Average;
+use super::census::{Census, Count};
+use super::domains::levels;
 use super::shares::GroupLoads;
 use super::timeline::{Peer, Timeline};
 use super::tunables::Tunables;
@@ -103,6 +105,8 @@ pub struct Tree<T: Timeline> {
     /// Load of groups over all CPUs.
     pub groups: GroupLoads,
     group_entities: u32,
+    /// What the root queues hold, by parts of the machine.
+    pub census: Census,
 }
 
 impl<T: Timeline> Tree<T> {
@@ -126,6 +130,7 @@ impl<T: Timeline> Tree<T> {
             tunables,
             groups: GroupLoads::new(machine, groups),
             group_entities: machine.cpus * groups.len() as u32,
+            census: Census::new(&levels(machine), machine.cpus),
         };
         (0..machine.cpus).for_each(|cpu| tree.add_groups(CpuId(cpu), groups));
         tree
@@ -249,6 +254,17 @@ impl<T: Timeline> Tree<T> {
         queue.average.advance(now, queue.levels());
     }
 
+    /// Changes how many threads a queue holds, `count` says how.
+    pub fn count(&mut self, id: QueueId, count: impl FnOnce(&mut Queue<T>)) {
+        let cpu = self.cpu_of(id);
+        let queue = &mut self.queues[id.0 as usize];
+        let before = queue.threads();
+        count(queue);
+        if queue.owner.is_none() {
+            self.census.change(cpu, before, queue.threads());
+        }
+    }
+
     /// The running entity of a queue as others see it, unless it left or is `except`.
     pub fn peer(&self, queue: QueueId, except: Option<EntityId>) -> Option<Peer> {
         let current = self.queue(queue).current.filter(|&id| Some(id) != except)?;
@@ -258,6 +274,11 @@ impl<T: Timeline> Tree<T> {
 }
 
 impl<T> Queue<T> {
+    fn threads(&self) -> Count {
+        let (threads, awake) = (self.queued, self.runnable);
+        Count { threads, awake, crowded: u32::from(threads > 1) }
+    }
+
     /// What its averages follow: the weight, the threads that want to run, whether one runs.
     pub fn levels(&self) -> [u64; 3] {
         let running = u64::from(self.current.is_some());

@@ -21,8 +21,10 @@ impl<T: Timeline> Tree<T> {
                 self.update_share(now, id);
             }
             let queue = self.entity(id).queue;
-            self.queues[queue.0 as usize].runnable += 1;
-            self.queues[queue.0 as usize].queued += joins;
+            self.count(queue, |queue| {
+                queue.runnable += 1;
+                queue.queued += joins;
+            });
             next = self.parent(id);
         }
     }
@@ -67,9 +69,11 @@ impl<T: Timeline> Tree<T> {
             } else {
                 self.update_share(now, at);
             }
-            let queue = &mut self.queues[queue_id.0 as usize];
-            queue.runnable -= 1;
-            queue.queued -= u32::from(!self.entities[id.0 as usize].on_queue);
+            let leaves = u32::from(!self.entity(id).on_queue);
+            self.count(queue_id, |queue| {
+                queue.runnable -= 1;
+                queue.queued -= leaves;
+            });
             next = self.parent(at);
         }
         !self.entity(id).on_queue
@@ -105,7 +109,7 @@ impl<T: Timeline> Tree<T> {
         let mut around = Some(id).filter(|&id| self.entity(id).owns.is_none());
         while let Some(at) = around {
             let queue = self.entity(at).queue;
-            self.queues[queue.0 as usize].queued -= 1;
+            self.count(queue, |queue| queue.queued -= 1);
             around = self.parent(at);
         }
     }

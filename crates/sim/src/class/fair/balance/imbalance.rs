@@ -52,8 +52,14 @@ impl Excess {
     }
 }
 
-/// What the CPU that looks should take from the busiest part; `None`: the domain is balanced.
-pub fn excess(survey: &Survey, level: &Level, idleness: Idleness) -> Option<Excess> {
+/// What the CPU that looks should take from the busiest part; `None`: the domain is balanced. `density` answers the load for each CPU
+/// of the domain, which is asked only where it decides: it costs a look at every CPU.
+pub fn excess(
+    survey: &Survey,
+    level: &Level,
+    idleness: Idleness,
+    density: impl FnOnce() -> u64,
+) -> Option<Excess> {
     let (local, busiest) = (&survey.local, &survey.busiest);
     if local.pressure > busiest.pressure {
         return None;
@@ -71,14 +77,14 @@ pub fn excess(survey: &Survey, level: &Level, idleness: Idleness) -> Option<Exce
     }
     match local.pressure {
         Pressure::Spare => for_spare(local, busiest, level, idleness).if_any(),
-        _ => to_the_mean(survey).if_any(),
+        _ => to_the_mean(survey, density).if_any(),
     }
 }
 
-/// Both are overloaded: is the other so by more than the level tolerates, and the local one below the mean?
+/// Both are overloaded: is the other so by more than the level tolerates?
 fn clearly_heavier(survey: &Survey, level: &Level) -> bool {
     let (local, busiest) = (survey.local.density(), survey.busiest.density());
-    local < busiest && local < survey.density && 100 * busiest > level.imbalance_pct * local
+    local < busiest && 100 * busiest > level.imbalance_pct * local
 }
 
 fn for_spare(local: &Part, busiest: &Part, level: &Level, idleness: Idleness) -> Excess {
@@ -99,13 +105,14 @@ fn for_spare(local: &Part, busiest: &Part, level: &Level, idleness: Idleness) ->
 }
 
 /// The local part has no idle CPU: take load until both stand at the domain's mean.
-fn to_the_mean(survey: &Survey) -> Excess {
+fn to_the_mean(survey: &Survey, density: impl FnOnce() -> u64) -> Excess {
     let (local, busiest) = (&survey.local, &survey.busiest);
-    if local.density() >= busiest.density() || local.density() >= survey.density {
+    if local.density() >= busiest.density() {
         return Excess::Load(0);
     }
-    let above = busiest.density().saturating_sub(survey.density) * u64::from(busiest.size());
-    let below = (survey.density - local.density()) * u64::from(local.size());
+    let mean = density();
+    let above = busiest.density().saturating_sub(mean) * u64::from(busiest.size());
+    let below = mean.saturating_sub(local.density()) * u64::from(local.size());
     Excess::Load(above.min(below))
 }
 
@@ -162,10 +169,11 @@ mod tests {
         }
     }
 
-    fn survey(local: Part, busiest: Part) -> Survey {
+    /// What is said of a domain of two parts.
+    fn excess_of(local: Part, busiest: Part, idleness: Idleness) -> Option<Excess> {
         let cpus = u64::from(local.size() + busiest.size());
         let density = (local.load + busiest.load) / cpus;
-        Survey { local, busiest, density }
+        excess(&Survey { local, busiest }, &cache(), idleness, || density)
     }
 
     fn cache() -> Level {
@@ -175,22 +183,23 @@ mod tests {
 
     #[test]
     fn an_idle_pair_takes_one_of_three() {
-        let seen = survey(part(0, 2, 0, Pressure::Spare), part(2, 2, 3, Pressure::Overloaded));
-        assert_eq!(excess(&seen, &cache(), Idleness::Idle), Some(Excess::Threads(1)));
+        let (local, busiest) =
+            (part(0, 2, 0, Pressure::Spare), part(2, 2, 3, Pressure::Overloaded));
+        assert_eq!(excess_of(local, busiest, Idleness::Idle), Some(Excess::Threads(1)));
     }
 
     #[test]
     fn two_threads_beside_three_ask_for_load_up_to_the_mean() {
-        let seen = survey(part(0, 2, 2, Pressure::Full), part(2, 2, 3, Pressure::Overloaded));
-        assert_eq!(excess(&seen, &cache(), Idleness::Busy), Some(Excess::Load(512)));
+        let (local, busiest) = (part(0, 2, 2, Pressure::Full), part(2, 2, 3, Pressure::Overloaded));
+        assert_eq!(excess_of(local, busiest, Idleness::Busy), Some(Excess::Load(512)));
     }
 
     #[test]
     fn equals_and_the_busier_take_nothing() {
         let full = || part(0, 2, 2, Pressure::Full);
         let over = || part(0, 2, 3, Pressure::Overloaded);
-        assert_eq!(excess(&survey(full(), full()), &cache(), Idleness::Busy), None);
-        assert_eq!(excess(&survey(over(), over()), &cache(), Idleness::Busy), None);
-        assert_eq!(excess(&survey(over(), full()), &cache(), Idleness::Busy), None);
+        assert_eq!(excess_of(full(), full(), Idleness::Busy), None);
+        assert_eq!(excess_of(over(), over(), Idleness::Busy), None);
+        assert_eq!(excess_of(over(), full(), Idleness::Busy), None);
     }
 }

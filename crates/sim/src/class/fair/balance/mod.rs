@@ -205,7 +205,8 @@ impl<T: Timeline> Tree<T> {
         self.root_average(now, cpu).mean(signal, 1)
     }
 
-    fn root_average(&mut self, now: Nanos, cpu: CpuId) -> &Average {
+    /// The averages of a CPU at `now`.
+    pub(super) fn root_average(&mut self, now: Nanos, cpu: CpuId) -> &Average {
         let root = self.queue_of(cpu, None);
         let queue = &mut self.queues[root.0 as usize];
         queue.average.advance(now, queue.levels());

@@ -64,7 +64,8 @@ impl<T: Timeline> Fair<T> {
         idleness: Idleness,
     ) -> Option<(CpuId, Excess)> {
         let survey = self.survey(core, cpu, level, idleness)?;
-        let excess = excess(&survey, &self.balancer.levels[level], idleness)?;
+        let shape = self.balancer.levels[level].clone();
+        let excess = excess(&survey, &shape, idleness, || self.density(core, cpu, level))?;
         Some((self.busiest_cpu(core, &survey.busiest, excess)?, excess))
     }
 

@@ -1,4 +1,7 @@
 //! A look at the parts of a domain: how much each has to do (`update_sd_lb_stats()`).
+//!
+//! The kernel sums over every CPU. Here the counts of threads are at hand ([`super::super::census`]) and the averages of a part
+//! are summed only where the decision can depend on them: a part with fewer threads than CPUs has room, whatever its load.
 
 use std::ops::Range;
 
@@ -6,6 +9,8 @@ use model::{CpuId, Nanos};
 
 use super::super::Fair;
 use super::super::average::{LOAD, RUNNABLE, RUNNING};
+use super::super::census::Count;
+use super::super::domains::{Level, block};
 use super::super::timeline::Timeline;
 use super::Idleness;
 use crate::core::Core;
@@ -36,7 +41,7 @@ pub struct Part {
     pub awake: u32,
     /// CPUs without work.
     pub idle: u32,
-    /// The sum of its loads.
+    /// The sum of its loads; 0 unless it was looked at closely, like the two below.
     pub load: u64,
     /// Of its capacity, what is used.
     pub used: u64,
@@ -59,6 +64,11 @@ impl Part {
         u64::from(self.size()) * CAPACITY
     }
 
+    /// Whether it has fewer threads than CPUs: then [`Pressure::Spare`], whatever its averages.
+    fn has_room(&self) -> bool {
+        self.threads < self.size()
+    }
+
     /// Load for each CPU (`avg_load`).
     pub fn density(&self) -> u64 {
         self.load * CAPACITY / self.capacity()
@@ -71,7 +81,7 @@ impl Part {
         let roomy = self.capacity() * 100 > self.used * imbalance_pct;
         if self.threads > self.size() && (used_up || wanted) {
             Pressure::Overloaded
-        } else if self.threads < self.size() || (!wanted && roomy) {
+        } else if self.has_room() || (!wanted && roomy) {
             Pressure::Spare
         } else {
             Pressure::Full
@@ -99,8 +109,6 @@ pub struct Survey {
     pub local: Part,
     /// The other part that has most to give.
     pub busiest: Part,
-    /// Load for each CPU of the domain.
-    pub density: u64,
 }
 
 impl<T: Timeline> Fair<T> {
@@ -113,46 +121,66 @@ impl<T: Timeline> Fair<T> {
         idleness: Idleness,
     ) -> Option<Survey> {
         let shape = self.balancer.levels[level].clone();
-        let (mut local, mut busiest) = (Part::default(), None::<Part>);
-        let (mut load, mut used, mut crowded) = (0, 0, false);
+        let llc_cpus = core.machine.cpus / core.machine.llcs;
+        let for_wakers = idleness != Idleness::NewlyIdle && shape.span == llc_cpus;
+        let mut local = self.look_at(core, level, shape.part(cpu), for_wakers);
+        let (mut busiest, mut used, mut crowded) = (None::<Part>, 0, false);
         for start in shape.domain(cpu).step_by(shape.part as usize) {
-            let cpus = start..start + shape.part;
-            let part = self.look_at(core, cpus.clone(), shape.imbalance_pct);
-            load += part.load;
+            let is_local = start == local.cpus.start;
+            let part = if is_local {
+                local.clone()
+            } else {
+                self.look_at(core, level, start..start + shape.part, for_wakers)
+            };
             used += part.used;
             crowded |= part.crowded;
-            if cpus.contains(&cpu.0) {
-                local = part;
-            } else if part.awake > 0 && busiest.as_ref().is_none_or(|other| part.is_busier(other)) {
+            let gives = !is_local && part.awake > 0;
+            if gives && busiest.as_ref().is_none_or(|other| part.is_busier(other)) {
                 busiest = Some(part);
             }
         }
-        let llc_cpus = core.machine.cpus / core.machine.llcs;
-        if idleness != Idleness::NewlyIdle && shape.span == llc_cpus {
+        if for_wakers {
             let tries = idle_tries(used, shape.span, shape.imbalance_pct);
             self.balancer.idle_tries[core.machine.llc_of(cpu) as usize] = tries;
         }
         if shape.span == core.machine.cpus {
             self.balancer.overload = crowded;
         }
-        let density = load / u64::from(shape.span);
-        busiest.map(|busiest| Survey { local, busiest, density })
+        let busiest = busiest?;
+        if busiest.pressure == Pressure::Overloaded {
+            self.look_closely(core, level, &mut local);
+        }
+        Some(Survey { local, busiest })
     }
 
-    fn look_at(&mut self, core: &Core, cpus: Range<u32>, imbalance_pct: u64) -> Part {
-        let mut part = Part { cpus: cpus.clone(), ..Part::default() };
-        for cpu in cpus.map(CpuId) {
-            let root = self.tree.root(cpu);
-            part.threads += root.queued;
-            part.awake += root.runnable;
-            part.crowded |= root.queued > 1;
-            part.idle += u32::from(core.idle.contains(cpu));
-            part.load += self.load(core.now, cpu);
-            part.used += self.used(core.now, cpu);
-            part.runnable += self.tree.level(core.now, cpu, RUNNABLE);
+    /// Load for each CPU of a domain: what a part that is short of CPUs would come down to.
+    pub(super) fn density(&mut self, core: &Core, cpu: CpuId, level: usize) -> u64 {
+        let Level { span, .. } = self.balancer.levels[level];
+        let loads = block(cpu, span).map(|cpu| self.load(core.now, CpuId(cpu)));
+        loads.sum::<u64>() / u64::from(span)
+    }
+
+    fn look_at(&mut self, core: &Core, level: usize, cpus: Range<u32>, closely: bool) -> Part {
+        let Count { threads, awake, crowded } = self.tree.census.part(level, cpus.start);
+        let idle = core.idle.count_in(cpus.clone());
+        let crowded = crowded > 0;
+        let mut part = Part { cpus, threads, awake, idle, crowded, ..Part::default() };
+        if closely || !part.has_room() {
+            self.look_closely(core, level, &mut part);
         }
-        part.pressure = part.classify(imbalance_pct);
         part
+    }
+
+    /// Sums the averages of a part.
+    fn look_closely(&mut self, core: &Core, level: usize, part: &mut Part) {
+        (part.load, part.used, part.runnable) = (0, 0, 0);
+        for cpu in part.cpus.clone().map(CpuId) {
+            let average = self.tree.root_average(core.now, cpu);
+            part.load += average.mean(LOAD, 1);
+            part.used += average.mean(RUNNING, 1).min(CAPACITY);
+            part.runnable += average.mean(RUNNABLE, 1);
+        }
+        part.pressure = part.classify(self.balancer.levels[level].imbalance_pct);
     }
 
     /// The load of a CPU, sleepers of late included.
