@@ -152,9 +152,16 @@ fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
             Estimate { value, low: value * (-error).exp(), high: value * error.exp() }
         }
         _ => {
+            let (a, b) = (&a.estimate, &b.estimate);
             let or = |x: f64, unknown: f64| if x.is_nan() { unknown } else { x };
-            let low = or(a.estimate.low / b.estimate.high, 0.0);
-            let high = or(a.estimate.high / b.estimate.low, f64::INFINITY);
+            let mut ends = (or(a.low / b.high, 0.0), or(a.high / b.low, f64::INFINITY));
+            // A side of which so much is surely lost is slower than one that was answered, however long that takes.
+            if b.low.is_infinite() && a.value.is_finite() {
+                ends = (0.0, 0.0);
+            } else if a.low.is_infinite() && b.value.is_finite() {
+                ends.0 = f64::INFINITY;
+            }
+            let (low, high) = ends;
             Estimate { value, low, high }
         }
     }

@@ -186,3 +186,16 @@ fn one_burst_says_nothing_of_the_next() {
     // The control: the same ratio in burst after burst is told.
     assert_eq!(answer(100), Answer::Worse);
 }
+
+#[test]
+fn surely_lost_is_slower_than_answered() {
+    let answered = QUEUES[0].latencies(1, 4_000);
+    let mostly_lost: Vec<Nanos> =
+        (0..4_000).map(|i| if i % 5 == 0 { answered[i] } else { Nanos::NEVER }).collect();
+    // Too few samples to bound the p99.9 of the side that answers.
+    let p99_9 = Metric::Quantile(Quantile::P99_9);
+    let answer = |a: &[Nanos], b: &[Nanos]| compare(&[(a, b)], p99_9).unwrap().answer;
+    assert_eq!(answer(&answered, &mostly_lost), Answer::Better);
+    assert_eq!(answer(&mostly_lost, &answered), Answer::Worse);
+    assert_eq!(answer(&mostly_lost, &mostly_lost), Answer::CannotTell);
+}
