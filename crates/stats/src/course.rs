@@ -5,6 +5,7 @@ use model::trace::Usage;
 use model::{Nanos, Scenario, Trace};
 
 use crate::share::Shares;
+use crate::waiting::Waiting;
 
 /// Lag and shares at the regular moments of one run, for charts and for their extremes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +36,7 @@ impl Course {
     /// The lags of one run.
     ///
     /// What is due is found anew for each span between two moments: batch threads want a CPU all the time, all
-    /// others exactly what they received in it.
+    /// others what they received in it and what requests ask for that waited throughout.
     pub(crate) fn lags(scenario: &Scenario, trace: &Trace) -> Vec<ThreadLag> {
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
         let shares = Shares::new(scenario, &programs);
@@ -48,12 +49,17 @@ impl Course {
             .map(|thread| ThreadLag { thread, program: programs[thread], ..ThreadLag::default() })
             .collect();
         lags.iter_mut().for_each(|lag| lag.lag_s.extend(trace.usage.first().map(|_| 0.0)));
+        let waiting = Waiting::new(trace);
         for pair in trace.usage.windows(2) {
-            let span_s = pair[1].at.saturating_sub(pair[0].at).as_secs_f64();
+            let (from, to) = (pair[0].at, pair[1].at);
+            let span_s = to.saturating_sub(from).as_secs_f64();
             let received = received_s(&pair[0], &pair[1]);
-            let demand: Vec<f64> = (0..programs.len())
-                .map(|t| if is_batch(t) { span_s } else { received[t] })
+            let by_program: Vec<f64> = (0..scenario.programs.len())
+                .map(|program| waiting.per_thread_s(program, from, to))
                 .collect();
+            let wanted = |t: usize| (received[t] + by_program[programs[t]]).min(span_s);
+            let demand: Vec<f64> =
+                (0..programs.len()).map(|t| if is_batch(t) { span_s } else { wanted(t) }).collect();
             let due = shares.due(f64::from(scenario.machine.cpus) * span_s, &demand);
             add(&mut due_s, &due);
             add(&mut got_s, &received);

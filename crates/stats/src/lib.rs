@@ -16,6 +16,7 @@ mod quantile;
 mod share;
 mod summary;
 mod verdict;
+mod waiting;
 
 pub use batch::batch_spread;
 pub use ccdf::{CcdfPoint, ccdf};

@@ -238,10 +238,8 @@ fn groups_hold_what_is_inside_them_and_runs_are_pooled() {
     assert_eq!(summary.programs[2].utilisation, 0.5);
 }
 
-/// A service whose three requests ask for 90 ms each in 900 ms, beside a spinning thread.
-#[test]
-fn a_service_is_due_what_its_load_wants() {
-    let service = Service {
+fn any_service() -> Service {
+    Service {
         architecture: Architecture::ThreadPerConnection,
         connections: 1,
         request_bytes: 64,
@@ -250,8 +248,13 @@ fn a_service_is_due_what_its_load_wants() {
         service_time: Nanos::from_millis(1),
         arrival_law: Law::Exponential,
         arrivals: Arrivals::Utilisation(0.3),
-    };
-    let kind = Kind::Service(service);
+    }
+}
+
+/// A service whose three requests ask for 90 ms each in 900 ms, beside a spinning thread.
+#[test]
+fn a_service_is_due_what_its_load_wants() {
+    let kind = Kind::Service(any_service());
     let service = Program { name: "s".into(), group: None, nice: 0, kind };
     let scenario = scenario(1, vec![], vec![service, batch("b", None, 0, 1)]);
     let mut run = trace(&scenario, &[0, 1], &[vec![0.3, 0.7]]);
@@ -283,4 +286,27 @@ fn a_service_is_due_what_its_load_wants() {
     assert_close(&[outlier.valid_throughput_per_s], &[1.0 / 0.9]);
     assert_eq!(program.latency.unwrap().p50.value, 20e6);
     assert!(summary.programs[1].latency.is_none() && summary.programs[1].inversions.is_none());
+}
+
+#[test]
+fn a_service_that_waits_wants_more_than_it_received() {
+    let service = |ms: u64| Request {
+        intended: Nanos::ZERO,
+        sent: Nanos::ZERO,
+        started: Nanos::ZERO,
+        completed: Nanos::from_millis(ms),
+        received: Nanos::from_millis(ms),
+        service: Nanos::from_secs(1),
+    };
+    let programs = vec![batch("s", None, 0, 1), batch("b", None, 0, 1)];
+    let mut scenario = scenario(1, vec![], programs);
+    scenario.programs[0].kind = Kind::Service(any_service());
+    let mut run = trace(&scenario, &[0, 1], &[vec![0.25, 0.75]]);
+    let lag_s = |run: &Trace| summarise(&scenario, &[run]).threads_lag_s.unwrap();
+    // Requests were there all the time: half of the CPU was due to the service, and the batch is ahead.
+    run.programs[0].requests = vec![service(1_000)];
+    assert_close(&[lag_s(&run).0], &[-0.25]);
+    // The control: what was answered before the end may have wanted no more.
+    run.programs[0].requests = vec![service(999)];
+    assert_close(&[lag_s(&run).0], &[0.0]);
 }
