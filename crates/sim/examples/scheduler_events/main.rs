@@ -2,7 +2,10 @@
 //!
 //! An event is one entry of the event queue that is handled: a burst's end, a tick, an arrival, a timer. What it leads to (a
 //! wake-up, a choice, a switch) is part of it and not counted again. Times are CPU time of this process, drawing the
-//! workload not included; the best of three turns.
+//! workload not included; the median of several turns, taken by turns with the peers: the same engine over std's `BinaryHeap`,
+//! and desque where the load can be written for it.
+
+mod peer;
 
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Program, Scenario, Service};
@@ -13,19 +16,29 @@ use sim::class::fair::{Cfs, Eevdf};
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 use sim::events::{EventQueue, Heap, Tournament};
+use sim::kernel::TICK;
 use sim::{Kernel, Setup};
 
 /// Enough for some hundred milliseconds: CPU time is counted in ticks of a few.
 const TICKS: u64 = 20_000_000;
 /// Requests are all drawn beforehand, so memory bounds their number.
 const REQUESTS: u64 = 2_000_000;
-const TURNS: usize = 3;
+/// Per turn: some hundred milliseconds of a slower one.
+const PEER_TICKS: u64 = TICKS / 8;
+const TURNS: usize = 5;
 
 /// One kind of load by the number of CPUs.
-type Load = (&'static str, fn(u32) -> Scenario);
+#[derive(Clone, Copy)]
+struct Load {
+    name: &'static str,
+    scenario: fn(u32) -> Scenario,
+    peer: Option<fn(u32) -> Pace>,
+}
 
-const LOADS: [Load; 2] =
-    [("always runnable", always_runnable), ("32 connections a CPU", connections)];
+const LOADS: [Load; 2] = [
+    Load { name: "always runnable", scenario: always_runnable, peer: Some(on_desque) },
+    Load { name: "32 connections a CPU", scenario: connections, peer: None },
+];
 
 fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
     Scenario {
@@ -44,7 +57,7 @@ fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
 
 /// Five threads on every four CPUs, as in GVTS section 2.4: a tick every 4 ms on each.
 fn always_runnable(cpus: u32) -> Scenario {
-    let duration = Nanos(TICKS * 4_000_000 / u64::from(cpus));
+    let duration = Nanos(TICKS * TICK.0 / u64::from(cpus));
     scenario(cpus, duration, Kind::Batch { threads: cpus + cpus / 4 })
 }
 
@@ -70,7 +83,7 @@ fn cpu_ns() -> u64 {
     text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("schedstat begins with CPU time")
 }
 
-/// The best of several turns.
+/// What one turn took.
 #[derive(Clone, Copy)]
 struct Pace {
     ns: u64,
@@ -88,10 +101,11 @@ impl Pace {
         let simulated = self.simulated_s * 1e9 / self.ns as f64;
         println!("{what:48} {per_event:7.1} ns {:7.1} M/s {simulated:9.1} s/s", 1e3 / per_event);
     }
+}
 
-    fn better(self, other: Pace) -> Pace {
-        if self.ns < other.ns { self } else { other }
-    }
+fn median(mut paces: Vec<Pace>) -> Pace {
+    paces.sort_by(|a, b| a.ns_per_event().total_cmp(&b.ns_per_event()));
+    paces[paces.len() / 2]
 }
 
 fn turn<C: Class, Q: EventQueue>(scenario: &Scenario, class: C) -> Pace {
@@ -110,39 +124,58 @@ fn turn<C: Class, Q: EventQueue>(scenario: &Scenario, class: C) -> Pace {
     Pace { ns: cpu_ns() - begin, events: run.events, simulated_s: scenario.duration.as_secs_f64() }
 }
 
-fn best<C: Class>(scenario: &Scenario, class: impl Fn() -> C) -> Pace {
-    let turns = (0..TURNS).map(|_| turn::<C, Tournament>(scenario, class()));
-    turns.reduce(Pace::better).expect("at least one turn")
+fn on_desque(cpus: u32) -> Pace {
+    let begin = cpu_ns();
+    peer::run(cpus, PEER_TICKS);
+    let simulated_s = (PEER_TICKS * TICK.0 / u64::from(cpus)) as f64 / 1e9;
+    Pace { ns: cpu_ns() - begin, events: PEER_TICKS, simulated_s }
 }
 
-/// Both event queues by turns, under SCHED_FIFO: a simple class, so that the engine is what counts.
-fn grow(name: &str, load: fn(u32) -> Scenario) {
+/// All engines by turns, under SCHED_FIFO: a simple class, so that the engine is what counts.
+fn grow(load: Load) {
     let mut first = None;
     for cpus in [16, 80, 1_024, 4_096] {
-        let scenario = load(cpus);
+        let scenario = (load.scenario)(cpus);
         let rt = || Rt::new(rt::Kind::Fifo, &scenario.machine);
-        let pairs = (0..TURNS)
-            .map(|_| (turn::<_, Tournament>(&scenario, rt()), turn::<_, Heap>(&scenario, rt())));
-        let (ours, heap) =
-            pairs.reduce(|a, b| (a.0.better(b.0), a.1.better(b.1))).expect("at least one turn");
-        ours.print(&format!("{name}, {cpus} CPUs"));
-        heap.print("  the same engine over std's BinaryHeap");
+        let (mut ours, mut heap, mut desque) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..TURNS {
+            ours.push(turn::<_, Tournament>(&scenario, rt()));
+            heap.push(turn::<_, Heap>(&scenario, rt()));
+            desque.extend(load.peer.map(|run| run(cpus)));
+        }
+        let ours = median(ours);
+        ours.print(&format!("{}, {cpus} CPUs", load.name));
         let growth = ours.ns_per_event() / first.get_or_insert(ours).ns_per_event();
-        let ratio = heap.ns_per_event() / ours.ns_per_event();
-        println!("  heap / ours {ratio:.2}, ours against 16 CPUs {growth:.2}");
+        println!("  against 16 CPUs {growth:.2}");
+        beside("the same engine over std's BinaryHeap", &ours, heap);
+        if !desque.is_empty() {
+            beside("the same load on desque", &ours, desque);
+        }
     }
 }
 
-fn classes(name: &str, load: fn(u32) -> Scenario, cpus: u32) {
-    let whole = load(cpus);
-    let scenario = Scenario { duration: Nanos(whole.duration.0 / 4), ..whole };
+fn beside(name: &str, ours: &Pace, peer: Vec<Pace>) {
+    let peer = median(peer);
+    peer.print(&format!("  {name}"));
+    println!("    {:.2} of ours", peer.ns_per_event() / ours.ns_per_event());
+}
+
+/// All classes by turns.
+fn classes(load: Load, cpus: u32) {
+    let whole = (load.scenario)(cpus);
+    let scenario = Scenario { duration: Nanos(whole.duration.0 / 8), ..whole };
     let Scenario { machine, groups, .. } = &scenario;
-    let fifo = best(&scenario, || Rt::new(rt::Kind::Fifo, machine));
-    fifo.print(&format!("{name}, {cpus} CPUs, fifo"));
-    best(&scenario, || Cfs::new(machine, groups)).print("  cfs");
-    best(&scenario, || Eevdf::new(machine, groups)).print("  eevdf");
     let cts = || Ext::new(&scenario, &PolicySpec::plain("cts"), 1).expect("cts exists");
-    best(&scenario, cts).print("  cts");
+    let mut paces = ["fifo", "cfs", "eevdf", "cts"].map(|name| (name, Vec::new()));
+    for _ in 0..TURNS {
+        paces[0].1.push(turn::<_, Tournament>(&scenario, Rt::new(rt::Kind::Fifo, machine)));
+        paces[1].1.push(turn::<_, Tournament>(&scenario, Cfs::new(machine, groups)));
+        paces[2].1.push(turn::<_, Tournament>(&scenario, Eevdf::new(machine, groups)));
+        paces[3].1.push(turn::<_, Tournament>(&scenario, cts()));
+    }
+    for (class, paces) in paces {
+        median(paces).print(&format!("{}, {cpus} CPUs, {class}", load.name));
+    }
 }
 
 fn main() {
@@ -150,8 +183,8 @@ fn main() {
         "{:48} {:>10} {:>11} {:>13}",
         "CPU time of one core", "an event", "events", "simulated"
     );
-    LOADS.into_iter().for_each(|(name, load)| grow(name, load));
+    LOADS.into_iter().for_each(grow);
     for cpus in [16, 1_024] {
-        LOADS.into_iter().for_each(|(name, load)| classes(name, load, cpus));
+        LOADS.into_iter().for_each(|load| classes(load, cpus));
     }
 }
