@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
     seed: Vec<u64>,
     /// Measure for this long instead of the scenario's duration, for example 2s
-    #[arg(long, value_parser = model::units::duration)]
+    #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
     #[command(flatten)]
     output: Output,
@@ -61,6 +61,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     document.scenario_text = text;
     (document.command, document.version) = signed(|command, version| (command, version));
     args.output.compared(&document)
+}
+
+fn positive_duration(text: &str) -> Result<Nanos, String> {
+    let duration = model::units::duration(text)?;
+    if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
 }
 
 /// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of them.

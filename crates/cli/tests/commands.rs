@@ -131,7 +131,13 @@ fn ideal_speaks_its_schema_and_knows_the_exact_values() {
 
 #[test]
 fn bad_input_ends_with_2_and_one_message() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts,cts"], "cts is given twice"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--seed", "1,1"], "twice"),
+        (
+            &["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--duration", "0s"],
+            "duration",
+        ),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "ctz"], "cts"),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "cts:queue=gpu"], "llc"),
         (&["compare", "scenarios/none.toml", "--policy", "cts"], "scenarios/none.toml"),

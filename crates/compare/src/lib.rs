@@ -20,6 +20,7 @@ use crate::plan::Run;
 ///
 /// Everything is checked before the first run starts. Fails as [`Arm::check`] and [`Arm::run`] do.
 pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Failure> {
+    plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
     let runs = plan.runs();
     let traces = execute::execute(plan, &runs, arm, watch)?;

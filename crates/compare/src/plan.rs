@@ -1,6 +1,9 @@
 //! Which runs a comparison makes, in which order.
 
-use model::{PolicySpec, Scenario};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use model::{Failure, PolicySpec, Scenario};
 
 /// What to compare.
 pub struct Plan<'a> {
@@ -25,6 +28,12 @@ pub(crate) struct Run {
 }
 
 impl Plan<'_> {
+    /// [`Failure::Input`] where a policy or a seed stands twice: a run pooled with itself would narrow every interval.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        once("policy", &self.policies)?;
+        once("seed", &self.seeds)
+    }
+
     /// All runs in their order: seed by seed, so that a drift of the machine meets every policy alike, and in each round
     /// from another policy on, so that none always follows the same one.
     pub(crate) fn runs(&self) -> Vec<Run> {
@@ -39,5 +48,24 @@ impl Plan<'_> {
         let first = round % runs.len();
         runs.rotate_left(first);
         runs
+    }
+}
+
+fn once<T: Ord + Display>(what: &str, given: &[T]) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    match given.iter().find(|one| !seen.insert(*one)) {
+        Some(again) => Err(Failure::Input(format!("{what} {again} is given twice"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_compared_with_itself_but_by_the_twin() {
+        assert_eq!(once("seed", &[1, 2, 3]), Ok(()));
+        assert_eq!(once("seed", &[1, 2, 1]), Err(Failure::Input("seed 1 is given twice".into())));
     }
 }
