@@ -64,6 +64,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_contender_takes_every_place_and_meets_every_seed() {
+        let text = "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
+        let scenario = Scenario::read(text, "test.toml").unwrap();
+        let policies = ["a", "b"].map(PolicySpec::plain).to_vec();
+        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8, 9] };
+        let runs = plan.runs();
+        let contender = |run: &Run| (run.policy, run.twin);
+        for place in 0..3 {
+            let there: BTreeSet<_> = runs.iter().skip(place).step_by(3).map(contender).collect();
+            assert_eq!(there, BTreeSet::from([(0, false), (0, true), (1, false)]));
+        }
+        assert_eq!(
+            runs.iter().map(|run| run.seed).collect::<Vec<_>>(),
+            [7, 7, 7, 8, 8, 8, 9, 9, 9]
+        );
+    }
+
+    #[test]
     fn nothing_is_compared_with_itself_but_by_the_twin() {
         assert_eq!(once("seed", &[1, 2, 3]), Ok(()));
         assert_eq!(once("seed", &[1, 2, 1]), Err(Failure::Input("seed 1 is given twice".into())));
