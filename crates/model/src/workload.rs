@@ -82,6 +82,10 @@ impl IdleConnections {
     /// The connection for a request with this lot: of its worker, else of the next one that has one idle; `None` where all
     /// are busy.
     pub fn take(&mut self, lot: u32) -> Option<u32> {
+        // Most services have one queue, and a simulator asks too often to divide by 1.
+        if let [all] = self.idle.as_mut_slice() {
+            return all.pop_front();
+        }
         let first = lot as usize % self.idle.len();
         let (before, from_first) = self.idle.split_at_mut(first);
         from_first.iter_mut().chain(before).find_map(VecDeque::pop_front)
@@ -89,8 +93,10 @@ impl IdleConnections {
 
     /// A connection whose response has come.
     pub fn give_back(&mut self, connection: u32) {
-        let owner = connection as usize % self.idle.len();
-        self.idle[owner].push_back(connection);
+        match self.idle.as_mut_slice() {
+            [all] => all.push_back(connection),
+            owners => owners[connection as usize % owners.len()].push_back(connection),
+        }
     }
 }
 

@@ -51,11 +51,12 @@ impl Sequence {
 ///
 /// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind and sift twice.
 pub struct Tournament {
-    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the last places, so that
-    /// none is more than a level deeper than another. Place p is number p % 4 of four p / 4.
+    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the last places from
+    /// the end on: where they do not fill a level, the first stand a level deeper than the last, among them arrivals, which change most.
+    /// Place p is number p % 4 of four p / 4.
     fours: Vec<Four>,
-    /// The place of slot 0.
-    first_leaf: usize,
+    /// The place of slot 0; slot n stands n before it.
+    last_leaf: usize,
     winner: Key,
     sequence: Sequence,
 }
@@ -69,7 +70,7 @@ impl Tournament {
     /// was there before, nothing changes further up.
     #[inline]
     fn replay(&mut self, slot: u32, key: Key) {
-        let mut place = self.first_leaf + slot as usize;
+        let mut place = self.last_leaf - slot as usize;
         let mut winner = key;
         loop {
             let four = place / 4;
@@ -95,14 +96,14 @@ impl EventQueue for Tournament {
         assert!(slots < 1 << SLOT_BITS, "{slots} event slots");
         // Each four takes one place in the four above and brings four.
         let fours = slots.saturating_sub(1).div_ceil(3).max(1);
-        let first_leaf = fours - 1;
+        let last_leaf = fours + slots.max(1) - 2;
         let fours = vec![Four([Key::MAX; 4]); fours];
-        Tournament { fours, first_leaf, winner: Key::MAX, sequence: Sequence::default() }
+        Tournament { fours, last_leaf, winner: Key::MAX, sequence: Sequence::default() }
     }
 
     #[inline]
     fn set(&mut self, slot: u32, at: Nanos) {
-        let leaf = self.first_leaf + slot as usize;
+        let leaf = self.last_leaf - slot as usize;
         if time_of(self.fours[leaf / 4].0[leaf % 4]) != at {
             let key = self.sequence.key(slot, at);
             self.replay(slot, key);

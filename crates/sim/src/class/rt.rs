@@ -113,12 +113,12 @@ impl Class for Rt {
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         match prev {
             Some(expired) if self.expired.contains(cpu) => {
+                self.expired.remove(cpu);
                 self.queues[cpu.index()].push_back(expired);
             }
             Some(_) => return prev,
             None => {}
         }
-        self.expired.remove(cpu);
         let next = self.queues[cpu.index()].pop_front().or_else(|| self.pull(core, cpu));
         if next.is_some() {
             self.note_occupied(cpu)
@@ -130,6 +130,7 @@ impl Class for Rt {
 
     /// Only the fair server displaces a real-time thread, which keeps its place at the head.
     fn displace(&mut self, _core: &mut Core, cpu: CpuId, prev: ThreadId) {
+        self.expired.remove(cpu);
         self.queues[cpu.index()].push_front(prev);
         self.note_occupied(cpu);
     }

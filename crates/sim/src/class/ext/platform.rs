@@ -22,13 +22,7 @@ impl<'a> Seam<'a> {
     }
 
     fn domain_size(&self, level: Level) -> u32 {
-        let machine = &self.threads.machine;
-        match level {
-            Level::Cpu => 1,
-            Level::Llc => machine.cpus / machine.llcs,
-            Level::Node => machine.cpus / machine.nodes,
-            Level::Machine => machine.cpus,
-        }
+        self.threads.domain_sizes[level as usize]
     }
 
     fn claim_idle(&mut self, from: CpuId) -> Option<CpuId> {
@@ -91,8 +85,12 @@ impl Platform for Seam<'_> {
 
     fn cpu_in(&self, cpu: CpuId, level: Level, i: u32) -> Option<CpuId> {
         let size = self.domain_size(level);
-        let first = cpu.0 / size * size;
-        (i < size).then(|| CpuId(first + (cpu.0 - first + i) % size))
+        if i >= size {
+            return None;
+        }
+        let own = cpu.0 % size;
+        let around = if i < size - own { own + i } else { i - (size - own) };
+        Some(CpuId(cpu.0 - own + around))
     }
 
     fn default_cpu(&mut self, _thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool) {

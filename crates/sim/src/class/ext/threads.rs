@@ -54,6 +54,8 @@ struct Dispatch {
 /// The state of the class beside the policy's own.
 pub struct Threads {
     pub machine: Machine,
+    /// CPUs of a domain by [`policy::Level`]: policies ask for many domains, so divided once.
+    pub domain_sizes: [u32; 4],
     pub random: Xoshiro256PlusPlus,
     /// The groups above and including each group, from the root's child on.
     paths: Vec<Vec<u32>>,
@@ -68,7 +70,8 @@ pub struct Threads {
 impl Threads {
     /// No threads and no queues yet.
     pub fn new(scenario: &Scenario, seed: u64) -> Threads {
-        let cpus = scenario.machine.cpus as usize;
+        let machine = scenario.machine;
+        let cpus = machine.cpus as usize;
         let mut paths: Vec<Vec<u32>> = Vec::new();
         for (index, group) in scenario.groups.iter().enumerate() {
             let mut path = group.parent.map_or(Vec::new(), |parent| paths[parent].clone());
@@ -76,7 +79,13 @@ impl Threads {
             paths.push(path);
         }
         Threads {
-            machine: scenario.machine,
+            machine,
+            domain_sizes: [
+                1,
+                machine.cpus / machine.llcs,
+                machine.cpus / machine.nodes,
+                machine.cpus,
+            ],
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             paths,
             weights: scenario.groups.iter().map(|group| group.weight).collect(),
