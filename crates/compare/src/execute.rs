@@ -8,15 +8,25 @@ use model::{Arm, Failure, Trace, Watch};
 
 use crate::plan::{Plan, Run};
 
-/// Makes every run; the traces come back in the order of `runs`, whatever order they ended in.
-///
-/// The first failure stops the others and is the answer.
+/// How often a run that fails its own checks is repeated where real CPUs are measured. On a shared machine a disturbed
+/// generator is common, and such a run has measured nothing; where it fails a third time the machine is too busy.
+const REPEATS: usize = 2;
+
+/// What was run.
+pub(crate) struct Made {
+    /// One trace a run, in the order of the runs, whatever order they ended in.
+    pub traces: Vec<Trace>,
+    /// Runs that failed their own checks and were repeated: which, and why.
+    pub discarded: Vec<String>,
+}
+
+/// Makes every run. The first failure stops the others and is the answer.
 pub(crate) fn execute(
     plan: &Plan,
     runs: &[Run],
     arm: &dyn Arm,
     watch: &dyn Watch,
-) -> Result<Vec<Trace>, Failure> {
+) -> Result<Made, Failure> {
     let workers =
         if arm.exclusive() { 1 } else { thread::available_parallelism().map_or(1, |n| n.get()) };
     let board = Board::new(runs.len(), watch);
@@ -25,7 +35,7 @@ pub(crate) fn execute(
             scope.spawn(|| board.work(plan, runs, arm));
         }
     });
-    board.into_traces()
+    board.into_made()
 }
 
 /// What the workers share.
@@ -35,6 +45,7 @@ struct Board<'a> {
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
     outcomes: Mutex<Vec<Option<Result<Trace, Failure>>>>,
+    discarded: Mutex<Vec<String>>,
 }
 
 impl Board<'_> {
@@ -45,6 +56,7 @@ impl Board<'_> {
             failed: AtomicBool::new(false),
             done: Mutex::new(vec![0.0; runs]),
             outcomes: Mutex::new((0..runs).map(|_| None).collect()),
+            discarded: Mutex::default(),
         }
     }
 
@@ -55,22 +67,38 @@ impl Board<'_> {
                 return;
             };
             let share = Share { board: self, index };
-            let outcome = arm.run(plan.scenario, &plan.policies[run.policy], run.seed, &share);
+            let outcome = self.run(plan, run, arm, &share);
             self.failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             share.progress(1.0);
             self.outcomes.lock().expect("no worker panics")[index] = Some(outcome);
         }
     }
 
-    fn into_traces(self) -> Result<Vec<Trace>, Failure> {
-        let made: Vec<_> =
-            self.outcomes.into_inner().expect("no worker panics").into_iter().flatten().collect();
-        let failures = made.iter().filter_map(|outcome| outcome.as_ref().err());
-        // A run that another's failure stopped reports an interruption: name the cause, not that.
-        match failures.min_by_key(|failure| **failure == Failure::Interrupted) {
-            Some(cause) => Err(cause.clone()),
-            None => made.into_iter().collect(),
+    fn run(&self, plan: &Plan, run: &Run, arm: &dyn Arm, share: &Share) -> Result<Trace, Failure> {
+        let policy = &plan.policies[run.policy];
+        let mut repeats = if arm.exclusive() { REPEATS } else { 0 };
+        loop {
+            match arm.run(plan.scenario, policy, run.seed, share) {
+                Err(Failure::Run(reason)) if repeats > 0 => {
+                    repeats -= 1;
+                    let discarded = format!("{policy}, seed {}: {reason}", run.seed);
+                    self.discarded.lock().expect("no worker panics").push(discarded);
+                }
+                outcome => return outcome,
+            }
         }
+    }
+
+    fn into_made(self) -> Result<Made, Failure> {
+        let outcomes: Vec<_> =
+            self.outcomes.into_inner().expect("no worker panics").into_iter().flatten().collect();
+        let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        // A run that another's failure stopped reports an interruption: name the cause, not that.
+        if let Some(cause) = failures.min_by_key(|failure| **failure == Failure::Interrupted) {
+            return Err(cause.clone());
+        }
+        let traces = outcomes.into_iter().collect::<Result<_, _>>()?;
+        Ok(Made { traces, discarded: self.discarded.into_inner().expect("no worker panics") })
     }
 }
 
@@ -89,5 +117,66 @@ impl Watch for Share<'_> {
 
     fn cancelled(&self) -> bool {
         self.board.failed.load(Ordering::Relaxed) || self.board.watch.cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use model::{PolicySpec, Scenario, Silent};
+
+    use super::*;
+
+    /// Fails its own checks `failures` times.
+    struct Disturbed {
+        failures: usize,
+        exclusive: bool,
+        runs: AtomicUsize,
+    }
+
+    impl Arm for Disturbed {
+        fn name(&self) -> &'static str {
+            "test"
+        }
+        fn machine(&self) -> String {
+            String::new()
+        }
+        fn exclusive(&self) -> bool {
+            self.exclusive
+        }
+        fn check(&self, _: &Scenario, _: &PolicySpec) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn run(
+            &self,
+            scenario: &Scenario,
+            policy: &PolicySpec,
+            seed: u64,
+            watch: &dyn Watch,
+        ) -> Result<Trace, Failure> {
+            if self.runs.fetch_add(1, Ordering::Relaxed) < self.failures {
+                return Err(Failure::Run("disturbed".to_string()));
+            }
+            sim::SimArm.run(scenario, policy, seed, watch)
+        }
+    }
+
+    fn discarded(failures: usize, exclusive: bool) -> Result<usize, Failure> {
+        let text = "# A.\nduration = \"1ms\"\n[machine]\ncpus = 1\n\
+                    [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
+        let scenario = Scenario::read(text, "test.toml").unwrap();
+        let plan =
+            Plan { scenario: &scenario, policies: vec![PolicySpec::plain("cfs")], seeds: vec![1] };
+        let arm = Disturbed { failures, exclusive, runs: AtomicUsize::new(0) };
+        execute(&plan, &plan.runs(), &arm, &Silent).map(|made| made.discarded.len())
+    }
+
+    #[test]
+    fn a_disturbed_run_is_repeated_twice_and_only_on_real_cpus() {
+        assert_eq!(discarded(0, true), Ok(0));
+        assert_eq!(discarded(2, true), Ok(2));
+        assert_eq!(discarded(3, true), Err(Failure::Run("disturbed".to_string())));
+        assert_eq!(discarded(1, false), Err(Failure::Run("disturbed".to_string())));
     }
 }

@@ -23,7 +23,7 @@ pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Fa
     plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
     let runs = plan.runs();
-    let traces = execute::execute(plan, &runs, arm, watch)?;
+    let made = execute::execute(plan, &runs, arm, watch)?;
     let machine = plan.scenario.machine;
     Ok(Document {
         schema: COMPARE_SCHEMA.to_string(),
@@ -38,7 +38,8 @@ pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Fa
             llcs: machine.llcs,
             nodes: machine.nodes,
         },
-        ..analysed(plan, &runs, &traces)
+        discarded: made.discarded,
+        ..analysed(plan, &runs, &made.traces)
     })
 }
 

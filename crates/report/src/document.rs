@@ -29,6 +29,8 @@ pub struct Document {
     pub version: String,
     /// What ran it.
     pub machine: Machine,
+    /// Runs that failed their own checks and were repeated: which, and why. They are in no result.
+    pub discarded: Vec<String>,
     /// One entry a policy, pooled over the seeds, in the order of the command line; runs of one seed may follow.
     pub results: Vec<PolicyResult>,
     /// Policies against each other, and the A/A pair.

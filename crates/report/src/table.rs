@@ -48,6 +48,14 @@ fn opening(document: &Document, width: usize) -> String {
             text.push('\n');
         }
     }
+    if !document.discarded.is_empty() {
+        let line = format!(
+            "runs that failed their own checks and were repeated: {}",
+            document.discarded.len()
+        );
+        text.push_str(&styled(&line, tone_style(Tone::Bad)));
+        text.push('\n');
+    }
     text
 }
 

@@ -209,6 +209,7 @@ fn making(document: &Document) -> String {
         ("machine", machine.description.clone()),
         ("scenario's machine", topology),
         ("kernels", kernels.collect::<Vec<_>>().join("; ")),
+        ("discarded and repeated", document.discarded.join("; ")),
     ];
     parts::heading("How this was made")
         + &parts::verbatim("command", &human::command(&document.command))
