@@ -165,11 +165,18 @@ fn headline<'a>(document: &'a Document, program: &str, a: &str, b: &str) -> Opti
 pub fn verdict_cell(verdict: &Verdict) -> Cell {
     let (ratio, interval) = human::ratio(&verdict.ratio);
     let tone = match verdict.answer {
+        _ if is_slight(verdict) => Tone::Faint,
         Answer::Better => Tone::Good,
         Answer::Worse => Tone::Bad,
         Answer::CannotTell => Tone::Faint,
     };
     Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
+}
+
+/// A difference below 1% with certainty: many requests on the same arrivals show it, and nobody would feel it.
+fn is_slight(verdict: &Verdict) -> bool {
+    let within = |end: Option<f64>| end.is_some_and(|end| (0.99..=1.01).contains(&end));
+    within(verdict.ratio.low) && within(verdict.ratio.high)
 }
 
 /// The A/A pair of the headline, and any A/A pair that was told apart.
