@@ -1,0 +1,106 @@
+//! KVM where it truly boots a stock kernel: nested hosts often have the device and hang in the boot stub.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use model::Failure;
+use model::scenario::Machine;
+use nix::sys::utsname::uname;
+
+use super::{Guest, Running, version};
+use crate::guest::order::Order;
+use crate::image;
+use crate::store::{Kernel, Lab};
+use crate::wire::Frame;
+
+/// How a guest's instructions run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// By the processor.
+    Kvm,
+    /// By QEMU, one virtual CPU after the other, a nanosecond of guest time an instruction.
+    Tcg,
+}
+
+/// A boot under KVM takes a second or two; one that takes this long has hung.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MEMORY_MIB: u32 = 512;
+
+impl Accelerator {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Accelerator::Kvm => "KVM",
+            Accelerator::Tcg => "TCG",
+        }
+    }
+
+    /// Latency under TCG with several threads is worthless. With one, guest time is the instructions executed, so the host's load does
+    /// not enter, and idle time is skipped.
+    pub fn arguments(self) -> &'static str {
+        match self {
+            Accelerator::Kvm => "-accel kvm",
+            Accelerator::Tcg => "-accel tcg,thread=single -icount shift=0,sleep=off",
+        }
+    }
+}
+
+/// The accelerator for this machine. The first time it boots the kernel under KVM to see; the answer is kept in the lab.
+pub fn choose(lab: &Lab, kernel: &Kernel) -> Result<Accelerator, Failure> {
+    let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    if device.is_err() {
+        return Ok(Accelerator::Tcg);
+    }
+    let answers = lab.make("kvm")?;
+    let answer = answers.join(question(kernel)?);
+    if let Some(known) = fs::read_to_string(&answer).ok().and_then(|text| of_answer(&text)) {
+        return Ok(known);
+    }
+    let found = if boots(kernel)? { Accelerator::Kvm } else { Accelerator::Tcg };
+    let text = if found == Accelerator::Kvm { "yes\n" } else { "no\n" };
+    fs::write(&answer, text).map_err(|error| crate::store::broken(&answer, &error))?;
+    Ok(found)
+}
+
+fn of_answer(text: &str) -> Option<Accelerator> {
+    match text.trim() {
+        "yes" => Some(Accelerator::Kvm),
+        "no" => Some(Accelerator::Tcg),
+        _ => None,
+    }
+}
+
+/// What the answer depends on, as a file name: this machine's kernel, QEMU, and the guest's kernel.
+fn question(kernel: &Kernel) -> Result<String, Failure> {
+    let host = uname().map(|name| name.release().to_string_lossy().into_owned());
+    let words = format!("{}--{}--{}", host.unwrap_or_default(), version()?, kernel.release);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
+    Ok(words.chars().map(plain).collect())
+}
+
+fn boots(kernel: &Kernel) -> Result<bool, Failure> {
+    let initramfs = image::build(kernel, Order::default(), &[])?;
+    let guest = Guest { kernel: kernel.clone(), machine: Machine::ONE_CPU, memory_mib: MEMORY_MIB };
+    let running = Running::start(&guest, Accelerator::Kvm, &initramfs)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match running.frames.recv_timeout(left) {
+            Ok(Ok(Frame::Exit(0))) => return Ok(true),
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) | Err(_) => return Ok(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_answer_is_believed() {
+        assert_eq!(of_answer("yes\n"), Some(Accelerator::Kvm));
+        assert_eq!(of_answer("no\n"), Some(Accelerator::Tcg));
+        assert_eq!(of_answer(""), None, "a file that a killed run left half-written");
+    }
+}

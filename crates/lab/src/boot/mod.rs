@@ -1,0 +1,138 @@
+//! Booting: a QEMU process that dies with this one, its console, and the frames that its guest sends.
+
+mod accelerator;
+mod machine;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use model::Failure;
+use model::scenario::Machine;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
+
+use crate::store::Kernel;
+use crate::tools;
+use crate::wire::Frame;
+pub use accelerator::{Accelerator, choose};
+pub use machine::check;
+
+/// The argument that makes an executable start QEMU bound to its parent's life.
+pub const ROLE: &str = "__lab_boot";
+
+const QEMU: &str = "qemu-system-x86_64";
+const REMEDY: &str = "apt-get install qemu-system-x86";
+
+/// Bytes of the console that are kept for a failure's message.
+const CONSOLE_TAIL: usize = 64 * 1024;
+
+/// A machine to boot.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// Its CPUs.
+    pub machine: Machine,
+    /// Its memory.
+    pub memory_mib: u32,
+}
+
+/// A booted machine. Dropping it kills the process and waits for its end.
+pub struct Running {
+    child: Child,
+    console: Option<JoinHandle<String>>,
+    /// Its frames; the channel closes when the machine is gone.
+    pub frames: Receiver<io::Result<Frame>>,
+}
+
+/// QEMU's first line about itself; the failure says how to install it.
+pub fn version() -> Result<String, Failure> {
+    let text = tools::text(Command::new(QEMU).arg("--version"), REMEDY)?;
+    Ok(text.lines().next().unwrap_or_default().to_string())
+}
+
+impl Running {
+    /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words its stderr.
+    pub fn start(
+        guest: &Guest,
+        accelerator: Accelerator,
+        initramfs: &File,
+    ) -> Result<Running, Failure> {
+        let failed =
+            |error: io::Error| Failure::Run(format!("`{QEMU}` could not be started: {error}"));
+        let mut child = Command::new("/proc/self/exe")
+            .args([ROLE, &std::process::id().to_string(), QEMU])
+            .args(machine::arguments(guest, accelerator))
+            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the machine.
+            .process_group(0)
+            .stdin(initramfs.try_clone().map_err(failed)?)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (stdout, stderr) =
+            (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let (sender, frames) = channel();
+        thread::spawn(move || forward(stdout, &sender));
+        Ok(Running { child, console: Some(thread::spawn(move || tail(stderr))), frames })
+    }
+
+    /// Ends the machine; the last lines of its console.
+    pub fn last_words(mut self, lines: usize) -> String {
+        self.end();
+        let text = self.console.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        let printed: Vec<&str> =
+            text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        printed[printed.len().saturating_sub(lines)..].join("\n")
+    }
+
+    fn end(&mut self) {
+        // Both fail only when the child is gone and reaped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn forward(stdout: ChildStdout, frames: &Sender<io::Result<Frame>>) {
+    let mut stdout = BufReader::new(stdout);
+    // An end without a frame closes the channel; so does a receiver that has heard enough.
+    while let Some(frame) = Frame::read(&mut stdout).transpose() {
+        let broken = frame.is_err();
+        if frames.send(frame).is_err() || broken {
+            return;
+        }
+    }
+}
+
+fn tail(mut stderr: ChildStderr) -> String {
+    let mut kept = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut piece) {
+        kept.extend_from_slice(&piece[..length]);
+        let surplus = kept.len().saturating_sub(CONSOLE_TAIL);
+        kept.drain(..surplus);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// Becomes the program in the arguments, which the kernel kills when the parent, named before it, dies.
+pub fn exec_bound(mut args: impl Iterator<Item = String>) -> ExitCode {
+    let parent = args.next().and_then(|parent| parent.parse().ok()).map(Pid::from_raw);
+    let bound = set_pdeathsig(Signal::SIGKILL).is_ok() && parent == Some(getppid());
+    if let (true, Some(program)) = (bound, args.next()) {
+        let error = Command::new(&program).args(args).exec();
+        eprintln!("{program}: {error}");
+    }
+    ExitCode::FAILURE
+}

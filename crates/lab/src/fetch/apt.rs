@@ -1,0 +1,166 @@
+//! An apt state of the lab's own: the machine's sources, lists, caches and hooks are read at most, never changed.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use model::Failure;
+
+use super::packages::ROOT;
+use crate::store::{Lab, broken};
+use crate::tools;
+
+const NO_APT: &str = "fetching needs Debian's apt; without it put vmlinuz, config and modules into kernels/RELEASE of the lab";
+const NO_NETWORK: &str = "can this machine reach its package archive (network, proxy, disk space)?";
+
+/// Suites that live in Debian's main archive, so that the address of one is the address of all.
+const SUITES: [&str; 9] = [
+    "stable",
+    "oldstable",
+    "testing",
+    "unstable",
+    "sid",
+    "bookworm",
+    "trixie",
+    "forky",
+    "bullseye",
+];
+
+/// The machine's keys for Debian's archive, where its package is installed.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// The private state for one suite, with its package lists up to date.
+pub struct Apt {
+    config: PathBuf,
+}
+
+impl Apt {
+    /// Sets the state up and updates its lists.
+    pub fn update(lab: &Lab, suite: &str) -> Result<Apt, Failure> {
+        let folder = lab.make(&format!("apt/{suite}"))?;
+        for name in ["lists/partial", "cache/archives/partial"] {
+            lab.make(&format!("apt/{suite}/{name}"))?;
+        }
+        let archive = archive(&machine(&["update", "--print-uris"], "apt-get")?)?;
+        let signed = Path::new(KEYRING).is_file();
+        let option = if signed { format!("[signed-by={KEYRING}] ") } else { String::new() };
+        let config = folder.join("apt.conf");
+        let files = [
+            (folder.join("sources.list"), format!("deb {option}{archive} {suite} main\n")),
+            (folder.join("status"), String::new()),
+            (config.clone(), configuration(&folder, &machine(&["dump"], "apt-config")?)),
+        ];
+        for (path, text) in files {
+            fs::write(&path, text).map_err(|error| broken(&path, &error))?;
+        }
+        let apt = Apt { config };
+        apt.run("apt-get", &["update", "-qq", "--error-on=any"], &folder)?;
+        Ok(apt)
+    }
+
+    /// What the newest kernel depends on, all the way down.
+    pub fn dependencies(&self) -> Result<String, Failure> {
+        let kinds = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"];
+        let mut args = vec!["depends".to_string(), "--recurse".into(), ROOT.into()];
+        args.extend(kinds.map(|kind| format!("--no-{kind}")));
+        self.run("apt-cache", &args.iter().map(String::as_str).collect::<Vec<_>>(), Path::new("/"))
+    }
+
+    /// Downloads packages into a folder.
+    pub fn download(&self, names: &[String], folder: &Path) -> Result<(), Failure> {
+        let names = names.iter().map(String::as_str);
+        let args: Vec<&str> = ["-qq", "download"].into_iter().chain(names).collect();
+        self.run("apt-get", &args, folder).map(|_| ())
+    }
+
+    fn run(&self, tool: &str, args: &[&str], folder: &Path) -> Result<String, Failure> {
+        let mut command = Command::new(tool);
+        command.args(args).env("APT_CONFIG", &self.config).current_dir(folder);
+        tools::text(&mut command, NO_NETWORK)
+    }
+}
+
+/// Asks the machine's own apt something that changes nothing.
+fn machine(args: &[&str], tool: &str) -> Result<String, Failure> {
+    tools::text(Command::new(tool).args(args), NO_APT)
+}
+
+/// The address of Debian's archive among the files that the machine's own `apt-get update` would get.
+fn archive(uris: &str) -> Result<String, Failure> {
+    let of_line = |line: &str| {
+        let uri = line.strip_prefix('\'')?.split('\'').next()?;
+        let (base, suite) = uri.strip_suffix("/InRelease")?.rsplit_once("/dists/")?;
+        SUITES.contains(&suite).then(|| base.to_string())
+    };
+    uris.lines().find_map(of_line).ok_or_else(|| {
+        Failure::Machine(
+            "the sources of this machine's apt name no Debian archive: run `lab fetch` on a Debian and copy its lab folder (RG_LAB_DIR)".into(),
+        )
+    })
+}
+
+/// The configuration: every folder our own, and of the machine's settings only how to reach the network.
+///
+/// `Parts` and `Main` keep out the machine's hooks, which clear its package cache after every update. A mirror may lag behind the
+/// date up to which a moving suite is valid; signatures are checked all the same.
+fn configuration(folder: &Path, machine: &str) -> String {
+    let folder = folder.display();
+    let mut text = String::new();
+    for option in ["Parts", "Main", "SourceParts", "Preferences", "PreferencesParts"] {
+        let _ = writeln!(text, "Dir::Etc::{option} \"/dev/null\";");
+    }
+    let own = [
+        ("Etc::SourceList", "/sources.list"),
+        ("State", ""),
+        ("State::Lists", "/lists"),
+        ("State::Status", "/status"),
+        ("Cache", "/cache"),
+    ];
+    for (option, place) in own {
+        let _ = writeln!(text, "Dir::{option} \"{folder}{place}\";");
+    }
+    text.push_str("Acquire::Languages \"none\";\nAcquire::Check-Valid-Until \"false\";\n");
+    // As root apt would fetch as the user _apt, who may not enter root's cache folder.
+    text.push_str("APT::Sandbox::User \"root\";\n");
+    let reaches = |line: &&str| {
+        ["Acquire::http", "Acquire::ftp", "Acquire::Retries"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    machine.lines().filter(reaches).for_each(|line| {
+        let _ = writeln!(text, "{line}");
+    });
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_archive_is_the_machines_own() {
+        let uris = "\
+'https://deb.example/node/dists/nodistro/InRelease' deb.example_InRelease 0 \n\
+'http://mirror.example/debian-security/dists/bookworm-security/InRelease' x 0 \n\
+'http://mirror.example/debian/dists/bookworm/main/binary-amd64/Packages.xz' x 0 \n\
+'http://mirror.example/debian/dists/bookworm/InRelease' x 0 \n";
+        assert_eq!(archive(uris).unwrap(), "http://mirror.example/debian");
+        let without = uris.lines().take(3).collect::<Vec<_>>().join("\n");
+        assert_eq!(archive(&without).unwrap_err().exit_code(), 3);
+    }
+
+    #[test]
+    fn of_the_machines_settings_only_the_way_to_the_network_is_kept() {
+        let machine = "APT::Update::Post-Invoke:: \"rm -f /var/cache/apt/archives/*.deb\";\n\
+                       Acquire::http::Proxy \"http://proxy:3128\";\n\
+                       Dir::State::lists \"/var/lib/apt/lists\";\n\
+                       Acquire::IndexTargets::deb::DEP-11 \"x\";\n";
+        let text = configuration(Path::new("/lab/apt/forky"), machine);
+        assert!(text.contains("Acquire::http::Proxy \"http://proxy:3128\";\n"));
+        for foreign in ["Invoke", "/var/", "DEP-11"] {
+            assert!(!text.contains(foreign), "{foreign} in {text}");
+        }
+        assert!(text.contains("Dir::State::Lists \"/lab/apt/forky/lists\";\n"));
+    }
+}

@@ -1,0 +1,171 @@
+//! One command under one kernel.
+
+use std::path::PathBuf;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use model::Failure;
+use model::scenario::Machine;
+
+use crate::boot::{self, Guest, Running};
+use crate::guest::order::Order;
+use crate::image;
+use crate::image::archive::{self, Entry};
+use crate::store::{Kernel, Lab};
+use crate::wire::{Frame, Stream};
+
+/// How often a run looks whether the user has stopped it.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a guest that has said its last may take to power off.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// Lines of the console that a failure shows.
+const CONSOLE_LINES: usize = 20;
+/// Below this a stock kernel and its initramfs do not fit.
+const LEAST_MEMORY_MIB: u32 = 256;
+
+/// What to run, and where.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The guest's CPUs, numbered as in a scenario.
+    pub machine: Machine,
+    /// The guest's memory.
+    pub memory_mib: u32,
+    /// Real time from the boot's begin to the command's end, at most.
+    pub timeout: Duration,
+    /// Files, folders and commands to take along, at the places they have here.
+    pub put: Vec<PathBuf>,
+    /// Files and folders of the guest to bring back.
+    pub get: Vec<String>,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+}
+
+/// Who watches a run.
+pub trait Watcher {
+    /// A piece of the command's output.
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure>;
+    /// The guest's kernel is up after so long.
+    fn booted(&mut self, after: Duration, accelerator: &str);
+    /// Whether to stop.
+    fn cancelled(&self) -> bool;
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command's exit code; 128 and the signal's number if one ended it.
+    pub code: u8,
+    /// The files brought back, named from the last part of what was asked for.
+    pub files: Vec<Entry>,
+    /// What was asked for and could not be read: path and reason.
+    pub absent: Vec<String>,
+}
+
+impl Lab {
+    /// Boots the job's kernel, runs its command and waits for the end of both.
+    pub fn run(&self, job: &Job, watcher: &mut dyn Watcher) -> Result<Outcome, Failure> {
+        boot::check(&job.machine)?;
+        if job.memory_mib < LEAST_MEMORY_MIB {
+            return Err(Failure::Input(format!("--memory: expected {LEAST_MEMORY_MIB}M or more")));
+        }
+        boot::version()?;
+        let order =
+            Order { command: job.command.clone(), get: job.get.clone(), modules: Vec::new() };
+        let initramfs = image::build(&job.kernel, order, &job.put)?;
+        let accelerator = boot::choose(self, &job.kernel)?;
+        let guest =
+            Guest { kernel: job.kernel.clone(), machine: job.machine, memory_mib: job.memory_mib };
+        let begin = Instant::now();
+        let running = Running::start(&guest, accelerator, &initramfs)?;
+        let mut hearing = Hearing {
+            begin,
+            accelerator: accelerator.name(),
+            archive: Vec::new(),
+            absent: Vec::new(),
+            watcher,
+        };
+        let code = match hearing.to_the_end(&running, job.timeout)? {
+            Ending::Exit(code) => code,
+            Ending::Broken(why) => return Err(broken(&why, running)),
+        };
+        farewell(&running);
+        hearing.outcome(code)
+    }
+}
+
+enum Ending {
+    Exit(u8),
+    Broken(String),
+}
+
+struct Hearing<'a> {
+    begin: Instant,
+    accelerator: &'static str,
+    archive: Vec<u8>,
+    absent: Vec<String>,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Hearing<'_> {
+    fn to_the_end(&mut self, running: &Running, timeout: Duration) -> Result<Ending, Failure> {
+        loop {
+            if self.watcher.cancelled() {
+                return Err(Failure::Interrupted);
+            }
+            if self.begin.elapsed() >= timeout {
+                return Ok(Ending::Broken(format!(
+                    "no end after {timeout:?}: --timeout allows more"
+                )));
+            }
+            let ending = match running.frames.recv_timeout(LOOK) {
+                Ok(Ok(frame)) => self.hear(frame)?,
+                Ok(Err(error)) => {
+                    Some(Ending::Broken(format!("the guest's words are broken: {error}")))
+                }
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    Some(Ending::Broken("the machine ended before the command did".into()))
+                }
+            };
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+        }
+    }
+
+    fn hear(&mut self, frame: Frame) -> Result<Option<Ending>, Failure> {
+        match frame {
+            Frame::Booted => self.watcher.booted(self.begin.elapsed(), self.accelerator),
+            Frame::Output(stream, bytes) => self.watcher.output(stream, &bytes)?,
+            Frame::Files(bytes) => self.archive.extend(bytes),
+            Frame::Absent(what) => self.absent.push(what),
+            Frame::Failed(why) => return Ok(Some(Ending::Broken(why))),
+            Frame::Exit(code) => return Ok(Some(Ending::Exit(code))),
+        }
+        Ok(None)
+    }
+
+    fn outcome(self, code: u8) -> Result<Outcome, Failure> {
+        let files = if self.archive.is_empty() {
+            Ok(Vec::new())
+        } else {
+            archive::read(self.archive.as_slice())
+        };
+        let files = files.map_err(|error| Failure::Run(format!("files of the guest: {error}")))?;
+        Ok(Outcome { code, files, absent: self.absent })
+    }
+}
+
+fn broken(why: &str, running: Running) -> Failure {
+    let console = running.last_words(CONSOLE_LINES);
+    let console = if console.is_empty() { "(nothing)".to_string() } else { console };
+    Failure::Run(format!("the guest failed: {why}; the last lines of its console:\n{console}"))
+}
+
+/// Lets the guest power itself off; one that does not is killed all the same.
+fn farewell(running: &Running) {
+    let deadline = Instant::now() + FAREWELL;
+    while running.frames.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
+}

@@ -1,0 +1,183 @@
+//! The lab's folder: kernels, the private apt state, and what a probe of this machine found.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Failure;
+
+/// A kernel of the lab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What `uname -r` says under it.
+    pub release: String,
+    folder: PathBuf,
+}
+
+impl Kernel {
+    /// Version and patch level, `7.2`: the name for `lab run`.
+    pub fn name(&self) -> String {
+        let numbers: Vec<String> =
+            numbers(&self.release).iter().take(2).map(u64::to_string).collect();
+        numbers.join(".")
+    }
+
+    /// The bootable image.
+    pub fn image(&self) -> PathBuf {
+        self.folder.join("vmlinuz")
+    }
+
+    /// The folder with the kernel's modules.
+    pub fn modules(&self) -> PathBuf {
+        self.folder.join("modules")
+    }
+
+    /// The value of an option of its configuration, `y` or `m`; `None`: not set.
+    pub fn option(&self, name: &str) -> Result<Option<String>, Failure> {
+        let path = self.folder.join("config");
+        let text = fs::read_to_string(&path).map_err(|error| broken(&path, &error))?;
+        Ok(option(&text, name).map(str::to_string))
+    }
+}
+
+fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
+    config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The lab's folder.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    folder: PathBuf,
+}
+
+impl Lab {
+    /// The lab in `RG_LAB_DIR`, else in the user's cache folder.
+    pub fn of_user() -> Result<Lab, Failure> {
+        let of = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = || of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
+        let folder = of("RG_LAB_DIR").or_else(|| Some(cache()?.join("rearguard/lab")));
+        let folder = folder.ok_or_else(|| {
+            Failure::Machine("no place for the lab: set RG_LAB_DIR to a folder".into())
+        })?;
+        let absolute = std::path::absolute(&folder).map_err(|error| broken(&folder, &error))?;
+        Ok(Lab::at(absolute))
+    }
+
+    /// The lab in a folder of its own.
+    pub fn at(folder: PathBuf) -> Lab {
+        Lab { folder }
+    }
+
+    /// Where everything of it lives.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The kernels that are there, the oldest first.
+    pub fn kernels(&self) -> Vec<Kernel> {
+        let entries = fs::read_dir(self.folder.join("kernels")).into_iter().flatten().flatten();
+        let mut kernels: Vec<Kernel> = entries
+            .map(|entry| self.kernel(&entry.file_name().to_string_lossy()))
+            .filter(|kernel| kernel.image().is_file())
+            .collect();
+        kernels.sort_by_key(|kernel| numbers(&kernel.release));
+        kernels
+    }
+
+    /// The newest kernel that is there and is meant by `wanted`: a version such as `7.2`, a full release, or `newest`.
+    pub fn find(&self, wanted: &str) -> Result<Kernel, Failure> {
+        let kernels = self.kernels();
+        let found = kernels.iter().rev().find(|kernel| is_meant(wanted, &kernel.release));
+        found.cloned().ok_or_else(|| {
+            let names: Vec<String> = kernels.iter().map(Kernel::name).collect();
+            let there = if names.is_empty() { "nothing".into() } else { names.join(", ") };
+            Failure::Machine(format!(
+                "kernel {wanted} is not in the lab (there is {there}): bring it with `rearguard lab fetch {wanted}`"
+            ))
+        })
+    }
+
+    /// A kernel's place, whether it is there or not.
+    pub fn kernel(&self, release: &str) -> Kernel {
+        let folder = self.folder.join("kernels").join(release);
+        Kernel { release: release.to_string(), folder }
+    }
+
+    /// Makes a folder of the lab.
+    pub fn make(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.folder.join(name);
+        fs::create_dir_all(&folder).map_err(|error| broken(&folder, &error))?;
+        Ok(folder)
+    }
+}
+
+/// Whether a release is what the user means.
+pub fn is_meant(wanted: &str, release: &str) -> bool {
+    let rest = release.strip_prefix(wanted);
+    wanted == NEWEST || rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The word for the newest kernel there is.
+pub const NEWEST: &str = "newest";
+
+/// A file of the lab that cannot be used.
+pub fn broken(path: &Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    Failure::Machine(format!("{path}: {error}: RG_LAB_DIR chooses another folder for the lab"))
+}
+
+/// The numbers of a release, in order: `6.1.0-50-cloud-amd64` is younger than `6.1.0-9-cloud-amd64`.
+fn numbers(release: &str) -> Vec<u64> {
+    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RELEASES: [&str; 4] = [
+        "7.2.12+deb14-cloud-amd64",
+        "6.1.0-9-cloud-amd64",
+        "6.1.0-50-cloud-amd64",
+        "6.12.90+deb13-cloud-amd64",
+    ];
+
+    fn lab() -> (tempfile::TempDir, Lab) {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::at(folder.path().into());
+        for release in RELEASES {
+            let place = lab.make(&format!("kernels/{release}")).unwrap();
+            fs::write(place.join("vmlinuz"), "").unwrap();
+        }
+        lab.make("kernels/5.10.0-1-cloud-amd64").unwrap();
+        (folder, lab)
+    }
+
+    #[test]
+    fn kernels_are_listed_by_age_and_only_if_whole() {
+        let (_folder, lab) = lab();
+        let names: Vec<String> = lab.kernels().iter().map(Kernel::name).collect();
+        assert_eq!(names, ["6.1", "6.1", "6.12", "7.2"]);
+        assert_eq!(Lab::at("/nowhere".into()).kernels(), []);
+    }
+
+    #[test]
+    fn the_newest_of_what_is_meant_is_found() {
+        let (_folder, lab) = lab();
+        let found = |wanted: &str| lab.find(wanted).map(|kernel| kernel.release);
+        assert_eq!(found("6.1").unwrap(), RELEASES[2]);
+        assert_eq!(found("6.1.0-9").unwrap(), RELEASES[1]);
+        assert_eq!(found("newest").unwrap(), RELEASES[0]);
+        assert_eq!(found(RELEASES[3]).unwrap(), RELEASES[3]);
+        let failure = found("6").map(|_| ()).and(found("7.3")).unwrap_err();
+        assert_eq!(failure.exit_code(), 3);
+        assert!(failure.to_string().contains("rearguard lab fetch 7.3"), "{failure}");
+    }
+
+    #[test]
+    fn options_are_read_whole() {
+        let config = "CONFIG_A_B=m\n# CONFIG_C is not set\nCONFIG_A=y\n";
+        assert_eq!(option(config, "CONFIG_A"), Some("y"));
+        assert_eq!(option(config, "CONFIG_A_B"), Some("m"));
+        assert_eq!(option(config, "CONFIG_C"), None);
+    }
+}
