@@ -24,6 +24,9 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 check: ## what `make test` checks without privileges, clang or a browser
 	RG_NO_BROWSER=1 $(CARGO) test --workspace
 
+lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check (about 5 minutes, network)
+	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
+
 build: ## build the release binary, target/release/rearguard
 	$(CARGO) build --release --package rearguard
 
@@ -44,4 +47,7 @@ setup-build: ## install what a build needs, if it is missing
 setup-test: ## install what the tests need, if it is missing
 	@tools/setup cc:gcc cargo: clang-19:clang-19 chromium:chromium
 
-.PHONY: help demo test check build bench coverage fmt setup-build setup-test
+setup-lab: ## install what the VM lab needs, if it is missing
+	@tools/setup cc:gcc cargo: qemu-system-x86_64:qemu-system-x86
+
+.PHONY: help demo test check lab-test build bench coverage fmt setup-build setup-test setup-lab

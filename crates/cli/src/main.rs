@@ -6,6 +6,7 @@ mod compare;
 mod curves;
 mod files;
 mod ideal;
+mod lab;
 mod output;
 mod paper;
 mod stamps;
@@ -33,17 +34,21 @@ enum Command {
     Check(check::Args),
     Compare(compare::Args),
     Ideal(ideal::Args),
+    Lab(lab::Args),
     Paper(paper::Args),
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = load::role_main(std::env::args()) {
+    let role = load::role_main(std::env::args()).or_else(|| ::lab::role_main(std::env::args()));
+    if let Some(code) = role {
         return code;
     }
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Ideal(args) => ideal::run(&args),
+        // The guest's command has an exit code of its own.
+        Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
         Command::Paper(args) => paper::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)

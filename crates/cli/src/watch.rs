@@ -6,6 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressStyle};
 use model::Watch;
 
+/// Turns true at Ctrl-C or SIGTERM. Once a process: the signal handler is set here.
+pub fn stop_wish() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&stop);
+    ctrlc::set_handler(move || heard.store(true, Ordering::Relaxed)).expect("set once a process");
+    stop
+}
+
 /// Shows progress on stderr where that is a terminal, and hears Ctrl-C and SIGTERM.
 pub struct Terminal {
     bar: ProgressBar,
@@ -13,16 +21,12 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A bar with `label` before it. One a process: the signal handler is set here.
+    /// A bar with `label` before it. One a process, see [`stop_wish`].
     pub fn new(label: &str) -> Terminal {
         let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left")
             .expect("a valid template");
         let bar = ProgressBar::new(1_000).with_style(style).with_prefix(label.to_string());
-        let stop = Arc::new(AtomicBool::new(false));
-        let heard = Arc::clone(&stop);
-        ctrlc::set_handler(move || heard.store(true, Ordering::Relaxed))
-            .expect("set once a process");
-        Terminal { bar, stop }
+        Terminal { bar, stop: stop_wish() }
     }
 }
 

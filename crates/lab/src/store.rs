@@ -31,6 +31,16 @@ impl Kernel {
         self.folder.join("modules")
     }
 
+    /// The class of threads that ask for none, by its policy's name: EEVDF replaced CFS in 6.6.
+    pub fn default_class(&self) -> &'static str {
+        if numbers(&self.release).as_slice() < &[6, 6] { "cfs" } else { "eevdf" }
+    }
+
+    /// Whether a scheduler of its user's can be loaded into it.
+    pub fn has_sched_ext(&self) -> Result<bool, Failure> {
+        Ok(self.option("CONFIG_SCHED_CLASS_EXT")?.as_deref() == Some("y"))
+    }
+
     /// The value of an option of its configuration, `y` or `m`; `None`: not set.
     pub fn option(&self, name: &str) -> Result<Option<String>, Failure> {
         let path = self.folder.join("config");
@@ -171,6 +181,13 @@ mod tests {
         let failure = found("6").map(|_| ()).and(found("7.3")).unwrap_err();
         assert_eq!(failure.exit_code(), 3);
         assert!(failure.to_string().contains("rearguard lab fetch 7.3"), "{failure}");
+    }
+
+    #[test]
+    fn the_default_class_goes_by_the_version() {
+        let of = |release| Lab::at("/lab".into()).kernel(release).default_class();
+        let classes = ["5.10.0-1", "6.1.0-50", "6.5.13", "6.6.0", "6.12.90", "7.2.12"].map(of);
+        assert_eq!(classes, ["cfs", "cfs", "cfs", "eevdf", "eevdf", "eevdf"]);
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub fn check(machine: &Machine) -> Result<(), Failure> {
         Some(format!("--llcs {llcs} on --nodes {nodes}: expected a multiple of the nodes"))
     } else if cpus % llcs != 0 {
         Some(format!("--cpus {cpus} on --llcs {llcs}: expected a multiple of the caches"))
-    } else if smt == 0 || smt > 2 || (cpus / llcs) % smt != 0 {
+    } else if smt == 0 || (cpus / llcs) % smt != 0 {
         let each = cpus / llcs;
-        Some(format!("--smt {smt}: expected 1 or 2, and a divisor of the {each} CPUs of a cache"))
+        Some(format!("--smt {smt}: expected a divisor of the {each} CPUs of a cache"))
     } else {
         None
     };
@@ -45,28 +45,29 @@ pub fn arguments(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
     line
 }
 
-/// Warnings of the kernel go to the console; the clock is the processor's, which counts instructions without KVM.
+/// Warnings of the kernel go to the console; the clock is the processor's, which counts instructions without KVM, and then there is
+/// no speculation to guard against.
 fn command_line(accelerator: Accelerator) -> String {
     let clock = match accelerator {
         Accelerator::Kvm => "",
-        Accelerator::Tcg => " tsc=reliable nokaslr norandmaps",
+        Accelerator::Tcg => " tsc=reliable nokaslr norandmaps mitigations=off",
     };
     format!("console=ttyS0 loglevel=5 panic=-1{clock} rdinit={INIT} -- {GUEST_ROLE}")
 }
 
-/// Sockets are nodes and dies are caches. Only some processors tell the guest so: AMD's show a cache a die and pairs of threads.
+/// An Intel processor, whose caches and threads Linux reads from the same two leaves since long; everything that QEMU can do is on.
+const COUNTED_CPU: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4";
+
+/// A last-level cache is a socket: the only shape that QEMU shows the guest right on any host.
 fn shape(machine: &Machine, accelerator: Accelerator) -> Vec<String> {
     let Machine { cpus, smt, llcs, nodes } = *machine;
-    let plain = smt == 1 && llcs == 1 && nodes == 1;
-    let cpu = match (plain, accelerator) {
-        (true, Accelerator::Kvm) => "host",
-        (true, Accelerator::Tcg) => "max",
-        (false, _) => "EPYC",
+    let cpu = match accelerator {
+        Accelerator::Tcg => COUNTED_CPU,
+        Accelerator::Kvm if (smt, llcs, nodes) == (1, 1, 1) => "host",
+        Accelerator::Kvm => "Skylake-Server",
     };
-    let (dies, cores) = (llcs / nodes, cpus / llcs / smt);
-    words(&format!(
-        "-cpu {cpu} -smp cpus={cpus},sockets={nodes},dies={dies},cores={cores},threads={smt}"
-    ))
+    let cores = cpus / llcs / smt;
+    words(&format!("-cpu {cpu} -smp cpus={cpus},sockets={llcs},cores={cores},threads={smt}"))
 }
 
 fn memory(machine: &Machine, memory_mib: u32) -> Vec<String> {
@@ -105,7 +106,7 @@ mod tests {
     fn a_plain_machine_without_kvm_counts_instructions() {
         let line = line(Machine { cpus: 4, ..Machine::ONE_CPU }, Accelerator::Tcg);
         assert!(line.contains("-accel tcg,thread=single -icount shift=0,sleep=off"), "{line}");
-        assert!(line.contains("-cpu max -smp cpus=4,sockets=1,dies=1,cores=4,threads=1"), "{line}");
+        assert!(line.contains("-smp cpus=4,sockets=1,cores=4,threads=1"), "{line}");
         assert!(line.contains("-m 1024M") && !line.contains("-numa"), "{line}");
         assert!(line.contains("-kernel /lab/kernels/1.2-x/vmlinuz"), "{line}");
         assert!(line.ends_with("rdinit=/rearguard/init -- __lab_guest"), "{line}");
@@ -122,7 +123,7 @@ mod tests {
     fn caches_threads_and_nodes_are_shown() {
         let machine = Machine { cpus: 16, smt: 2, llcs: 4, nodes: 2 };
         let line = line(machine, Accelerator::Tcg);
-        assert!(line.contains("-smp cpus=16,sockets=2,dies=2,cores=2,threads=2"), "{line}");
+        assert!(line.contains("-smp cpus=16,sockets=4,cores=2,threads=2"), "{line}");
         assert!(line.contains("-numa node,nodeid=1,cpus=8-15,memdev=memory1"), "{line}");
         assert!(line.contains("id=memory0,size=512M"), "{line}");
     }

@@ -2,20 +2,18 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-/// Type and place, in order.
-const MOUNTS: [(&str, &str); 12] = [
+/// Type and place, in order. /tmp and /run are part of the initramfs, which is in memory already and may hold files of the user's there.
+const MOUNTS: [(&str, &str); 10] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
     ("devtmpfs", "/dev"),
     ("devpts", "/dev/pts"),
     ("tmpfs", "/dev/shm"),
-    ("tmpfs", "/run"),
-    ("tmpfs", "/tmp"),
     ("cgroup2", "/sys/fs/cgroup"),
     ("bpf", "/sys/fs/bpf"),
     ("debugfs", "/sys/kernel/debug"),
@@ -43,5 +41,6 @@ pub fn mount_all() -> io::Result<()> {
             Err(error) => return Err(io::Error::other(format!("{place}: {error}"))),
         }
     }
+    fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))?;
     LINKS.into_iter().try_for_each(|(target, link)| symlink(target, link))
 }

@@ -1,0 +1,252 @@
+//! The lab as a user meets it. What boots a machine is left to `make lab-test`, which fetches the kernels.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The kernels that `lab fetch` brings, by the names that stay.
+const KERNELS: [&str; 2] = ["6.1", "newest"];
+/// A command that never ends. (A sleep would: without KVM idle time is skipped.)
+const FOR_EVER: [&str; 3] = ["sh", "-c", "while :; do :; done"];
+
+fn rearguard(lab: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.arg("lab").args(args).env("RG_LAB_DIR", lab);
+    command
+}
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.output().expect("the built command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code().expect("an exit code"), text(stdout), text(stderr))
+}
+
+/// A lab with a kernel that is none.
+fn sham() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = folder.path().join("kernels/9.9.1-sham");
+    fs::create_dir_all(&kernel).expect("a folder");
+    fs::write(kernel.join("vmlinuz"), "no kernel").expect("a file");
+    fs::write(kernel.join("config"), "CONFIG_SCHED_CLASS_EXT=y\n").expect("a file");
+    folder
+}
+
+#[test]
+fn the_list_names_kernels_and_what_they_can() {
+    let lab = sham();
+    let (code, stdout, _) = output(&mut rearguard(lab.path(), &["list"]));
+    assert_eq!(code, 0);
+    let line = stdout.lines().nth(1).expect("a kernel");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words, ["9.9", "9.9.1-sham", "eevdf", "yes"]);
+}
+
+#[test]
+fn what_is_missing_is_said_with_its_remedy() {
+    let lab = sham();
+    let (code, _, stderr) = output(&mut rearguard(lab.path(), &["run", "7.2", "--", "true"]));
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("rearguard lab fetch 7.2"), "{stderr}");
+    let mut without_qemu = rearguard(lab.path(), &["run", "9.9", "--", "true"]);
+    let (code, _, stderr) = output(without_qemu.env("PATH", lab.path()));
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("apt-get install qemu-system-x86"), "{stderr}");
+    let mut without_apt = rearguard(lab.path(), &["fetch"]);
+    let (code, _, stderr) = output(without_apt.env("PATH", lab.path()));
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("`apt-get` cannot run"), "{stderr}");
+}
+
+#[test]
+fn bad_input_is_said_before_anything_boots() {
+    let lab = sham();
+    for args in [
+        &["run", "9.9", "--cpus", "4", "--llcs", "3", "--", "true"][..],
+        &["run", "9.9", "--memory", "12", "--", "true"],
+        &["run", "9.9", "--timeout", "12", "--", "true"],
+        &["run", "9.9", "--into", "/no/such/folder", "--", "true"],
+        &["run", "9.9"],
+    ] {
+        let (code, _, stderr) = output(&mut rearguard(lab.path(), args));
+        assert_eq!(code, 2, "{args:?}: {stderr}");
+    }
+}
+
+/// The fetched kernels; the folder stays for the next time.
+fn lab() -> &'static Path {
+    static LAB: OnceLock<PathBuf> = OnceLock::new();
+    LAB.get_or_init(|| {
+        let lab = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab");
+        // The first boot of a kernel also asks whether KVM works, with a QEMU of its own.
+        for args in [&["fetch"][..], &["run", "newest", "--", "true"]] {
+            let (code, _, stderr) = output(&mut rearguard(&lab, args));
+            assert_eq!(code, 0, "{stderr}");
+        }
+        lab
+    })
+}
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    output(rearguard(lab(), &["run"]).args(args))
+}
+
+/// Names, lengths and times of everything below a folder, and contents where `whole`.
+fn fingerprint(folder: &Path, whole: bool, hasher: &mut DefaultHasher) {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let about = fs::symlink_metadata(&path).expect("a file that stays");
+        (&path, about.len(), about.modified().expect("a time")).hash(hasher);
+        if about.is_dir() {
+            fingerprint(&path, whole, hasher);
+        } else if whole {
+            fs::read(&path).expect("readable").hash(hasher);
+        }
+    }
+}
+
+fn apt_of_the_machine() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    Command::new("apt-config").arg("dump").output().expect("apt").stdout.hash(&mut hasher);
+    fingerprint(Path::new("/etc/apt"), true, &mut hasher);
+    fingerprint(Path::new("/var/lib/apt"), false, &mut hasher);
+    fingerprint(Path::new("/var/cache/apt"), false, &mut hasher);
+    hasher.finish()
+}
+
+#[test]
+#[ignore = "downloads kernels: make lab-test"]
+fn fetching_touches_nothing_of_the_machines_apt_and_comes_twice_to_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = apt_of_the_machine();
+    let fetch = || output(&mut rearguard(folder.path(), &["fetch"]));
+    let (code, stdout, stderr) = fetch();
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(stdout.matches("fetched").count(), KERNELS.len(), "{stdout}");
+    assert_eq!(fetch().1.matches("was there").count(), KERNELS.len());
+    assert_eq!(apt_of_the_machine(), before, "the machine's apt has changed");
+    let of = |folder: &Path| {
+        let mut hasher = DefaultHasher::new();
+        fingerprint(folder, true, &mut hasher);
+        hasher.finish()
+    };
+    let own = of(folder.path());
+    fs::write(folder.path().join("apt/forky/status"), "changed").expect("a file");
+    assert_ne!(of(folder.path()), own, "a fingerprint that sees no change proves nothing");
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn output_exit_code_and_files_are_the_commands_own() {
+    for kernel in KERNELS {
+        let (code, stdout, stderr) = run(&[kernel, "--", "uname", "-r"]);
+        assert_eq!((code, stderr.as_str()), (0, ""));
+        let (_, list, _) = output(&mut rearguard(lab(), &["list"]));
+        assert!(list.contains(&format!(" {} ", stdout.trim())), "{stdout} in {list}");
+        let here = tempfile::tempdir().expect("a folder");
+        let script = "echo out; echo err >&2; echo kept > /tmp/file; exit 7";
+        let into = here.path().to_str().expect("UTF-8");
+        let args = [
+            kernel,
+            "--get",
+            "/tmp/file",
+            "--get",
+            "/tmp/none",
+            "--into",
+            into,
+            "--",
+            "sh",
+            "-c",
+            script,
+        ];
+        let (code, stdout, stderr) = run(&args);
+        assert_eq!((code, stdout.as_str()), (7, "out\n"));
+        assert!(stderr.starts_with("err\n") && stderr.contains("/tmp/none: "), "{stderr}");
+        assert_eq!(fs::read_to_string(here.path().join("file")).expect("brought"), "kept\n");
+    }
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn the_guest_sees_the_machine_that_was_asked_for() {
+    let read = "cd /sys/devices/system/cpu; cat cpu?/cache/index3/shared_cpu_list; \
+                cat cpu?/topology/thread_siblings_list ../node/node?/cpulist";
+    let seen = |shape: &[&str]| {
+        let command = ["--put", "cat", "--", "sh", "-c", read];
+        let (code, stdout, stderr) = run(&[&["newest"], shape, &command].concat());
+        assert_eq!(code, 0, "{stderr}");
+        stdout.split_whitespace().map(str::to_string).collect::<Vec<_>>()
+    };
+    let two_caches = ["0-1", "0-1", "2-3", "2-3", "0", "1", "2", "3", "0-3"];
+    assert_eq!(seen(&["--cpus", "4", "--llcs", "2"]), two_caches);
+    let pairs_on_nodes = ["0-1", "0-1", "2-3", "2-3", "0-1", "0-1", "2-3", "2-3", "0-1", "2-3"];
+    assert_eq!(seen(&["--cpus", "4", "--smt", "2", "--nodes", "2"]), pairs_on_nodes);
+    let plain = ["0-3", "0-3", "0-3", "0-3", "0", "1", "2", "3", "0-3"];
+    assert_eq!(seen(&["--cpus", "4"]), plain, "the control");
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn a_command_ended_by_a_signal_and_one_without_end() {
+    let (code, _, _) = run(&["newest", "--", "sh", "-c", "kill -TERM $$"]);
+    assert_eq!(code, 128 + 15);
+    let mut args = vec!["newest", "--timeout", "15s", "--"];
+    args.extend(FOR_EVER);
+    let (code, _, stderr) = run(&args);
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("no end after 15s"), "{stderr}");
+    assert!(stderr.lines().count() > 1, "the console's last lines: {stderr}");
+}
+
+/// A run in the middle, its QEMU, and the folder for its temporary files.
+fn midway() -> (Child, u32, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = rearguard(lab(), &["run", "newest", "--"]);
+    command.args(FOR_EVER).env("TMPDIR", folder.path());
+    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let qemu = || -> Option<u32> {
+        let child = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
+        let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
+        name.starts_with("qemu-system").then_some(child)
+    };
+    for _ in 0..600 {
+        if let Some(child) = qemu() {
+            return (run, child, folder);
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("no QEMU within 30 s");
+}
+
+/// Whether a process is gone, or dead and only not yet waited for.
+fn is_gone(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn nothing_is_left_however_a_run_is_stopped() {
+    for signal in ["INT", "TERM", "KILL"] {
+        let (mut run, qemu, folder) = midway();
+        assert!(!is_gone(qemu), "the control");
+        let id = run.id().to_string();
+        Command::new("sh").args(["-c", "kill -$0 $1", signal, &id]).status().expect("kill");
+        let status = run.wait().expect("an end");
+        assert_eq!(status.code(), (signal != "KILL").then_some(130), "{signal}");
+        let gone = (0..100).any(|_| {
+            is_gone(qemu) || {
+                sleep(Duration::from_millis(50));
+                false
+            }
+        });
+        assert!(gone, "QEMU outlived its parent by 5 s after {signal}");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "{signal}");
+    }
+}
