@@ -1,6 +1,7 @@
 //! One command under one kernel.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,11 @@ use crate::store::{Kernel, Lab};
 use crate::wire::{Frame, Stream};
 
 /// How often a run looks whether the user has stopped it.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 /// How long a guest that has said its last may take to power off.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Lines of the console that a failure shows.
-const CONSOLE_LINES: usize = 20;
+/// Lines of the console that a failure shows: a panic with its registers and stack.
+const CONSOLE_LINES: usize = 50;
 /// Below this a stock kernel and its initramfs do not fit.
 const LEAST_MEMORY_MIB: u32 = 256;
 
@@ -40,6 +41,26 @@ pub struct Job {
     pub get: Vec<String>,
     /// The command and its arguments.
     pub command: Vec<String>,
+}
+
+impl Job {
+    fn check(&self) -> Result<(), Failure> {
+        boot::check(&self.machine)?;
+        if self.memory_mib < LEAST_MEMORY_MIB {
+            return Err(Failure::Input(format!("--memory: expected {LEAST_MEMORY_MIB}M or more")));
+        }
+        let mut names = BTreeSet::new();
+        self.get.iter().try_for_each(|path| {
+            let name = Path::new(path).file_name().filter(|_| path.starts_with('/'));
+            let name = name.ok_or_else(|| {
+                Failure::Input(format!("--get {path}: expected a path from the root, `/tmp/x`"))
+            })?;
+            let new = names.insert(name);
+            let twice =
+                || Failure::Input(format!("--get {path}: another one has the same last name"));
+            new.then_some(()).ok_or_else(twice)
+        })
+    }
 }
 
 /// Who watches a run.
@@ -66,15 +87,12 @@ pub struct Outcome {
 impl Lab {
     /// Boots the job's kernel, runs its command and waits for the end of both.
     pub fn run(&self, job: &Job, watcher: &mut dyn Watcher) -> Result<Outcome, Failure> {
-        boot::check(&job.machine)?;
-        if job.memory_mib < LEAST_MEMORY_MIB {
-            return Err(Failure::Input(format!("--memory: expected {LEAST_MEMORY_MIB}M or more")));
-        }
+        job.check()?;
         boot::version()?;
         let order =
             Order { command: job.command.clone(), get: job.get.clone(), modules: Vec::new() };
         let initramfs = image::build(&job.kernel, order, &job.put)?;
-        let accelerator = boot::choose(self, &job.kernel)?;
+        let accelerator = boot::choose(self, &job.kernel, watcher)?;
         let guest =
             Guest { kernel: job.kernel.clone(), machine: job.machine, memory_mib: job.memory_mib };
         let begin = Instant::now();
@@ -86,7 +104,7 @@ impl Lab {
             absent: Vec::new(),
             watcher,
         };
-        let code = match hearing.to_the_end(&running, job.timeout)? {
+        let code = match hearing.listen(&running, job.timeout)? {
             Ending::Exit(code) => code,
             Ending::Broken(why) => return Err(broken(&why, running)),
         };
@@ -109,7 +127,7 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
-    fn to_the_end(&mut self, running: &Running, timeout: Duration) -> Result<Ending, Failure> {
+    fn listen(&mut self, running: &Running, timeout: Duration) -> Result<Ending, Failure> {
         loop {
             if self.watcher.cancelled() {
                 return Err(Failure::Interrupted);
@@ -168,4 +186,35 @@ fn broken(why: &str, running: Running) -> Failure {
 fn farewell(running: &Running) {
     let deadline = Instant::now() + FAREWELL;
     while running.frames.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(memory_mib: u32, get: &[&str]) -> Result<(), Failure> {
+        let job = Job {
+            kernel: Lab::at("/lab".into()).kernel("1.2-x"),
+            machine: Machine::ONE_CPU,
+            memory_mib,
+            timeout: LOOK,
+            put: Vec::new(),
+            get: get.iter().map(|path| (*path).to_string()).collect(),
+            command: vec!["true".into()],
+        };
+        job.check()
+    }
+
+    #[test]
+    fn files_to_bring_back_have_a_place_and_a_name_of_their_own() {
+        checked(256, &["/tmp/a", "/tmp/b"]).unwrap();
+        for bad in [
+            checked(256, &["a"]),
+            checked(256, &["/"]),
+            checked(256, &["/a/x", "/b/x"]),
+            checked(255, &[]),
+        ] {
+            assert_eq!(bad.unwrap_err().exit_code(), 2);
+        }
+    }
 }

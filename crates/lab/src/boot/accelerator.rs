@@ -1,6 +1,7 @@
 //! KVM where it truly boots a stock kernel: nested hosts often have the device and hang in the boot stub.
 
 use std::fs;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use model::Failure;
@@ -10,6 +11,7 @@ use nix::sys::utsname::uname;
 use super::{Guest, Running, version};
 use crate::guest::order::Order;
 use crate::image;
+use crate::run::{LOOK, Watcher};
 use crate::store::{Kernel, Lab};
 use crate::wire::Frame;
 
@@ -46,7 +48,7 @@ impl Accelerator {
 }
 
 /// The accelerator for this machine. The first time it boots the kernel under KVM to see; the answer is kept in the lab.
-pub fn choose(lab: &Lab, kernel: &Kernel) -> Result<Accelerator, Failure> {
+pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accelerator, Failure> {
     let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     if device.is_err() {
         return Ok(Accelerator::Tcg);
@@ -56,7 +58,7 @@ pub fn choose(lab: &Lab, kernel: &Kernel) -> Result<Accelerator, Failure> {
     if let Some(known) = fs::read_to_string(&answer).ok().and_then(|text| of_answer(&text)) {
         return Ok(known);
     }
-    let found = if boots(kernel)? { Accelerator::Kvm } else { Accelerator::Tcg };
+    let found = if boots(kernel, watcher)? { Accelerator::Kvm } else { Accelerator::Tcg };
     let text = if found == Accelerator::Kvm { "yes\n" } else { "no\n" };
     fs::write(&answer, text).map_err(|error| crate::store::broken(&answer, &error))?;
     Ok(found)
@@ -78,19 +80,22 @@ fn question(kernel: &Kernel) -> Result<String, Failure> {
     Ok(words.chars().map(plain).collect())
 }
 
-fn boots(kernel: &Kernel) -> Result<bool, Failure> {
+fn boots(kernel: &Kernel, watcher: &dyn Watcher) -> Result<bool, Failure> {
     let initramfs = image::build(kernel, Order::default(), &[])?;
     let guest = Guest { kernel: kernel.clone(), machine: Machine::ONE_CPU, memory_mib: MEMORY_MIB };
     let running = Running::start(&guest, Accelerator::Kvm, &initramfs)?;
     let deadline = Instant::now() + PATIENCE;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match running.frames.recv_timeout(left) {
+    while Instant::now() < deadline {
+        if watcher.cancelled() {
+            return Err(Failure::Interrupted);
+        }
+        match running.frames.recv_timeout(LOOK) {
             Ok(Ok(Frame::Exit(0))) => return Ok(true),
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) | Err(_) => return Ok(false),
+            Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(false),
         }
     }
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -57,7 +57,8 @@ pub fn version() -> Result<String, Failure> {
 }
 
 impl Running {
-    /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words its stderr.
+    /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words its stderr: no file
+    /// has a name that could be left. The calling thread must live as long as the machine, which the kernel kills with it.
     pub fn start(
         guest: &Guest,
         accelerator: Accelerator,

@@ -30,9 +30,12 @@ const SUITES: [&str; 9] = [
 /// The machine's keys for Debian's archive, where its package is installed.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+const CONFIG: &str = "apt.conf";
+
 /// The private state for one suite, with its package lists up to date.
 pub struct Apt {
-    config: PathBuf,
+    /// Where it lives. One fetch at a time: apt locks its lists.
+    pub folder: PathBuf,
 }
 
 impl Apt {
@@ -45,17 +48,16 @@ impl Apt {
         let archive = archive(&machine(&["update", "--print-uris"], "apt-get")?)?;
         let signed = Path::new(KEYRING).is_file();
         let option = if signed { format!("[signed-by={KEYRING}] ") } else { String::new() };
-        let config = folder.join("apt.conf");
         let files = [
             (folder.join("sources.list"), format!("deb {option}{archive} {suite} main\n")),
             (folder.join("status"), String::new()),
-            (config.clone(), configuration(&folder, &machine(&["dump"], "apt-config")?)),
+            (folder.join(CONFIG), configuration(&folder, &machine(&["dump"], "apt-config")?)),
         ];
         for (path, text) in files {
             fs::write(&path, text).map_err(|error| broken(&path, &error))?;
         }
-        let apt = Apt { config };
-        apt.run("apt-get", &["update", "-qq", "--error-on=any"], &folder)?;
+        let apt = Apt { folder };
+        apt.run("apt-get", &["update", "-qq", "--error-on=any"], &apt.folder)?;
         Ok(apt)
     }
 
@@ -76,7 +78,7 @@ impl Apt {
 
     fn run(&self, tool: &str, args: &[&str], folder: &Path) -> Result<String, Failure> {
         let mut command = Command::new(tool);
-        command.args(args).env("APT_CONFIG", &self.config).current_dir(folder);
+        command.args(args).env("APT_CONFIG", self.folder.join(CONFIG)).current_dir(folder);
         tools::text(&mut command, NO_NETWORK)
     }
 }

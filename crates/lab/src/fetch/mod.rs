@@ -59,18 +59,27 @@ impl Lab {
     /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or absent.
     fn bring(&self, apt: &Apt, names: &[String], kernel: &Kernel) -> Result<(), Failure> {
         let kernels = self.make("kernels")?;
-        let folder = tempfile::Builder::new().prefix(".partial-").tempdir_in(&kernels);
-        let folder = folder.map_err(|error| broken(&kernels, &error))?;
-        apt.download(names, folder.path())?;
-        let tree = folder.path().join("tree");
-        for package in packages_in(folder.path()) {
+        let new = apt.folder.join("new");
+        afresh(&new).map_err(|error| broken(&new, &error))?;
+        apt.download(names, &new)?;
+        let tree = new.join("tree");
+        for package in packages_in(&new) {
             let mut unpack = Command::new("dpkg");
             tools::text(unpack.arg("-x").args([&package, &tree]), "is the disk full?")?;
         }
-        let place = folder.path().join("kernel");
+        let place = new.join("kernel");
         gather(&tree, &kernel.release, &place).map_err(|error| broken(&tree, &error))?;
         let target = kernels.join(&kernel.release);
-        fs::rename(&place, &target).map_err(|error| broken(&target, &error))
+        fs::rename(&place, &target).map_err(|error| broken(&target, &error))?;
+        fs::remove_dir_all(&new).map_err(|error| broken(&new, &error))
+    }
+}
+
+/// Makes an empty folder; an interrupted fetch may have left one.
+fn afresh(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir(folder),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an executable needs to run elsewhere: its libraries and, of a script, its interpreter.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,8 +20,12 @@ pub fn locate(command: &str) -> Result<PathBuf, Failure> {
     let found = std::env::split_paths(&folders).map(|folder| folder.join(command));
     found
         .filter_map(|path| std::path::absolute(path).ok())
-        .find(|path| path.is_file())
+        .find(|path| is_executable(path))
         .ok_or_else(|| wrong("not found in PATH"))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 /// The files that an executable needs beside itself.

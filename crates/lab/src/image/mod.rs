@@ -79,9 +79,9 @@ impl<W: Write> Image<W> {
     }
 
     fn init(&mut self) -> Result<(), Failure> {
-        let own = std::env::current_exe().map_err(no_room)?;
         // The link still leads to this very program when a build has replaced the file.
-        let content = fs::read("/proc/self/exe").map_err(no_room)?;
+        let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+        let content = fs::read(&own).map_err(no_room)?;
         self.archive.file(INIT, 0o755, &content).map_err(no_room)?;
         closure(&own)?.iter().try_for_each(|library| self.copy(library))
     }
