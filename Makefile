@@ -24,7 +24,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 check: ## what `make test` checks without privileges, clang or a browser
 	RG_NO_BROWSER=1 $(CARGO) test --workspace
 
-lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check (about 5 minutes, network)
+lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check (about 2 minutes, network)
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
 
 build: ## build the release binary, target/release/rearguard

@@ -208,20 +208,22 @@ fn midway() -> (Child, u32, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = rearguard(lab(), &["run", "newest", "--"]);
     command.args(FOR_EVER).env("TMPDIR", folder.path());
-    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     let children = format!("/proc/{0}/task/{0}/children", run.id());
     let qemu = || -> Option<u32> {
         let child = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
         let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
         name.starts_with("qemu-system").then_some(child)
     };
-    for _ in 0..600 {
-        if let Some(child) = qemu() {
-            return (run, child, folder);
-        }
+    let soon = |_| {
         sleep(Duration::from_millis(50));
-    }
-    panic!("no QEMU within 30 s");
+        qemu()
+    };
+    let found = (0..600).find_map(soon).unwrap_or_else(|| {
+        let _ = run.kill().and_then(|()| run.wait());
+        panic!("no QEMU within 30 s")
+    });
+    (run, found, folder)
 }
 
 /// Whether a process is gone, or dead and only not yet waited for.
