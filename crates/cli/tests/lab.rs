@@ -141,6 +141,18 @@ fn fetching_touches_nothing_of_the_machines_apt_and_comes_twice_to_the_same() {
 }
 
 #[test]
+#[ignore = "asks Debian's archive: make lab-test"]
+fn a_kernel_that_debian_has_no_more_is_still_there() {
+    let lab = sham();
+    let (code, stdout, stderr) = output(&mut rearguard(lab.path(), &["fetch", "9.9"]));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("was there"), "{stdout}");
+    let (code, _, stderr) = output(&mut rearguard(lab.path(), &["fetch", "9.8"]));
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("newest"), "{stderr}");
+}
+
+#[test]
 #[ignore = "boots machines: make lab-test"]
 fn output_exit_code_and_files_are_the_commands_own() {
     for kernel in KERNELS {
