@@ -102,12 +102,11 @@ fn place(scenario: &Scenario) -> Result<Placement, Failure> {
 
 /// Open files at most in one process: its connections, and in the parent a probe a thread.
 fn open_files(scenario: &Scenario) -> u64 {
-    let of = |program: &Program| match &program.kind {
-        Kind::Service(service) => u64::from(service.connections + service.threads()),
-        Kind::Batch { threads } | Kind::Daemon { threads, .. } | Kind::ForkJoin { threads, .. } => {
-            u64::from(*threads)
-        }
+    let connections = |program: &Program| match &program.kind {
+        Kind::Service(service) => service.connections,
+        _ => 0,
     };
+    let of = |program: &Program| u64::from(connections(program) + program.kind.threads());
     scenario.programs.iter().map(of).sum::<u64>() + OTHER_FILES
 }
 

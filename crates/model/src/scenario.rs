@@ -58,19 +58,9 @@ impl Machine {
     /// One CPU alone.
     pub const ONE_CPU: Machine = Machine { cpus: 1, smt: 1, llcs: 1, nodes: 1 };
 
-    /// The core that a CPU is part of, counted from 0.
-    pub fn core_of(&self, cpu: crate::CpuId) -> u32 {
-        cpu.0 / self.smt
-    }
-
     /// The last-level cache of a CPU, counted from 0.
     pub fn llc_of(&self, cpu: crate::CpuId) -> u32 {
         cpu.0 / (self.cpus / self.llcs)
-    }
-
-    /// The NUMA node of a CPU, counted from 0.
-    pub fn node_of(&self, cpu: crate::CpuId) -> u32 {
-        cpu.0 / (self.cpus / self.nodes)
     }
 }
 
@@ -134,6 +124,16 @@ impl Kind {
             Kind::Batch { .. } => "batch",
             Kind::Daemon { .. } => "daemon",
             Kind::ForkJoin { .. } => "fork-join",
+        }
+    }
+
+    /// How many threads do it; of a service those that serve.
+    pub fn threads(&self) -> u32 {
+        match self {
+            Kind::Service(service) => service.threads(),
+            Kind::Batch { threads }
+            | Kind::Daemon { threads, .. }
+            | Kind::ForkJoin { threads, .. } => *threads,
         }
     }
 }

@@ -55,22 +55,23 @@ impl Program {
         window: Window,
         costs: &Costs,
     ) -> Program {
-        let (threads, behaviour) = match &scenario.programs[index].kind {
+        let kind = &scenario.programs[index].kind;
+        let behaviour = match kind {
             Kind::Service(service) => {
                 let cpus = scenario.machine.cpus;
                 let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
-                (service.threads(), Behaviour::Service(Service::new(service, &plan, costs.switch)))
+                Behaviour::Service(Service::new(service, &plan, costs.switch))
             }
-            Kind::Batch { threads } => (*threads, Behaviour::Batch),
+            Kind::Batch { .. } => Behaviour::Batch,
             Kind::Daemon { threads, run, sleep } => {
-                (*threads, Behaviour::Daemon(Daemon::new(*threads, *run, *sleep, window)))
+                Behaviour::Daemon(Daemon::new(*threads, *run, *sleep, window))
             }
             Kind::ForkJoin { threads, work } => {
-                (*threads, Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window)))
+                Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window))
             }
         };
-        Program { first_thread, threads, behaviour }
+        Program { first_thread, threads: kind.threads(), behaviour }
     }
 
     /// The ids of its threads.

@@ -92,13 +92,7 @@ fn entries(scenario: &Scenario) -> Vec<(String, u64)> {
 }
 
 fn program_weight(program: &Program) -> u64 {
-    let threads = match &program.kind {
-        Kind::Service(service) => service.threads(),
-        Kind::Batch { threads } | Kind::Daemon { threads, .. } | Kind::ForkJoin { threads, .. } => {
-            *threads
-        }
-    };
-    (thread_weight(program.nice) * f64::from(threads)).round() as u64
+    (thread_weight(program.nice) * f64::from(program.kind.threads())).round() as u64
 }
 
 /// Sums a number of every thread by entry.
