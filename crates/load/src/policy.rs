@@ -1,6 +1,6 @@
 //! The policies that the kernel has without any help.
 
-use model::{Failure, PolicySpec, closest};
+use model::{Failure, PolicySpec, did_you_mean};
 
 /// How the scenario's services are scheduled. Everything else stays in the kernel's default class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,7 @@ impl Policy {
 
 fn unknown(name: &str) -> String {
     let names = NAMES.map(|(name, _)| name);
-    let hint =
-        closest(name, &names).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    let hint = did_you_mean(name, &names);
     format!(
         "policy `{name}` is not one of the host arm's{hint}: {}; the others run with --on sim",
         names.join(", ")

@@ -24,6 +24,6 @@ pub use failure::Failure;
 pub use ids::{CpuId, ThreadId};
 pub use policy_spec::PolicySpec;
 pub use scenario::Scenario;
-pub use suggest::closest;
+pub use suggest::did_you_mean;
 pub use time::{Nanos, Scale};
 pub use trace::Trace;

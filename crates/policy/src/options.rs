@@ -1,6 +1,6 @@
 //! What a policy can be told: the three dimensions and their options, by the words of the command line.
 
-use model::{Failure, Nanos, PolicySpec, closest, scenario::Machine, units};
+use model::{Failure, Nanos, PolicySpec, did_you_mean, scenario::Machine, units};
 
 /// The choices of one policy instance: `struct rg_options` of `policy/state.h`.
 #[repr(C)]
@@ -191,8 +191,7 @@ fn slice_of(value: &str) -> Result<u64, Failure> {
 }
 
 fn unknown(what: &str, word: &str, candidates: &[&str]) -> Failure {
-    let meant = closest(word, candidates);
-    let hint = meant.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    let hint = did_you_mean(word, candidates);
     Failure::Input(format!("unknown {what} `{word}`{hint}: expected {}", candidates.join(", ")))
 }
 

@@ -74,8 +74,7 @@ fn choose(policy: &PolicySpec) -> Result<Choice, Failure> {
 }
 
 fn unknown(policy: &PolicySpec, known: &[&str]) -> Failure {
-    let hint = model::closest(&policy.name, known)
-        .map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    let hint = model::did_you_mean(&policy.name, known);
     Failure::Input(format!(
         "policy `{}` is unknown to the simulator{hint}: it knows {}",
         policy.name,

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::{Failure, closest};
+use crate::Failure;
+use crate::suggest::closest;
 
 /// The problems of one file. Readers add to it and go on, so that one look shows all of them.
 #[derive(Default)]

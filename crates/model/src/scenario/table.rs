@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::problem::Problems;
 use super::value::found;
-use crate::closest;
+use crate::suggest::closest;
 
 /// A table of the file.
 pub(super) struct Table<'a> {
