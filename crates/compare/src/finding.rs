@@ -31,6 +31,16 @@ impl<'a> Finding<'a> {
             ideals: by_run(&|trace, program| ideal_latencies(scenario, trace, program)),
         }
     }
+
+    /// One of its runs alone.
+    pub fn of_run(&self, run: usize) -> Finding<'a> {
+        let only = |of: &[Vec<Vec<Nanos>>]| of.iter().map(|runs| vec![runs[run].clone()]).collect();
+        Finding {
+            traces: vec![self.traces[run]],
+            latencies: only(&self.latencies),
+            ideals: only(&self.ideals),
+        }
+    }
 }
 
 /// The traces of one policy, in the order of the seeds.

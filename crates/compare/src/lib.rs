@@ -59,9 +59,9 @@ fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
 /// The pooled result of a policy, then one a seed.
 fn results(plan: &Plan, finding: &Finding) -> Vec<PolicyResult> {
     let pooled = result::result(plan.scenario, finding, None);
-    let single = (0..finding.traces.len()).map(|run| {
-        let one = Finding::new(plan.scenario, &finding.traces[run..=run]);
-        result::result(plan.scenario, &one, Some(finding.traces[run].seed))
-    });
+    let single =
+        finding.traces.iter().enumerate().map(|(run, trace)| {
+            result::result(plan.scenario, &finding.of_run(run), Some(trace.seed))
+        });
     std::iter::once(pooled).chain(single).collect()
 }
