@@ -9,7 +9,7 @@ use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
 
 use crate::files::{ScenarioFile, read_scenario};
-use crate::output::{Output, signed};
+use crate::output::{Output, signature};
 use crate::watch::Terminal;
 
 /// Run one scenario under several policies and say which keeps the tail shorter
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let mut document = compare::run(&plan, arm, &Terminal::new(&scenario.name))?;
     document.scenario_text = text;
-    (document.command, document.version) = signed(|command, version| (command, version));
+    (document.command, document.version) = signature();
     args.output.compared(&document)
 }
 

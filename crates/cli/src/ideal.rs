@@ -9,7 +9,7 @@ use model::{Failure, Nanos, units};
 use queue::{Discipline, Ideal};
 
 use crate::curves::{curve, traced};
-use crate::output::{Output, signed};
+use crate::output::{Output, signature};
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;
 
@@ -64,13 +64,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let many = if args.workers == 1 { "worker" } else { "workers" };
     let title = format!("{name}: {} {many}, {}", args.workers, args.discipline);
-    let document = signed(|command, version| report::Ideal {
+    let (command, version) = signature();
+    let document = report::Ideal {
         schema: report::IDEAL_SCHEMA.to_string(),
         command,
         version,
         seed: args.trace.is_none().then_some(args.seed),
         curve,
-    });
+    };
     let json = report::json(&document);
     args.output.drawn(json, &report::Figure { title, ..document.into() })
 }

@@ -67,9 +67,9 @@ impl Output {
     }
 }
 
-/// A document that says which command and version made it.
-pub fn signed<T>(document: impl FnOnce(Vec<String>, String) -> T) -> T {
-    document(std::env::args().collect(), env!("CARGO_PKG_VERSION").to_string())
+/// What a document says of its making: the command line and the version.
+pub fn signature() -> (Vec<String>, String) {
+    (std::env::args().collect(), env!("CARGO_PKG_VERSION").to_string())
 }
 
 fn ends_in(path: &Path, extension: &str) -> bool {

@@ -4,7 +4,7 @@ use model::{Failure, units};
 use queue::tales;
 
 use crate::curves::curve;
-use crate::output::{Output, signed};
+use crate::output::{Output, signature};
 use crate::watch::Terminal;
 
 /// Draw figures of the papers with this system: Tales of the Tail, figures 1 to 4
@@ -43,7 +43,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let results = figure.run(&Terminal::new("tales"))?;
     let named = figure.queues.iter().zip(&results);
     let curves = named.map(|((name, _), result)| curve(name, result)).collect();
-    let document = signed(|command, version| report::Figure {
+    let (command, version) = signature();
+    let document = report::Figure {
         schema: report::FIGURE_SCHEMA.to_string(),
         title: figure.title,
         caption: figure.caption,
@@ -51,6 +52,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         version,
         seed: Some(args.seed),
         curves,
-    });
+    };
     args.output.drawn(report::json(&document), &document)
 }
