@@ -36,6 +36,8 @@ struct rg_process;
 struct rg_group;
 struct rg_cpu;
 struct rg_queue;
+struct rg_pool;
+struct rg_entry;
 struct rg_shared;
 struct rg_options;
 
@@ -105,6 +107,19 @@ RG_CALL s32 rg_thread_cpu(struct task_struct *thread);
 RG_CALL bool rg_may_run_on(struct task_struct *thread, s32 cpu);
 
 /*
+ * A number that is equal for threads that may run on the same CPUs: 0 for those that may run on
+ * all. Different sets have different numbers but by an accident of hashing (1 in 4 billion). Stale:
+ * affinity may change; the thread is then taken out of its queue and enqueued anew. Cost: none.
+ */
+RG_CALL u32 rg_affinity(struct task_struct *thread);
+
+/*
+ * Whether it may run on rg_thread_cpu alone at present: by its affinity, or because its migration
+ * is disabled for a while. Cost: none.
+ */
+RG_CALL bool rg_is_pinned(struct task_struct *thread);
+
+/*
  * Whether it is a kernel thread that serves one CPU (its soft interrupts, its work queues). Never
  * let these wait. Cost: none.
  */
@@ -131,13 +146,26 @@ RG_CALL struct rg_queue *rg_queue(u32 queue);
 RG_CALL struct rg_shared *rg_shared(void);
 
 /*
- * The state and the weight (1 to 10,000, default 100) of the thread's ancestor group at a depth: 1
- * is a child of the root; NULL and 0 below the thread's own group. Only for the thread that a
- * callback is about, and never in dispatch: the kernel ends a policy that asks for prev's group
- * there. Stale: weights change, threads move. Cost: a look-up each.
+ * Tables, for state that is linked by numbers, which unlike pointers may be kept anywhere. Never
+ * NULL: a number beyond the table names some entry of it, so a mistake costs order, not safety.
+ *
+ * rg_slot      the thread's own row, from init_thread to exit_thread: 1 to RG_THREADS - 1; then
+ *              rg_thread(t) is rg_thread_at(rg_slot(t)). The row outlives the thread and may be
+ *              given to another
+ * rg_group_at  the row of a group, 1 to RG_GROUPS - 1, named by init_group; 0 is the root's
+ * rg_pool_at, rg_entry_at  rows that the policy deals out itself
+ *
+ * Cost: none. Sizes are powers of two.
  */
-RG_CALL struct rg_group *rg_group(struct task_struct *thread, u32 depth);
-RG_CALL u32 rg_group_weight(struct task_struct *thread, u32 depth);
+#define RG_THREADS 65536
+#define RG_GROUPS 4096
+#define RG_POOLS 65536
+#define RG_ENTRIES 131072
+RG_CALL u32 rg_slot(struct task_struct *thread);
+RG_CALL struct rg_thread *rg_thread_at(u32 slot);
+RG_CALL struct rg_group *rg_group_at(u32 group);
+RG_CALL struct rg_pool *rg_pool_at(u32 row);
+RG_CALL struct rg_entry *rg_entry_at(u32 row);
 
 /*
  * The choices made when the policy was loaded. Constant: BPF prunes what they switch off. Cost:
@@ -148,7 +176,14 @@ RG_CALL const volatile struct rg_options *rg_options(void);
 /* ---- CPUs ---- */
 
 /* Domains of the machine, each level part of the next. */
-enum rg_level { RG_LEVEL_CPU, RG_LEVEL_LLC, RG_LEVEL_NODE, RG_LEVEL_MACHINE };
+enum rg_level {
+	RG_LEVEL_CPU,
+	RG_LEVEL_CORE, /* SMT siblings */
+	RG_LEVEL_LLC,  /* CPUs that share a last-level cache */
+	RG_LEVEL_NODE,
+	RG_LEVEL_MACHINE,
+	RG_LEVELS,
+};
 
 /* More CPUs than any machine has: the bound of loops over them. */
 #define RG_MAX_CPUS 4096
@@ -192,7 +227,11 @@ RG_CALL void rg_kick(s32 cpu, u32 how);
  * callback of the policy (exit, affinity, another class).
  */
 
-/* In init: creates a queue; 0, or a negative error number, which init returns. */
+/*
+ * In init: creates a queue by a number that the policy chooses below RG_QUEUES; 0, or a negative
+ * error number, which init returns.
+ */
+#define RG_QUEUES 8192
 RG_CALL s32 rg_queue_create(u32 queue);
 
 /*
@@ -220,6 +259,12 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue);
  * could be. Cost: high (locks).
  */
 RG_CALL bool rg_move_head(u32 queue);
+
+/*
+ * In dispatch: moves the thread of that id (rg_thread_id) from the queue to this CPU's local queue;
+ * 0 where it is not there (any more, or not yet) or may not run here. Cost: high (locks).
+ */
+RG_CALL bool rg_move_thread(u32 queue, u32 id);
 
 /*
  * In dispatch: visits the threads that were in a queue when the visit began, in its order. Inside,
@@ -257,6 +302,14 @@ RG_CALL void rg_set_slice(struct task_struct *thread, u64 slice_ns);
  */
 #define rg_add(at, by) __sync_add_and_fetch(at, by)
 
+/* Puts a 64-bit number there and answers the one that it replaces, at once. Cost: as above. */
+#define rg_swap(at, value) __sync_lock_test_and_set(at, value)
+
+/*
+ * Puts a 64-bit number there if another is there now; answers what was there. Cost: as above.
+ */
+#define rg_compare_and_swap(at, now, value) __sync_val_compare_and_swap(at, now, value)
+
 /* a / b, and 0 where b is 0, on every platform. */
 RG_INLINE u64 rg_div(u64 a, u64 b)
 {
@@ -274,13 +327,39 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 #define RG_FOR(i, from, to) for (u32 i = (from); i < (u32)(to); i++)
 #endif
 
+/*
+ * for (i = 0; i < most; i++) under a lock, where RG_FOR is not allowed. The platform may end it
+ * early after some million steps.
+ */
+#ifndef RG_FOR_LOCKED
+#define RG_FOR_LOCKED(i, most) for (u32 i = 0; i < (u32)(most); i++)
+#endif
+
+/* ---- Locks ---- */
+
+/*
+ * One lock a queue. Look it up first (NULL: no such queue), then hold it for at most one step at a
+ * time of a few dozen lines; a holder must not return, take another, or make any other call than
+ * the tables' (rg_thread_at, rg_pool_at, rg_entry_at), rg_div, rg_less and RG_FOR_LOCKED: state of
+ * other kinds is looked up before. Cost: high if others want it.
+ */
+struct rg_lock;
+RG_CALL struct rg_lock *rg_lock_of(u32 queue);
+RG_CALL void rg_acquire(struct rg_lock *lock);
+RG_CALL void rg_release(struct rg_lock *lock);
+
 /* ---- Callbacks ---- */
 
 /*
  * What the platform calls, in the kernel's order for one thread:
  *
  *   rg_init          once, before all others; may sleep; not 0: the policy is not loaded
- *   rg_init_thread   a thread comes under the policy; not 0: its creation fails
+ *   rg_init_group    a group comes: parents before children, all before their threads. Also
+ *   rg_weigh_group   its weight (1 to 10,000, default 100) has changed
+ *   rg_exit_group    it is gone; it has neither threads nor children
+ *   rg_init_thread   a thread comes under the policy, in a group; not 0: its creation fails
+ *   rg_move_thread_group  it is in another group now; if it was runnable, quiescent came before
+ *                    and runnable comes after
  *   rg_select_cpu    it wakes: which CPU (not for pinned threads)
  *   rg_runnable      it has begun to want a CPU; after a wake-up, not after a slice
  *   rg_enqueue       it must be put into a queue: woken, at the end of a slice, or preempted (not
@@ -290,7 +369,10 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
  *   rg_running       it begins to run
  *   rg_tick          it runs, and the timer ticks; slices end here
  *   rg_stopping      it ceases to run; still wants the CPU or not
- *   rg_quiescent     it blocks
+ *   rg_quiescent     it blocks; or it is taken out for a moment because its affinity, weight, class
+ *                    or group changes: then it may have been waiting in a queue, and runnable and
+ *                    enqueue follow
+ *   rg_idle          a CPU has found nothing and goes to sleep: others see it as idle from now on
  *   rg_exit_thread   it is gone
  *
  * A thread that a higher class preempts returns to the head of its CPU's local queue without
@@ -301,7 +383,11 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 enum rg_enqueue { RG_ENQUEUE_WAKEUP = 1 };
 
 RG_CALLBACK s32 rg_init(void);
-RG_CALLBACK s32 rg_init_thread(struct task_struct *thread);
+RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);
+RG_CALLBACK void rg_weigh_group(u32 group, u32 weight);
+RG_CALLBACK void rg_exit_group(u32 group);
+RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group);
+RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);
 RG_CALLBACK s32 rg_select_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags);
 RG_CALLBACK void rg_runnable(struct task_struct *thread);
 RG_CALLBACK void rg_enqueue(struct task_struct *thread, u64 flags);
@@ -310,6 +396,7 @@ RG_CALLBACK void rg_running(struct task_struct *thread);
 RG_CALLBACK void rg_tick(struct task_struct *thread);
 RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable);
 RG_CALLBACK void rg_quiescent(struct task_struct *thread);
+RG_CALLBACK void rg_idle(s32 cpu);
 RG_CALLBACK void rg_exit_thread(struct task_struct *thread);
 
 #endif

@@ -22,17 +22,49 @@ RG_CALLBACK s32 rg_init(void)
 	return rg_queues_create();
 }
 
-RG_CALLBACK s32 rg_init_thread(struct task_struct *t)
+RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
+{
+	struct rg_group *group = rg_group_at(at);
+
+	group->share.active = 0;
+	group->share.counted = 0;
+	group->parent = parent;
+	group->weight = weight;
+}
+
+RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
+{
+	rg_weight_of_group(at, weight);
+}
+
+/* Its row is another's as soon as init_group names it again. */
+RG_CALLBACK void rg_exit_group(u32 at)
+{
+	(void)at;
+}
+
+RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 {
 	struct rg_thread *thread = rg_thread(t);
+	struct rg_thread blank = {};
 
 	if (!thread)
 		return -12; /* ENOMEM */
+	*thread = blank;
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
 	thread->fresh = 1;
+	thread->group = group;
 	return 0;
+}
+
+RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
+{
+	struct rg_thread *thread = rg_thread(t);
+
+	if (thread)
+		thread->group = group;
 }
 
 /* An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. */
@@ -70,7 +102,7 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 	thread->fresh = 0;
 	if (rg_weight_join(t, thread))
 		rg_token_place(account, edge);
-	thread->weight = rg_weight_effective(t);
+	thread->weight = rg_weight_effective(t, thread);
 	thread->place = rg_order_place(thread);
 }
 
@@ -132,7 +164,7 @@ RG_CALLBACK void rg_running(struct task_struct *t)
 
 	if (!thread)
 		return;
-	thread->weight = rg_weight_effective(t);
+	thread->weight = rg_weight_effective(t, thread);
 	rg_token_bring(rg_thread_cpu(t), t, thread);
 }
 
@@ -144,7 +176,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!thread)
 		return;
 	rg_token_charge(t, thread);
-	thread->weight = rg_weight_effective(t);
+	thread->weight = rg_weight_effective(t, thread);
 	rg_token_show(cpu, t, thread);
 	rg_token_edge(cpu);
 }
@@ -175,6 +207,12 @@ RG_CALLBACK void rg_quiescent(struct task_struct *t)
 	thread->slept_at = rg_now();
 	rg_weight_leave(t, thread);
 	rg_queue_move(thread, 0);
+}
+
+/* Whoever goes to sleep has asked every queue that feeds it. */
+RG_CALLBACK void rg_idle(s32 cpu)
+{
+	(void)cpu;
 }
 
 RG_CALLBACK void rg_exit_thread(struct task_struct *t)

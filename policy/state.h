@@ -37,6 +37,8 @@ struct rg_thread {
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
 	u32 fresh;     /* it has never been runnable */
+	u32 group;     /* where it belongs; 0: the root */
+	u32 unused;
 };
 
 struct rg_process {
@@ -46,6 +48,17 @@ struct rg_process {
 
 struct rg_group {
 	struct rg_share share;
+	u32 parent; /* 0: the root */
+	u32 weight;
+};
+
+/* Rows of tables that no choice uses yet. */
+struct rg_pool {
+	u64 unused;
+};
+
+struct rg_entry {
+	u64 unused;
 };
 
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */

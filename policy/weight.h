@@ -20,93 +20,117 @@
 #define RG_DEPTH 8
 #define RG_NORMAL_WEIGHT 100
 #define RG_WEIGHT_ONE 65536 /* effective weights are in fractions of this */
+#define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
+#define RG_SETTLE_TRIES 4
 
 /*
- * A member of this weight begins; answers what the group itself must now add to its parent, 0 if it
- * was active already.
+ * Lets the group count in its parent if and only if somebody in it is active; answers by how much
+ * the parent's sum must change. Looks again after it has counted, because members of several CPUs
+ * may come and go meanwhile: whoever is last sees the truth.
  */
-RG_INLINE u64 rg_share_join(struct rg_share *share, u64 weight, u64 own)
+RG_INLINE u64 rg_share_settle(struct rg_group *group)
 {
-	if (rg_add(&share->active, weight) != weight)
-		return 0;
-	share->counted = own;
-	return own;
-}
+	u64 change = 0;
 
-/* A member of this weight ceases; answers what the group itself must take from its parent. */
-RG_INLINE u64 rg_share_leave(struct rg_share *share, u64 weight)
-{
-	return rg_add(&share->active, -weight) ? 0 : share->counted;
-}
+	RG_FOR(i, 0, RG_SETTLE_TRIES) {
+		u64 due = group->share.active ? group->weight : 0;
 
-RG_INLINE u32 rg_depth(struct task_struct *t)
-{
-	u32 depth = 0;
-
-	RG_FOR(i, 1, RG_DEPTH + 1) {
-		if (!rg_group(t, i))
+		change += due - rg_swap(&group->share.counted, due);
+		if (due == (group->share.active ? group->weight : 0))
 			break;
-		depth = i;
 	}
-	return depth;
+	return change;
 }
 
 /*
- * The thread's active weight enters the sums of its groups, the innermost first, as far as they
- * were not active. Answers whether the account that it is charged to was idle: always its own, its
- * process's (which then counts as one member) if nobody else was active.
+ * Changes the sum of a group by what a member adds or takes, and those of the groups above as far
+ * as they begin or cease to be active.
+ */
+RG_INLINE void rg_weight_change(u32 at, u64 change)
+{
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_group *group;
+		u64 sum;
+
+		if (!at || !change)
+			break;
+		group = rg_group_at(at);
+		sum = rg_add(&group->share.active, change);
+		if (sum && sum != change)
+			break;
+		change = rg_share_settle(group);
+		at = group->parent;
+	}
+}
+
+/*
+ * The thread becomes active. Answers whether the account that it is charged to was idle: always its
+ * own, its process's (which then counts as one member) if nobody else was active.
  */
 RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted = rg_weight(t);
-	struct rg_process *process = rg_process(t);
-	u32 depth = rg_depth(t);
-	bool first;
+	struct rg_process *process = RG_CHOSEN(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
 
-	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS && process)
-		weight = rg_share_join(&process->share, weight, weight);
-	first = weight;
-	RG_FOR(i, 0, depth) {
-		struct rg_group *group = rg_group(t, depth - i);
-
-		if (!weight || !group)
-			break;
-		weight = rg_share_join(&group->share, weight, rg_group_weight(t, depth - i));
-	}
-	return first;
+	if (process && rg_add(&process->share.active, weight) != weight)
+		return 0;
+	if (process)
+		process->share.counted = weight;
+	rg_weight_change(thread->group, weight);
+	return 1;
 }
 
 RG_INLINE void rg_weight_leave(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted;
-	struct rg_process *process = rg_process(t);
-	u32 depth = rg_depth(t);
+	struct rg_process *process = RG_CHOSEN(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
 
 	thread->counted = 0;
-	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS && process)
-		weight = rg_share_leave(&process->share, weight);
-	RG_FOR(i, 0, depth) {
-		struct rg_group *group = rg_group(t, depth - i);
+	if (process && rg_add(&process->share.active, -weight))
+		return;
+	if (process)
+		weight = process->share.counted;
+	rg_weight_change(thread->group, -weight);
+}
 
-		if (!weight || !group)
-			break;
-		weight = rg_share_leave(&group->share, weight);
-	}
+/*
+ * The sum of the active weights in the group of a member, as far as it can be: for a moment, while
+ * other CPUs change it, it may not even hold the member.
+ */
+RG_INLINE u64 rg_weight_sum(struct rg_group *group, u64 member)
+{
+	u64 active = group->share.active;
+
+	return active > member && active < RG_WEIGHT_MOST ? active : member;
 }
 
 /* The effective weight of an active thread at present, at least 1 / RG_WEIGHT_ONE. */
-RG_INLINE u64 rg_weight_effective(struct task_struct *t)
+RG_INLINE u64 rg_weight_effective(struct task_struct *t, struct rg_thread *thread)
 {
-	u64 weight = (u64)rg_weight(t) * RG_WEIGHT_ONE;
+	u64 own = rg_weight(t);
+	u64 weight = own * RG_WEIGHT_ONE;
+	u32 at = thread->group;
 
-	RG_FOR(depth, 1, RG_DEPTH + 1) {
-		struct rg_group *group = rg_group(t, depth);
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_group *group;
 
-		if (!group)
+		if (!at)
 			break;
-		weight = rg_div(weight * rg_group_weight(t, depth), group->share.active);
+		group = rg_group_at(at);
+		weight = rg_div(weight * group->weight, rg_weight_sum(group, own));
+		own = group->weight;
+		at = group->parent;
 	}
 	return weight ? weight : 1;
+}
+
+/* A group comes, or its weight is another. */
+RG_INLINE void rg_weight_of_group(u32 at, u32 weight)
+{
+	struct rg_group *group = rg_group_at(at);
+
+	group->weight = weight;
+	rg_weight_change(group->parent, rg_share_settle(group));
 }
 
 /* CPU time as virtual time. Exact up to 45 minutes at once. */

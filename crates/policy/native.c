@@ -12,6 +12,8 @@ const u64 rg_native_sizes[] = {
 	sizeof(struct rg_group),
 	sizeof(struct rg_cpu),
 	sizeof(struct rg_queue),
+	sizeof(struct rg_pool),
+	sizeof(struct rg_entry),
 	sizeof(struct rg_shared),
 	sizeof(struct rg_options),
 };

@@ -41,12 +41,12 @@ struct Choice {
 const PICK_THREAD: u32 = 1;
 const ORDER_VTIME: u32 = 2;
 
-/// `queue` follows the levels of `platform.h`, of which a node's is not offered: nothing is gained over the cache's.
+/// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
 const CHOICES: [Choice; 8] = [
     Choice { key: "balance", words: &["steal", "none"], field: |o| &mut o.balance },
     Choice { key: "pick", words: &["process", "thread"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
-    Choice { key: "queue", words: &["cpu", "llc", "", "machine"], field: |o| &mut o.scope },
+    Choice { key: "queue", words: &["cpu", "", "llc", "", "machine"], field: |o| &mut o.scope },
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
     Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
@@ -127,7 +127,7 @@ impl Options {
             balance: 0,
             pick: 0,
             order: 0,
-            scope: 1,
+            scope: 2,
             requeue: 0,
             fair: 0,
             preempt: 1,

@@ -21,14 +21,14 @@ pub trait Platform {
     fn thread_cpu(&self, thread: ThreadId) -> CpuId;
     /// Whether a thread's affinity admits a CPU.
     fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool;
+    /// Equal for threads that may run on the same CPUs, 0 for those that may run on all.
+    fn affinity(&self, thread: ThreadId) -> u32;
+    /// Whether a thread may run at present on [`Platform::thread_cpu`] alone.
+    fn is_pinned(&self, thread: ThreadId) -> bool;
     /// Whether a thread is the kernel's own and serves one CPU.
     fn is_percpu_kthread(&self, thread: ThreadId) -> bool;
     /// Whether the thread that dispatch calls `prev` could go on.
     fn is_runnable(&self, prev: ThreadId) -> bool;
-    /// The ancestor group of a thread at a depth, counted from 0; `None` at depth 0 (the root) and below its own group.
-    fn group(&self, thread: ThreadId, depth: u32) -> Option<u32>;
-    /// The weight of a group.
-    fn group_weight(&self, group: u32) -> u32;
     /// The domain that holds a CPU.
     fn domain(&self, cpu: CpuId, level: Level) -> u32;
     /// The i-th CPU of the domain that holds `cpu`, from `cpu` on and wrapping round.
@@ -51,6 +51,8 @@ pub trait Platform {
     fn queue_peek(&self, queue: u32) -> Option<ThreadId>;
     /// Moves the first thread that may run there to the dispatching CPU's local queue.
     fn move_head(&mut self, queue: u32) -> bool;
+    /// Moves a thread to the dispatching CPU's local queue; `false` where it is not in the queue or may not run there.
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool;
     /// The next thread of a visit. The cursor starts at 0 and means what the platform likes.
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId>;
     /// Moves the thread just visited to the dispatching CPU's local queue.
@@ -64,6 +66,8 @@ pub trait Platform {
 pub enum Level {
     /// One CPU.
     Cpu,
+    /// The CPUs that share a core.
+    Core,
     /// The CPUs that share a last-level cache.
     Llc,
     /// The CPUs of a NUMA node.

@@ -6,7 +6,7 @@ use model::{CpuId, Failure, ThreadId};
 
 use crate::options::Options;
 use crate::platform::Platform;
-use crate::shim::{enter, handle};
+use crate::shim::{enter, handle, slot};
 use crate::state::{State, options_size};
 
 mod c {
@@ -15,7 +15,11 @@ mod c {
     // Safe to call with any handle: C follows no handle, and the platform's calls end the process outside of `enter`.
     unsafe extern "C" {
         pub safe fn rg_init() -> i32;
-        pub safe fn rg_init_thread(thread: *mut c_void) -> i32;
+        pub safe fn rg_init_group(group: u32, parent: u32, weight: u32);
+        pub safe fn rg_weigh_group(group: u32, weight: u32);
+        pub safe fn rg_exit_group(group: u32);
+        pub safe fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
+        pub safe fn rg_move_thread_group(thread: *mut c_void, group: u32);
         pub safe fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
         pub safe fn rg_runnable(thread: *mut c_void);
         pub safe fn rg_enqueue(thread: *mut c_void, flags: u64);
@@ -24,6 +28,7 @@ mod c {
         pub safe fn rg_tick(thread: *mut c_void);
         pub safe fn rg_stopping(thread: *mut c_void, runnable: bool);
         pub safe fn rg_quiescent(thread: *mut c_void);
+        pub safe fn rg_idle(cpu: i32);
         pub safe fn rg_exit_thread(thread: *mut c_void);
         pub fn rg_native_pulls(shared: *const c_void) -> u64;
         pub fn rg_native_token(thread: *const c_void) -> u64;
@@ -61,14 +66,38 @@ impl Policy {
         refused("the policy", self.run(on, || c::rg_init()))
     }
 
-    /// A thread comes under the policy.
-    pub fn init_thread(&mut self, on: &mut dyn Platform, thread: ThreadId) -> Result<(), Failure> {
-        self.state.threads.grow(thread.index() + 1);
+    /// A group comes: its number, from 1 on, that of its parent (0: the root), and its weight.
+    pub fn init_group(&mut self, on: &mut dyn Platform, group: u32, parent: u32, weight: u32) {
+        self.state.groups.grow(group as usize + 1);
+        self.run(on, || c::rg_init_group(group, parent, weight));
+    }
+
+    /// The weight of a group has changed.
+    pub fn weigh_group(&mut self, on: &mut dyn Platform, group: u32, weight: u32) {
+        self.run(on, || c::rg_weigh_group(group, weight));
+    }
+
+    /// A group is gone.
+    pub fn exit_group(&mut self, on: &mut dyn Platform, group: u32) {
+        self.run(on, || c::rg_exit_group(group));
+    }
+
+    /// A thread comes under the policy, in a group (0: the root).
+    pub fn init_thread(
+        &mut self,
+        on: &mut dyn Platform,
+        thread: ThreadId,
+        group: u32,
+    ) -> Result<(), Failure> {
+        self.state.threads.grow(slot(thread) as usize + 1);
         self.state.processes.grow(on.process(thread) as usize + 1);
-        let groups = (1..).map_while(|depth| on.group(thread, depth)).max();
-        self.state.groups.grow(groups.map_or(0, |group| group as usize + 1));
-        let error = self.run(on, || c::rg_init_thread(to_c(thread)));
+        let error = self.run(on, || c::rg_init_thread(to_c(thread), group));
         refused("a thread", error)
+    }
+
+    /// A thread is in another group now. If it was runnable, quiescent came before and runnable comes after.
+    pub fn move_thread_group(&mut self, on: &mut dyn Platform, thread: ThreadId, group: u32) {
+        self.run(on, || c::rg_move_thread_group(to_c(thread), group));
     }
 
     /// A thread wakes: which CPU? Not for pinned threads.
@@ -107,9 +136,14 @@ impl Policy {
         self.run(on, || c::rg_stopping(to_c(thread), runnable));
     }
 
-    /// A thread blocks.
+    /// A thread blocks, or is taken out for a moment, perhaps of a queue.
     pub fn quiescent(&mut self, on: &mut dyn Platform, thread: ThreadId) {
         self.run(on, || c::rg_quiescent(to_c(thread)));
+    }
+
+    /// A CPU has found nothing and goes to sleep.
+    pub fn idle(&mut self, on: &mut dyn Platform, cpu: CpuId) {
+        self.run(on, || c::rg_idle(cpu.0 as i32));
     }
 
     /// A thread is gone.
@@ -125,14 +159,14 @@ impl Policy {
 
     /// The virtual time of a thread in ns at weight 100; `None` before its [`Policy::init_thread`].
     pub fn token(&self, thread: ThreadId) -> Option<u64> {
-        let entry = self.state.threads.at(thread.0);
+        let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above, for a `struct rg_thread`; null is excluded.
         (!entry.is_null()).then(|| unsafe { c::rg_native_token(entry) })
     }
 
     /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as above.
     pub fn is_batch(&self, thread: ThreadId) -> Option<bool> {
-        let entry = self.state.threads.at(thread.0);
+        let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above.
         (!entry.is_null()).then(|| unsafe { c::rg_native_batch(entry) })
     }

@@ -20,6 +20,8 @@ struct Context<'a> {
     platform: &'a mut dyn Platform,
     state: &'a mut State,
     options: *const Options,
+    /// Whether the policy holds a queue's lock.
+    locked: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -35,13 +37,14 @@ pub fn enter<R>(
     callback: impl FnOnce() -> R,
 ) -> R {
     assert!(PRESENT.get().is_null(), "a policy was called from one of its platform's calls");
-    let mut context = Context { platform, state, options, panic: None };
+    let mut context = Context { platform, state, options, locked: false, panic: None };
     PRESENT.set((&raw mut context).cast());
     let result = callback();
     PRESENT.set(null_mut());
     if let Some(panic) = context.panic {
         resume_unwind(panic);
     }
+    assert!(!context.locked, "a callback of the policy returned with a lock");
     result
 }
 
@@ -61,6 +64,15 @@ fn call<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
     }
 }
 
+/// [`call`] for what a holder of a lock must not ask.
+fn unlocked<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
+    let checked = |context: &mut Context| {
+        assert!(!context.locked, "a call of the policy that is not allowed under a lock");
+        answer(context)
+    };
+    call(checked, after_panic)
+}
+
 /// Threads travel through C as pointers that nobody follows: the number plus one, so that none is null.
 pub fn handle(thread: Option<ThreadId>) -> *mut c_void {
     std::ptr::without_provenance_mut(thread.map_or(0, |thread| thread.0 as usize + 1))
@@ -70,22 +82,41 @@ fn thread(handle: *mut c_void) -> ThreadId {
     ThreadId((handle.addr() - 1) as u32)
 }
 
+/// The row of a thread's state. Row 0 is nobody's.
+pub fn slot(thread: ThreadId) -> u32 {
+    thread.0 + 1
+}
+
 fn cpu(number: i32) -> CpuId {
     CpuId(number as u32)
 }
 
 fn level(number: u32) -> Level {
-    [Level::Cpu, Level::Llc, Level::Node, Level::Machine][number as usize & 3]
+    let levels = [Level::Cpu, Level::Core, Level::Llc, Level::Node, Level::Machine];
+    levels[number.min(4) as usize]
 }
 
-/// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers.
+fn process(on: &Context, thread: ThreadId) -> u32 {
+    PROCESS | on.platform.process(thread)
+}
+
+/// Processes are numbered beside threads.
+const PROCESS: u32 = 1 << 31;
+
+/// A lock or release, as `locked` becomes.
+fn turn(locked: &mut bool, becomes: bool) {
+    assert!(*locked != becomes, "the policy holds a lock already, or not");
+    *locked = becomes;
+}
+
+/// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers; first, by which function.
 macro_rules! calls {
-    ($(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
+    ($by:ident: $(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
         $(
             // SAFETY: the name and the types are those of policy/platform.h; no other item has the name.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($arg: $kind),*) -> $result {
-                call(|$context| $body, $after)
+                $by(|$context| $body, $after)
             }
         )*
     };
@@ -101,26 +132,37 @@ pub struct Cursor {
 }
 
 calls! {
+    call:
+    fn rg_thread_at(on, slot: u32) -> Handle [null_mut()] on.state.threads.some_mut(slot);
+    fn rg_group_at(on, group: u32) -> Handle [null_mut()] on.state.groups.some_mut(group);
+    fn rg_pool_at(on, row: u32) -> Handle [null_mut()] on.state.pools.some_mut(row);
+    fn rg_entry_at(on, row: u32) -> Handle [null_mut()] on.state.entries.some_mut(row);
+    fn rg_options(on) -> *const Options [std::ptr::null()] on.options;
+    fn rg_release(on, _lock: Handle) -> () [()] turn(&mut on.locked, false);
+}
+
+calls! {
+    unlocked:
+    fn rg_lock_of(on, queue: u32) -> Handle [null_mut()] on.state.queues.at_mut(queue);
+    fn rg_acquire(on, _lock: Handle) -> () [()] turn(&mut on.locked, true);
     fn rg_now(on) -> u64 [0] on.platform.now();
     fn rg_random(on) -> u32 [0] on.platform.random();
     fn rg_exec_ns(on, t: Handle) -> u64 [0] on.platform.exec_ns(thread(t));
     fn rg_thread_id(_on, t: Handle) -> u32 [0] thread(t).0;
-    fn rg_process_id(on, t: Handle) -> u32 [0] on.platform.process(thread(t));
+    fn rg_process_id(on, t: Handle) -> u32 [0] process(on, thread(t));
     fn rg_weight(on, t: Handle) -> u32 [1] on.platform.weight(thread(t));
     fn rg_thread_cpu(on, t: Handle) -> i32 [0] on.platform.thread_cpu(thread(t)).0 as i32;
     fn rg_may_run_on(on, t: Handle, at: i32) -> bool [false] on.platform.may_run_on(thread(t), cpu(at));
+    fn rg_affinity(on, t: Handle) -> u32 [0] on.platform.affinity(thread(t));
+    fn rg_is_pinned(on, t: Handle) -> bool [false] on.platform.is_pinned(thread(t));
     fn rg_is_percpu_kthread(on, t: Handle) -> bool [false] on.platform.is_percpu_kthread(thread(t));
     fn rg_is_runnable(on, t: Handle) -> bool [false] on.platform.is_runnable(thread(t));
-    fn rg_thread(on, t: Handle) -> *mut c_void [null_mut()] on.state.threads.at_mut(thread(t).0);
+    fn rg_thread(on, t: Handle) -> *mut c_void [null_mut()] on.state.threads.at_mut(slot(thread(t)));
     fn rg_process(on, t: Handle) -> *mut c_void [null_mut()] on.state.processes.at_mut(on.platform.process(thread(t)));
     fn rg_cpu(on, at: i32) -> *mut c_void [null_mut()] on.state.cpus.at_mut(at as u32);
     fn rg_queue(on, queue: u32) -> *mut c_void [null_mut()] on.state.queues.at_mut(queue);
     fn rg_shared(on) -> *mut c_void [null_mut()] on.state.shared.at_mut(0);
-    fn rg_group(on, t: Handle, depth: u32) -> *mut c_void [null_mut()]
-        on.platform.group(thread(t), depth).map_or(null_mut(), |group| on.state.groups.at_mut(group));
-    fn rg_group_weight(on, t: Handle, depth: u32) -> u32 [0]
-        on.platform.group(thread(t), depth).map_or(0, |group| on.platform.group_weight(group));
-    fn rg_options(on) -> *const Options [std::ptr::null()] on.options;
+    fn rg_slot(_on, t: Handle) -> u32 [0] slot(thread(t));
     fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(cpu(at), level(of));
     fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(cpu(at), level(of), i));
     fn rg_pick_idle(on, t: Handle) -> i32 [-1] number(on.platform.pick_idle(thread(t)));
@@ -137,6 +179,7 @@ calls! {
     fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
     fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
     fn rg_move_head(on, queue: u32) -> bool [false] on.platform.move_head(queue);
+    fn rg_move_thread(on, queue: u32, id: u32) -> bool [false] on.platform.move_thread(queue, ThreadId(id));
     fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]

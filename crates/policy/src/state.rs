@@ -5,15 +5,15 @@ use std::ptr::{null, null_mut};
 
 unsafe extern "C" {
     /// Sizes of the state types in bytes, in the order of the tables of [`State`], then that of the options.
-    static rg_native_sizes: [u64; 7];
+    static rg_native_sizes: [u64; 9];
 }
 
 /// The size of the C options, to be compared with Rust's.
 pub fn options_size() -> usize {
-    sizes()[6]
+    sizes()[8]
 }
 
-fn sizes() -> [usize; 7] {
+fn sizes() -> [usize; 9] {
     // SAFETY: native.c defines a constant array of exactly this type, and nothing writes to it.
     unsafe { rg_native_sizes }.map(|size| size as usize)
 }
@@ -31,7 +31,19 @@ impl Table {
 
     /// Makes room for `count` entries. Pointers to entries become stale: never while C runs.
     pub fn grow(&mut self, count: usize) {
-        self.words.resize(self.words.len().max(count * self.stride), 0);
+        let words = count * self.stride;
+        if self.words.is_empty() {
+            // Untouched pages of a fresh allocation cost nothing.
+            self.words = vec![0; words];
+        } else {
+            self.words.resize(self.words.len().max(words), 0);
+        }
+    }
+
+    /// The entry at an index, or the first for an index beyond the table, which is not empty.
+    pub fn some_mut(&mut self, index: u32) -> *mut c_void {
+        let entry = self.at_mut(index);
+        if entry.is_null() { self.at_mut(0) } else { entry }
     }
 
     /// The entry at an index, to read; null where there is none.
@@ -48,6 +60,11 @@ impl Table {
     }
 }
 
+/// `RG_QUEUES`, `RG_POOLS` and `RG_ENTRIES` of platform.h; tables of threads and groups grow.
+const QUEUES: usize = 8192;
+const POOLS: usize = 65_536;
+const ENTRIES: usize = 131_072;
+
 /// All state of one policy instance.
 pub struct State {
     pub threads: Table,
@@ -55,16 +72,25 @@ pub struct State {
     pub groups: Table,
     pub cpus: Table,
     pub queues: Table,
+    pub pools: Table,
+    pub entries: Table,
     pub shared: Table,
 }
 
 impl State {
     /// State for a machine, without threads.
     pub fn new(cpus: u32) -> State {
-        let [threads, processes, groups, per_cpu, queues, shared, _] = sizes().map(Table::new);
-        let mut state = State { threads, processes, groups, cpus: per_cpu, queues, shared };
-        state.cpus.grow(cpus as usize);
-        state.queues.grow(cpus as usize);
+        let [threads, processes, groups, per_cpu, queues, pools, entries, shared, _] =
+            sizes().map(Table::new);
+        let cpus = cpus as usize;
+        let mut state =
+            State { threads, processes, groups, cpus: per_cpu, queues, pools, entries, shared };
+        state.threads.grow(1);
+        state.groups.grow(1);
+        state.cpus.grow(cpus);
+        state.queues.grow(QUEUES);
+        state.pools.grow(POOLS);
+        state.entries.grow(ENTRIES);
         state.shared.grow(1);
         state
     }

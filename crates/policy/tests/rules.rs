@@ -241,11 +241,12 @@ fn kernel_threads_of_a_cpu_go_first() {
 #[test]
 fn shares_of_groups_follow_who_is_active() {
     let mut bench = Bench::new("cts", 1);
-    bench.toy.group_weights = vec![100, 300];
+    bench.policy.init_group(&mut bench.toy, 1, 0, 100);
+    bench.policy.init_group(&mut bench.toy, 2, 1, 300);
     let outside = bench.thread(0, 0);
     let like = bench.toy.threads[0].clone();
-    let inner = [1, 2]
-        .map(|process| bench.thread_like(Thread { process, groups: vec![0, 1], ..like.clone() }));
+    let inner =
+        [1, 2].map(|process| bench.thread_like(Thread { process, group: 2, ..like.clone() }));
     let charged = |bench: &mut Bench, thread| {
         bench.policy.running(&mut bench.toy, thread);
         let before = bench.token(thread);
@@ -270,10 +271,10 @@ fn shares_of_groups_follow_who_is_active() {
 #[test]
 fn a_group_that_nobody_counts_in_divides_by_nothing() {
     let mut bench = Bench::new("cts", 1);
-    bench.toy.group_weights = vec![100];
+    bench.policy.init_group(&mut bench.toy, 1, 0, 100);
     let plain = bench.thread(0, 0);
     let like = bench.toy.threads[plain.index()].clone();
-    let thread = bench.thread_like(Thread { groups: vec![0], ..like });
+    let thread = bench.thread_like(Thread { group: 1, ..like });
     // It runs without ever having been runnable, as a thread that was moved into a group while it ran.
     bench.run(thread, 10, true);
     assert!(bench.token(thread) > 0);
@@ -297,4 +298,58 @@ fn a_panic_of_the_platform_comes_back_to_rust() {
     // And the policy can be called again.
     bench.toy.broken_clock = false;
     bench.wake(thread);
+}
+
+#[test]
+fn a_new_weight_of_a_group_counts_at_once() {
+    let mut bench = Bench::new("cts", 1);
+    for (group, parent) in [(1, 0), (2, 1), (3, 1)] {
+        bench.policy.init_group(&mut bench.toy, group, parent, 100);
+    }
+    let outside = bench.thread(0, 0);
+    let like = bench.toy.threads[outside.index()].clone();
+    let [x, y] =
+        [2, 3].map(|group| bench.thread_like(Thread { process: group, group, ..like.clone() }));
+    let charged = |bench: &mut Bench, thread| {
+        bench.policy.running(&mut bench.toy, thread);
+        let before = bench.token(thread);
+        bench.pass(thread, 12 * MS);
+        bench.policy.tick(&mut bench.toy, thread);
+        bench.token(thread) - before
+    };
+    [x, y].into_iter().for_each(|thread| bench.wake(thread));
+    assert_eq!(charged(&mut bench, x), 24 * MS);
+    bench.policy.weigh_group(&mut bench.toy, 2, 300);
+    assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [16 * MS, 48 * MS]);
+    // The outermost group's own weight, too; and whoever sleeps meanwhile returns at the new weight.
+    bench.policy.weigh_group(&mut bench.toy, 1, 200);
+    assert_eq!(charged(&mut bench, y), 24 * MS);
+    bench.policy.quiescent(&mut bench.toy, y);
+    bench.policy.weigh_group(&mut bench.toy, 3, 100 * 9);
+    assert_eq!(charged(&mut bench, x), 6 * MS);
+    bench.wake(y);
+    assert_eq!(charged(&mut bench, x), 24 * MS);
+}
+
+#[test]
+fn a_thread_that_moves_takes_its_weight_along() {
+    let mut bench = Bench::new("cts", 1);
+    (1..=2).for_each(|group| bench.policy.init_group(&mut bench.toy, group, 0, 100));
+    let plain = bench.thread(0, 0);
+    let like = bench.toy.threads[plain.index()].clone();
+    let [x, y] =
+        [0, 1].map(|process| bench.thread_like(Thread { process, group: 1, ..like.clone() }));
+    [x, y].into_iter().for_each(|thread| bench.wake(thread));
+    let charged = |bench: &mut Bench, thread| {
+        bench.policy.running(&mut bench.toy, thread);
+        let before = bench.token(thread);
+        bench.pass(thread, MS);
+        bench.policy.tick(&mut bench.toy, thread);
+        bench.token(thread) - before
+    };
+    assert_eq!(charged(&mut bench, x), 2 * MS);
+    bench.policy.quiescent(&mut bench.toy, y);
+    bench.policy.move_thread_group(&mut bench.toy, y, 2);
+    bench.policy.runnable(&mut bench.toy, y);
+    assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [MS, MS]);
 }

@@ -40,6 +40,9 @@ pub trait Class {
     /// The timer tick of a CPU whose current thread belongs to this class. Slices end here.
     fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId);
 
+    /// A CPU that ran something has found nothing and goes to sleep; others see it as idle already.
+    fn idle(&mut self, _core: &mut Core, _cpu: CpuId) {}
+
     /// When the current thread's turn ends by a timer of its own (`hrtick`), if before the next tick. Asked whenever the CPU has chosen
     /// or ticked.
     fn turn_end(&self, _core: &Core, _cpu: CpuId) -> Nanos {

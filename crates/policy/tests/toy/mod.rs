@@ -14,7 +14,8 @@ pub struct Thread {
     pub cpu: u32,
     pub exec_ns: u64,
     pub weight: u32,
-    pub groups: Vec<u32>,
+    /// Its group; 0: the root.
+    pub group: u32,
     /// The only CPU that it may run on.
     pub only_on: Option<u32>,
     pub percpu_kthread: bool,
@@ -25,7 +26,6 @@ pub struct Toy {
     pub now: u64,
     pub cpus: u32,
     pub threads: Vec<Thread>,
-    pub group_weights: Vec<u32>,
     /// Threads by key, equal keys by insertion.
     pub queues: BTreeMap<u32, Vec<(u64, ThreadId)>>,
     pub locals: Vec<VecDeque<ThreadId>>,
@@ -56,7 +56,6 @@ impl Bench {
             now: 1_000_000_000,
             cpus,
             threads: Vec::new(),
-            group_weights: Vec::new(),
             queues: BTreeMap::new(),
             locals: vec![VecDeque::new(); cpus as usize],
             kicks: Vec::new(),
@@ -79,7 +78,7 @@ impl Bench {
             cpu,
             exec_ns: 0,
             weight: 100,
-            groups: Vec::new(),
+            group: 0,
             only_on: None,
             percpu_kthread: false,
         })
@@ -87,8 +86,9 @@ impl Bench {
 
     pub fn thread_like(&mut self, thread: Thread) -> ThreadId {
         let id = ThreadId(self.toy.threads.len() as u32);
+        let group = thread.group;
         self.toy.threads.push(thread);
-        self.policy.init_thread(&mut self.toy, id).unwrap();
+        self.policy.init_thread(&mut self.toy, id, group).unwrap();
         id
     }
 
@@ -176,17 +176,17 @@ impl Platform for Toy {
     fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool {
         self.of(thread).only_on.is_none_or(|only| only == cpu.0)
     }
+    fn affinity(&self, thread: ThreadId) -> u32 {
+        self.of(thread).only_on.map_or(0, |cpu| cpu + 1)
+    }
+    fn is_pinned(&self, thread: ThreadId) -> bool {
+        self.of(thread).only_on.is_some() || self.cpus == 1
+    }
     fn is_percpu_kthread(&self, thread: ThreadId) -> bool {
         self.of(thread).percpu_kthread
     }
     fn is_runnable(&self, prev: ThreadId) -> bool {
         self.dispatching.1 == Some(prev)
-    }
-    fn group(&self, thread: ThreadId, depth: u32) -> Option<u32> {
-        self.of(thread).groups.get((depth as usize).checked_sub(1)?).copied()
-    }
-    fn group_weight(&self, group: u32) -> u32 {
-        self.group_weights[group as usize]
     }
     fn domain(&self, cpu: CpuId, level: Level) -> u32 {
         if level == Level::Cpu { cpu.0 } else { 0 }
@@ -227,6 +227,11 @@ impl Platform for Toy {
     }
     fn move_head(&mut self, queue: u32) -> bool {
         !self.queues[&queue].is_empty() && self.move_at(queue, 0)
+    }
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
+        let found = self.queues[&queue].iter().position(|entry| entry.1 == thread);
+        let may = self.may_run_on(thread, CpuId(self.dispatching.0));
+        may && found.is_some_and(|position| self.move_at(queue, position))
     }
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId> {
         let entry = self.queues[&queue].get(*cursor as usize)?;

@@ -20,6 +20,11 @@ use threads::Threads;
 /// What a thread gets that goes on with an empty slice because nothing else wants its CPU (`SCX_SLICE_DFL`).
 const DEFAULT_SLICE: Nanos = Nanos::from_millis(20);
 
+/// A group as the policy numbers it: 0 is the root.
+fn number(group: Option<usize>) -> u32 {
+    group.map_or(0, |index| index as u32 + 1)
+}
+
 /// The class with one loaded policy.
 pub struct Ext {
     policy: Policy,
@@ -37,7 +42,11 @@ impl Ext {
         let mut policy = Policy::new(options);
         let mut threads = Threads::new(scenario, seed);
         let mut core = Core::new(scenario.machine);
-        policy.init(&mut Seam::new(&mut core, &mut threads))?;
+        let mut seam = Seam::new(&mut core, &mut threads);
+        policy.init(&mut seam)?;
+        for (index, group) in scenario.groups.iter().enumerate() {
+            policy.init_group(&mut seam, number(Some(index)), number(group.parent), group.weight);
+        }
         Ok(Ext { policy, threads, departed: vec![None; scenario.machine.cpus as usize] })
     }
 
@@ -95,7 +104,8 @@ impl Ext {
 impl Class for Ext {
     fn fork(&mut self, core: &mut Core, thread: ThreadId) {
         self.threads.add(thread);
-        if let Err(failure) = self.call(core, |policy, on| policy.init_thread(on, thread)) {
+        let group = number(core.thread(thread).group);
+        if let Err(failure) = self.call(core, |policy, on| policy.init_thread(on, thread, group)) {
             core.fail(failure.to_string());
         }
     }
@@ -161,6 +171,10 @@ impl Class for Ext {
         if *self.threads.slice_mut(current) == Nanos::ZERO {
             core.resched(cpu);
         }
+    }
+
+    fn idle(&mut self, core: &mut Core, cpu: CpuId) {
+        self.call(core, |policy, on| policy.idle(on, cpu));
     }
 
     fn pulls(&self) -> u64 {

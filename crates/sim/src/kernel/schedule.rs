@@ -143,7 +143,8 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         let prev = self.core.current(cpu);
         let next = self.pick(cpu, prev);
         self.core.take_ran(cpu);
-        if next != self.clocks[cpu.index()].occupant {
+        let switches = next != self.clocks[cpu.index()].occupant;
+        if switches {
             self.switch(cpu, next);
         }
         if next != prev {
@@ -157,6 +158,9 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
             None => {
                 if !self.core.cpus[cpu.index()].need_resched {
                     self.core.idle.insert(cpu);
+                }
+                if switches {
+                    self.class.idle(&mut self.core, cpu);
                 }
                 self.arm(cpu);
             }

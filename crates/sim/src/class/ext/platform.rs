@@ -63,20 +63,21 @@ impl Platform for Seam<'_> {
         true
     }
 
+    /// Scenarios know no affinity.
+    fn affinity(&self, _thread: ThreadId) -> u32 {
+        0
+    }
+
+    fn is_pinned(&self, _thread: ThreadId) -> bool {
+        self.threads.is_pinned()
+    }
+
     fn is_percpu_kthread(&self, _thread: ThreadId) -> bool {
         false
     }
 
     fn is_runnable(&self, prev: ThreadId) -> bool {
         self.threads.is_runnable_prev(prev)
-    }
-
-    fn group(&self, thread: ThreadId, depth: u32) -> Option<u32> {
-        self.threads.ancestor(self.core.thread(thread).group, depth)
-    }
-
-    fn group_weight(&self, group: u32) -> u32 {
-        self.threads.group_weight(group)
     }
 
     fn domain(&self, cpu: CpuId, level: Level) -> u32 {
@@ -137,6 +138,11 @@ impl Platform for Seam<'_> {
 
     fn move_head(&mut self, queue: u32) -> bool {
         self.threads.move_to_local(self.core, queue, 0)
+    }
+
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
+        let position = self.threads.queue(queue).and_then(|queue| queue.position(thread));
+        position.is_some_and(|position| self.threads.move_to_local(self.core, queue, position))
     }
 
     /// The cursor is the position of the next thread; nothing else changes a queue during a visit.

@@ -40,6 +40,11 @@ impl OrderedQueue {
         self.entries.get(position).copied()
     }
 
+    /// Where a thread stands, if it is here. Those that came early are moved first, so they are looked for first.
+    pub fn position(&self, thread: ThreadId) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.thread == thread)
+    }
+
     /// Takes the entry at a position out.
     pub fn remove(&mut self, position: usize) -> Option<Entry> {
         self.entries.remove(position)

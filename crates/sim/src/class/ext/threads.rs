@@ -55,11 +55,8 @@ struct Dispatch {
 pub struct Threads {
     pub machine: Machine,
     /// CPUs of a domain by [`policy::Level`]: policies ask for many domains, so divided once.
-    pub domain_sizes: [u32; 4],
+    pub domain_sizes: [u32; 5],
     pub random: Xoshiro256PlusPlus,
-    /// The groups above and including each group, from the root's child on.
-    paths: Vec<Vec<u32>>,
-    weights: Vec<u32>,
     threads: Vec<Thread>,
     queues: Vec<Option<OrderedQueue>>,
     locals: Vec<VecDeque<ThreadId>>,
@@ -72,23 +69,16 @@ impl Threads {
     pub fn new(scenario: &Scenario, seed: u64) -> Threads {
         let machine = scenario.machine;
         let cpus = machine.cpus as usize;
-        let mut paths: Vec<Vec<u32>> = Vec::new();
-        for (index, group) in scenario.groups.iter().enumerate() {
-            let mut path = group.parent.map_or(Vec::new(), |parent| paths[parent].clone());
-            path.push(index as u32);
-            paths.push(path);
-        }
         Threads {
             machine,
             domain_sizes: [
                 1,
+                machine.smt,
                 machine.cpus / machine.llcs,
                 machine.cpus / machine.nodes,
                 machine.cpus,
             ],
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            paths,
-            weights: scenario.groups.iter().map(|group| group.weight).collect(),
             threads: Vec::new(),
             queues: vec![None; cpus],
             locals: vec![VecDeque::new(); cpus],
@@ -116,17 +106,6 @@ impl Threads {
     /// Whether threads may run on one CPU only: scenarios know no affinity, so where there is no other.
     pub fn is_pinned(&self) -> bool {
         self.machine.cpus == 1
-    }
-
-    /// The ancestor of a group at a depth, 1 for a child of the root.
-    pub fn ancestor(&self, group: Option<usize>, depth: u32) -> Option<u32> {
-        let above = depth.checked_sub(1)? as usize;
-        self.paths[group?].get(above).copied()
-    }
-
-    /// The weight of a group.
-    pub fn group_weight(&self, group: u32) -> u32 {
-        self.weights[group as usize]
     }
 
     /// Whether select_cpu has already put the thread that wakes.
