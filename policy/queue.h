@@ -7,7 +7,7 @@
 #ifndef RG_QUEUE_H
 #define RG_QUEUE_H
 
-#include "state.h"
+#include "balance/target.h"
 
 RG_INLINE u32 rg_queue_of(s32 cpu)
 {
@@ -23,12 +23,17 @@ RG_INLINE s32 rg_queues_create(void)
 		u32 id = rg_queue_of(cpu);
 		struct rg_queue *queue = rg_queue(id);
 
-		if (!queue || queue->created)
+		rg_target_create(cpu);
+		if (!queue)
+			break;
+		queue->cpus++;
+		if (queue->created)
 			continue;
 		error = rg_queue_create(id);
 		if (error)
 			break;
 		queue->created = 1;
+		queue->cpu = cpu;
 		queue->least = RG_NEVER;
 	}
 	return error;
@@ -42,10 +47,10 @@ RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
 
 	if (thread->queue == next)
 		return;
-	if (from)
-		rg_add(&from->threads, -1);
-	if (to)
-		rg_add(&to->threads, 1);
+	if (from && !rg_add(&from->threads, -1))
+		rg_target_queue_idle(from->cpu);
+	if (to && rg_add(&to->threads, 1) == 1)
+		rg_target_queue_busy(to->cpu);
 	thread->queue = next;
 }
 

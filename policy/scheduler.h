@@ -12,6 +12,7 @@
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
 
+#include "balance/gvts.h"
 #include "balance/spread.h"
 #include "balance/steal.h"
 #include "order/order.h"
@@ -82,6 +83,14 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	return cpu;
 }
 
+RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, u64 edge)
+{
+	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+		rg_gvts_place(account, thread);
+	else
+		rg_token_place(account, edge);
+}
+
 /*
  * The one callback that every wake-up passes, pinned threads' too: here the thread gets its token
  * and its place.
@@ -97,11 +106,12 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 		return;
 	edge = rg_token_edge(cpu);
 	account = rg_account(t, thread);
+	rg_utilisation_wake(thread);
 	rg_bucket_drain(thread, rg_less(rg_now(), thread->slept_at));
 	rg_token_enter(t, thread, rg_queue_of(cpu));
 	thread->fresh = 0;
 	if (rg_weight_join(t, thread))
-		rg_token_place(account, edge);
+		rg_place(account, thread, edge);
 	thread->weight = rg_weight_effective(t, thread);
 	thread->place = rg_order_place(thread);
 }
@@ -150,11 +160,13 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		rg_token_charge(prev, thread);
 		rg_order_again(thread);
 	}
+	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS && rg_gvts_before(cpu, thread))
+		return;
 	if (rg_pick_next(cpu, rg_queue_of(cpu), thread ? prev : 0))
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_CHOSEN(slice_ns));
-	else if (RG_CHOSEN(balance) == RG_BALANCE_STEAL)
+	else if (RG_CHOSEN(balance) != RG_BALANCE_NONE)
 		rg_steal(cpu);
 }
 
@@ -205,6 +217,7 @@ RG_CALLBACK void rg_quiescent(struct task_struct *t)
 	if (!thread)
 		return;
 	thread->slept_at = rg_now();
+	rg_gvts_block(thread);
 	rg_weight_leave(t, thread);
 	rg_queue_move(thread, 0);
 }

@@ -33,12 +33,14 @@ struct rg_thread {
 	u64 burned;    /* the level of its bucket in ns */
 	u64 slept_at;  /* when it last blocked */
 	u64 queued_at; /* when it last entered a queue */
+	u64 woke_at;   /* when it last became runnable */
+	u64 asleep;    /* the least target when it last blocked */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
 	u32 fresh;     /* it has never been runnable */
 	u32 group;     /* where it belongs; 0: the root */
-	u32 unused;
+	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
 };
 
 struct rg_process {
@@ -61,6 +63,23 @@ struct rg_entry {
 	u64 unused;
 };
 
+/*
+ * What all threads of a domain are to pass before any of them goes on (balance/target.h). A domain
+ * is the row of a CPU by the domain's number. A child is a domain on the next lower level in use.
+ */
+struct rg_target {
+	u64 at;       /* virtual time */
+	u64 least;    /* the least target of its lowest domains that count; RG_NEVER: none does */
+	u32 busy;     /* of a lowest domain: how many of its queues have threads */
+	u32 cpus;     /* how many it has */
+	u32 cursor;   /* the CPU where the next look for lagging queues begins, by rg_cpu_in */
+	u32 clear;    /* how many CPUs in a row were looked at without finding a lagging queue */
+	u32 children; /* the number of the first one, plus 1; 0: none */
+	u32 sibling;  /* the number of the parent's next child, plus 1 */
+	s32 cpu;      /* its first one */
+	u32 unused;
+};
+
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
 	u64 pool;   /* 0: nothing of ours */
@@ -69,6 +88,7 @@ struct rg_cpu {
 	u64 since;
 	u32 thread; /* its id; meaningful while pool is not 0 */
 	u32 unused;
+	struct rg_target targets[RG_LEVELS]; /* of the domains of this number */
 };
 
 struct rg_queue {
@@ -76,14 +96,17 @@ struct rg_queue {
 	u64 least;   /* the least token of those who wait; RG_NEVER: nobody */
 	u32 threads; /* how many run from it or wait in it */
 	u32 created; /* in init */
+	s32 cpu;     /* the first one that it serves */
+	u32 cpus;    /* how many it serves */
 };
 
 struct rg_shared {
-	u64 pulls; /* threads that balance moved from one queue to another */
+	u64 pulls;        /* threads that balance moved from one queue to another */
+	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
 };
 
 /* The choices of the three dimensions. 0 is what `cts` chooses. */
-enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE };
+enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE, RG_BALANCE_GVTS };
 enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD };
 enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
 enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
@@ -93,7 +116,10 @@ struct rg_options {
 	u64 slice_ns;
 	u64 slack_ns;  /* how far before the edge a waking thread is placed */
 	u64 bucket_ns; /* RG_NEVER: no thread is batch */
+	/* Between targets of a domain on each level; 0: the level is not in use. */
+	u64 interval_ns[RG_LEVELS];
 	u32 cpus;
+	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
 	u32 balance;
 	u32 pick;
 	u32 order;
@@ -102,7 +128,6 @@ struct rg_options {
 	u32 fair;
 	u32 preempt;  /* whether a waking thread may end another's slice */
 	u32 patience; /* whether a batch thread that waits too long goes first */
-	u32 unused;
 };
 
 /* What a choice is: known when the policy is loaded, so that BPF removes the others. */

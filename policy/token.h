@@ -100,7 +100,7 @@ RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 	struct rg_queue *to = rg_queue(id);
 	struct rg_queue *from = account->queue ? rg_queue(account->queue - 1) : 0;
 
-	if (account->queue == id + 1 || !to)
+	if (account->queue == id + 1 || !to || RG_CHOSEN(balance) == RG_BALANCE_GVTS)
 		return;
 	if (from)
 		account->token = rg_less(account->token + to->edge, from->edge);

@@ -14,20 +14,26 @@
 
 #include "../token.h"
 
+/* A thread was moved: the least token of a queue that stands by token is its first one's. */
+RG_INLINE void rg_pick_thread_left(u32 id)
+{
+	struct task_struct *first = rg_queue_peek(id);
+	struct rg_thread *thread = first ? rg_thread(first) : 0;
+
+	rg_queue_set_least(id, thread ? thread->account.token : RG_NEVER);
+}
+
 RG_INLINE bool rg_pick_thread(s32 cpu, u32 id, struct task_struct *prev)
 {
 	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
 	struct task_struct *first = rg_queue_peek(id);
 	struct rg_thread *thread = first ? rg_thread(first) : 0;
-	struct task_struct *next;
 
 	if (!thread || (mine && mine->account.token <= thread->account.token) || !rg_move_head(id))
 		return 0;
-	next = rg_queue_peek(id);
-	if (next != first)
+	if (rg_queue_peek(id) != first)
 		rg_token_bring(cpu, first, thread);
-	thread = next ? rg_thread(next) : 0;
-	rg_queue_set_least(id, thread ? thread->account.token : RG_NEVER);
+	rg_pick_thread_left(id);
 	return 1;
 }
 

@@ -5,6 +5,7 @@
 //! This crate is the only one with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is
 //! set while a callback runs.
 
+mod domains;
 mod options;
 mod platform;
 mod policy;

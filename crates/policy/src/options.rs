@@ -1,5 +1,6 @@
 //! What a policy can be told: the three dimensions and their options, by the words of the command line.
 
+use crate::domains::{LEVELS, intervals, stride};
 use model::{Failure, Nanos, PolicySpec, did_you_mean, scenario::Machine, units};
 
 /// The choices of one policy instance: `struct rg_options` of `policy/state.h`.
@@ -9,7 +10,9 @@ pub struct Options {
     slice_ns: u64,
     slack_ns: u64,
     bucket_ns: u64,
+    interval_ns: [u64; LEVELS],
     pub(crate) cpus: u32,
+    stride: u32,
     balance: u32,
     pick: u32,
     order: u32,
@@ -18,7 +21,6 @@ pub struct Options {
     fair: u32,
     preempt: u32,
     patience: u32,
-    unused: u32,
 }
 
 /// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
@@ -38,12 +40,13 @@ struct Choice {
     field: fn(&mut Options) -> &mut u32,
 }
 
+const BALANCE_GVTS: u32 = 2;
 const PICK_THREAD: u32 = 1;
 const ORDER_VTIME: u32 = 2;
 
 /// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
 const CHOICES: [Choice; 8] = [
-    Choice { key: "balance", words: &["steal", "none"], field: |o| &mut o.balance },
+    Choice { key: "balance", words: &["steal", "none", "gvts"], field: |o| &mut o.balance },
     Choice { key: "pick", words: &["process", "thread"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
     Choice { key: "queue", words: &["cpu", "", "llc", "", "machine"], field: |o| &mut o.scope },
@@ -60,7 +63,7 @@ struct Named {
     chosen: &'static [(&'static str, &'static str)],
 }
 
-const POLICIES: [Named; 4] = [
+const POLICIES: [Named; 5] = [
     Named {
         name: "cts",
         line: "first come, first served inside a process, fair between processes (CTS)",
@@ -80,6 +83,11 @@ const POLICIES: [Named; 4] = [
         name: "vtime",
         line: "threads compete one by one for the least virtual time",
         chosen: &[("pick", "thread")],
+    },
+    Named {
+        name: "gvts",
+        line: "virtual time global to the machine, held together by targets of its domains (GVTS)",
+        chosen: &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")],
     },
 ];
 
@@ -104,9 +112,11 @@ impl Options {
         let mut options = Options::cts(machine, slice.unwrap_or(DEFAULT_SLICE));
         let given = spec.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let mut bucket = true;
+        let mut interval = None;
         for (key, value) in named.chosen.iter().copied().chain(given) {
             match key {
                 "slice" => options.slice_ns = slice_of(value)?,
+                "interval" => interval = Some(interval_of(value)?),
                 "bucket" => bucket = position(key, value, &["off", "on"])? == 1,
                 _ => options.choose(key, value)?,
             }
@@ -114,6 +124,9 @@ impl Options {
         if options.pick == PICK_THREAD {
             options.order = ORDER_VTIME;
             refuse_order(spec)?;
+        }
+        if options.balance == BALANCE_GVTS {
+            options.interval_ns = intervals(machine, options.scope as usize, interval);
         }
         options.derive(bucket)
     }
@@ -123,7 +136,9 @@ impl Options {
             slice_ns: slice.0,
             slack_ns: 0,
             bucket_ns: u64::MAX,
+            interval_ns: [0; LEVELS],
             cpus: machine.cpus,
+            stride: stride(machine.cpus),
             balance: 0,
             pick: 0,
             order: 0,
@@ -132,13 +147,13 @@ impl Options {
             fair: 0,
             preempt: 1,
             patience: 1,
-            unused: 0,
         }
     }
 
     fn choose(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
-            let keys = CHOICES.iter().map(|choice| choice.key).chain(["bucket", "slice"]);
+            let keys =
+                CHOICES.iter().map(|choice| choice.key).chain(["bucket", "interval", "slice"]);
             return Err(unknown("policy option", key, &keys.collect::<Vec<&str>>()));
         };
         *(choice.field)(self) = position(key, value, choice.words)?;
@@ -183,6 +198,19 @@ fn position(key: &str, value: &str, words: &[&str]) -> Result<u32, Failure> {
         Some(position) if known.contains(&value) => Ok(position as u32),
         _ => Err(unknown(&format!("value of `{key}`"), value, &known)),
     }
+}
+
+/// Below, every slice would end in a look at other CPUs; above, nothing would be even within a run.
+const INTERVALS: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(10)];
+
+fn interval_of(value: &str) -> Result<Nanos, Failure> {
+    let reason = |reason: String| Failure::Input(format!("interval: {reason}"));
+    let interval = units::duration(value).map_err(|error| reason(error.to_string()))?;
+    let [shortest, longest] = INTERVALS;
+    if interval < shortest || interval > longest {
+        return Err(reason(format!("{interval}: expected {shortest} to {longest}")));
+    }
+    Ok(interval)
 }
 
 fn slice_of(value: &str) -> Result<u64, Failure> {

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. 20 threads do not divide over 16 queues: whoever shares a CPU with another gets half of
+ *          what a thread alone gets, and no placement of threads mends it for long.
+ * Rule.    A CPU that could run nobody of its own queue who is behind the target of its domain
+ *          (target.h) looks in the domain for a queue in which somebody waits behind it, and pulls
+ *          a thread. If there is none it raises the target and climbs to the next domain (GVTS
+ *          section 3.1). A pull evens the time that two queues still need to the target, and none
+ *          is made while what the queues of the domain need is below a tolerance (GVTS section
+ *          3.3). A thread that slept while the least target rose is placed half an interval before
+ *          it, as far as it was idle (GVTS section 4).
+ * Why.     Virtual time is global and no migration changes it, so whoever got less is behind until
+ *          somebody runs it, wherever that is. Near CPUs even out often and cheaply, far ones
+ *          seldom.
+ *          The tolerance is for all queues of a look together: queue by queue, as in the paper,
+ *          lag with groups was twice as large for two thirds of the pulls.
+ * Figure.  docs/policies.md.
+ * Limits.  A look asks 16 CPUs at most; in a larger domain it goes on where the last one ended, and
+ *          the target waits until it has been round. How much a queue still needs is estimated from
+ *          32 of its threads: it decides how often threads move, not what they get.
+ */
+#ifndef RG_BALANCE_GVTS_H
+#define RG_BALANCE_GVTS_H
+
+#include "../pick/pick.h"
+#include "steal.h"
+#include "utilisation.h"
+
+#define RG_LOOK 16
+#define RG_SAMPLE 32
+#define RG_TOLERANCE_PERCENT 30 /* of the interval: GVTS section 4 */
+#define RG_BUSY (RG_UTILISATION_ONE - (RG_UTILISATION_ONE >> 5)) /* 31/32 */
+#define RG_IDLE (RG_UTILISATION_ONE >> 4)                        /* 1/16 */
+
+/* What a queue needs to its target, as CPU time, and the last of its threads that are behind. */
+struct rg_need {
+	u64 total_ns;
+	u32 last;
+};
+
+/*
+ * CPU time that a thread needs to reach a virtual time: the difference x effective weight x
+ * utilisation. Shifts keep the product within 64 bits for differences of up to a day.
+ */
+RG_INLINE u64 rg_need_of(u64 token, u64 weight, u32 utilisation, u64 target)
+{
+	u64 lag = rg_less(target, token);
+
+	return rg_div(((lag >> 8) * (weight >> 8) >> RG_UTILISATION_BITS) * utilisation,
+		      RG_NORMAL_WEIGHT);
+}
+
+RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
+{
+	return rg_need_of(thread->account.token, thread->weight, rg_utilisation(thread), target);
+}
+
+/* What the threads need that run on the CPUs of a queue. */
+RG_INLINE u64 rg_need_running(s32 home, u64 target)
+{
+	u64 total = 0;
+
+	RG_FOR(i, 0, RG_MAX_CPUS) {
+		s32 at = rg_cpu_in(home, RG_CHOSEN(scope), i);
+		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
+
+		if (!cpu)
+			break;
+		if (cpu->pool)
+			total += rg_need_of(rg_token_running(cpu), cpu->weight, RG_UTILISATION_ONE,
+					    target);
+	}
+	return total;
+}
+
+RG_INLINE struct rg_need rg_need(s32 home, u32 id, u64 target)
+{
+	struct rg_need need = { .total_ns = rg_need_running(home, target) };
+	struct task_struct *t;
+	u32 seen = 0;
+
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+		u64 own = thread ? rg_need_waiting(thread, target) : 0;
+
+		if (own)
+			need.last = rg_thread_id(t);
+		need.total_ns += own;
+		if (++seen == RG_SAMPLE)
+			break;
+	}
+	return need;
+}
+
+/*
+ * Brings a thread that needs no more than half of what its queue does, so that both queues then
+ * need alike; else the one that needs least.
+ */
+RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
+{
+	struct task_struct *t;
+	u32 seen = 0;
+
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+		u64 own = thread ? rg_need_waiting(thread, target) : 0;
+		bool fits = own && own < need->total_ns &&
+			    (2 * own <= need->total_ns || rg_thread_id(t) == need->last);
+
+		if (fits && rg_may_run_on(t, cpu) && RG_MOVE(t)) {
+			rg_token_bring(cpu, t, thread);
+			rg_pick_thread_left(id);
+			return 1;
+		}
+		if (++seen == RG_SAMPLE)
+			break;
+	}
+	return 0;
+}
+
+/* Pulls from a queue that lags by more than is tolerated. */
+RG_INLINE bool rg_pull_from(s32 cpu, s32 other, u64 target, u64 *tolerated_ns)
+{
+	u32 id = rg_queue_of(other);
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_need need;
+	u64 time;
+
+	if (id == rg_queue_of(cpu) || !queue || queue->least >= target)
+		return 0;
+	need = rg_need(other, id, target);
+	time = rg_div(need.total_ns, queue->cpus);
+	if (time < *tolerated_ns) {
+		*tolerated_ns -= time;
+		return 0;
+	}
+	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
+		return rg_pull_thread(cpu, id, target, &need);
+	return rg_pick_next(cpu, id, 0);
+}
+
+/*
+ * Looks for a lagging queue in the domain and pulls. `round` says whether the whole domain has been
+ * looked at since a queue was last found to lag.
+ */
+RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, bool *round)
+{
+	u64 tolerated_ns = rg_div(RG_CHOSEN(interval_ns[level]) * RG_TOLERANCE_PERCENT, 100);
+
+	RG_FOR(i, 0, RG_LOOK) {
+		s32 other;
+
+		if (domain->clear >= domain->cpus)
+			break;
+		if (domain->cursor >= domain->cpus)
+			domain->cursor = 0;
+		other = rg_cpu_in(domain->cpu, level, domain->cursor);
+		if (other >= 0 && rg_pull_from(cpu, other, target, &tolerated_ns)) {
+			domain->clear = 0;
+			return 1;
+		}
+		domain->cursor++;
+		domain->clear++;
+	}
+	*round = domain->clear >= domain->cpus;
+	return 0;
+}
+
+/*
+ * In dispatch, before the CPU's own queue is asked: whether a lagging thread came from another.
+ * Idle CPUs (no prev, nobody waits) are rg_steal's.
+ */
+RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
+	struct rg_shared *shared = rg_shared();
+	u64 least;
+
+	if (!queue || !shared)
+		return 0;
+	least = prev ? prev->account.token : RG_NEVER;
+	if (queue->least < least)
+		least = queue->least;
+	RG_FOR(level, 0, RG_LEVELS) {
+		struct rg_target *domain = rg_target(cpu, level);
+		bool round = 0;
+		u64 seen;
+
+		if (!domain)
+			continue;
+		seen = domain->at;
+		if (least == RG_NEVER || least < seen)
+			return 0;
+		if (rg_look(cpu, level, domain, seen, &round)) {
+			rg_add(&shared->pulls, 1);
+			return 1;
+		}
+		if (!round)
+			return 0;
+		rg_target_raise(cpu, level, seen);
+	}
+	return 0;
+}
+
+/*
+ * Places the token of whoever wakes. A thread that was busy almost without a break keeps what it
+ * is owed; one that was hardly ever moves up as a whole, between in part (as GVTS's source).
+ */
+RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *thread)
+{
+	struct rg_shared *shared = rg_shared();
+	u32 lowest = rg_target_lowest();
+	u64 behind;
+
+	if (!shared || lowest >= RG_LEVELS || thread->asleep == shared->least_target)
+		return;
+	behind = rg_less(rg_less(shared->least_target, RG_CHOSEN(interval_ns[lowest]) >> 1),
+			 account->token);
+	if (thread->utilised > RG_BUSY)
+		return;
+	if (thread->utilised >= RG_IDLE)
+		behind = (behind >> RG_UTILISATION_BITS) * (RG_UTILISATION_ONE - thread->utilised);
+	account->token += behind;
+}
+
+/* The thread blocks. */
+RG_INLINE void rg_gvts_block(struct rg_thread *thread)
+{
+	struct rg_shared *shared = rg_shared();
+
+	rg_utilisation_block(thread);
+	if (shared)
+		thread->asleep = shared->least_target;
+}
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Virtual times of threads on different CPUs drift apart without bound, and keeping them
+ *          in one order for the whole machine would need a lock for the whole machine.
+ * Rule.    Each domain of the topology has a target virtual time, and the larger the domain the
+ *          longer the interval between targets. A target rises by one interval when no thread of
+ *          its domain is behind it any more (gvts.h). The least target of the lowest domains stands
+ *          for the least virtual time of the machine (GVTS sections 3.1 and 4).
+ * Why.     Shared state is a few numbers a domain that change once an interval, by atomics. Each
+ *          domain knows the least of its children, so a change of the machine's least walks up the
+ *          levels and no further than it matters.
+ * Figure.  docs/policies.md.
+ * Limits.  A domain that is 3 intervals behind and in which nobody waits, run by a thread at least
+ *          as heavy as that of the CPU that looks, does not count: its thread has an infeasible
+ *          weight and can never catch up (GVTS section 4; the weight is compared with one CPU's,
+ *          not with all). Racing updates may leave a domain's least behind until its next target.
+ */
+#ifndef RG_BALANCE_TARGET_H
+#define RG_BALANCE_TARGET_H
+
+#include "../state.h"
+
+#define RG_BEHIND 3 /* intervals after which a weight is infeasible: GVTS section 4 */
+
+/* The target of the CPU's domain on a level; 0 where the level is not in use. */
+RG_INLINE struct rg_target *rg_target(s32 cpu, u32 level)
+{
+	struct rg_cpu *row;
+
+	if (level >= RG_LEVELS || !RG_CHOSEN(interval_ns[level]))
+		return 0;
+	row = rg_cpu(rg_domain(cpu, level));
+	return row ? &row->targets[level] : 0;
+}
+
+/* The lowest level in use, RG_LEVELS if none is. */
+RG_INLINE u32 rg_target_lowest(void)
+{
+	u32 lowest = RG_LEVELS;
+
+	RG_FOR(i, 0, RG_LEVELS) {
+		if (lowest == RG_LEVELS && RG_CHOSEN(interval_ns[i]))
+			lowest = i;
+	}
+	return lowest;
+}
+
+/* In init: a CPU joins its domains, which come into being with their first one. */
+RG_INLINE void rg_target_create(s32 cpu)
+{
+	struct rg_target *parent = 0;
+
+	RG_FOR(i, 0, RG_LEVELS) {
+		u32 level = RG_LEVELS - 1 - i;
+		struct rg_target *target = rg_target(cpu, level);
+
+		if (!target)
+			continue;
+		if (!target->cpus) {
+			target->at = RG_CHOSEN(interval_ns[level]);
+			target->least = RG_NEVER;
+			target->cpu = cpu;
+			target->sibling = parent ? parent->children : 0;
+			if (parent)
+				parent->children = rg_domain(cpu, level) + 1;
+		}
+		target->cpus++;
+		parent = target;
+	}
+}
+
+/* The child of a domain that holds the least target; RG_NEVER's holder if none counts. */
+RG_INLINE struct rg_target *rg_target_least_child(struct rg_target *parent, u32 below)
+{
+	struct rg_target *least = 0;
+	u32 next = parent->children;
+
+	RG_FOR(i, 0, RG_MAX_CPUS) {
+		struct rg_cpu *row = next ? rg_cpu(next - 1) : 0;
+		struct rg_target *child;
+
+		if (!row || below >= RG_LEVELS)
+			break;
+		child = &row->targets[below];
+		if (!least || child->least < least->least)
+			least = child;
+		next = child->sibling;
+	}
+	return least;
+}
+
+/* The machine's least target is at least this much: it never falls. */
+RG_INLINE void rg_target_advance(u64 least)
+{
+	struct rg_shared *shared = rg_shared();
+	u64 now = shared ? shared->least_target : RG_NEVER;
+
+	if (least != RG_NEVER && least > now)
+		rg_compare_and_swap(&shared->least_target, now, least);
+}
+
+/* The lowest domain of this CPU now has this least target: tells the domains above. */
+RG_INLINE void rg_target_tell(s32 cpu, u64 least)
+{
+	u32 below = RG_LEVELS;
+
+	RG_FOR(level, 0, RG_LEVELS) {
+		struct rg_target *target = rg_target(cpu, level);
+		struct rg_target *child;
+
+		if (!target)
+			continue;
+		child = below < RG_LEVELS ? rg_target_least_child(target, below) : 0;
+		if (child)
+			least = child->least;
+		if (target->least == least)
+			return;
+		target->least = least;
+		below = level;
+	}
+	rg_target_advance(least);
+}
+
+/*
+ * What a lowest domain tells: its target while it has threads, unless all others have left it
+ * behind.
+ */
+RG_INLINE void rg_target_report(s32 cpu, struct rg_target *lowest)
+{
+	struct rg_shared *shared = rg_shared();
+	bool counts = shared && lowest->busy && lowest->at >= shared->least_target;
+
+	rg_target_tell(cpu, counts ? lowest->at : RG_NEVER);
+}
+
+/* A queue has got its first thread. A domain that slept takes up where the others are. */
+RG_INLINE void rg_target_queue_busy(s32 cpu)
+{
+	struct rg_target *lowest = rg_target(cpu, rg_target_lowest());
+	struct rg_shared *shared = rg_shared();
+
+	if (!lowest || !shared || rg_add(&lowest->busy, 1) != 1)
+		return;
+	RG_FOR(level, 0, RG_LEVELS) {
+		struct rg_target *target = rg_target(cpu, level);
+
+		if (target && target->at < shared->least_target)
+			target->at = shared->least_target;
+	}
+	rg_target_report(cpu, lowest);
+}
+
+/* A queue has lost its last thread. */
+RG_INLINE void rg_target_queue_idle(s32 cpu)
+{
+	struct rg_target *lowest = rg_target(cpu, rg_target_lowest());
+
+	if (lowest && !rg_add(&lowest->busy, -1))
+		rg_target_report(cpu, lowest);
+}
+
+/* Whether nobody waits in a lowest domain and what it runs is at least this heavy. */
+RG_INLINE bool rg_target_is_infeasible(struct rg_target *domain, u32 level, u64 weight)
+{
+	RG_FOR(i, 0, RG_MAX_CPUS) {
+		s32 at = rg_cpu_in(domain->cpu, level, i);
+		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
+
+		if (!cpu)
+			break;
+		if (rg_queue_length(rg_domain(at, RG_CHOSEN(scope))))
+			return 0;
+		if (cpu->pool && cpu->weight < weight)
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * A lowest domain has reached a target that is far ahead of the least: whoever holds that is looked
+ * for from the machine downwards, and left out if it can do no better.
+ */
+RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
+{
+	struct rg_target *at = 0;
+	u32 below = RG_LEVELS;
+
+	RG_FOR(i, 0, RG_LEVELS) {
+		u32 level = RG_LEVELS - 1 - i;
+
+		if (!RG_CHOSEN(interval_ns[level]))
+			continue;
+		at = at ? rg_target_least_child(at, level) : rg_target(here, level);
+		if (!at)
+			return;
+		below = level;
+	}
+	if (at && rg_target_is_infeasible(at, below, weight))
+		rg_target_tell(at->cpu, RG_NEVER);
+}
+
+/*
+ * Nobody in the CPU's domain on this level is behind the target that was seen: it rises, once,
+ * however many CPUs find so.
+ */
+RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen)
+{
+	struct rg_target *target = rg_target(cpu, level);
+	struct rg_shared *shared = rg_shared();
+	struct rg_cpu *own = rg_cpu(cpu);
+	u64 interval, next;
+
+	if (!target || !shared || !own || level >= RG_LEVELS)
+		return;
+	interval = RG_CHOSEN(interval_ns[level]);
+	next = seen + interval;
+	if (rg_compare_and_swap(&target->at, seen, next) != seen)
+		return;
+	target->clear = 0;
+	if (level != rg_target_lowest())
+		return;
+	rg_target_report(cpu, target);
+	if (next > shared->least_target + RG_BEHIND * interval)
+		rg_target_leave_behind(cpu, own->weight);
+}
+
+#endif
