@@ -21,8 +21,8 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	policy/check-bpf
 	$(CARGO) test --workspace
 
-check: ## what `make test` checks without privileges, clang or a browser
-	RG_NO_BROWSER=1 $(CARGO) test --workspace
+check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check (about 2 minutes, network)
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
@@ -41,13 +41,16 @@ coverage: ## how often 95% intervals cover the truth on exact queues (about 10 m
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
+# What crates/kernel is built with: libbpf is compiled from source and leans on libelf and zlib.
+KERNEL_NEEDS := clang-19:clang-19 pkg-config:pkg-config /usr/include/gelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev
+
 setup-build: ## install what a build needs, if it is missing
-	@tools/setup cc:gcc cargo:
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS)
 
 setup-test: ## install what the tests need, if it is missing
-	@tools/setup cc:gcc cargo: clang-19:clang-19 chromium:chromium
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium
 
 setup-lab: ## install what the VM lab needs, if it is missing
-	@tools/setup cc:gcc cargo: qemu-system-x86_64:qemu-system-x86
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
 .PHONY: help demo test check lab-test build bench coverage fmt setup-build setup-test setup-lab

@@ -7,6 +7,8 @@ mod curves;
 mod files;
 mod ideal;
 mod lab;
+#[cfg(feature = "kernel")]
+mod load;
 mod output;
 mod paper;
 mod stamps;
@@ -35,11 +37,13 @@ enum Command {
     Compare(compare::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
+    #[cfg(feature = "kernel")]
+    Load(load::Args),
     Paper(paper::Args),
 }
 
 fn main() -> ExitCode {
-    let role = load::role_main(std::env::args()).or_else(|| ::lab::role_main(std::env::args()));
+    let role = ::load::role_main(std::env::args()).or_else(|| ::lab::role_main(std::env::args()));
     if let Some(code) = role {
         return code;
     }
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
+        #[cfg(feature = "kernel")]
+        Command::Load(args) => load::run(&args),
         Command::Paper(args) => paper::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)

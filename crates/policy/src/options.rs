@@ -176,6 +176,12 @@ impl Options {
         Ok(self)
     }
 
+    /// As C sees them: `struct rg_options`.
+    pub fn as_bytes(&self) -> &[u8] {
+        // SAFETY: a C struct of integers without gaps (`Policy::new` compares its size with C's), for as long as `self` is borrowed.
+        unsafe { std::slice::from_raw_parts((&raw const *self).cast(), size_of::<Options>()) }
+    }
+
     /// The slice that threads get.
     pub fn slice(&self) -> Nanos {
         Nanos(self.slice_ns)

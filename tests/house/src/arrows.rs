@@ -5,7 +5,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["model"],
     &["stats", "policy"],
     &["queue", "report"],
-    &["sim", "load", "lab"],
+    &["sim", "load", "lab", "kernel"],
     &["compare"],
     &["rearguard"],
 ];

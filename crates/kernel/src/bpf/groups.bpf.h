@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Groups: the row of each cgroup that has a CPU weight. The root's is 0, and so is that of any
+ * group beyond the table: its members then compete as the root's do.
+ */
+#ifndef RG_GROUPS_BPF_H
+#define RG_GROUPS_BPF_H
+
+#include "rows.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RG_GROUPS);
+	__type(key, u64); /* the cgroup's id */
+	__type(value, u32);
+} rg_group_rows SEC(".maps");
+
+RG_STACK(rg_free_groups, RG_GROUPS);
+struct rg_deal rg_group_deal;
+struct rg_group rg_groups[RG_GROUPS] SEC(".bss.groups");
+
+RG_CALL struct rg_group *rg_group_at(u32 group)
+{
+	return &rg_groups[group & (RG_GROUPS - 1)];
+}
+
+static __always_inline u32 rg_group_of(u64 id)
+{
+	u32 *row = bpf_map_lookup_elem(&rg_group_rows, &id);
+
+	return row ? *row : 0;
+}
+
+static __always_inline u32 rg_group_parent(struct cgroup *group)
+{
+	struct cgroup *parent = bpf_cgroup_ancestor(group, group->level - 1);
+	u32 row;
+
+	if (!parent)
+		return 0;
+	row = rg_group_of(parent->kn->id);
+	bpf_cgroup_release(parent);
+	return row;
+}
+
+static __always_inline u32 rg_group_enter(u64 id)
+{
+	u32 row = rg_row_take(&rg_free_groups, &rg_group_deal, RG_GROUPS);
+
+	if (!row)
+		return 0;
+	__builtin_memset(rg_group_at(row), 0, sizeof(struct rg_group));
+	if (!bpf_map_update_elem(&rg_group_rows, &id, &row, BPF_ANY))
+		return row;
+	rg_row_give(&rg_free_groups, row);
+	return 0;
+}
+
+static __always_inline void rg_group_leave(u64 id, u32 row)
+{
+	bpf_map_delete_elem(&rg_group_rows, &id);
+	rg_row_give(&rg_free_groups, row);
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A policy as a sched_ext scheduler.
+ *
+ * The policy (policy/scheduler.h) decides; this file hands it the kernel's callbacks, in the order
+ * in which the kernel makes them, and platform.bpf.h answers its questions. All choices are
+ * constants of the load: the verifier sees them in frozen memory and drops what they switch off,
+ * so one object is every policy.
+ *
+ * What a scheduler must never do, and why this one does not:
+ *
+ *   lose a thread           threads wait in the kernel's own queues alone; whatever the policy
+ *                           remembers of them are hints
+ *   stall one               the kernel's watchdog ejects us and its default class takes over
+ *   break an affinity       the kernel checks every move; queues are left by the CPU that runs
+ *   leave traces            the scheduler is a link that the loader's process holds: it goes when
+ *                           the process goes, however it goes
+ *
+ * A thread that came when all rows were taken (65,535) is left to the kernel's global queue.
+ */
+#include <scx/common.bpf.h>
+#include <bpf_experimental.h>
+
+#include "platform.bpf.h"
+#include "scheduler.h"
+
+char _license[] SEC("license") = "GPL";
+
+UEI_DEFINE(uei);
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init)
+{
+	return rg_init();
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_init, struct cgroup *cgrp,
+			     struct scx_cgroup_init_args *args)
+{
+	u32 parent, row;
+
+	if (!cgrp->level)
+		return 0;
+	parent = rg_group_parent(cgrp);
+	row = rg_group_enter(cgrp->kn->id);
+	if (row)
+		rg_init_group(row, parent, args->weight);
+	return 0;
+}
+
+void BPF_STRUCT_OPS(rearguard_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	u32 row = rg_group_of(cgrp->kn->id);
+
+	if (row)
+		rg_weigh_group(row, weight);
+}
+
+void BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_exit, struct cgroup *cgrp)
+{
+	u64 id = cgrp->kn->id;
+	u32 row = rg_group_of(id);
+
+	if (!row)
+		return;
+	rg_exit_group(row);
+	rg_group_leave(id, row);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
+			     struct scx_init_task_args *args)
+{
+	u32 slot = rg_thread_enter(p);
+	u32 group = 0;
+
+	if (!slot)
+		return 0;
+	bpf_rcu_read_lock();
+	rg_affinity_note(p, p->cpus_ptr);
+	bpf_rcu_read_unlock();
+	if (bpf_core_field_exists(args->cgroup))
+		group = rg_group_of(args->cgroup->kn->id);
+	return rg_init_thread(p, group);
+}
+
+void BPF_STRUCT_OPS(rearguard_set_cpumask, struct task_struct *p, const struct cpumask *mask)
+{
+	rg_affinity_note(p, mask);
+}
+
+void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup *from,
+		    struct cgroup *to)
+{
+	rg_move_thread_group(p, rg_group_of(to->kn->id));
+}
+
+s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return rg_select_cpu(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(rearguard_runnable, struct task_struct *p, u64 enq_flags)
+{
+	rg_runnable(p);
+}
+
+/*
+ * A thread that has been reaped cannot be found by its id any more, so it skips the queues: all
+ * that it has left is to go away.
+ */
+void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	if (!rg_slot(p))
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+	else if (!p->sighand)
+		rg_insert_local(p, RG_CHOSEN(slice_ns), 0);
+	else
+		rg_enqueue(p, enq_flags & SCX_ENQ_WAKEUP ? RG_ENQUEUE_WAKEUP : 0);
+}
+
+void BPF_STRUCT_OPS(rearguard_dispatch, s32 cpu, struct task_struct *prev)
+{
+	rg_dispatch(cpu, prev);
+}
+
+void BPF_STRUCT_OPS(rearguard_running, struct task_struct *p)
+{
+	rg_running(p);
+}
+
+void BPF_STRUCT_OPS(rearguard_tick, struct task_struct *p)
+{
+	rg_tick(p);
+}
+
+void BPF_STRUCT_OPS(rearguard_stopping, struct task_struct *p, bool runnable)
+{
+	rg_stopping(p, runnable);
+}
+
+void BPF_STRUCT_OPS(rearguard_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	rg_quiescent(p);
+}
+
+void BPF_STRUCT_OPS(rearguard_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		rg_idle(cpu);
+}
+
+void BPF_STRUCT_OPS(rearguard_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	u32 slot = rg_slot(p);
+
+	if (!slot)
+		return;
+	rg_exit_thread(p);
+	rg_thread_leave(p, slot);
+}
+
+void BPF_STRUCT_OPS(rearguard_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+/*
+ * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before
+ * everybody, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
+ * where dispatch brings nothing.
+ */
+SCX_OPS_DEFINE(rearguard,
+	       .init			= (void *)rearguard_init,
+	       .cgroup_init		= (void *)rearguard_cgroup_init,
+	       .cgroup_set_weight	= (void *)rearguard_cgroup_set_weight,
+	       .cgroup_exit		= (void *)rearguard_cgroup_exit,
+	       .init_task		= (void *)rearguard_init_task,
+	       .set_cpumask		= (void *)rearguard_set_cpumask,
+	       .cgroup_move		= (void *)rearguard_cgroup_move,
+	       .select_cpu		= (void *)rearguard_select_cpu,
+	       .runnable		= (void *)rearguard_runnable,
+	       .enqueue			= (void *)rearguard_enqueue,
+	       .dispatch		= (void *)rearguard_dispatch,
+	       .running			= (void *)rearguard_running,
+	       .tick			= (void *)rearguard_tick,
+	       .stopping		= (void *)rearguard_stopping,
+	       .quiescent		= (void *)rearguard_quiescent,
+	       .update_idle		= (void *)rearguard_update_idle,
+	       .exit_task		= (void *)rearguard_exit_task,
+	       .exit			= (void *)rearguard_exit,
+	       .timeout_ms		= 30000,
+	       .name			= "rearguard")

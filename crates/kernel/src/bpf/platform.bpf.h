@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The seam (policy/platform.h) on top of sched_ext: one small function a call. What belongs to
+ * threads, groups, CPUs' domains and queues has a file of its own.
+ */
+#ifndef RG_PLATFORM_BPF_H
+#define RG_PLATFORM_BPF_H
+
+#define RG_CALL static __always_inline
+#define RG_CALLBACK static __always_inline
+
+/* The loop's iterator ends with its scope, so the outer loop runs once, to declare `i`. */
+#define RG_FOR(i, from, to)                                                                     \
+	for (u32 i = 0, rg_once = 1; rg_once; rg_once = 0)                                      \
+		bpf_for(i, from, to)
+#define RG_FOR_LOCKED(i, most) for (u32 i = 0; i < (u32)(most) && can_loop; i++)
+#define RG_VISIT(thread, queue) bpf_for_each(scx_dsq, thread, queue, 0)
+#define RG_MOVE(thread) scx_bpf_dsq_move(BPF_FOR_EACH_ITER, thread, SCX_DSQ_LOCAL, 0)
+
+#include "state.h"
+
+#include "groups.bpf.h"
+#include "queues.bpf.h"
+#include "topology.bpf.h"
+
+struct rg_cpu rg_cpus[RG_MAX_CPUS] SEC(".bss.cpus");
+struct rg_pool rg_pools[RG_POOLS] SEC(".bss.pools");
+struct rg_entry rg_entries[RG_ENTRIES] SEC(".bss.entries");
+struct rg_shared rg_all SEC(".bss.shared");
+const volatile struct rg_options rg_chosen;
+
+RG_CALL u64 rg_now(void)
+{
+	return scx_bpf_now();
+}
+
+RG_CALL u32 rg_random(void)
+{
+	return bpf_get_prandom_u32();
+}
+
+RG_CALL u64 rg_exec_ns(struct task_struct *t)
+{
+	return t->se.sum_exec_runtime;
+}
+
+RG_CALL u32 rg_thread_id(struct task_struct *t)
+{
+	return t->pid;
+}
+
+RG_CALL u32 rg_process_id(struct task_struct *t)
+{
+	return t->tgid;
+}
+
+/* The kernel keeps it for nice values and, at 1, for SCHED_IDLE. */
+RG_CALL u32 rg_weight(struct task_struct *t)
+{
+	return t->scx.weight;
+}
+
+RG_CALL s32 rg_thread_cpu(struct task_struct *t)
+{
+	return scx_bpf_task_cpu(t);
+}
+
+RG_CALL bool rg_is_runnable(struct task_struct *prev)
+{
+	return prev->scx.flags & SCX_TASK_QUEUED;
+}
+
+RG_CALL struct rg_cpu *rg_cpu(s32 cpu)
+{
+	return (u32)cpu < RG_MAX_CPUS ? &rg_cpus[cpu & (RG_MAX_CPUS - 1)] : 0;
+}
+
+RG_CALL struct rg_pool *rg_pool_at(u32 row)
+{
+	return &rg_pools[row & (RG_POOLS - 1)];
+}
+
+RG_CALL struct rg_entry *rg_entry_at(u32 row)
+{
+	return &rg_entries[row & (RG_ENTRIES - 1)];
+}
+
+RG_CALL struct rg_shared *rg_shared(void)
+{
+	return &rg_all;
+}
+
+RG_CALL const volatile struct rg_options *rg_options(void)
+{
+	return &rg_chosen;
+}
+
+RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, u64 flags, bool *idle)
+{
+	return scx_bpf_select_cpu_dfl(t, prev_cpu, flags, idle);
+}
+
+RG_CALL s32 rg_pick_idle(struct task_struct *t)
+{
+	s32 home = scx_bpf_task_cpu(t);
+
+	if (scx_bpf_test_and_clear_cpu_idle(home))
+		return home;
+	if (rg_is_pinned(t))
+		return -1;
+	return scx_bpf_pick_idle_cpu(t->cpus_ptr, 0);
+}
+
+RG_CALL void rg_kick(s32 cpu, u32 how)
+{
+	scx_bpf_kick_cpu(cpu, how == RG_KICK_PREEMPT ? SCX_KICK_PREEMPT : SCX_KICK_IDLE);
+}
+
+RG_CALL void rg_set_slice(struct task_struct *t, u64 slice_ns)
+{
+	scx_bpf_task_set_slice(t, slice_ns);
+}
+
+#endif

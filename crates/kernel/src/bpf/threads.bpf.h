@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Threads: the row of each, and what the adapter notes of it there.
+ *
+ * The number of its row is kept by the kernel with the thread (task storage), which stays right
+ * when an exec by another thread than the leader swaps their ids. That costs a call on every
+ * question, so a table by id remembers the last answer; the address of the thread says whether it
+ * is still the right one.
+ */
+#ifndef RG_THREADS_BPF_H
+#define RG_THREADS_BPF_H
+
+#include "processes.bpf.h"
+
+struct rg_seat {
+	u64 thread;   /* the address of the thread whose row this is; 0: nobody's */
+	u32 process;  /* the row of its process */
+	u32 affinity; /* see rg_affinity */
+};
+
+struct rg_ticket {
+	u32 slot;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rg_ticket);
+} rg_tickets SEC(".maps");
+
+RG_STACK(rg_free_threads, RG_THREADS);
+struct rg_deal rg_thread_deal;
+struct rg_thread rg_threads[RG_THREADS] SEC(".bss.threads");
+struct rg_seat rg_seats[RG_THREADS] SEC(".bss.seats");
+u32 rg_last_slots[RG_THREADS] SEC(".bss.slots"); /* by id */
+
+static __always_inline struct rg_seat *rg_seat_at(u32 slot)
+{
+	return &rg_seats[slot & (RG_THREADS - 1)];
+}
+
+static __noinline u32 rg_slot_by_ticket(struct task_struct *t)
+{
+	struct rg_ticket *ticket = bpf_task_storage_get(&rg_tickets, t, 0, 0);
+
+	return ticket ? ticket->slot : 0;
+}
+
+/* 0: the thread came when all rows were taken. */
+RG_CALL u32 rg_slot(struct task_struct *t)
+{
+	u32 slot = rg_last_slots[t->pid & (RG_THREADS - 1)];
+
+	if (rg_seat_at(slot)->thread == (u64)t)
+		return slot;
+	slot = rg_slot_by_ticket(t);
+	if (slot)
+		rg_last_slots[t->pid & (RG_THREADS - 1)] = slot;
+	return slot;
+}
+
+RG_CALL struct rg_thread *rg_thread_at(u32 slot)
+{
+	return &rg_threads[slot & (RG_THREADS - 1)];
+}
+
+RG_CALL struct rg_thread *rg_thread(struct task_struct *t)
+{
+	u32 slot = rg_slot(t);
+
+	return slot ? rg_thread_at(slot) : 0;
+}
+
+RG_CALL struct rg_process *rg_process(struct task_struct *t)
+{
+	u32 slot = rg_slot(t);
+
+	return slot ? rg_process_at(rg_seat_at(slot)->process) : 0;
+}
+
+/* Gives the thread a row; 0 where none is left, or no memory. */
+static __always_inline u32 rg_thread_enter(struct task_struct *t)
+{
+	struct rg_ticket *ticket = bpf_task_storage_get(&rg_tickets, t, 0,
+							BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u32 slot = ticket ? rg_row_take(&rg_free_threads, &rg_thread_deal, RG_THREADS) : 0;
+	u32 process = slot ? rg_process_enter(t->tgid) : 0;
+
+	if (!ticket)
+		return 0;
+	if (slot && !process) {
+		rg_row_give(&rg_free_threads, slot);
+		slot = 0;
+	}
+	ticket->slot = slot;
+	if (slot) {
+		rg_seat_at(slot)->process = process;
+		rg_seat_at(slot)->affinity = 0;
+		rg_seat_at(slot)->thread = (u64)t;
+		__builtin_memset(rg_thread_at(slot), 0, sizeof(struct rg_thread));
+	}
+	return slot;
+}
+
+static __always_inline void rg_thread_leave(struct task_struct *t, u32 slot)
+{
+	rg_seat_at(slot)->thread = 0;
+	rg_process_leave(t->tgid);
+	rg_row_give(&rg_free_threads, slot);
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The machine's domains, as tables that the loader fills from /sys and the kernel then freezes. A
+ * CPU that comes or goes ends the scheduler, and the loader starts anew with new tables.
+ */
+#ifndef RG_TOPOLOGY_BPF_H
+#define RG_TOPOLOGY_BPF_H
+
+#define RG_LEVEL_ROWS 8 /* RG_LEVELS, up to a power of two */
+
+/* Where a CPU stands on a level. The members of a domain stand side by side in rg_members. */
+struct rg_place {
+	u16 domain;
+	u16 first; /* of the domain in rg_members */
+	u16 size;  /* of the domain; 0: the CPU is not online */
+	u16 at;    /* the CPU's place, counted from `first` */
+};
+
+const volatile struct rg_place rg_places[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".rodata.places");
+const volatile u16 rg_members[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".rodata.members");
+
+static __always_inline const volatile struct rg_place *rg_place_of(s32 cpu, u32 level)
+{
+	return &rg_places[level & (RG_LEVEL_ROWS - 1)][cpu & (RG_MAX_CPUS - 1)];
+}
+
+RG_CALL u32 rg_domain(s32 cpu, u32 level)
+{
+	return rg_place_of(cpu, level)->domain;
+}
+
+RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i)
+{
+	const volatile struct rg_place *place = rg_place_of(cpu, level);
+	u32 size = place->size;
+	u32 at = place->at + i;
+
+	if (i >= size)
+		return -1;
+	if (at >= size)
+		at -= size;
+	at += place->first;
+	return rg_members[level & (RG_LEVEL_ROWS - 1)][at & (RG_MAX_CPUS - 1)];
+}
+
+#endif

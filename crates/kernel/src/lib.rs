@@ -1,0 +1,22 @@
+//! Policies in the running kernel: the sched_ext adapter of the seam (`src/bpf`) and its loader.
+//!
+//! [`load`] checks before it changes anything, puts a policy into force and answers a [`Loaded`], which takes it out again
+//! when it is dropped. The kernel ends it as well when this process ends, in whatever way.
+//!
+//! The crate is the only home of BPF. Building it takes clang, libelf and zlib; everything else of the project builds without.
+
+mod ending;
+mod home;
+mod loaded;
+mod messages;
+mod open;
+mod ready;
+mod skeleton;
+mod tables;
+mod topology;
+
+pub use ending::Ending;
+pub use loaded::{Loaded, Poll, load};
+pub use messages::verbose;
+pub use ready::{in_force, ready};
+pub use topology::Topology;

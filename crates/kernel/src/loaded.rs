@@ -1,0 +1,85 @@
+//! A policy in force.
+
+use libbpf_rs::Link;
+use model::{Failure, Nanos, PolicySpec};
+use policy::Options;
+use scx_utils::scx_ops_attach;
+
+use crate::ending::{Ending, ending};
+use crate::home::Home;
+use crate::open::open;
+use crate::ready::ready;
+use crate::skeleton::BpfSkel;
+use crate::topology::Topology;
+
+/// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
+pub struct Loaded {
+    policy: PolicySpec,
+    slice: Option<Nanos>,
+    name: String,
+    present: Option<Present>,
+}
+
+/// Dropped in this order: out of force, then the programs and maps, then their memory.
+struct Present {
+    _link: Link,
+    skeleton: BpfSkel<'static>,
+    _home: Home,
+}
+
+/// What has become of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// It schedules.
+    InForce,
+    /// CPUs came or went, which ends every scheduler; it was loaded again.
+    Restarted,
+    /// The kernel has ended it; the default class schedules.
+    Ended(Ending),
+}
+
+/// Puts a policy into force; `slice` stands where the policy's own options name none.
+///
+/// [`Failure::Input`] for an unknown policy or option, [`Failure::Machine`] where [`ready`] says so, [`Failure::Run`] where the kernel
+/// refuses it.
+pub fn load(policy: &PolicySpec, slice: Option<Nanos>) -> Result<Loaded, Failure> {
+    // Bad input is bad input on any machine.
+    Options::parse(policy, &model::scenario::Machine::ONE_CPU, slice)?;
+    ready()?;
+    let name = format!("rearguard_{}", policy.name);
+    let present = Some(enter(policy, slice, &name)?);
+    Ok(Loaded { policy: policy.clone(), slice, name, present })
+}
+
+impl Loaded {
+    /// Its name in /sys/kernel/sched_ext/root/ops.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Looks what has become of it. Cheap: a few times a second is fine.
+    pub fn poll(&mut self) -> Result<Poll, Failure> {
+        let Some(ending) = self.present.as_ref().and_then(|present| ending(&present.skeleton))
+        else {
+            return Ok(Poll::InForce);
+        };
+        if !ending.restart {
+            return Ok(Poll::Ended(ending));
+        }
+        self.present = None;
+        self.present = Some(enter(&self.policy, self.slice, &self.name)?);
+        Ok(Poll::Restarted)
+    }
+}
+
+fn enter(policy: &PolicySpec, slice: Option<Nanos>, name: &str) -> Result<Present, Failure> {
+    let topology = Topology::here()?;
+    let options = Options::parse(policy, &topology.machine(), slice)?;
+    let home = Home::new();
+    let mut skeleton = open(&home, name, &options, &topology)?;
+    let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
+        let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
+        Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
+    })?;
+    Ok(Present { _link: link, skeleton, _home: home })
+}

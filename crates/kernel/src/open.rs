@@ -1,0 +1,72 @@
+//! From the object in this executable to programs in the kernel.
+
+use libbpf_rs::libbpf_sys;
+use model::Failure;
+use policy::Options;
+use scx_utils::compat;
+
+use crate::home::Home;
+use crate::messages;
+use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel, types};
+use crate::tables;
+use crate::topology::Topology;
+
+/// Loads the programs under a name, with a policy's choices. Nothing is in force yet.
+pub fn open(
+    home: &Home,
+    name: &str,
+    options: &Options,
+    topology: &Topology,
+) -> Result<BpfSkel<'static>, Failure> {
+    messages::listen();
+    let refused = |error: anyhow::Error| refused(&error);
+    let mut builder = BpfSkelBuilder::default();
+    builder.obj_builder.debug(true);
+    // SAFETY: once for this home; `Loaded` drops the skeleton before it.
+    let memory = unsafe { home.open() };
+    let none: Option<libbpf_sys::bpf_object_open_opts> = None;
+    let mut skeleton =
+        scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
+    scx_utils::import_enums!(skeleton);
+    choose(&mut skeleton, options, topology)?;
+    operations(&mut skeleton, name);
+    scx_utils::scx_ops_load!(skeleton, rearguard, uei).map_err(refused)
+}
+
+/// Writes what the kernel will freeze.
+fn choose(
+    skeleton: &mut OpenBpfSkel,
+    options: &Options,
+    topology: &Topology,
+) -> Result<(), Failure> {
+    let maps = &mut skeleton.maps;
+    let absent = || Failure::Run("the BPF object lacks its constants: build it anew".into());
+    let constants = maps.rodata_data.as_mut().ok_or_else(absent)?;
+    let bytes = options.as_bytes();
+    assert_eq!(bytes.len(), size_of::<types::rg_options>(), "one state.h, two compilers");
+    // SAFETY: both are `struct rg_options` of state.h, of which every pattern of bits is a value.
+    constants.rg_chosen = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+    constants.rg_mask_words = topology.cpu_ids().div_ceil(64) as u32;
+    let places = maps.rodata_places_data.as_mut().ok_or_else(absent)?;
+    let members = maps.rodata_members_data.as_mut().ok_or_else(absent)?;
+    tables::fill(topology, places, members)
+}
+
+/// Names the scheduler and leaves out what this kernel does not have.
+fn operations(skeleton: &mut OpenBpfSkel, name: &str) {
+    let operations = skeleton.struct_ops.rearguard_mut();
+    operations.flags = *compat::SCX_OPS_KEEP_BUILTIN_IDLE
+        | *compat::SCX_OPS_ENQ_EXITING
+        | *compat::SCX_OPS_ENQ_MIGRATION_DISABLED;
+    operations.name = [0; 128];
+    for (to, from) in operations.name.iter_mut().take(127).zip(name.bytes()) {
+        *to = from as i8;
+    }
+}
+
+fn refused(error: &anyhow::Error) -> Failure {
+    let reason = messages::reason().map_or(String::new(), |reason| format!(": {reason}"));
+    Failure::Run(format!(
+        "the kernel refused the policy ({error:#}){reason}; -v shows all that it said"
+    ))
+}
