@@ -7,6 +7,7 @@ use compare::Plan;
 use load::HostArm;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
+use vm::VmArm;
 
 use crate::files::{ScenarioFile, read_scenario};
 use crate::output::{Output, signature};
@@ -32,6 +33,9 @@ pub struct Args {
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
+    /// With --on vm, say of every run on stderr how true its time is
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -42,6 +46,8 @@ enum On {
     Sim,
     /// This machine's kernel, with real processes and requests
     Host,
+    /// Stock kernels in QEMU, each policy under the one that it needs, with real processes and requests
+    Vm,
 }
 
 /// Runs the command.
@@ -53,14 +59,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let plan =
         Plan { scenario: &scenario, policies: args.policy.clone(), seeds: seeds(args, &scenario) };
-    let arm: &dyn Arm = match args.on {
-        On::Sim => &SimArm,
-        On::Host => &HostArm,
+    let arm: Box<dyn Arm> = match args.on {
+        On::Sim => Box::new(SimArm),
+        On::Host => Box::new(HostArm),
+        On::Vm => Box::new(VmArm::new(args.verbose.then_some(say))?),
     };
-    let mut document = compare::run(&plan, arm, &Terminal::new(&scenario.name))?;
+    let mut document = compare::run(&plan, &*arm, &Terminal::new(&scenario.name))?;
     document.scenario_text = text;
     (document.command, document.version) = signature();
     args.output.compared(&document)
+}
+
+fn say(line: &str) {
+    anstream::eprintln!("{line}");
 }
 
 fn positive_duration(text: &str) -> Result<Nanos, String> {

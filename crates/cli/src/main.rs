@@ -43,7 +43,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let role = ::load::role_main(std::env::args()).or_else(|| ::lab::role_main(std::env::args()));
+    let args = std::env::args;
+    let role = ::load::role_main(args())
+        .or_else(|| ::lab::role_main(args()))
+        .or_else(|| vm::role_main(args()));
     if let Some(code) = role {
         return code;
     }

@@ -13,10 +13,12 @@ mod store;
 mod tools;
 mod wire;
 
+pub use boot::{Counting, check as check_machine};
 pub use fetch::Fetched;
+pub use guest::order::INIT as OWN_PROGRAM;
 pub use image::archive::Entry;
 pub use run::{Job, Outcome, Watcher};
-pub use store::{Kernel, Lab};
+pub use store::{Kernel, Lab, NEWEST};
 pub use wire::Stream;
 
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use model::Failure;
 use model::scenario::Machine;
 
-use crate::boot::{self, Guest, Running};
+use crate::boot::{self, Accelerator, Counting, Guest, Running};
 use crate::guest::order::Order;
 use crate::image;
 use crate::image::archive::{self, Entry};
@@ -31,21 +31,27 @@ pub struct Job {
     pub kernel: Kernel,
     /// The guest's CPUs, numbered as in a scenario.
     pub machine: Machine,
+    /// Whether there is one CPU more, in a socket of its own after the others: for what watches them.
+    pub apart: bool,
+    /// Some: instructions are counted, whether or not this machine has KVM.
+    pub counting: Option<Counting>,
     /// The guest's memory.
     pub memory_mib: u32,
     /// Real time from the boot's begin to the command's end, at most.
     pub timeout: Duration,
     /// Files, folders and commands to take along, at the places they have here.
     pub put: Vec<PathBuf>,
+    /// Files to make in the guest.
+    pub files: Vec<Entry>,
     /// Files and folders of the guest to bring back.
     pub get: Vec<String>,
-    /// The command and its arguments.
+    /// The command and its arguments. [`crate::OWN_PROGRAM`] is this very executable.
     pub command: Vec<String>,
 }
 
 impl Job {
     fn check(&self) -> Result<(), Failure> {
-        boot::check(&self.machine)?;
+        boot::check(&self.machine, self.apart)?;
         if self.memory_mib < LEAST_MEMORY_MIB {
             return Err(Failure::Input(format!("--memory: expected {LEAST_MEMORY_MIB}M or more")));
         }
@@ -91,10 +97,18 @@ impl Lab {
         boot::version()?;
         let order =
             Order { command: job.command.clone(), get: job.get.clone(), modules: Vec::new() };
-        let initramfs = image::build(&job.kernel, order, &job.put)?;
-        let accelerator = boot::choose(self, &job.kernel, watcher)?;
-        let guest =
-            Guest { kernel: job.kernel.clone(), machine: job.machine, memory_mib: job.memory_mib };
+        let initramfs = image::build(&job.kernel, order, &job.put, &job.files)?;
+        let accelerator = match job.counting {
+            Some(Counting { shift, .. }) => Accelerator::Tcg { shift },
+            None => boot::choose(self, &job.kernel, watcher)?,
+        };
+        let guest = Guest {
+            kernel: job.kernel.clone(),
+            machine: job.machine,
+            apart: job.apart,
+            turn: job.counting.and_then(|counting| counting.turn),
+            memory_mib: job.memory_mib,
+        };
         let begin = Instant::now();
         let running = Running::start(&guest, accelerator, &initramfs)?;
         let mut hearing = Hearing {
@@ -196,9 +210,12 @@ mod tests {
         let job = Job {
             kernel: Lab::at("/lab".into()).kernel("1.2-x"),
             machine: Machine::ONE_CPU,
+            apart: false,
+            counting: None,
             memory_mib,
             timeout: LOOK,
             put: Vec::new(),
+            files: Vec::new(),
             get: get.iter().map(|path| (*path).to_string()).collect(),
             command: vec!["true".into()],
         };

@@ -5,10 +5,11 @@ use std::thread;
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::assemble::assemble;
-use crate::check::{allow_open_files, check};
+use crate::check::{Ready, allow_open_files, check};
 use crate::conduct::conduct;
 use crate::exclusive::Exclusive;
-use crate::machine;
+use crate::machine::{self, Placement};
+use crate::policy::Policy;
 
 /// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`, `fifo`, `rr`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,16 +46,35 @@ impl Arm for HostArm {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        let ready = check(scenario, policy)?;
+        let Ready { policy: services, placement } = check(scenario, policy)?;
         let _alone = Exclusive::acquire(watch)?;
-        allow_open_files(scenario)?;
-        // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started them.
-        let seen = thread::scope(|scope| {
-            scope
-                .spawn(|| conduct(scenario, &ready, seed, watch))
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })?;
-        assemble(scenario, policy.to_string(), seed, ready.placement.generator, seen)
+        run_on(&Stage { scenario, policy: policy.to_string(), services, placement, seed }, watch)
     }
+}
+
+/// A run that is sure to have the machine for itself.
+pub struct Stage<'a> {
+    /// What runs.
+    pub scenario: &'a Scenario,
+    /// The policy, as the trace names it.
+    pub policy: String,
+    /// How services are scheduled.
+    pub services: Policy,
+    /// On which CPUs.
+    pub placement: Placement,
+    /// The seed of arrivals and service times.
+    pub seed: u64,
+}
+
+/// Runs a scenario once on this machine, unconditionally.
+pub fn run_on(stage: &Stage, watch: &dyn Watch) -> Result<Trace, Failure> {
+    allow_open_files(stage.scenario)?;
+    // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started them.
+    let seen = thread::scope(|scope| {
+        scope
+            .spawn(|| conduct(stage, watch))
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    assemble(stage, seen)
 }

@@ -4,20 +4,16 @@ use model::scenario::{Kind, Scenario};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
 use model::{Failure, Nanos, Trace};
 
+use crate::arm::Stage;
 use crate::client::{self, Record};
 use crate::conduct::Seen;
 use crate::machine;
 use crate::sampler::Sample;
 
 /// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
-pub fn assemble(
-    scenario: &Scenario,
-    policy: String,
-    seed: u64,
-    generator_cpu: usize,
-    seen: Seen,
-) -> Result<Trace, Failure> {
-    check_generator(scenario, &seen, generator_cpu)?;
+pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
+    let scenario = stage.scenario;
+    check_generator(scenario, &seen, stage.placement.generator)?;
     let threads: Vec<ThreadTrace> = (seen.threads.iter().enumerate())
         .flat_map(|(program, &count)| std::iter::repeat_n(ThreadTrace { program }, count))
         .collect();
@@ -38,9 +34,9 @@ pub fn assemble(
     let usage =
         |sample: &Sample| Usage { at: sample.at, cpu_time: cpu_since(&seen.samples.base, sample) };
     Ok(Trace {
-        policy,
+        policy: stage.policy.clone(),
         kernel: machine::release(),
-        seed,
+        seed: stage.seed,
         window: seen.window,
         programs,
         threads,

@@ -27,6 +27,7 @@ pub struct Ready {
 pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
     let policy = Policy::read(spec)?;
     check_abilities(scenario)?;
+    check_scenario(scenario)?;
     let placement = place(scenario)?;
     for program in &scenario.programs {
         class(program, policy).permitted()?;
@@ -45,7 +46,7 @@ pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
 pub fn allow_open_files(scenario: &Scenario) -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(unreadable)?;
     let wanted = soft.max(open_files(scenario));
-    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).map_err(unreadable)
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard.max(wanted)).map_err(unreadable)
 }
 
 /// The class of a program's threads: services as the policy says, everything else at the scenario's nice value.
@@ -71,18 +72,23 @@ fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
             "the host arm places programs by the number of CPUs alone, not by SMT, caches or nodes",
         );
     }
-    let long =
-        scenario.programs.iter().find(|program| request_bytes(program) > LONGEST_REQUEST_BYTES);
-    if let Some(program) = long {
-        let (name, bytes) = (&program.name, request_bytes(program));
-        return refuse(&format!(
-            "`{name}` has requests of {bytes} bytes, and the host arm sends at most {LONGEST_REQUEST_BYTES}"
-        ));
-    }
     if !Path::new("/proc/self/schedstat").exists() {
         return refuse(
             "this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO), from which CPU time is read",
         );
+    }
+    Ok(())
+}
+
+/// What real programs do not do on any machine.
+pub fn check_scenario(scenario: &Scenario) -> Result<(), Failure> {
+    let long =
+        scenario.programs.iter().find(|program| request_bytes(program) > LONGEST_REQUEST_BYTES);
+    if let Some(program) = long {
+        let (name, bytes) = (&program.name, request_bytes(program));
+        return Err(Failure::Machine(format!(
+            "`{name}` has requests of {bytes} bytes, and real ones have at most {LONGEST_REQUEST_BYTES}: use --on sim"
+        )));
     }
     Ok(())
 }

@@ -9,7 +9,8 @@ use model::scenario::{Kind, Scenario};
 use model::trace::Window;
 use model::{Failure, Nanos, Watch, workload};
 
-use crate::check::{Ready, class};
+use crate::arm::Stage;
+use crate::check::class;
 use crate::children::Program;
 use crate::client::{Generator, Link, Record};
 use crate::clock;
@@ -49,16 +50,12 @@ struct Sent {
 }
 
 /// Runs the scenario once. The calling thread becomes the parent of all programs, and is bound to the generator's CPU.
-pub fn conduct(
-    scenario: &Scenario,
-    ready: &Ready,
-    seed: u64,
-    watch: &dyn Watch,
-) -> Result<Seen, Failure> {
-    privilege::bind(&[ready.placement.generator]).map_err(broken)?;
-    let mut programs = start(scenario, ready, watch)?;
-    let generator = generator(scenario, &mut programs, seed)?;
-    let sampler = sampler(&programs, &ready.placement.scenario).map_err(broken)?;
+pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
+    let Stage { scenario, placement, .. } = stage;
+    privilege::bind(&[placement.generator]).map_err(broken)?;
+    let mut programs = start(stage, watch)?;
+    let generator = generator(scenario, &mut programs, stage.seed)?;
+    let sampler = sampler(&programs, &placement.scenario).map_err(broken)?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
@@ -74,16 +71,16 @@ pub fn conduct(
     Ok(Seen { window, services, run_delay, samples, end, threads, rounds })
 }
 
-fn start(scenario: &Scenario, ready: &Ready, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
+fn start(stage: &Stage, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
     let mut programs = Vec::new();
-    for program in &scenario.programs {
+    for program in &stage.scenario.programs {
         if watch.cancelled() {
             return Err(Failure::Interrupted);
         }
         let order = Order {
             parent: std::process::id() as i32,
-            cpus: ready.placement.scenario.clone(),
-            class: class(program, ready.policy),
+            cpus: stage.placement.scenario.clone(),
+            class: class(program, stage.services),
             work: Work::of(&program.kind),
         };
         programs.push(Program::start(&program.name, &order)?);

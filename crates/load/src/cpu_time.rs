@@ -1,13 +1,13 @@
 //! Work, as an amount of CPU time.
 
-use std::hint::spin_loop;
+use std::hint::black_box;
 
 use model::Nanos;
 
 use crate::clock;
 
-/// Spins between two looks at the clock: under 1 us, so that a piece of work ends at most about 1 us late.
-const SPINS: u32 = 16;
+/// Turns of the loop between two looks at the clock: under 1 us, so that a piece of work ends at most about 1 us late.
+const SPINS: u32 = 256;
 
 /// Burns `wanted` of the calling thread's CPU time and returns what it really took.
 ///
@@ -20,8 +20,16 @@ pub fn burn(wanted: Nanos) -> Nanos {
         if used >= wanted {
             return used;
         }
-        (0..SPINS).for_each(|_| spin_loop());
+        compute(SPINS);
     }
+}
+
+/// Computes for so many turns. No instruction tells the processor that nothing is at stake, as PAUSE would: it would give the core to
+/// an SMT sibling, and in a virtual machine the whole CPU to another.
+pub fn compute(turns: u32) {
+    (0..turns).for_each(|turn| {
+        black_box(turn);
+    });
 }
 
 #[cfg(test)]

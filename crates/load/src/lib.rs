@@ -20,5 +20,8 @@ mod role;
 mod sampler;
 mod wire;
 
-pub use arm::HostArm;
+pub use arm::{HostArm, Stage, run_on};
+pub use check::check_scenario;
+pub use machine::Placement;
+pub use policy::Policy as Services;
 pub use role::role_main;

@@ -6,6 +6,7 @@ use model::Nanos;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::utsname::uname;
 use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
 
 /// /proc/stat counts in hundredths of a second on every Linux.
 const TICK: Nanos = Nanos::from_millis(10);
@@ -20,7 +21,7 @@ pub struct Cpu {
 }
 
 /// Which CPUs a run uses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The generator's own.
     pub generator: usize,

@@ -1,9 +1,10 @@
 //! The policies that the kernel has without any help.
 
 use model::{Failure, PolicySpec, did_you_mean};
+use serde::{Deserialize, Serialize};
 
 /// How the scenario's services are scheduled. Everything else stays in the kernel's default class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// The kernel's default class, at the scenario's nice values.
     Default,

@@ -6,6 +6,8 @@ mod text;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Failure;
 pub use sampler::Sampler;
 
@@ -13,7 +15,7 @@ pub use sampler::Sampler;
 ///
 /// Build those with parameters through [`Law::lognormal`] and its neighbours, or check them with [`Law::validate`]:
 /// a sampler of a law outside its range draws nonsense.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Law {
     /// Always 1.
     Fixed,

@@ -13,11 +13,13 @@ mod service;
 mod table;
 mod value;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 use crate::law::Law;
 
 /// A valid scenario. The same runs on every arm.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Its name, for reports: the file's stem unless the file gives one.
     pub name: String,
@@ -42,7 +44,7 @@ pub struct Scenario {
 }
 
 /// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Logical CPUs, 1 to 4,096.
     pub cpus: u32,
@@ -65,7 +67,7 @@ impl Machine {
 }
 
 /// A group (cgroup) with a weight against its siblings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The full path, `front/api`.
     pub name: String,
@@ -76,7 +78,7 @@ pub struct Group {
 }
 
 /// A program: one process (or several, see [`Kind::Batch`]) that starts with the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// Its name, unique in the scenario.
     pub name: String,
@@ -89,7 +91,7 @@ pub struct Program {
 }
 
 /// What a program does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Kind {
     /// Serves requests: the null RPC server of Tales section 3.1.1 and CTS section 4.
     Service(Service),
@@ -139,7 +141,7 @@ impl Kind {
 }
 
 /// A request-response service under open-loop load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Service {
     /// How requests reach threads.
     pub architecture: Architecture,
@@ -161,7 +163,7 @@ pub struct Service {
 }
 
 /// How requests reach threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Architecture {
     /// One thread a connection, blocked in read (Tales section 3.1.1).
     ThreadPerConnection,
@@ -178,7 +180,7 @@ pub enum Architecture {
 }
 
 /// How often requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Requests a second, above 0.
     Rate(f64),

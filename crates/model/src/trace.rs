@@ -2,10 +2,12 @@
 //!
 //! Times count from the start of the run. Nothing here tells which arm made the trace.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 
 /// One run of one scenario under one policy with one seed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The policy as given, with its options.
     pub policy: String,
@@ -26,7 +28,7 @@ pub struct Trace {
 }
 
 /// A span of time, its start included and its end excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The first moment inside.
     pub start: Nanos,
@@ -47,7 +49,7 @@ impl Window {
 }
 
 /// What one program did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramTrace {
     /// Every request of a service in the order of intended times, those of the warm-up included; empty for other kinds.
     pub requests: Vec<Request>,
@@ -58,7 +60,7 @@ pub struct ProgramTrace {
 /// One request, stamped in the client and in the server.
 ///
 /// A stamp that was never reached is [`Nanos::NEVER`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// When the arrival law said it should be sent. Latency counts from here (no coordinated omission).
     pub intended: Nanos,
@@ -88,14 +90,14 @@ impl Request {
 }
 
 /// A thread and where it belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTrace {
     /// Index into the scenario's programs.
     pub program: usize,
 }
 
 /// CPU time received by every thread since the start of the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// When it was read.
     pub at: Nanos,
@@ -104,7 +106,7 @@ pub struct Usage {
 }
 
 /// Totals over the window; `None` where the arm cannot know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Context switches between two threads, or a thread and idle.
     pub switches: Option<u64>,

@@ -6,7 +6,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["stats", "policy"],
     &["queue", "report"],
     &["sim", "load", "lab", "kernel"],
-    &["compare"],
+    &["compare", "vm"],
     &["rearguard"],
 ];
 

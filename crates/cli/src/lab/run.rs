@@ -86,9 +86,12 @@ impl Args {
         Ok(Job {
             kernel: lab.find(&self.kernel)?,
             machine,
+            apart: false,
+            counting: None,
             memory_mib: self.memory,
             timeout: Duration::from_nanos(self.timeout.0),
             put: self.put.clone(),
+            files: Vec::new(),
             get: self.get.clone(),
             command: self.command.clone(),
         })

@@ -20,8 +20,11 @@ use crate::wire::Frame;
 pub enum Accelerator {
     /// By the processor.
     Kvm,
-    /// By QEMU, one virtual CPU after the other, a nanosecond of guest time an instruction.
-    Tcg,
+    /// By QEMU, one virtual CPU after the other; an instruction takes 2^`shift` ns of guest time.
+    Tcg {
+        /// 0: a nanosecond.
+        shift: u8,
+    },
 }
 
 /// A boot under KVM takes a second or two; one that takes this long has hung.
@@ -29,20 +32,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MEMORY_MIB: u32 = 512;
 
 impl Accelerator {
+    /// What stands in for KVM: an instruction a nanosecond.
+    pub const COUNTED: Accelerator = Accelerator::Tcg { shift: 0 };
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Accelerator::Kvm => "KVM",
-            Accelerator::Tcg => "TCG",
+            Accelerator::Tcg { .. } => "TCG",
         }
     }
 
     /// Latency under TCG with several threads is worthless. With one, guest time is the instructions executed, so the host's load does
     /// not enter, and idle time is skipped.
-    pub fn arguments(self) -> &'static str {
+    pub fn arguments(self) -> String {
         match self {
-            Accelerator::Kvm => "-accel kvm",
-            Accelerator::Tcg => "-accel tcg,thread=single -icount shift=0,sleep=off",
+            Accelerator::Kvm => "-accel kvm".to_string(),
+            Accelerator::Tcg { shift } => {
+                format!("-accel tcg,thread=single -icount shift={shift},sleep=off")
+            }
         }
     }
 }
@@ -51,14 +59,14 @@ impl Accelerator {
 pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accelerator, Failure> {
     let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     if device.is_err() {
-        return Ok(Accelerator::Tcg);
+        return Ok(Accelerator::COUNTED);
     }
     let answers = lab.make("kvm")?;
     let answer = answers.join(question(kernel)?);
     if let Some(known) = fs::read_to_string(&answer).ok().and_then(|text| of_answer(&text)) {
         return Ok(known);
     }
-    let found = if boots(kernel, watcher)? { Accelerator::Kvm } else { Accelerator::Tcg };
+    let found = if boots(kernel, watcher)? { Accelerator::Kvm } else { Accelerator::COUNTED };
     let text = if found == Accelerator::Kvm { "yes\n" } else { "no\n" };
     fs::write(&answer, text).map_err(|error| crate::store::broken(&answer, &error))?;
     Ok(found)
@@ -67,7 +75,7 @@ pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accel
 fn of_answer(text: &str) -> Option<Accelerator> {
     match text.trim() {
         "yes" => Some(Accelerator::Kvm),
-        "no" => Some(Accelerator::Tcg),
+        "no" => Some(Accelerator::COUNTED),
         _ => None,
     }
 }
@@ -81,8 +89,14 @@ fn question(kernel: &Kernel) -> Result<String, Failure> {
 }
 
 fn boots(kernel: &Kernel, watcher: &dyn Watcher) -> Result<bool, Failure> {
-    let initramfs = image::build(kernel, Order::default(), &[])?;
-    let guest = Guest { kernel: kernel.clone(), machine: Machine::ONE_CPU, memory_mib: MEMORY_MIB };
+    let initramfs = image::build(kernel, Order::default(), &[], &[])?;
+    let guest = Guest {
+        kernel: kernel.clone(),
+        machine: Machine::ONE_CPU,
+        apart: false,
+        turn: None,
+        memory_mib: MEMORY_MIB,
+    };
     let running = Running::start(&guest, Accelerator::Kvm, &initramfs)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -105,7 +119,7 @@ mod tests {
     #[test]
     fn only_a_clear_answer_is_believed() {
         assert_eq!(of_answer("yes\n"), Some(Accelerator::Kvm));
-        assert_eq!(of_answer("no\n"), Some(Accelerator::Tcg));
+        assert_eq!(of_answer("no\n"), Some(Accelerator::COUNTED));
         assert_eq!(of_answer(""), None, "a file that a killed run left half-written");
     }
 }

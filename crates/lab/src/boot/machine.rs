@@ -1,7 +1,7 @@
 //! QEMU's arguments: the machine's shape, its port to the host, its kernel.
 
-use model::Failure;
 use model::scenario::Machine;
+use model::{Failure, Nanos};
 
 use super::Guest;
 use super::accelerator::Accelerator;
@@ -12,10 +12,11 @@ use crate::guest::order::{INIT, PORT};
 const MOST_CPUS: u32 = 255;
 
 /// Says what is wrong with a machine that cannot be built.
-pub fn check(machine: &Machine) -> Result<(), Failure> {
+pub fn check(machine: &Machine, apart: bool) -> Result<(), Failure> {
     let Machine { cpus, smt, llcs, nodes } = *machine;
-    let wrong = if cpus == 0 || cpus > MOST_CPUS {
-        Some(format!("--cpus {cpus}: expected 1 to {MOST_CPUS}"))
+    let most = MOST_CPUS - u32::from(apart);
+    let wrong = if cpus == 0 || cpus > most {
+        Some(format!("--cpus {cpus}: expected 1 to {most}"))
     } else if nodes == 0 || llcs == 0 || llcs % nodes != 0 {
         Some(format!("--llcs {llcs} on --nodes {nodes}: expected a multiple of the nodes"))
     } else if cpus % llcs != 0 {
@@ -33,56 +34,119 @@ pub fn check(machine: &Machine) -> Result<(), Failure> {
 pub fn arguments(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
     let mut line =
         words("-nodefaults -no-user-config -no-reboot -display none -monitor none -machine pc");
-    line.extend(words(accelerator.arguments()));
-    line.extend(shape(&guest.machine, accelerator));
-    line.extend(memory(&guest.machine, guest.memory_mib));
+    line.extend(words(&accelerator.arguments()));
+    line.extend(shape(guest, accelerator));
+    line.extend(memory(guest));
     line.extend(words("-chardev file,id=console,path=/proc/self/fd/2 -serial chardev:console"));
     line.extend(words("-chardev file,id=wire,path=/proc/self/fd/1 -device virtio-serial-pci"));
     line.extend(words(&format!("-device virtserialport,chardev=wire,name={PORT}")));
     line.extend(["-kernel".into(), guest.kernel.image().to_string_lossy().into_owned()]);
     line.extend(words("-initrd /proc/self/fd/0 -append"));
-    line.push(command_line(accelerator));
+    line.push(command_line(guest, accelerator));
     line
 }
 
 /// Warnings of the kernel go to the console; the clock is the processor's, which counts instructions without KVM, and then there is
 /// no speculation to guard against.
-fn command_line(accelerator: Accelerator) -> String {
+fn command_line(guest: &Guest, accelerator: Accelerator) -> String {
     let clock = match accelerator {
         Accelerator::Kvm => "",
-        Accelerator::Tcg => " tsc=reliable nokaslr norandmaps mitigations=off",
+        Accelerator::Tcg { .. } => " tsc=reliable nokaslr norandmaps mitigations=off iomem=relaxed",
     };
-    format!("console=ttyS0 loglevel=5 panic=-1{clock} rdinit={INIT} -- {GUEST_ROLE}")
+    let cpus = guest.cpus();
+    format!("console=ttyS0 loglevel=5 panic=-1 nr_cpus={cpus}{clock} rdinit={INIT} -- {GUEST_ROLE}")
 }
 
 /// An Intel processor, whose caches and threads Linux reads from the same two leaves since long; everything that QEMU can do is on.
 const COUNTED_CPU: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4";
 
 /// A last-level cache is a socket: the only shape that QEMU shows the guest right on any host.
-fn shape(machine: &Machine, accelerator: Accelerator) -> Vec<String> {
-    let Machine { cpus, smt, llcs, nodes } = *machine;
+fn shape(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
+    let Machine { smt, llcs, nodes, .. } = guest.machine;
     let cpu = match accelerator {
-        Accelerator::Tcg => COUNTED_CPU,
+        Accelerator::Tcg { .. } => COUNTED_CPU,
         Accelerator::Kvm if (smt, llcs, nodes) == (1, 1, 1) => "host",
         Accelerator::Kvm => "Skylake-Server",
     };
-    let cores = cpus / llcs / smt;
-    words(&format!("-cpu {cpu} -smp cpus={cpus},sockets={llcs},cores={cores},threads={smt}"))
+    let sockets = Sockets::of(guest);
+    let first = if guest.turn.is_some() { 1 } else { guest.cpus() };
+    let Sockets { count, cores, threads } = sockets;
+    let all = sockets.cpus();
+    let mut line = words(&format!(
+        "-cpu {cpu} -smp cpus={first},maxcpus={all},sockets={count},cores={cores},threads={threads}"
+    ));
+    if let Some(turn) = guest.turn {
+        line.extend(ticker(turn));
+        line.extend(spaced(guest, &sockets));
+    }
+    line
 }
 
-fn memory(machine: &Machine, memory_mib: u32) -> Vec<String> {
-    let each = memory_mib / machine.nodes;
-    let mut line = words(&format!("-m {}M", each * machine.nodes));
-    if machine.nodes == 1 {
+/// Sockets of one size: a cache each, then one for the CPU apart, then those of CPUs that never start.
+struct Sockets {
+    count: u32,
+    cores: u32,
+    threads: u32,
+}
+
+impl Sockets {
+    fn device(&self, cpu: u32) -> String {
+        let (core, thread) = (cpu / self.threads, cpu % self.threads);
+        let (socket, core) = (core / self.cores, core % self.cores);
+        format!("-device max-x86_64-cpu,socket-id={socket},core-id={core},thread-id={thread}")
+    }
+
+    fn of(guest: &Guest) -> Sockets {
+        let Machine { cpus, smt, llcs, .. } = guest.machine;
+        let (cores, threads) = (cpus / llcs / smt, smt);
+        let unused = if guest.turn.is_some() { guest.cpus().div_ceil(cores * threads) } else { 0 };
+        Sockets { count: llcs + u32::from(guest.apart) + unused, cores, threads }
+    }
+
+    fn cpus(&self) -> u32 {
+        self.count * self.cores * self.threads
+    }
+}
+
+/// A timer of the machine that is due once a turn and of which the guest sees nothing: the one that empties the buffer of a network
+/// to which nothing is connected. (The third timer of an HPET would do, too, but QEMU's is due twice, 10 ns apart, and the second
+/// turn is lost.)
+fn ticker(turn: Nanos) -> Vec<String> {
+    let us = (turn.0 / 1_000).max(1);
+    let line = "-netdev hubport,id=turns,hubid=0 -object filter-buffer,id=ticker,netdev=turns";
+    words(&format!("{line},interval={us}"))
+}
+
+/// All CPUs but the first, each followed by one that the kernel never starts.
+///
+/// QEMU's only thread takes its CPUs in turn. One runs until the next timer is due; the CPU after it finds no time left, runs the timer
+/// and gives its turn away. If that is a CPU with work, it starves (of two busy ones, always the same); a CPU without work loses nothing.
+fn spaced(guest: &Guest, sockets: &Sockets) -> Vec<String> {
+    let used = guest.cpus();
+    let never_started = sockets.cpus()
+        - used.div_ceil(sockets.cores * sockets.threads) * (sockets.cores * sockets.threads);
+    let order = (0..used).flat_map(|cpu| [cpu, never_started + cpu]).skip(1);
+    order.flat_map(|cpu| words(&sockets.device(cpu))).collect()
+}
+
+/// Nodes with equal parts of the memory; the CPU apart, with those that never start, is a node without.
+fn memory(guest: &Guest) -> Vec<String> {
+    let Machine { cpus, nodes, .. } = guest.machine;
+    let each = guest.memory_mib / nodes;
+    let mut line = words(&format!("-m {}M", each * nodes));
+    if nodes == 1 {
         return line;
     }
-    let cpus = machine.cpus / machine.nodes;
-    for node in 0..machine.nodes {
-        let (first, last) = (node * cpus, (node + 1) * cpus - 1);
+    for node in 0..nodes {
+        let (first, last) = (node * cpus / nodes, (node + 1) * cpus / nodes - 1);
         line.extend(words(&format!("-object memory-backend-ram,id=memory{node},size={each}M")));
         line.extend(words(&format!(
             "-numa node,nodeid={node},cpus={first}-{last},memdev=memory{node}"
         )));
+    }
+    let all = Sockets::of(guest).cpus();
+    if all > cpus {
+        line.extend(words(&format!("-numa node,nodeid={nodes},cpus={cpus}-{}", all - 1)));
     }
     line
 }
@@ -96,17 +160,21 @@ mod tests {
     use super::*;
     use crate::store::Lab;
 
-    fn line(machine: Machine, accelerator: Accelerator) -> String {
-        check(&machine).unwrap();
+    fn guest(machine: Machine) -> Guest {
+        check(&machine, false).unwrap();
         let kernel = Lab::at("/lab".into()).kernel("1.2-x");
-        arguments(&Guest { kernel, machine, memory_mib: 1024 }, accelerator).join(" ")
+        Guest { kernel, machine, apart: false, turn: None, memory_mib: 1024 }
+    }
+
+    fn line(machine: Machine, accelerator: Accelerator) -> String {
+        arguments(&guest(machine), accelerator).join(" ")
     }
 
     #[test]
     fn a_plain_machine_without_kvm_counts_instructions() {
-        let line = line(Machine { cpus: 4, ..Machine::ONE_CPU }, Accelerator::Tcg);
+        let line = line(Machine { cpus: 4, ..Machine::ONE_CPU }, Accelerator::COUNTED);
         assert!(line.contains("-accel tcg,thread=single -icount shift=0,sleep=off"), "{line}");
-        assert!(line.contains("-smp cpus=4,sockets=1,cores=4,threads=1"), "{line}");
+        assert!(line.contains("-smp cpus=4,maxcpus=4,sockets=1,cores=4,threads=1"), "{line}");
         assert!(line.contains("-m 1024M") && !line.contains("-numa"), "{line}");
         assert!(line.contains("-kernel /lab/kernels/1.2-x/vmlinuz"), "{line}");
         assert!(line.ends_with("rdinit=/rearguard/init -- __lab_guest"), "{line}");
@@ -122,15 +190,40 @@ mod tests {
     #[test]
     fn caches_threads_and_nodes_are_shown() {
         let machine = Machine { cpus: 16, smt: 2, llcs: 4, nodes: 2 };
-        let line = line(machine, Accelerator::Tcg);
-        assert!(line.contains("-smp cpus=16,sockets=4,cores=2,threads=2"), "{line}");
+        let line = line(machine, Accelerator::COUNTED);
+        assert!(line.contains("-smp cpus=16,maxcpus=16,sockets=4,cores=2,threads=2"), "{line}");
         assert!(line.contains("-numa node,nodeid=1,cpus=8-15,memdev=memory1"), "{line}");
         assert!(line.contains("id=memory0,size=512M"), "{line}");
     }
 
     #[test]
+    fn a_cpu_apart_has_a_socket_and_a_node_of_its_own() {
+        let machine = Machine { cpus: 4, smt: 1, llcs: 2, nodes: 2 };
+        let guest = Guest { apart: true, ..guest(machine) };
+        let line = arguments(&guest, Accelerator::COUNTED).join(" ");
+        assert!(line.contains("-smp cpus=5,maxcpus=6,sockets=3,cores=2,threads=1"), "{line}");
+        assert!(
+            line.contains("-numa node,nodeid=2,cpus=4-5 ") && line.contains("nr_cpus=5"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn spaced_cpus_are_each_followed_by_one_that_never_starts() {
+        let machine = Machine { cpus: 2, ..Machine::ONE_CPU };
+        let guest = Guest { apart: true, turn: Some(Nanos::from_micros(50)), ..guest(machine) };
+        let line = arguments(&guest, Accelerator::COUNTED).join(" ");
+        assert!(line.contains("-smp cpus=1,maxcpus=8,sockets=4,cores=2,threads=1"), "{line}");
+        let place = |part: &str| part.strip_prefix("max-x86_64-cpu,").map(str::to_string);
+        let order: Vec<String> = line.split(' ').filter_map(place).collect();
+        assert!(line.contains("filter-buffer,id=ticker,netdev=turns,interval=50"), "{line}");
+        let of = |socket, core| format!("socket-id={socket},core-id={core},thread-id=0");
+        assert_eq!(order, [of(2, 0), of(0, 1), of(2, 1), of(1, 0), of(3, 0)]);
+    }
+
+    #[test]
     fn a_machine_that_cannot_be_is_bad_input() {
-        let of = |cpus, smt, llcs, nodes| check(&Machine { cpus, smt, llcs, nodes });
+        let of = |cpus, smt, llcs, nodes| check(&Machine { cpus, smt, llcs, nodes }, false);
         for bad in [
             of(0, 1, 1, 1),
             of(256, 1, 1, 1),

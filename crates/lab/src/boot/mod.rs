@@ -10,8 +10,8 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use model::Failure;
 use model::scenario::Machine;
+use model::{Failure, Nanos};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
@@ -31,6 +31,18 @@ const REMEDY: &str = "apt-get install qemu-system-x86";
 /// Bytes of the console that are kept for a failure's message.
 const CONSOLE_TAIL: usize = 64 * 1024;
 
+/// How guest time is made out of instructions.
+///
+/// Virtual CPUs take turns on one host CPU. Without `turn` one lasts until the guest's next timer, often for milliseconds, in which a CPU that
+/// should wake up does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// An instruction takes 2^`shift` ns.
+    pub shift: u8,
+    /// How long a turn lasts at most: whole microseconds.
+    pub turn: Option<Nanos>,
+}
+
 /// A machine to boot.
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -38,6 +50,10 @@ pub struct Guest {
     pub kernel: Kernel,
     /// Its CPUs.
     pub machine: Machine,
+    /// Whether it has one CPU more, in a socket of its own after the others.
+    pub apart: bool,
+    /// Where instructions are counted: how long a turn of a CPU lasts at most, see [`Counting`].
+    pub turn: Option<Nanos>,
     /// Its memory.
     pub memory_mib: u32,
 }
@@ -48,6 +64,13 @@ pub struct Running {
     console: Option<JoinHandle<String>>,
     /// Its frames; the channel closes when the machine is gone.
     pub frames: Receiver<io::Result<Frame>>,
+}
+
+impl Guest {
+    /// How many CPUs the guest's kernel has.
+    pub fn cpus(&self) -> u32 {
+        self.machine.cpus + u32::from(self.apart)
+    }
 }
 
 /// QEMU's first line about itself; the failure says how to install it.

@@ -11,7 +11,7 @@ const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
 /// A file of an archive.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its path in the archive.
     pub name: String,

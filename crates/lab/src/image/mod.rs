@@ -12,7 +12,7 @@ use model::Failure;
 
 use crate::guest::order::{INIT, ORDER, Order};
 use crate::store::Kernel;
-use archive::Archive;
+use archive::{Archive, Entry};
 use closure::closure;
 
 /// Folders that hold nothing at first: places to mount on, and a home.
@@ -29,18 +29,25 @@ const PORT_MODULES: [&str; 6] = [
 ];
 
 /// Writes the initramfs into a file without a name, so that nothing of it is left in any case.
-pub fn build(kernel: &Kernel, mut order: Order, put: &[PathBuf]) -> Result<File, Failure> {
+pub fn build(
+    kernel: &Kernel,
+    mut order: Order,
+    put: &[PathBuf],
+    files: &[Entry],
+) -> Result<File, Failure> {
     let file = tempfile::tempfile().map_err(no_room)?;
     let mut image = Image { archive: Archive::new(BufWriter::new(file)) };
     image.skeleton().map_err(no_room)?;
     image.init()?;
     order.modules = image.modules(kernel)?;
-    if let Some(command) = order.command.first_mut() {
+    if let Some(command) = order.command.first_mut().filter(|command| *command != INIT) {
         let path = closure::locate(command)?;
         image.program(&path)?;
         *command = path.to_string_lossy().into_owned();
     }
     put.iter().try_for_each(|path| image.put(path))?;
+    let mut write = |file: &Entry| image.archive.file(&file.name, file.mode, &file.content);
+    files.iter().try_for_each(&mut write).map_err(no_room)?;
     let text = serde_json::to_vec(&order).expect("strings only");
     image.archive.file(ORDER, 0o644, &text).map_err(no_room)?;
     let mut writer = image.archive.finish().map_err(no_room)?;
@@ -180,7 +187,7 @@ mod tests {
         }
         let order =
             Order { command: vec!["sh".into(), "-c".into(), "exit".into()], ..Order::default() };
-        let mut file = build(&kernel, order, put).unwrap();
+        let mut file = build(&kernel, order, put, &[]).unwrap();
         file.rewind().unwrap();
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).unwrap();

@@ -38,10 +38,8 @@ pub enum Work {
         /// How many.
         threads: u32,
         /// CPU time of a cycle.
-        #[serde(with = "nanos")]
         run: Nanos,
         /// Sleep of a cycle.
-        #[serde(with = "nanos")]
         sleep: Nanos,
     },
     /// Compute and wait for the last one.
@@ -49,7 +47,6 @@ pub enum Work {
         /// How many.
         threads: u32,
         /// CPU time of a thread in a round.
-        #[serde(with = "nanos")]
         work: Nanos,
     },
 }
@@ -73,13 +70,10 @@ pub struct Serve {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Go {
     /// The start of the run.
-    #[serde(with = "nanos")]
     pub start: Nanos,
     /// The start of the window.
-    #[serde(with = "nanos")]
     pub window_start: Nanos,
     /// The end of the window.
-    #[serde(with = "nanos")]
     pub window_end: Nanos,
 }
 
@@ -134,19 +128,5 @@ impl Serve {
             request_bytes: service.request_bytes as usize,
             response_bytes: service.response_bytes as usize,
         }
-    }
-}
-
-/// [`Nanos`] as a plain number on the wire.
-mod nanos {
-    use model::Nanos;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(time.0)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
-        u64::deserialize(deserializer).map(Nanos)
     }
 }

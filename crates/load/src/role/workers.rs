@@ -1,6 +1,5 @@
 //! Programs that serve nobody: batch, daemon, fork-join.
 
-use std::hint::spin_loop;
 use std::io;
 use std::sync::{Arc, Barrier};
 
@@ -8,14 +7,14 @@ use model::Nanos;
 
 use super::crew::{Crew, Rounds};
 use crate::clock;
-use crate::cpu_time::burn;
+use crate::cpu_time::{burn, compute};
 
 /// Threads that spin until the process ends.
 pub fn spin(threads: u32) -> io::Result<Crew> {
     Crew::hire((0..threads).map(|_| {
         |_: &Rounds| {
             loop {
-                spin_loop();
+                compute(u32::MAX);
             }
         }
     }))

@@ -1,0 +1,139 @@
+//! The vm arm as everybody else sees it.
+
+use std::time::Duration;
+
+use lab::{Counting, Entry, Job, Lab, OWN_PROGRAM, Outcome};
+use load::Placement;
+use model::scenario::Kind;
+use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
+
+use crate::hearing::Hearing;
+use crate::needs::{Needs, needs};
+use crate::order::{ORDER, Order, REPORT, ROLE, Report};
+
+/// How long a turn of a virtual CPU lasts at most, see [`Counting`].
+const TURN: Nanos = Nanos::from_micros(50);
+/// Memory of a guest, and what each thread adds: its stack, the kernel's, and its connection's buffers.
+const MEMORY_MIB: u32 = 768;
+const THREADS_A_MIB: u32 = 4;
+/// Real time for a boot on a machine that is busy, and for a second of the guest with all CPUs computing.
+const BOOT: Duration = Duration::from_secs(180);
+const REAL_SECONDS_A_SECOND: u32 = 40;
+
+/// Runs scenarios in guests of the VM lab, each policy under the kernel that it needs.
+pub struct VmArm {
+    lab: Lab,
+    tell: Option<fn(&str)>,
+}
+
+impl VmArm {
+    /// An arm on the user's lab. `tell` hears a line on each run: the kernel, and how late an idle CPU woke up.
+    pub fn new(tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
+        Ok(VmArm { lab: Lab::of_user()?, tell })
+    }
+
+    fn job(&self, scenario: &Scenario, needs: Needs, order: &Order) -> Job {
+        let order = serde_json::to_vec(order).expect("strings and finite numbers");
+        let threads: u32 = scenario.programs.iter().map(|program| program.kind.threads()).sum();
+        Job {
+            kernel: needs.kernel,
+            machine: scenario.machine,
+            apart: has_services(scenario),
+            counting: Some(counting(scenario)),
+            memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
+            timeout: timeout(scenario),
+            put: Vec::new(),
+            files: vec![Entry { name: ORDER.to_string(), mode: 0o644, content: order }],
+            get: vec![REPORT.to_string()],
+            command: vec![OWN_PROGRAM.to_string(), ROLE.to_string()],
+        }
+    }
+
+    fn tell(&self, report: &Report, seed: u64) {
+        let Some(tell) = self.tell else { return };
+        let kernel = report.trace.kernel.as_deref().unwrap_or("unknown");
+        let late = report.wakeups.map_or("one CPU".to_string(), |late| late.to_string());
+        tell(&format!("{}, seed {seed}: Linux {kernel}, {late}", report.trace.policy));
+    }
+}
+
+impl Arm for VmArm {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn machine(&self) -> String {
+        "a guest of QEMU that has the scenario's CPUs, whose clock counts instructions".to_string()
+    }
+
+    fn exclusive(&self) -> bool {
+        false
+    }
+
+    fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
+        lab::check_machine(&scenario.machine, has_services(scenario))?;
+        load::check_scenario(scenario)?;
+        needs(&self.lab, policy).map(|_| ())
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        policy: &PolicySpec,
+        seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<Trace, Failure> {
+        let needs = needs(&self.lab, policy)?;
+        let order = Order {
+            scenario: scenario.clone(),
+            policy: policy.to_string(),
+            scheduler: needs.scheduler.clone(),
+            services: needs.services,
+            placement: placement(scenario),
+            seed,
+        };
+        let job = self.job(scenario, needs, &order);
+        let mut hearing = Hearing::new(watch);
+        let outcome = self.lab.run(&job, &mut hearing)?;
+        eprintln!("{}", hearing.complaint());
+        let report = report(outcome, hearing.complaint())?;
+        self.tell(&report, seed);
+        Ok(report.trace)
+    }
+}
+
+fn report(outcome: Outcome, complaint: String) -> Result<Report, Failure> {
+    match outcome.code {
+        0 => {}
+        2 => return Err(Failure::Input(complaint)),
+        3 => return Err(Failure::Machine(complaint)),
+        code => return Err(Failure::Run(format!("the guest's run failed ({code}): {complaint}"))),
+    }
+    let content = outcome.files.first().map(|file| file.content.as_slice()).unwrap_or_default();
+    postcard::from_bytes(content)
+        .map_err(|error| Failure::Run(format!("the guest's report is broken: {error}")))
+}
+
+/// Only what sends requests needs a CPU of its own.
+fn has_services(scenario: &Scenario) -> bool {
+    scenario.programs.iter().any(|program| matches!(program.kind, Kind::Service(_)))
+}
+
+/// The scenario's CPUs come first; the generator's is the one apart, where there is one.
+fn placement(scenario: &Scenario) -> Placement {
+    let cpus = scenario.machine.cpus as usize;
+    let generator = if has_services(scenario) { cpus } else { 0 };
+    Placement { generator, scenario: (0..cpus).collect() }
+}
+
+/// A single CPU takes no turns.
+fn counting(scenario: &Scenario) -> Counting {
+    let several = scenario.machine.cpus > 1 || has_services(scenario);
+    Counting { shift: 0, turn: several.then_some(TURN) }
+}
+
+/// Real time until a run that still goes on has failed: warm-up and window, and as long for what is outstanding.
+fn timeout(scenario: &Scenario) -> Duration {
+    let guest = Duration::from_nanos((scenario.warm_up + scenario.duration + scenario.duration).0);
+    BOOT + guest * REAL_SECONDS_A_SECOND
+}

@@ -1,0 +1,14 @@
+//! The vm arm: boots a stock kernel with the scenario's CPUs in QEMU and runs the host arm inside it.
+//!
+//! What runs in the guest is this very executable in another role, so an executable that uses [`VmArm`] must call [`role_main`] first
+//! thing in its `main`, and those of `lab` and `load`.
+#![forbid(unsafe_code)]
+
+mod arm;
+mod guest;
+mod hearing;
+mod needs;
+mod order;
+
+pub use arm::VmArm;
+pub use guest::role_main;
