@@ -12,6 +12,7 @@
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
 
+#include "balance/credit.h"
 #include "balance/gvts.h"
 #include "balance/spread.h"
 #include "balance/steal.h"
@@ -55,6 +56,7 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
+	rg_account_open(thread);
 	thread->fresh = 1;
 	thread->group = group;
 	return 0;
@@ -87,6 +89,8 @@ RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, u6
 {
 	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
 		rg_gvts_place(account, thread);
+	else if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
+		rg_dwrr_place(account);
 	else
 		rg_token_place(account, edge);
 }
@@ -110,10 +114,22 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 	rg_bucket_drain(thread, rg_less(rg_now(), thread->slept_at));
 	rg_token_enter(t, thread, rg_queue_of(cpu));
 	thread->fresh = 0;
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_wake(t, thread);
 	if (rg_weight_join(t, thread))
 		rg_place(account, thread, edge);
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_change(thread, thread->counted, 1);
 	thread->weight = rg_weight_effective(t, thread);
 	thread->place = rg_order_place(thread);
+}
+
+RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s32 home)
+{
+	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
+		rg_preempt_credit(t, thread, home);
+	else
+		rg_preempt(t, thread, home);
 }
 
 /* Wakes an idle CPU for the thread, or preempts one for a thread that has just woken. */
@@ -124,7 +140,7 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 	if (idle >= 0)
 		rg_kick(idle, RG_KICK_IDLE);
 	else if (RG_CHOSEN(preempt) && (flags & RG_ENQUEUE_WAKEUP))
-		rg_preempt(t, thread, home);
+		rg_preempt_by(t, thread, home);
 }
 
 RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
@@ -146,6 +162,16 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	rg_announce(t, thread, home, flags);
 }
 
+/* Whether balance has brought a thread that goes before all of this CPU's own. */
+RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_thread *thread)
+{
+	if (rg_is_global())
+		return rg_gvts_before(cpu, thread);
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		return rg_credit_before(cpu, thread ? prev : 0);
+	return 0;
+}
+
 /*
  * Compares prev, which is in no queue now, with those who wait; whoever is best gets the next
  * slice.
@@ -160,13 +186,13 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		rg_token_charge(prev, thread);
 		rg_order_again(thread);
 	}
-	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS && rg_gvts_before(cpu, thread))
+	if (rg_balance_before(cpu, prev, thread))
 		return;
 	if (rg_pick_next(cpu, rg_queue_of(cpu), thread ? prev : 0))
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_CHOSEN(slice_ns));
-	else if (RG_CHOSEN(balance) != RG_BALANCE_NONE)
+	else if (RG_CHOSEN(balance) != RG_BALANCE_NONE && RG_CHOSEN(balance) != RG_BALANCE_CREDIT)
 		rg_steal(cpu);
 }
 
@@ -178,6 +204,7 @@ RG_CALLBACK void rg_running(struct task_struct *t)
 		return;
 	thread->weight = rg_weight_effective(t, thread);
 	rg_token_bring(rg_thread_cpu(t), t, thread);
+	rg_class_show(rg_thread_cpu(t), t, thread);
 }
 
 RG_CALLBACK void rg_tick(struct task_struct *t)
@@ -190,6 +217,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_token_charge(t, thread);
 	thread->weight = rg_weight_effective(t, thread);
 	rg_token_show(cpu, t, thread);
+	rg_class_show(cpu, t, thread);
 	rg_token_edge(cpu);
 }
 
@@ -210,6 +238,15 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 	cpu->pool = 0;
 }
 
+/* The thread is no longer active. */
+RG_INLINE void rg_cease(struct task_struct *t, struct rg_thread *thread)
+{
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_change(thread, -(u64)thread->counted, -1);
+	rg_weight_leave(t, thread);
+	rg_queue_move(thread, 0);
+}
+
 RG_CALLBACK void rg_quiescent(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
@@ -218,8 +255,7 @@ RG_CALLBACK void rg_quiescent(struct task_struct *t)
 		return;
 	thread->slept_at = rg_now();
 	rg_gvts_block(thread);
-	rg_weight_leave(t, thread);
-	rg_queue_move(thread, 0);
+	rg_cease(t, thread);
 }
 
 /* Whoever goes to sleep has asked every queue that feeds it. */
@@ -234,8 +270,7 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 
 	if (!thread || !thread->counted)
 		return;
-	rg_weight_leave(t, thread);
-	rg_queue_move(thread, 0);
+	rg_cease(t, thread);
 }
 
 #endif

@@ -35,12 +35,17 @@ struct rg_thread {
 	u64 queued_at; /* when it last entered a queue */
 	u64 woke_at;   /* when it last became runnable */
 	u64 asleep;    /* the least target when it last blocked */
+	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/account.h) */
+	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
+	u64 credited;  /* of a child of the root: what it counts among those who share credits */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
 	u32 fresh;     /* it has never been runnable */
 	u32 group;     /* where it belongs; 0: the root */
 	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
+	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
+	u32 unused;
 };
 
 struct rg_process {
@@ -50,8 +55,12 @@ struct rg_process {
 
 struct rg_group {
 	struct rg_share share;
-	u32 parent; /* 0: the root */
+	u64 members;  /* of a child of the root: the active weights of all threads below (account.h) */
+	u64 credited; /* what it counts among those who share credits */
+	u32 parent;   /* 0: the root */
 	u32 weight;
+	u32 threads; /* how many those of `members` are */
+	u32 unused;
 };
 
 /* Rows of tables that no choice uses yet. */
@@ -87,7 +96,8 @@ struct rg_cpu {
 	u64 weight; /* effective, as in rg_thread */
 	u64 since;
 	u32 thread; /* its id; meaningful while pool is not 0 */
-	u32 unused;
+	u32 class;  /* of what it runs, under pick=credit */
+	u64 ticks;  /* of the account, seen by this CPU */
 	struct rg_target targets[RG_LEVELS]; /* of the domains of this number */
 };
 
@@ -103,11 +113,17 @@ struct rg_queue {
 struct rg_shared {
 	u64 pulls;        /* threads that balance moved from one queue to another */
 	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
+	u64 account_at;   /* when credits are next given out */
+	u64 earned;       /* by a unit of weight since the start (balance/account.h) */
+	u64 sharing;      /* the sum of the weights that share credits */
+	u64 active;       /* how many threads do */
+	u64 advanced;     /* credit that sleepers collected, off what is next given out */
+	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
 };
 
 /* The choices of the three dimensions. 0 is what `cts` chooses. */
-enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE, RG_BALANCE_GVTS };
-enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD };
+enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE, RG_BALANCE_GVTS, RG_BALANCE_DWRR, RG_BALANCE_CREDIT };
+enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD, RG_PICK_CREDIT };
 enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
 enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
 enum rg_fair { RG_FAIR_THREAD, RG_FAIR_PROCESS };

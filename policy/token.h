@@ -22,9 +22,16 @@
 #ifndef RG_TOKEN_H
 #define RG_TOKEN_H
 
+#include "balance/account.h"
 #include "bucket.h"
 #include "queue.h"
 #include "weight.h"
+
+/* Whether all queues share one virtual time. */
+RG_INLINE bool rg_is_global(void)
+{
+	return RG_CHOSEN(balance) == RG_BALANCE_GVTS || RG_CHOSEN(balance) == RG_BALANCE_DWRR;
+}
 
 /* Where the thread's CPU time is charged. */
 RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread *thread)
@@ -89,6 +96,8 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 	thread->exec_seen = exec;
 	rg_account(t, thread)->token += rg_virtual(ran, thread->weight);
 	rg_bucket_fill(thread, ran);
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_burn(t, thread, ran);
 }
 
 /*
@@ -100,7 +109,7 @@ RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 	struct rg_queue *to = rg_queue(id);
 	struct rg_queue *from = account->queue ? rg_queue(account->queue - 1) : 0;
 
-	if (account->queue == id + 1 || !to || RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+	if (account->queue == id + 1 || !to || rg_is_global())
 		return;
 	if (from)
 		account->token = rg_less(account->token + to->edge, from->edge);

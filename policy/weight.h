@@ -97,10 +97,8 @@ RG_INLINE void rg_weight_leave(struct task_struct *t, struct rg_thread *thread)
  * The sum of the active weights in the group of a member, as far as it can be: for a moment, while
  * other CPUs change it, it may not even hold the member.
  */
-RG_INLINE u64 rg_weight_sum(struct rg_group *group, u64 member)
+RG_INLINE u64 rg_weight_sum_of(u64 active, u64 member)
 {
-	u64 active = group->share.active;
-
 	return active > member && active < RG_WEIGHT_MOST ? active : member;
 }
 
@@ -109,7 +107,7 @@ RG_INLINE u64 rg_weight_effective(struct task_struct *t, struct rg_thread *threa
 {
 	u64 own = rg_weight(t);
 	u64 weight = own * RG_WEIGHT_ONE;
-	u32 at = thread->group;
+	u32 at = RG_CHOSEN(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
@@ -117,7 +115,7 @@ RG_INLINE u64 rg_weight_effective(struct task_struct *t, struct rg_thread *threa
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		weight = rg_div(weight * group->weight, rg_weight_sum(group, own));
+		weight = rg_div(weight * group->weight, rg_weight_sum_of(group->share.active, own));
 		own = group->weight;
 		at = group->parent;
 	}

@@ -23,6 +23,7 @@
 #define RG_BALANCE_GVTS_H
 
 #include "../pick/pick.h"
+#include "dwrr.h"
 #include "steal.h"
 #include "utilisation.h"
 
@@ -128,6 +129,8 @@ RG_INLINE bool rg_pull_from(s32 cpu, s32 other, u64 target, u64 *tolerated_ns)
 
 	if (id == rg_queue_of(cpu) || !queue || queue->least >= target)
 		return 0;
+	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
+		return rg_dwrr_take(cpu, id, target);
 	need = rg_need(other, id, target);
 	time = rg_div(need.total_ns, queue->cpus);
 	if (time < *tolerated_ns) {

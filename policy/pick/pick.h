@@ -3,6 +3,7 @@
 #ifndef RG_PICK_H
 #define RG_PICK_H
 
+#include "credit.h"
 #include "process.h"
 #include "thread.h"
 
@@ -14,6 +15,8 @@ RG_INLINE bool rg_pick_next(s32 cpu, u32 id, struct task_struct *prev)
 {
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
 		return rg_pick_thread(cpu, id, prev);
+	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
+		return rg_pick_credit(cpu, id, prev);
 	return rg_pick_process(cpu, id, prev);
 }
 

@@ -33,6 +33,9 @@ const SLICES: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_secs(1)];
 /// The least brim of the bucket: above the longest request that shall keep its place.
 const LEAST_BUCKET: Nanos = Nanos::from_millis(50);
 
+/// What a thread of normal weight receives in a round of `dwrr` (GVTS section 5.1).
+const ROUND: Nanos = Nanos::from_millis(30);
+
 /// A choice: its key, its words in the order of C's numbers, and where it is kept.
 struct Choice {
     key: &'static str,
@@ -41,13 +44,18 @@ struct Choice {
 }
 
 const BALANCE_GVTS: u32 = 2;
+const BALANCE_DWRR: u32 = 3;
 const PICK_THREAD: u32 = 1;
 const ORDER_VTIME: u32 = 2;
 
 /// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
 const CHOICES: [Choice; 8] = [
-    Choice { key: "balance", words: &["steal", "none", "gvts"], field: |o| &mut o.balance },
-    Choice { key: "pick", words: &["process", "thread"], field: |o| &mut o.pick },
+    Choice {
+        key: "balance",
+        words: &["steal", "none", "gvts", "dwrr", "credit"],
+        field: |o| &mut o.balance,
+    },
+    Choice { key: "pick", words: &["process", "thread", "credit"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
     Choice { key: "queue", words: &["cpu", "", "llc", "", "machine"], field: |o| &mut o.scope },
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
@@ -63,7 +71,7 @@ struct Named {
     chosen: &'static [(&'static str, &'static str)],
 }
 
-const POLICIES: [Named; 5] = [
+const POLICIES: [Named; 7] = [
     Named {
         name: "cts",
         line: "first come, first served inside a process, fair between processes (CTS)",
@@ -88,6 +96,22 @@ const POLICIES: [Named; 5] = [
         name: "gvts",
         line: "virtual time global to the machine, held together by targets of its domains (GVTS)",
         chosen: &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")],
+    },
+    Named {
+        name: "dwrr",
+        line: "rounds in which every thread receives its weight; groups are not seen (DWRR)",
+        chosen: &[("balance", "dwrr"), ("pick", "thread"), ("queue", "cpu")],
+    },
+    Named {
+        name: "credit",
+        line: "credits given out every 30 ms by weight; groups are flat (Xen's credit scheduler)",
+        chosen: &[
+            ("balance", "credit"),
+            ("pick", "credit"),
+            ("queue", "cpu"),
+            ("requeue", "tail"),
+            ("slice", "30ms"),
+        ],
     },
 ];
 
@@ -125,8 +149,12 @@ impl Options {
             options.order = ORDER_VTIME;
             refuse_order(spec)?;
         }
-        if options.balance == BALANCE_GVTS {
-            options.interval_ns = intervals(machine, options.scope as usize, interval);
+        match options.balance {
+            BALANCE_GVTS => {
+                options.interval_ns = intervals(machine, options.scope as usize, interval);
+            }
+            BALANCE_DWRR => options.interval_ns[LEVELS - 1] = interval.unwrap_or(ROUND).0,
+            _ => {}
         }
         options.derive(bucket)
     }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. How does a scheduler stay fair without virtual time?
+ * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS section
+ *          6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as credit, by weight: to
+ *          groups, and inside a group to its active threads. Running burns credit. Nobody holds
+ *          more than 30 ms of it: a thread that sleeps stops earning there and begins again with
+ *          half. Nobody owes more than 30 ms. Nobody earns more than it could use: a weight counts
+ *          no more than brings each active thread a CPU.
+ * Why.     The rival with accurate fairness and limited scalability (GVTS Table 1). Xen walks all
+ *          active threads under one lock; here the account says what a unit of weight has earned,
+ *          and a thread collects when somebody looks at it.
+ * Figure.  docs/policies.md.
+ * Limits.  Groups are flat, as in Xen: whoever is below a child of the root belongs to it. What a
+ *          sleeping thread earns is taken off what is given out after it wakes.
+ */
+#ifndef RG_BALANCE_ACCOUNT_H
+#define RG_BALANCE_ACCOUNT_H
+
+#include "../weight.h"
+
+#define RG_ACCOUNT_NS 30000000ULL
+#define RG_ACCOUNT_TICK_NS 10000000ULL
+#define RG_CREDIT_ZERO (64 * RG_ACCOUNT_NS)
+#define RG_EARNED_BITS 20 /* of the fraction of what a unit of weight has earned */
+
+/* The child of the root that holds the thread; 0: the thread is one itself. */
+RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
+{
+	struct rg_group *group = 0;
+	u32 at = thread->group;
+
+	RG_FOR(i, 0, RG_DEPTH) {
+		if (!at)
+			break;
+		group = rg_group_at(at);
+		at = group->parent;
+	}
+	return group;
+}
+
+/*
+ * What a child of the root with so many active threads may count: no more than brings them a CPU
+ * each, since they could not use it; the others share the rest. While there is a CPU for everybody
+ * there is nothing to share.
+ */
+RG_INLINE u64 rg_account_feasible(struct rg_shared *shared, u64 weight, u64 others, u32 threads)
+{
+	u32 cpus = RG_CHOSEN(cpus);
+	u64 most;
+
+	if (shared->active <= cpus || threads >= cpus)
+		return weight;
+	most = rg_div(others * threads, cpus - threads);
+	return most < weight ? most : weight;
+}
+
+/* A child of the root counts anew; without threads not at all. */
+RG_INLINE void rg_account_count(u64 *credited, u64 weight, u32 threads)
+{
+	struct rg_shared *shared = rg_shared();
+	u64 now = 0;
+
+	if (!shared)
+		return;
+	if (threads)
+		now = rg_account_feasible(shared, weight * RG_WEIGHT_ONE,
+					  rg_less(shared->sharing, *credited), threads);
+	rg_add(&shared->sharing, now - rg_swap(credited, now));
+}
+
+/* By how much of what is given out the thread's credit grows, in 1/RG_WEIGHT_ONE. */
+RG_INLINE u64 rg_account_weight(struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_group *group = rg_account_group(thread);
+	u64 weight = rg_weight(t);
+
+	if (group) {
+		rg_account_count(&group->credited, group->weight, group->threads);
+		return rg_div(weight * group->credited, rg_weight_sum_of(group->members, weight));
+	}
+	if (!thread->counted)
+		return weight * RG_WEIGHT_ONE;
+	rg_account_count(&thread->credited, weight, 1);
+	return thread->credited;
+}
+
+/* A thread of this weight becomes active, or ceases to be: then it is so much below 0. */
+RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threads)
+{
+	struct rg_group *group = rg_account_group(thread);
+	struct rg_shared *shared = rg_shared();
+	u64 credit = thread->credit - RG_CREDIT_ZERO;
+
+	if (!shared)
+		return;
+	rg_add(&shared->active, (s32)threads);
+	rg_add(&shared->balance, threads == 1 ? credit : -credit);
+	if (!group) {
+		rg_account_count(&thread->credited, weight, threads == 1);
+		return;
+	}
+	rg_add(&group->members, weight);
+	rg_account_count(&group->credited, group->weight, rg_add(&group->threads, threads));
+}
+
+/* Gives out the credits of a period that has ended, once, whoever finds so. */
+RG_INLINE void rg_account_give(struct rg_shared *shared)
+{
+	u64 now = rg_now();
+	u64 due = shared->account_at;
+	u64 total = RG_CHOSEN(cpus) * RG_ACCOUNT_NS;
+
+	if (now < due || rg_compare_and_swap(&shared->account_at, due, now + RG_ACCOUNT_NS) != due)
+		return;
+	if (shared->balance > RG_NEVER >> 1)
+		total -= shared->balance;
+	total = rg_less(total, rg_swap(&shared->advanced, 0));
+	rg_add(&shared->balance, total);
+	rg_add(&shared->earned, rg_div(total << RG_EARNED_BITS, shared->sharing));
+}
+
+/* Bounds a credit; what is lost by that is lost to the balance, too. */
+RG_INLINE u64 rg_account_bound(u64 credit)
+{
+	if (credit > RG_CREDIT_ZERO + RG_ACCOUNT_NS)
+		return RG_CREDIT_ZERO + RG_ACCOUNT_NS;
+	if (credit < RG_CREDIT_ZERO - RG_ACCOUNT_NS)
+		return RG_CREDIT_ZERO - RG_ACCOUNT_NS;
+	return credit;
+}
+
+/* The thread collects what it has earned since it was last settled. */
+RG_INLINE void rg_account_settle(struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_shared *shared = rg_shared();
+	u64 weight, change, bounded;
+
+	if (!shared)
+		return;
+	rg_account_give(shared);
+	change = shared->earned - rg_swap(&thread->earned, shared->earned);
+	if (!change)
+		return;
+	weight = rg_account_weight(t, thread);
+	if (weight && change > rg_div(1ULL << 62, weight))
+		change = rg_div(1ULL << 62, weight);
+	change = change * weight >> RG_EARNED_BITS;
+	bounded = rg_account_bound(thread->credit + change);
+	if (thread->counted)
+		rg_add(&shared->balance, bounded - thread->credit - change);
+	else
+		rg_add(&shared->advanced, bounded - thread->credit);
+	thread->credit = bounded;
+}
+
+RG_INLINE void rg_account_burn(struct task_struct *t, struct rg_thread *thread, u64 ran_ns)
+{
+	struct rg_shared *shared = rg_shared();
+
+	rg_account_settle(t, thread);
+	if (ran_ns > thread->credit)
+		ran_ns = thread->credit;
+	thread->credit -= ran_ns;
+	if (shared)
+		rg_add(&shared->balance, -ran_ns);
+}
+
+/* A new thread has no credit and no debt. */
+RG_INLINE void rg_account_open(struct rg_thread *thread)
+{
+	struct rg_shared *shared = rg_shared();
+
+	thread->credit = RG_CREDIT_ZERO;
+	thread->earned = shared ? shared->earned : 0;
+}
+
+/* A thread wakes, before it counts. One that has slept to the bound has half of it. */
+RG_INLINE void rg_account_wake(struct task_struct *t, struct rg_thread *thread)
+{
+	rg_account_settle(t, thread);
+	if (thread->credit == RG_CREDIT_ZERO + RG_ACCOUNT_NS)
+		thread->credit -= RG_ACCOUNT_NS >> 1;
+	thread->boosted = thread->credit >= RG_CREDIT_ZERO;
+}
+
+/* While the thread runs: one tick in 10 ms is the account's, and ends a boost. */
+RG_INLINE void rg_account_tick(struct rg_cpu *cpu, struct rg_thread *thread)
+{
+	u64 ticks = rg_div(rg_now(), RG_ACCOUNT_TICK_NS);
+
+	if (ticks == cpu->ticks)
+		return;
+	cpu->ticks = ticks;
+	thread->boosted = 0;
+}
+
+#endif

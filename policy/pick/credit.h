@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Whose turn is it, if all that is known of a thread is its credit?
+ * Rule.    Three classes, in this order: BOOST (it has just woken, with credit), UNDER (it has
+ *          credit), OVER (it has none). Inside a class first come, first served; whoever has had a
+ *          slice goes to the end (Xen's credit scheduler).
+ * Why.     As Xen: credits say who may run, not who has received least.
+ * Figure.  docs/policies.md.
+ * Limits.  Visits the whole queue unless somebody in it is boosted; Xen sorts it every 30 ms
+ *          instead.
+ */
+#ifndef RG_PICK_CREDIT_H
+#define RG_PICK_CREDIT_H
+
+#include "../token.h"
+
+enum rg_class { RG_CLASS_NOBODY, RG_CLASS_OVER, RG_CLASS_UNDER, RG_CLASS_BOOST };
+
+RG_INLINE u32 rg_class_of(struct task_struct *t, struct rg_thread *thread)
+{
+	rg_account_settle(t, thread);
+	if (thread->credit < RG_CREDIT_ZERO)
+		return RG_CLASS_OVER;
+	return thread->boosted ? RG_CLASS_BOOST : RG_CLASS_UNDER;
+}
+
+/* Says of which class the thread is that a CPU runs. */
+RG_INLINE void rg_class_show(s32 at, struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_cpu *cpu = RG_CHOSEN(pick) == RG_PICK_CREDIT ? rg_cpu(at) : 0;
+
+	if (!cpu)
+		return;
+	rg_account_tick(cpu, thread);
+	cpu->class = rg_class_of(t, thread);
+}
+
+/* The best class in a queue of those who may run on the CPU, and the id of its first thread. */
+RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
+{
+	u32 best = RG_CLASS_NOBODY;
+	struct task_struct *t;
+
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+		u32 class = thread && rg_may_run_on(t, cpu) ? rg_class_of(t, thread) : 0;
+
+		if (class <= best)
+			continue;
+		best = class;
+		*first = rg_thread_id(t);
+		if (best == RG_CLASS_BOOST)
+			break;
+	}
+	return best;
+}
+
+/* Brings the first thread of a class above `above`. */
+RG_INLINE bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
+{
+	u32 first = 0;
+
+	return rg_class_best(cpu, id, &first) > above && rg_move_thread(id, first);
+}
+
+RG_INLINE bool rg_pick_credit(s32 cpu, u32 id, struct task_struct *prev)
+{
+	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
+
+	return rg_pick_credit_above(cpu, id, mine ? rg_class_of(prev, mine) - 1 : RG_CLASS_NOBODY);
+}
+
+/* Whoever wakes ends the slice of a lower class on its CPU. */
+RG_INLINE void rg_preempt_credit(struct task_struct *t, struct rg_thread *thread, s32 home)
+{
+	struct rg_cpu *cpu = rg_cpu(home);
+
+	if (cpu && cpu->pool && cpu->class < rg_class_of(t, thread))
+		rg_kick(home, RG_KICK_PREEMPT);
+}
+
+#endif
