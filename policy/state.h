@@ -55,7 +55,7 @@ struct rg_process {
 
 struct rg_group {
 	struct rg_share share;
-	u64 members;  /* of a child of the root: the active weights of all threads below (account.h) */
+	u64 members;  /* of a child of the root: the active weights of all threads below */
 	u64 credited; /* what it counts among those who share credits */
 	u32 parent;   /* 0: the root */
 	u32 weight;
@@ -122,7 +122,13 @@ struct rg_shared {
 };
 
 /* The choices of the three dimensions. 0 is what `cts` chooses. */
-enum rg_balance { RG_BALANCE_STEAL, RG_BALANCE_NONE, RG_BALANCE_GVTS, RG_BALANCE_DWRR, RG_BALANCE_CREDIT };
+enum rg_balance {
+	RG_BALANCE_STEAL,
+	RG_BALANCE_NONE,
+	RG_BALANCE_GVTS,
+	RG_BALANCE_DWRR,
+	RG_BALANCE_CREDIT,
+};
 enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD, RG_PICK_CREDIT };
 enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
 enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
@@ -144,6 +150,8 @@ struct rg_options {
 	u32 fair;
 	u32 preempt;  /* whether a waking thread may end another's slice */
 	u32 patience; /* whether a batch thread that waits too long goes first */
+	u32 infeasible; /* whether a domain held up by an infeasible weight is left out */
+	u32 unused;
 };
 
 /* What a choice is: known when the policy is loaded, so that BPF removes the others. */

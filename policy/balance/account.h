@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. How does a scheduler stay fair without virtual time?
- * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS section
- *          6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as credit, by weight: to
- *          groups, and inside a group to its active threads. Running burns credit. Nobody holds
- *          more than 30 ms of it: a thread that sleeps stops earning there and begins again with
- *          half. Nobody owes more than 30 ms. Nobody earns more than it could use: a weight counts
- *          no more than brings each active thread a CPU.
+ * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS
+ *          section 6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as
+ *          credit, by weight: to groups, and inside a group to its active threads. Running burns
+ *          it. Nobody holds more than 30 ms: a thread that sleeps stops earning there and begins
+ *          again with half. Nobody owes more than 30 ms. Nobody earns more than it could use: a
+ *          weight counts no more than brings each active thread a CPU.
  * Why.     The rival with accurate fairness and limited scalability (GVTS Table 1). Xen walks all
  *          active threads under one lock; here the account says what a unit of weight has earned,
  *          and a thread collects when somebody looks at it.

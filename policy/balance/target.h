@@ -220,7 +220,7 @@ RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen)
 	if (level != rg_target_lowest())
 		return;
 	rg_target_report(cpu, target);
-	if (next > shared->least_target + RG_BEHIND * interval)
+	if (RG_CHOSEN(infeasible) && next > shared->least_target + RG_BEHIND * interval)
 		rg_target_leave_behind(cpu, own->weight);
 }
 

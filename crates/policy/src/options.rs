@@ -21,6 +21,8 @@ pub struct Options {
     fair: u32,
     preempt: u32,
     patience: u32,
+    infeasible: u32,
+    unused: u32,
 }
 
 /// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
@@ -49,7 +51,7 @@ const PICK_THREAD: u32 = 1;
 const ORDER_VTIME: u32 = 2;
 
 /// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
-const CHOICES: [Choice; 8] = [
+const CHOICES: [Choice; 9] = [
     Choice {
         key: "balance",
         words: &["steal", "none", "gvts", "dwrr", "credit"],
@@ -62,6 +64,7 @@ const CHOICES: [Choice; 8] = [
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
     Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
     Choice { key: "patience", words: &["off", "on"], field: |o| &mut o.patience },
+    Choice { key: "infeasible", words: &["off", "on"], field: |o| &mut o.infeasible },
 ];
 
 /// A policy by name: one line on it, and what it chooses where its options say nothing.
@@ -175,6 +178,8 @@ impl Options {
             fair: 0,
             preempt: 1,
             patience: 1,
+            infeasible: 1,
+            unused: 0,
         }
     }
 
