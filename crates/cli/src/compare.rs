@@ -33,6 +33,9 @@ pub struct Args {
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
+    /// With --on vm, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
+    #[arg(long, value_name = "PATH")]
+    with: Vec<PathBuf>,
     /// With --on vm, say of every run on stderr how true its time is
     #[arg(long, short)]
     verbose: bool,
@@ -62,7 +65,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let arm: Box<dyn Arm> = match args.on {
         On::Sim => Box::new(SimArm),
         On::Host => Box::new(HostArm),
-        On::Vm => Box::new(VmArm::new(args.verbose.then_some(say))?),
+        On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
     };
     let mut document = compare::run(&plan, &*arm, &Terminal::new(&scenario.name))?;
     document.scenario_text = text;

@@ -26,6 +26,11 @@ impl Kernel {
         self.folder.join("vmlinuz")
     }
 
+    /// Its configuration.
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("config")
+    }
+
     /// The folder with the kernel's modules.
     pub fn modules(&self) -> PathBuf {
         self.folder.join("modules")
@@ -43,7 +48,7 @@ impl Kernel {
 
     /// The value of an option of its configuration, `y` or `m`; `None`: not set.
     pub fn option(&self, name: &str) -> Result<Option<String>, Failure> {
-        let path = self.folder.join("config");
+        let path = self.config();
         let text = fs::read_to_string(&path).map_err(|error| broken(&path, &error))?;
         Ok(option(&text, name).map(str::to_string))
     }

@@ -1,18 +1,22 @@
 //! The vm arm as everybody else sees it.
 
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use lab::{Counting, Entry, Job, Lab, OWN_PROGRAM, Outcome};
+use lab::{Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
 use load::Placement;
 use model::scenario::Kind;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
 use crate::hearing::Hearing;
 use crate::needs::{Needs, needs};
-use crate::order::{ORDER, Order, REPORT, ROLE, Report};
+use crate::order::{ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
-/// How long a turn of a virtual CPU lasts at most, see [`Counting`].
-const TURN: Nanos = Nanos::from_micros(50);
+/// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
+const ROUND: Nanos = Nanos::from_micros(50);
+/// Shorter turns cost the host more than what runs in them.
+const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
 /// Memory of a guest, and what each thread adds: its stack, the kernel's, and its connection's buffers.
 const MEMORY_MIB: u32 = 768;
 const THREADS_A_MIB: u32 = 4;
@@ -23,30 +27,14 @@ const REAL_SECONDS_A_SECOND: u32 = 40;
 /// Runs scenarios in guests of the VM lab, each policy under the kernel that it needs.
 pub struct VmArm {
     lab: Lab,
+    programs: Vec<PathBuf>,
     tell: Option<fn(&str)>,
 }
 
 impl VmArm {
-    /// An arm on the user's lab. `tell` hears a line on each run: the kernel, and how late an idle CPU woke up.
-    pub fn new(tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
-        Ok(VmArm { lab: Lab::of_user()?, tell })
-    }
-
-    fn job(&self, scenario: &Scenario, needs: Needs, order: &Order) -> Job {
-        let order = serde_json::to_vec(order).expect("strings and finite numbers");
-        let threads: u32 = scenario.programs.iter().map(|program| program.kind.threads()).sum();
-        Job {
-            kernel: needs.kernel,
-            machine: scenario.machine,
-            apart: has_services(scenario),
-            counting: Some(counting(scenario)),
-            memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
-            timeout: timeout(scenario),
-            put: Vec::new(),
-            files: vec![Entry { name: ORDER.to_string(), mode: 0o644, content: order }],
-            get: vec![REPORT.to_string()],
-            command: vec![OWN_PROGRAM.to_string(), ROLE.to_string()],
-        }
+    /// An arm on the user's lab; `programs` are schedulers to look for before PATH. `tell` hears a line on each run: the kernel, and how late an idle CPU woke up.
+    pub fn new(programs: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
+        Ok(VmArm { lab: Lab::of_user()?, programs, tell })
     }
 
     fn tell(&self, report: &Report, seed: u64) {
@@ -73,7 +61,7 @@ impl Arm for VmArm {
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
         lab::check_machine(&scenario.machine, has_services(scenario))?;
         load::check_scenario(scenario)?;
-        needs(&self.lab, policy).map(|_| ())
+        needs(&self.lab, &self.programs, scenario, policy).map(|_| ())
     }
 
     fn run(
@@ -83,7 +71,7 @@ impl Arm for VmArm {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        let needs = needs(&self.lab, policy)?;
+        let needs = needs(&self.lab, &self.programs, scenario, policy)?;
         let order = Order {
             scenario: scenario.clone(),
             policy: policy.to_string(),
@@ -92,14 +80,44 @@ impl Arm for VmArm {
             placement: placement(scenario),
             seed,
         };
-        let job = self.job(scenario, needs, &order);
+        let job = job(scenario, needs, &order)?;
         let mut hearing = Hearing::new(watch);
         let outcome = self.lab.run(&job, &mut hearing)?;
-        eprintln!("{}", hearing.complaint());
         let report = report(outcome, hearing.complaint())?;
         self.tell(&report, seed);
         Ok(report.trace)
     }
+}
+
+fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure> {
+    let text = serde_json::to_vec(order).expect("strings and finite numbers");
+    let mut files = vec![Entry { name: ORDER.to_string(), mode: 0o644, content: text }];
+    let mut put = Vec::new();
+    if let Scheduler::Program(command) = &order.scheduler {
+        put.extend(command.first().map(PathBuf::from));
+        files.push(configuration(&needs.kernel)?);
+    }
+    let threads: u32 = scenario.programs.iter().map(|program| program.kind.threads()).sum();
+    Ok(Job {
+        kernel: needs.kernel,
+        machine: scenario.machine,
+        apart: has_services(scenario),
+        counting: Some(counting(scenario)),
+        memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
+        timeout: timeout(scenario),
+        put,
+        files,
+        get: vec![REPORT.to_string()],
+        command: vec![OWN_PROGRAM.to_string(), ROLE.to_string()],
+    })
+}
+
+/// The kernel's configuration where distributions have it: some schedulers refuse to start without.
+fn configuration(kernel: &Kernel) -> Result<Entry, Failure> {
+    let path = kernel.config();
+    let content = fs::read(&path)
+        .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))?;
+    Ok(Entry { name: format!("/boot/config-{}", kernel.release), mode: 0o644, content })
 }
 
 fn report(outcome: Outcome, complaint: String) -> Result<Report, Failure> {
@@ -128,8 +146,9 @@ fn placement(scenario: &Scenario) -> Placement {
 
 /// A single CPU takes no turns.
 fn counting(scenario: &Scenario) -> Counting {
-    let several = scenario.machine.cpus > 1 || has_services(scenario);
-    Counting { shift: 0, turn: several.then_some(TURN) }
+    let others = scenario.machine.cpus - 1 + u32::from(has_services(scenario));
+    let turn = (others > 0).then(|| Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN));
+    Counting { shift: 0, turn }
 }
 
 /// Real time until a run that still goes on has failed: warm-up and window, and as long for what is outstanding.

@@ -1,8 +1,10 @@
 //! What a policy needs: a kernel, and somebody who schedules.
 
+use std::path::{Path, PathBuf};
+
 use lab::{Kernel, Lab};
 use load::Services;
-use model::{Failure, PolicySpec, did_you_mean};
+use model::{Failure, PolicySpec, Scenario, did_you_mean};
 
 use crate::order::Scheduler;
 
@@ -27,35 +29,94 @@ const CLASSES: [(&str, &str, Services); 6] = [
     ("rr", "eevdf", Services::RoundRobin),
 ];
 
-/// Finds what a policy needs in the lab.
-pub fn needs(lab: &Lab, spec: &PolicySpec) -> Result<Needs, Failure> {
-    let class = CLASSES.into_iter().find(|(name, ..)| *name == spec.name);
-    let Some((name, default, services)) = class else { return Err(unknown(spec)) };
-    if let Some(option) = spec.options.keys().next() {
-        return Err(Failure::Input(format!(
-            "policy `{spec}`: {name} is the kernel's own and has no options; leave `{option}` out"
-        )));
-    }
-    let kernel = newest(lab, default)?;
-    Ok(Needs { kernel, scheduler: Scheduler::Kernel, services })
-}
+/// What the names of programs that are sched_ext schedulers begin with.
+const PROGRAM: &str = "scx_";
 
-/// The newest kernel with this default class.
-fn newest(lab: &Lab, default: &str) -> Result<Kernel, Failure> {
-    let found = lab.kernels().into_iter().rev().find(|kernel| kernel.default_class() == default);
-    found.ok_or_else(|| {
+/// Finds what a policy needs: kernels in the lab, programs among those given and in PATH.
+pub fn needs(
+    lab: &Lab,
+    programs: &[PathBuf],
+    scenario: &Scenario,
+    spec: &PolicySpec,
+) -> Result<Needs, Failure> {
+    if let Some((_, default, services)) = CLASSES.into_iter().find(|(name, ..)| *name == spec.name)
+    {
+        no_options(spec)?;
+        let of_class = |kernel: &Kernel| Ok(kernel.default_class() == default);
         let wanted = if default == "cfs" { "6.1" } else { lab::NEWEST };
-        Failure::Machine(format!(
-            "no kernel with {default} is in the lab: bring one with `rearguard lab fetch {wanted}`"
-        ))
-    })
+        let kernel = newest(lab, of_class, default, wanted)?;
+        return Ok(Needs { kernel, scheduler: Scheduler::Kernel, services });
+    }
+    let scheduler = if spec.name.starts_with(PROGRAM) {
+        Scheduler::Program(command(programs, spec)?)
+    } else {
+        of_ours(scenario, spec)?
+    };
+    let kernel = newest(lab, Kernel::has_sched_ext, "sched_ext", lab::NEWEST)?;
+    Ok(Needs { kernel, scheduler, services: Services::Default })
 }
 
-fn unknown(spec: &PolicySpec) -> Failure {
-    let known: Vec<&str> = CLASSES.iter().map(|(name, ..)| *name).collect();
+fn no_options(spec: &PolicySpec) -> Result<(), Failure> {
+    let Some(option) = spec.options.keys().next() else { return Ok(()) };
+    Err(Failure::Input(format!(
+        "policy `{spec}`: {} is the kernel's own and has no options; leave `{option}` out",
+        spec.name
+    )))
+}
+
+/// The newest kernel that will do.
+fn newest(
+    lab: &Lab,
+    will_do: impl Fn(&Kernel) -> Result<bool, Failure>,
+    what: &str,
+    wanted: &str,
+) -> Result<Kernel, Failure> {
+    for kernel in lab.kernels().into_iter().rev() {
+        if will_do(&kernel)? {
+            return Ok(kernel);
+        }
+    }
+    Err(Failure::Machine(format!(
+        "no kernel with {what} is in the lab: bring one with `rearguard lab fetch {wanted}`"
+    )))
+}
+
+/// A policy behind the seam; its options are checked here and not only in the guest.
+fn of_ours(scenario: &Scenario, spec: &PolicySpec) -> Result<Scheduler, Failure> {
+    let known: Vec<&str> = policy::policies().map(|(name, _)| name).collect();
+    if !known.contains(&spec.name.as_str()) {
+        return Err(unknown(spec, &known));
+    }
+    policy::Options::parse(spec, &scenario.machine, scenario.slice)?;
+    if cfg!(feature = "kernel") {
+        return Ok(Scheduler::Policy(spec.to_string()));
+    }
+    Err(Failure::Machine(format!(
+        "policy `{}`: this build cannot load policies into kernels: build with the feature `kernel`, or use --on sim",
+        spec.name
+    )))
+}
+
+/// The program of that name, and `--key value` for each option.
+fn command(programs: &[PathBuf], spec: &PolicySpec) -> Result<Vec<String>, Failure> {
+    let given = programs.iter().find(|path| path.file_name() == Some(spec.name.as_ref()));
+    let name = given.map_or(Path::new(&spec.name), PathBuf::as_path);
+    let path = lab::locate(&name.to_string_lossy()).map_err(|_| {
+        Failure::Input(format!(
+            "policy `{0}`: no such program in PATH: install it (`cargo install {0}`), or name it with --with",
+            spec.name
+        ))
+    })?;
+    let options = spec.options.iter().flat_map(|(key, value)| [format!("--{key}"), value.clone()]);
+    Ok(std::iter::once(path.to_string_lossy().into_owned()).chain(options).collect())
+}
+
+fn unknown(spec: &PolicySpec, policies: &[&str]) -> Failure {
+    let classes = CLASSES.iter().map(|(name, ..)| *name);
+    let known: Vec<&str> = classes.chain(policies.iter().copied()).collect();
     let hint = did_you_mean(&spec.name, &known);
     Failure::Input(format!(
-        "policy `{}` is unknown to the vm arm{hint}: it knows {}",
+        "policy `{}` is unknown to the vm arm{hint}: it knows {}, and programs whose names begin with {PROGRAM}",
         spec.name,
         known.join(", ")
     ))

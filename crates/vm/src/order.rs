@@ -37,6 +37,10 @@ pub struct Order {
 pub enum Scheduler {
     /// The kernel's default class.
     Kernel,
+    /// A policy of this project, as a sched_ext scheduler: as given, with its options.
+    Policy(String),
+    /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
+    Program(Vec<String>),
 }
 
 /// What the guest found.

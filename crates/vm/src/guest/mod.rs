@@ -1,6 +1,7 @@
 //! The arm's part in the guest: makes it calm, puts the scheduler in force, runs the scenario, and makes sure of both.
 
 mod calm;
+mod scheduler;
 mod wakeups;
 
 use std::fs;
@@ -36,6 +37,7 @@ fn play() -> Result<(), Failure> {
 
 fn perform(order: &Order) -> Result<Report, Failure> {
     calm::settle(&order.placement)?;
+    let mut scheduler = scheduler::enter(order)?;
     let wakeups = wakeups::measure(&order.placement).map_err(broken)?;
     let stage = Stage {
         scenario: &order.scenario,
@@ -49,6 +51,7 @@ fn perform(order: &Order) -> Result<Report, Failure> {
             (Failure::Run(why), Some(late)) => Failure::Run(format!("{why} ({late})")),
             (failure, _) => failure,
         })?;
+    scheduler.check()?;
     Ok(Report { trace, wakeups })
 }
 

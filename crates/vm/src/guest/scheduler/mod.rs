@@ -1,0 +1,76 @@
+//! The scheduler that was asked for: put into force, and in force to the end of the run.
+//!
+//! A sched_ext scheduler that makes a mistake is ejected, and the workload goes on silently in the default class: a run that did not
+//! look at its end would report that class as the policy.
+
+mod program;
+mod state;
+
+use model::{Failure, Nanos};
+
+use crate::order::{Order, Scheduler};
+use program::Program;
+
+/// A scheduler in force. Dropping it takes it out.
+pub enum InForce {
+    /// The kernel's default class.
+    Kernel,
+    /// A policy of this project.
+    #[cfg(feature = "kernel")]
+    Policy(Box<kernel::Loaded>),
+    /// A program.
+    Program(Program),
+}
+
+/// Puts the order's scheduler into force.
+pub fn enter(order: &Order) -> Result<InForce, Failure> {
+    match &order.scheduler {
+        Scheduler::Kernel => Ok(InForce::Kernel),
+        Scheduler::Policy(spec) => policy(spec, order.scenario.slice),
+        Scheduler::Program(command) => Program::start(command).map(InForce::Program),
+    }
+}
+
+#[cfg(feature = "kernel")]
+fn policy(spec: &str, slice: Option<Nanos>) -> Result<InForce, Failure> {
+    let spec = model::PolicySpec::parse(spec)?;
+    Ok(InForce::Policy(Box::new(kernel::load(&spec, slice)?)))
+}
+
+#[cfg(not(feature = "kernel"))]
+fn policy(spec: &str, _: Option<Nanos>) -> Result<InForce, Failure> {
+    Err(Failure::Machine(format!("policy `{spec}`: this build cannot load policies into kernels")))
+}
+
+impl InForce {
+    /// Fails unless it has been in force until now: with the reason that the kernel gives, and its last messages.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        let wanted = match self {
+            InForce::Kernel => None,
+            #[cfg(feature = "kernel")]
+            InForce::Policy(loaded) => {
+                if let kernel::Poll::Ended(ending) = loaded.poll()? {
+                    return Err(lost(loaded.name(), &ending.reason));
+                }
+                Some(loaded.name().to_string())
+            }
+            InForce::Program(program) => Some(program.check()?),
+        };
+        let found = state::in_force();
+        let name = |scheduler: &Option<String>| {
+            scheduler.clone().unwrap_or_else(|| "the default class".to_string())
+        };
+        if found == wanted {
+            return Ok(());
+        }
+        Err(lost(&name(&wanted), &format!("{} is in force", name(&found))))
+    }
+}
+
+/// A run that another scheduler ended than began it.
+fn lost(who: &str, why: &str) -> Failure {
+    let messages = state::kernel_messages();
+    Failure::Run(format!(
+        "{who} was not in force to the end of the run: {why}; the kernel's last messages:\n{messages}"
+    ))
+}
