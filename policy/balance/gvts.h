@@ -142,11 +142,20 @@ RG_INLINE bool rg_pull_from(s32 cpu, s32 other, u64 target, u64 *tolerated_ns)
 	return rg_pick_next(cpu, id, 0);
 }
 
+/* The least of a token and of those that wait where the CPU's queue is. */
+RG_INLINE u64 rg_gvts_least(s32 cpu, u64 token)
+{
+	struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
+
+	return queue && queue->least < token ? queue->least : token;
+}
+
 /*
  * Looks for a lagging queue in the domain and pulls. `round` says whether the whole domain has been
- * looked at since a queue was last found to lag.
+ * looked at since a queue was last found to lag; `least` falls to the least token that waits there.
  */
-RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, bool *round)
+RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, u64 *least,
+		       bool *round)
 {
 	u64 tolerated_ns = rg_div(RG_CHOSEN(interval_ns[level]) * RG_TOLERANCE_PERCENT, 100);
 
@@ -162,6 +171,7 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 			domain->clear = 0;
 			return 1;
 		}
+		*least = rg_gvts_least(other, *least);
 		domain->cursor++;
 		domain->clear++;
 	}
@@ -175,32 +185,28 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
  */
 RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 {
-	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
+	u64 least = rg_gvts_least(cpu, prev ? prev->account.token : RG_NEVER);
 	struct rg_shared *shared = rg_shared();
-	u64 least;
 
-	if (!queue || !shared)
+	if (!shared)
 		return 0;
-	least = prev ? prev->account.token : RG_NEVER;
-	if (queue->least < least)
-		least = queue->least;
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *domain = rg_target(cpu, level);
 		bool round = 0;
-		u64 seen;
+		u64 seen, reached = least;
 
 		if (!domain)
 			continue;
 		seen = domain->at;
 		if (least == RG_NEVER || least < seen)
 			return 0;
-		if (rg_look(cpu, level, domain, seen, &round)) {
+		if (rg_look(cpu, level, domain, seen, &reached, &round)) {
 			rg_add(&shared->pulls, 1);
 			return 1;
 		}
 		if (!round)
 			return 0;
-		rg_target_raise(cpu, level, seen);
+		rg_target_raise(cpu, level, seen, reached);
 	}
 	return 0;
 }

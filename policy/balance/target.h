@@ -200,10 +200,11 @@ RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
 }
 
 /*
- * Nobody in the CPU's domain on this level is behind the target that was seen: it rises, once,
- * however many CPUs find so.
+ * Nobody who waits in the CPU's domain on this level is behind the target that was seen: it rises,
+ * once, however many CPUs find so, by as many intervals as all of them have already passed. (Light
+ * weights pass several in a slice.)
  */
-RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen)
+RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 {
 	struct rg_target *target = rg_target(cpu, level);
 	struct rg_shared *shared = rg_shared();
@@ -213,7 +214,7 @@ RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen)
 	if (!target || !shared || !own || level >= RG_LEVELS)
 		return;
 	interval = RG_CHOSEN(interval_ns[level]);
-	next = seen + interval;
+	next = seen + interval + rg_div(rg_less(reached, seen), interval) * interval;
 	if (rg_compare_and_swap(&target->at, seen, next) != seen)
 		return;
 	target->clear = 0;
