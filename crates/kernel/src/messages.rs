@@ -16,7 +16,8 @@ pub fn verbose(on: bool) {
 /// Begins to listen; what was heard before is forgotten.
 pub fn listen() {
     WARNINGS.lock().expect("no panic while it is held").clear();
-    set_print(Some((PrintLevel::Info, hear)));
+    let least = if VERBOSE.load(Ordering::Relaxed) { PrintLevel::Debug } else { PrintLevel::Warn };
+    set_print(Some((least, hear)));
 }
 
 fn hear(level: PrintLevel, said: String) {

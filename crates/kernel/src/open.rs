@@ -20,8 +20,7 @@ pub fn open(
 ) -> Result<BpfSkel<'static>, Failure> {
     messages::listen();
     let refused = |error: anyhow::Error| refused(&error);
-    let mut builder = BpfSkelBuilder::default();
-    builder.obj_builder.debug(true);
+    let builder = BpfSkelBuilder::default();
     // SAFETY: once for this home; `Loaded` drops the skeleton before it.
     let memory = unsafe { home.open() };
     let none: Option<libbpf_sys::bpf_object_open_opts> = None;

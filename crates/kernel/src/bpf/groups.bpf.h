@@ -19,6 +19,7 @@ struct {
 RG_STACK(rg_free_groups, RG_GROUPS);
 struct rg_deal rg_group_deal;
 struct rg_group rg_groups[RG_GROUPS] SEC(".bss.groups");
+u64 rg_group_ids[RG_GROUPS] SEC(".bss.group_ids"); /* of the cgroup; 0: nobody's row */
 
 RG_CALL struct rg_group *rg_group_at(u32 group)
 {
@@ -51,6 +52,7 @@ static __always_inline u32 rg_group_enter(u64 id)
 	if (!row)
 		return 0;
 	__builtin_memset(rg_group_at(row), 0, sizeof(struct rg_group));
+	rg_group_ids[row & (RG_GROUPS - 1)] = id;
 	if (!bpf_map_update_elem(&rg_group_rows, &id, &row, BPF_ANY))
 		return row;
 	rg_row_give(&rg_free_groups, row);
@@ -60,6 +62,7 @@ static __always_inline u32 rg_group_enter(u64 id)
 static __always_inline void rg_group_leave(u64 id, u32 row)
 {
 	bpf_map_delete_elem(&rg_group_rows, &id);
+	rg_group_ids[row & (RG_GROUPS - 1)] = 0;
 	rg_row_give(&rg_free_groups, row);
 }
 

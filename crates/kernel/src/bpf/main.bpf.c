@@ -23,6 +23,7 @@
 
 #include "platform.bpf.h"
 #include "scheduler.h"
+#include "tally.bpf.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -79,7 +80,14 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
 	bpf_rcu_read_unlock();
 	if (bpf_core_field_exists(args->cgroup))
 		group = rg_group_of(args->cgroup->kn->id);
+	rg_seat_at(slot)->group = group;
 	return rg_init_thread(p, group);
+}
+
+/* The thread comes from another scheduling class, or is new. */
+void BPF_STRUCT_OPS(rearguard_enable, struct task_struct *p)
+{
+	rg_tally_begin(p);
 }
 
 void BPF_STRUCT_OPS(rearguard_set_cpumask, struct task_struct *p, const struct cpumask *mask)
@@ -90,7 +98,13 @@ void BPF_STRUCT_OPS(rearguard_set_cpumask, struct task_struct *p, const struct c
 void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup *from,
 		    struct cgroup *to)
 {
-	rg_move_thread_group(p, rg_group_of(to->kn->id));
+	u32 group = rg_group_of(to->kn->id);
+	u32 slot = rg_slot(p);
+
+	if (!slot)
+		return;
+	rg_seat_at(slot)->group = group;
+	rg_move_thread_group(p, group);
 }
 
 s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -124,16 +138,19 @@ void BPF_STRUCT_OPS(rearguard_dispatch, s32 cpu, struct task_struct *prev)
 
 void BPF_STRUCT_OPS(rearguard_running, struct task_struct *p)
 {
+	rg_tally_run(p);
 	rg_running(p);
 }
 
 void BPF_STRUCT_OPS(rearguard_tick, struct task_struct *p)
 {
+	rg_tally_charge(p);
 	rg_tick(p);
 }
 
 void BPF_STRUCT_OPS(rearguard_stopping, struct task_struct *p, bool runnable)
 {
+	rg_tally_charge(p);
 	rg_stopping(p, runnable);
 }
 
@@ -174,6 +191,7 @@ SCX_OPS_DEFINE(rearguard,
 	       .cgroup_set_weight	= (void *)rearguard_cgroup_set_weight,
 	       .cgroup_exit		= (void *)rearguard_cgroup_exit,
 	       .init_task		= (void *)rearguard_init_task,
+	       .enable			= (void *)rearguard_enable,
 	       .set_cpumask		= (void *)rearguard_set_cpumask,
 	       .cgroup_move		= (void *)rearguard_cgroup_move,
 	       .select_cpu		= (void *)rearguard_select_cpu,

@@ -13,9 +13,14 @@
 #include "processes.bpf.h"
 
 struct rg_seat {
-	u64 thread;   /* the address of the thread whose row this is; 0: nobody's */
-	u32 process;  /* the row of its process */
-	u32 affinity; /* see rg_affinity */
+	u64 thread;    /* the address of the thread whose row this is; 0: nobody's */
+	u64 exec_seen; /* what it had received when it was last counted */
+	u32 process;   /* the row of its process */
+	u32 id;        /* its process's */
+	u32 group;     /* the row of its group */
+	u32 affinity;  /* see rg_affinity */
+	s32 cpu;       /* where it ran last */
+	u32 unused;
 };
 
 struct rg_ticket {
@@ -79,6 +84,20 @@ RG_CALL struct rg_process *rg_process(struct task_struct *t)
 	return slot ? rg_process_at(rg_seat_at(slot)->process) : 0;
 }
 
+static __always_inline void rg_seat_fill(struct task_struct *t, u32 slot, u32 process)
+{
+	struct rg_seat seat = {
+		.thread = (u64)t,
+		.exec_seen = t->se.sum_exec_runtime,
+		.process = process,
+		.id = t->tgid,
+		.cpu = -1,
+	};
+
+	*rg_seat_at(slot) = seat;
+	__builtin_memset(rg_thread_at(slot), 0, sizeof(struct rg_thread));
+}
+
 /* Gives the thread a row; 0 where none is left, or no memory. */
 static __always_inline u32 rg_thread_enter(struct task_struct *t)
 {
@@ -94,12 +113,8 @@ static __always_inline u32 rg_thread_enter(struct task_struct *t)
 		slot = 0;
 	}
 	ticket->slot = slot;
-	if (slot) {
-		rg_seat_at(slot)->process = process;
-		rg_seat_at(slot)->affinity = 0;
-		rg_seat_at(slot)->thread = (u64)t;
-		__builtin_memset(rg_thread_at(slot), 0, sizeof(struct rg_thread));
-	}
+	if (slot)
+		rg_seat_fill(t, slot, process);
 	return slot;
 }
 
