@@ -4,13 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use kernel::stats::{Client, Server};
 use kernel::{Ending, Loaded, Poll};
 use model::{Failure, Nanos, PolicySpec, units};
 
+use crate::top;
 use crate::watch::stop_wish;
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(100);
+/// Processes that --stats shows at most.
+const PROCESSES: usize = 10;
 
 /// Put a scheduler into the running kernel, until Ctrl-C
 ///
@@ -36,6 +40,12 @@ pub struct Args {
     /// What a thread may run at a time [default: 4ms]
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     slice: Option<Nanos>,
+    /// Print what the policy does every so many seconds
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..))]
+    stats: Option<u64>,
+    /// Load nothing, but print what the policy in force does every so many seconds
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "stats")]
+    monitor: Option<u64>,
     /// Show all that libbpf and the kernel's verifier say, and the kernel's dump if it ejects the scheduler
     #[arg(long, short)]
     verbose: bool,
@@ -43,15 +53,42 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(seconds) = args.monitor {
+        return top::monitor(Duration::from_secs(seconds));
+    }
     let policy = args.spec()?;
     kernel::verbose(args.verbose);
     let stop = stop_wish();
     let mut loaded = kernel::load(&policy, args.slice)?;
-    anstream::println!("{} schedules this machine; Ctrl-C gives it back", loaded.name());
-    watch(&mut loaded, &stop, args.verbose)?;
+    let mut server = Server::open()?;
+    anstream::println!(
+        "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
+        loaded.name()
+    );
+    if let Some(seconds) = args.stats {
+        print_stats(Duration::from_secs(seconds));
+    }
+    let watched = watch(&mut loaded, &mut server, &stop);
+    // Out of force first, so that what is said next is true.
     drop(loaded);
-    anstream::println!("the kernel's default class schedules again");
-    Ok(())
+    match watched? {
+        Some(ending) => Err(ended(ending, args.verbose)),
+        None => {
+            anstream::println!("the kernel's default class schedules again");
+            Ok(())
+        }
+    }
+}
+
+/// Watches our own socket, as any other watcher would, for as long as this process lives.
+fn print_stats(interval: Duration) {
+    thread::spawn(move || {
+        let Ok(mut client) = Client::connect() else { return };
+        while let Ok(report) = client.report() {
+            anstream::println!("{}", top::table(&report, PROCESSES));
+            thread::sleep(interval);
+        }
+    });
 }
 
 impl Args {
@@ -72,18 +109,22 @@ impl Args {
     }
 }
 
-/// Until the user stops it or the kernel ends it.
-fn watch(loaded: &mut Loaded, stop: &AtomicBool, verbose: bool) -> Result<(), Failure> {
+/// Until the user stops it (`None`) or the kernel ends it.
+fn watch(
+    loaded: &mut Loaded,
+    server: &mut Server,
+    stop: &AtomicBool,
+) -> Result<Option<Ending>, Failure> {
     while !stop.load(Ordering::Relaxed) {
         match loaded.poll()? {
-            Poll::InForce => thread::sleep(LOOK),
+            Poll::InForce => server.serve(LOOK, loaded),
             Poll::Restarted => {
-                anstream::eprintln!("CPUs came or went: {} was loaded again", loaded.name())
+                anstream::eprintln!("CPUs came or went: {} was loaded again", loaded.name());
             }
-            Poll::Ended(ending) => return Err(ended(ending, verbose)),
+            Poll::Ended(ending) => return Ok(Some(ending)),
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn ended(ending: Ending, verbose: bool) -> Failure {

@@ -12,6 +12,8 @@ mod load;
 mod output;
 mod paper;
 mod stamps;
+#[cfg(feature = "kernel")]
+mod top;
 mod watch;
 
 use std::process::ExitCode;
@@ -40,6 +42,8 @@ enum Command {
     #[cfg(feature = "kernel")]
     Load(load::Args),
     Paper(paper::Args),
+    #[cfg(feature = "kernel")]
+    Top(top::Args),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "kernel")]
         Command::Load(args) => load::run(&args),
         Command::Paper(args) => paper::run(&args),
+        #[cfg(feature = "kernel")]
+        Command::Top(args) => top::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ mod messages;
 mod open;
 mod ready;
 mod skeleton;
+pub mod stats;
 mod tables;
 mod topology;
 

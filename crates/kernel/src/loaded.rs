@@ -10,6 +10,7 @@ use crate::home::Home;
 use crate::open::open;
 use crate::ready::ready;
 use crate::skeleton::BpfSkel;
+use crate::stats::{Meter, Rows, Sample};
 use crate::topology::Topology;
 
 /// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
@@ -25,6 +26,8 @@ struct Present {
     _link: Link,
     skeleton: BpfSkel<'static>,
     _home: Home,
+    meter: Meter,
+    cpu_ids: usize,
 }
 
 /// What has become of a policy.
@@ -57,6 +60,22 @@ impl Loaded {
         &self.name
     }
 
+    /// Looks at everything, for statistics; `None` once it has ended.
+    pub fn look(&mut self) -> Option<Sample> {
+        let present = self.present.as_mut()?;
+        Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids)))
+    }
+
+    /// A quick look at who is active, several times a second while somebody `watches`.
+    pub fn glance(&mut self, watches: bool) {
+        let Some(present) = self.present.as_mut() else { return };
+        if watches {
+            present.meter.glance(&Rows::of(&present.skeleton.maps, present.cpu_ids));
+        } else {
+            present.meter.rest();
+        }
+    }
+
     /// Looks what has become of it. Cheap: a few times a second is fine.
     pub fn poll(&mut self) -> Result<Poll, Failure> {
         let Some(ending) = self.present.as_ref().and_then(|present| ending(&present.skeleton))
@@ -81,5 +100,6 @@ fn enter(policy: &PolicySpec, slice: Option<Nanos>, name: &str) -> Result<Presen
         let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
         Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
     })?;
-    Ok(Present { _link: link, skeleton, _home: home })
+    let meter = Meter::new(name, topology.levels()[0].len());
+    Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids: topology.cpu_ids() })
 }

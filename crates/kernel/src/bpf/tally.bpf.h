@@ -15,7 +15,7 @@ struct rg_tally {
 };
 
 struct rg_tally rg_process_tallies[RG_PROCESSES] SEC(".bss.tallies");
-struct rg_tally rg_group_tallies[RG_GROUPS] SEC(".bss.group_tallies");
+struct rg_tally rg_group_tallies[RG_GROUPS] SEC(".bss.shares");
 
 static __always_inline struct rg_tally *rg_process_tally(struct rg_seat *seat)
 {

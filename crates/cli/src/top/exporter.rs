@@ -1,0 +1,80 @@
+//! OpenMetrics to a file, or to whoever asks at an address.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use kernel::stats::{Report, open_metrics};
+use model::Failure;
+
+/// How long one who asks may take to say what.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where reports go.
+pub enum Exporter {
+    /// A file, replaced as a whole each time.
+    File(PathBuf),
+    /// The latest text, for a thread that answers HTTP.
+    Served(Arc<Mutex<String>>),
+}
+
+impl Exporter {
+    /// An address with a port is served; anything else is a file.
+    pub fn open(place: &str) -> Result<Exporter, Failure> {
+        let Ok(address) = place.parse::<SocketAddr>() else {
+            return Ok(Exporter::File(place.into()));
+        };
+        let listener = TcpListener::bind(address).map_err(|error| {
+            Failure::Machine(format!("--metrics: cannot listen at {address}: {error}"))
+        })?;
+        let text = Arc::new(Mutex::new(String::new()));
+        let served = Arc::clone(&text);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let text = served.lock().expect("no panic while it is held").clone();
+                // One who hangs up early misses a scrape; the next one is for whoever comes then.
+                let _ = answer(stream, &text);
+            }
+        });
+        Ok(Exporter::Served(text))
+    }
+
+    /// Replaces what was shown before.
+    pub fn show(&self, report: &Report) -> Result<(), Failure> {
+        let text = open_metrics(report);
+        match self {
+            Exporter::Served(served) => {
+                *served.lock().expect("no panic while it is held") = text;
+                Ok(())
+            }
+            Exporter::File(path) => replace(path, &text).map_err(|error| {
+                Failure::Input(format!("--metrics: cannot write {}: {error}", path.display()))
+            }),
+        }
+    }
+}
+
+/// Readers see the old text or the new, never a part.
+fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
+    let mut new = path.clone().into_os_string();
+    new.push(".new");
+    fs::write(&new, text)?;
+    fs::rename(&new, path)
+}
+
+/// Every request gets the metrics.
+fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let _ = stream.read(&mut [0; 4096])?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let length = text.len();
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+    )
+}

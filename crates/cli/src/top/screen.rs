@@ -1,0 +1,105 @@
+//! A report as a table.
+
+use std::fmt::Write;
+
+use kernel::stats::{Group, Process, Report};
+use model::Failure;
+
+/// Rows of processes where there is no terminal that says how many fit.
+const ROWS: usize = 20;
+
+/// Prints the table; on a terminal in place of what it showed.
+pub fn show(report: &Report, terminal: bool) -> Result<(), Failure> {
+    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+    let fixed = report.groups.len() + 6;
+    let rows = height.filter(|_| terminal).map_or(ROWS, |height| height.saturating_sub(fixed));
+    let clear = if terminal { "\x1b[H\x1b[2J" } else { "" };
+    anstream::print!("{clear}{}", table(report, rows));
+    if !terminal {
+        anstream::println!();
+    }
+    Ok(())
+}
+
+/// A head line, the groups, and so many of the processes, the busiest first.
+pub fn table(report: &Report, rows: usize) -> String {
+    let mut text = String::new();
+    head(&mut text, report);
+    let titles = "share    due    lag ms   active  slices/s   moves/s";
+    let _ = writeln!(text, "{titles}  group (weight)");
+    for (path, group) in &report.groups {
+        let _ = writeln!(text, "{}  {path} ({})", group_row(group), group.weight);
+    }
+    let _ = writeln!(text, "{titles}  process (threads, of them batch)");
+    for (id, process) in busiest(report, rows) {
+        let Process { name, threads, batch, .. } = process;
+        let _ = writeln!(text, "{}  {id} {name} ({threads}, {batch})", process_row(process));
+    }
+    text
+}
+
+fn head(text: &mut String, report: &Report) {
+    let Report { scheduler, cpus, slices_per_s, migrations_per_s, pulls_per_s, .. } = report;
+    let _ = writeln!(
+        text,
+        "{scheduler}  {cpus} CPUs  {slices_per_s:.0} slices/s  {migrations_per_s:.0} migrations/s  {pulls_per_s:.1} pulls/s"
+    );
+    let queues = report.queues.iter().map(|(at, queue)| format!("{at}: {}", queue.threads));
+    let _ = writeln!(text, "threads by queue  {}", join(queues));
+    if let Some(first) = report.targets.values().min() {
+        let ahead = |at: &u64| (at - first) as f64 / 1e6;
+        let targets =
+            report.targets.iter().map(|(domain, at)| format!("{domain}: {:.0}", ahead(at)));
+        let _ = writeln!(text, "targets, ms ahead of the least  {}", join(targets));
+    }
+}
+
+/// Parts side by side, as many as fit a line.
+fn join(parts: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 12;
+    let parts: Vec<String> = parts.collect();
+    let more = if parts.len() > MOST {
+        format!("  and {} more", parts.len() - MOST)
+    } else {
+        String::new()
+    };
+    parts[..parts.len().min(MOST)].join("  ") + &more
+}
+
+fn busiest(report: &Report, rows: usize) -> Vec<(&u32, &Process)> {
+    let mut processes: Vec<(&u32, &Process)> = report
+        .processes
+        .iter()
+        .filter(|(_, process)| process.share > 0.0 || process.active > 0)
+        .collect();
+    processes.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
+    processes.truncate(rows);
+    processes
+}
+
+fn group_row(row: &Group) -> String {
+    numbers(
+        row.share,
+        row.due_share,
+        row.lag_ns,
+        row.active,
+        row.slices_per_s,
+        row.migrations_per_s,
+    )
+}
+
+fn process_row(row: &Process) -> String {
+    numbers(
+        row.share,
+        row.due_share,
+        row.lag_ns,
+        row.active,
+        row.slices_per_s,
+        row.migrations_per_s,
+    )
+}
+
+fn numbers(share: f64, due: f64, lag_ns: f64, active: u32, slices: f64, moves: f64) -> String {
+    let lag_ms = lag_ns / 1e6;
+    format!("{share:5.3}  {due:5.3}  {lag_ms:8.1}  {active:7}  {slices:8.0}  {moves:8.0}")
+}

@@ -1,0 +1,58 @@
+//! Lag: what is due minus what was received, as virtual times tell it.
+
+use std::collections::BTreeMap;
+
+use super::rows::Active;
+
+/// A weight of 100 receives virtual time as fast as CPU time.
+const NORMAL: f64 = 100.0;
+
+/// The lag of each active thread in ns of CPU time: how far its virtual time is behind the mean, by weight, of all that share its
+/// clock, times its weight. Above 0 it is owed. The lags of one clock sum to 0.
+pub fn lags(active: &[Active]) -> Vec<f64> {
+    let mut clocks: BTreeMap<u32, (f64, f64, u64)> = BTreeMap::new();
+    for thread in active {
+        // Relative to the first token, so that differences of large numbers stay exact.
+        let (sum, weights, base) = clocks.entry(thread.clock).or_insert((0.0, 0.0, thread.token));
+        *sum += thread.weight * ahead(thread.token, *base);
+        *weights += thread.weight;
+    }
+    let lag = |thread: &Active| {
+        let (sum, weights, base) = clocks[&thread.clock];
+        if weights == 0.0 {
+            0.0
+        } else {
+            (sum / weights - ahead(thread.token, base)) * thread.weight / NORMAL
+        }
+    };
+    active.iter().map(lag).collect()
+}
+
+fn ahead(token: u64, base: u64) -> f64 {
+    token.wrapping_sub(base) as i64 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(clock: u32, token: u64, weight: f64) -> Active {
+        Active { process: 1, group: 0, clock, token, weight, batch: false }
+    }
+
+    #[test]
+    fn who_is_behind_is_owed_and_the_sum_is_nil() {
+        let high = 1 << 60;
+        assert_eq!(
+            lags(&[thread(0, high + 2_000, 100.0), thread(0, high, 100.0)]),
+            [-1_000.0, 1_000.0]
+        );
+        let lags = lags(&[thread(0, 4_000, 300.0), thread(0, 0, 100.0)]);
+        assert_eq!(lags, [-3_000.0, 3_000.0]);
+    }
+
+    #[test]
+    fn clocks_are_not_compared() {
+        assert_eq!(lags(&[thread(1, 5_000, 100.0), thread(2, 9_000_000, 100.0)]), [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,18 @@
+//! A loaded policy at work, for whoever watches: shares, lag, queues, targets.
+//!
+//! The rows of the tables are read where they lie (libbpf maps them into this process), so a look costs the scheduler nothing.
+
+mod due;
+mod lag;
+mod names;
+mod open_metrics;
+mod report;
+mod rows;
+mod sample;
+mod server;
+
+pub use open_metrics::open_metrics;
+pub use report::{Group, Process, Queue, Report};
+pub(crate) use rows::Rows;
+pub use sample::{Meter, Sample};
+pub use server::{Client, Server};

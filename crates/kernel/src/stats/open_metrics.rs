@@ -1,0 +1,104 @@
+//! A report in OpenMetrics' text, for Prometheus and its like.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use std::sync::atomic::AtomicU64;
+
+use super::report::Report;
+
+type Labels = Vec<(&'static str, String)>;
+type Value = Gauge<f64, AtomicU64>;
+
+/// One number of a row, with its name and what it means.
+type Column<T> = (&'static str, &'static str, fn(&T) -> f64);
+
+/// The whole report, shares as ratios and times in seconds, as OpenMetrics wants units.
+pub fn open_metrics(report: &Report) -> String {
+    let mut registry = Registry::with_prefix("rearguard");
+    totals(&mut registry, report);
+    let groups = report.groups.iter().map(|(path, row)| (vec![("group", path.clone())], row));
+    rows(
+        &mut registry,
+        groups,
+        &[
+            ("group_share_ratio", "Received share of all CPUs", |row| row.share),
+            ("group_due_share_ratio", "Due share of all CPUs", |row| row.due_share),
+            ("group_lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
+            ("group_active_threads", "Threads that run or wait", |row| f64::from(row.active)),
+        ],
+    );
+    let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
+    let processes = processes.map(|(id, row)| {
+        (
+            vec![("pid", id.to_string()), ("name", row.name.clone()), ("group", row.group.clone())],
+            row,
+        )
+    });
+    rows(
+        &mut registry,
+        processes,
+        &[
+            ("process_share_ratio", "Received share of all CPUs", |row| row.share),
+            ("process_due_share_ratio", "Due share of all CPUs", |row| row.due_share),
+            ("process_lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
+            ("process_active_threads", "Threads that run or wait", |row| f64::from(row.active)),
+            ("process_batch_threads", "Active threads with a pool of their own", |row| {
+                f64::from(row.batch)
+            }),
+        ],
+    );
+    let queues = report.queues.iter().map(|(at, row)| (vec![("queue", at.to_string())], row));
+    rows(
+        &mut registry,
+        queues,
+        &[("queue_threads", "Threads that run from it or wait in it", |row| {
+            f64::from(row.threads)
+        })],
+    );
+    let targets = report.targets.iter().map(|(domain, at)| (vec![("domain", domain.clone())], at));
+    rows(
+        &mut registry,
+        targets,
+        &[("target_seconds", "Target of virtual time", |at| *at as f64 / 1e9)],
+    );
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a String takes any text");
+    text
+}
+
+fn totals(registry: &mut Registry, report: &Report) {
+    let scheduler = vec![("scheduler", report.scheduler.clone())];
+    rows(
+        registry,
+        [(scheduler, report)].into_iter(),
+        &[
+            ("cpus", "CPUs online", |report| f64::from(report.cpus)),
+            ("slices_per_second", "Slices begun", |report| report.slices_per_s),
+            (
+                "migrations_per_second",
+                "Slices begun on another CPU than the one before",
+                |report| report.migrations_per_s,
+            ),
+            ("pulls_per_second", "Threads moved from one queue to another", |report| {
+                report.pulls_per_s
+            }),
+        ],
+    );
+}
+
+fn rows<'a, T: 'a>(
+    registry: &mut Registry,
+    rows: impl Iterator<Item = (Labels, &'a T)>,
+    columns: &[Column<T>],
+) {
+    let rows: Vec<(Labels, &T)> = rows.collect();
+    for (name, help, value) in columns {
+        let family = Family::<Labels, Value>::default();
+        for (labels, row) in &rows {
+            family.get_or_create(labels).set(value(row));
+        }
+        registry.register(*name, *help, family);
+    }
+}

@@ -1,0 +1,273 @@
+//! What happened between two samples, in the words of scx_stats.
+
+use std::collections::BTreeMap;
+
+use scx_stats_derive::Stats;
+use serde::{Deserialize, Serialize};
+
+use super::names::Names;
+use super::rows::{Active, Tally};
+use super::sample::{Due, Sample};
+
+/// A group: a cgroup with all below it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
+#[stat(desc = "group", _om_prefix = "group_", _om_label = "group")]
+pub struct Group {
+    /// cpu.weight; 0 for the root, which has none.
+    #[stat(desc = "cpu.weight, 0 for the root")]
+    pub weight: u32,
+    /// Of all CPUs' time, 0 to 1.
+    #[stat(desc = "received share of all CPUs, 0 to 1")]
+    pub share: f64,
+    /// By the weights of those who wanted a CPU, 0 to 1.
+    #[stat(desc = "due share of all CPUs by the weights of those who want one, 0 to 1")]
+    pub due_share: f64,
+    /// Above 0 it is owed.
+    #[stat(desc = "CPU time that its active threads are owed at present, ns")]
+    pub lag_ns: f64,
+    /// Threads that run or wait.
+    #[stat(desc = "threads that run or wait at present")]
+    pub active: u32,
+    /// Begun to run, of its threads.
+    #[stat(desc = "slices begun per second")]
+    pub slices_per_s: f64,
+    /// Slices begun on another CPU than the one before.
+    #[stat(desc = "slices begun on another CPU than the one before, per second")]
+    pub migrations_per_s: f64,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
+#[stat(desc = "process", _om_prefix = "process_", _om_label = "pid")]
+pub struct Process {
+    /// As ps shows it.
+    #[stat(desc = "command", _om_skip)]
+    pub name: String,
+    /// The cgroup's path.
+    #[stat(desc = "its group", _om_skip)]
+    pub group: String,
+    /// All of them.
+    #[stat(desc = "threads")]
+    pub threads: u32,
+    /// Threads that run or wait.
+    #[stat(desc = "threads that run or wait at present")]
+    pub active: u32,
+    /// Of these, with a pool of their own.
+    #[stat(desc = "of these, batch: they burned so much CPU time that they lost their place")]
+    pub batch: u32,
+    /// Of all CPUs' time, 0 to 1.
+    #[stat(desc = "received share of all CPUs, 0 to 1")]
+    pub share: f64,
+    /// By the weights of those who wanted a CPU, 0 to 1.
+    #[stat(desc = "due share of all CPUs by the weights of those who want one, 0 to 1")]
+    pub due_share: f64,
+    /// Above 0 it is owed.
+    #[stat(desc = "CPU time that its active threads are owed at present, ns")]
+    pub lag_ns: f64,
+    /// Begun to run, of its threads.
+    #[stat(desc = "slices begun per second")]
+    pub slices_per_s: f64,
+    /// Slices begun on another CPU than the one before.
+    #[stat(desc = "slices begun on another CPU than the one before, per second")]
+    pub migrations_per_s: f64,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Stats)]
+#[stat(desc = "queue", _om_prefix = "queue_", _om_label = "queue")]
+pub struct Queue {
+    /// That run from it or wait in it.
+    #[stat(desc = "threads that run from it or wait in it at present")]
+    pub threads: u32,
+    /// Its least virtual time.
+    #[stat(desc = "its edge: the least virtual time of its threads, ns")]
+    pub edge_ns: u64,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
+#[stat(desc = "a policy at work", top, _om_prefix = "rearguard_")]
+pub struct Report {
+    /// In /sys/kernel/sched_ext/root/ops.
+    #[stat(desc = "the scheduler's name", _om_skip)]
+    pub scheduler: String,
+    /// Between the two looks that the rates are of.
+    #[stat(desc = "seconds that rates and shares are of")]
+    pub interval_s: f64,
+    /// Online.
+    #[stat(desc = "CPUs")]
+    pub cpus: u32,
+    /// Begun to run, all threads.
+    #[stat(desc = "slices begun per second")]
+    pub slices_per_s: f64,
+    /// Slices begun on another CPU than the one before.
+    #[stat(desc = "slices begun on another CPU than the one before, per second")]
+    pub migrations_per_s: f64,
+    /// Threads that balance moved from one queue to another.
+    #[stat(desc = "threads that balance moved from one queue to another, per second")]
+    pub pulls_per_s: f64,
+    /// By the cgroup's path.
+    #[stat(desc = "groups")]
+    pub groups: BTreeMap<String, Group>,
+    /// By id.
+    #[stat(desc = "processes")]
+    pub processes: BTreeMap<u32, Process>,
+    /// By number.
+    #[stat(desc = "queues")]
+    pub queues: BTreeMap<u32, Queue>,
+    /// By level and domain: `llc 0`.
+    #[stat(desc = "targets of global virtual time by domain, ns")]
+    pub targets: BTreeMap<String, u64>,
+}
+
+const LEVELS: [&str; 5] = ["cpu", "core", "llc", "node", "machine"];
+
+/// Puts two samples into words.
+pub fn report(before: &Sample, after: &Sample, names: &mut Names) -> Report {
+    let span = Span { before, after, seconds: (after.at - before.at).as_secs_f64().max(1e-9) };
+    let groups = span.groups(names);
+    let target =
+        |(level, domain, at): &(usize, usize, u64)| (format!("{} {domain}", LEVELS[*level]), *at);
+    let all = |of: fn(&Group) -> f64| groups.get("/").map_or(0.0, of);
+    Report {
+        scheduler: after.scheduler.clone(),
+        interval_s: span.seconds,
+        cpus: after.cpus as u32,
+        slices_per_s: all(|group| group.slices_per_s),
+        migrations_per_s: all(|group| group.migrations_per_s),
+        pulls_per_s: span.rate(before.pulls, after.pulls),
+        processes: span.processes(names),
+        queues: after
+            .queues
+            .iter()
+            .map(|(at, (threads, edge_ns))| (*at, Queue { threads: *threads, edge_ns: *edge_ns }))
+            .collect(),
+        targets: after.targets.iter().map(target).collect(),
+        groups,
+    }
+}
+
+/// The active threads of a process or group together.
+#[derive(Default)]
+struct Standing {
+    active: u32,
+    batch: u32,
+    lag_ns: f64,
+}
+
+/// From one sample to another.
+struct Span<'a> {
+    before: &'a Sample,
+    after: &'a Sample,
+    seconds: f64,
+}
+
+impl Span<'_> {
+    fn rate(&self, before: u64, after: u64) -> f64 {
+        after.saturating_sub(before) as f64 / self.seconds
+    }
+
+    /// As the share of all CPUs.
+    fn received(&self, before: Tally, after: Tally) -> f64 {
+        let ran_s = after.ran_ns.saturating_sub(before.ran_ns) as f64 / 1e9;
+        ran_s / self.seconds / self.after.cpus.max(1) as f64
+    }
+
+    fn due(&self, of: fn(&Due) -> &BTreeMap<u32, f64>, row: u32) -> f64 {
+        let at = |sample: &Sample| of(&sample.due).get(&row).copied().unwrap_or(0.0);
+        let seconds = self.after.due.seconds - self.before.due.seconds;
+        let due = at(self.after) - at(self.before);
+        if seconds > 0.0 { due / seconds / self.after.cpus.max(1) as f64 } else { 0.0 }
+    }
+
+    /// The active threads of each row.
+    fn standings(&self, row: fn(&Active) -> u32) -> BTreeMap<u32, Standing> {
+        let mut standings: BTreeMap<u32, Standing> = BTreeMap::new();
+        for (thread, lag) in self.after.active.iter().zip(&self.after.lags) {
+            let standing = standings.entry(row(thread)).or_default();
+            standing.active += 1;
+            standing.batch += u32::from(thread.batch);
+            standing.lag_ns += lag;
+        }
+        standings
+    }
+
+    fn processes(&self, names: &mut Names) -> BTreeMap<u32, Process> {
+        let mut processes = BTreeMap::new();
+        let standings = self.standings(|thread| thread.process);
+        for (&row, of) in &self.after.processes {
+            let before = self.before.processes.get(&row).map_or(Tally::default(), |of| of.tally);
+            let mut process = Process {
+                name: names.process(of.id),
+                group: names.group(self.after.groups.get(&of.group).map_or(0, |group| group.id)),
+                threads: of.threads,
+                share: self.received(before, of.tally),
+                due_share: self.due(|due| &due.processes, row),
+                slices_per_s: self.rate(before.slices, of.tally.slices),
+                migrations_per_s: self.rate(before.migrations, of.tally.migrations),
+                ..Process::default()
+            };
+            if let Some(standing) = standings.get(&row) {
+                process.active = standing.active;
+                process.batch = standing.batch;
+                process.lag_ns = standing.lag_ns;
+            }
+            processes.insert(of.id, process);
+        }
+        processes
+    }
+
+    /// Groups by path, each with all below it.
+    fn groups(&self, names: &mut Names) -> BTreeMap<String, Group> {
+        let mut groups: BTreeMap<u32, Group> = self
+            .after
+            .groups
+            .iter()
+            .map(|(row, of)| (*row, Group { weight: of.weight, ..Group::default() }))
+            .collect();
+        let standings = self.standings(|thread| thread.group);
+        for (&row, of) in &self.after.groups {
+            let before = self.before.groups.get(&row).map_or(Tally::default(), |of| of.tally);
+            let mut own = Group {
+                share: self.received(before, of.tally),
+                due_share: self.due(|due| &due.groups, row),
+                slices_per_s: self.rate(before.slices, of.tally.slices),
+                migrations_per_s: self.rate(before.migrations, of.tally.migrations),
+                ..Group::default()
+            };
+            if let Some(standing) = standings.get(&row) {
+                own.active = standing.active;
+                own.lag_ns = standing.lag_ns;
+            }
+            for above in self.lineage(row) {
+                groups.entry(above).or_default().add(&own);
+            }
+        }
+        let name =
+            |(row, group)| (names.group(self.after.groups.get(&row).map_or(0, |of| of.id)), group);
+        groups.into_iter().map(name).collect()
+    }
+
+    /// The group and all above it, the root last.
+    fn lineage(&self, row: u32) -> Vec<u32> {
+        let mut line = vec![row];
+        while let Some(&last) = line.last()
+            && last != 0
+            && line.len() <= self.after.groups.len()
+        {
+            line.push(self.after.groups.get(&last).map_or(0, |of| of.parent));
+        }
+        line
+    }
+}
+
+impl Group {
+    fn add(&mut self, other: &Group) {
+        self.share += other.share;
+        self.due_share += other.due_share;
+        self.lag_ns += other.lag_ns;
+        self.active += other.active;
+        self.slices_per_s += other.slices_per_s;
+        self.migrations_per_s += other.migrations_per_s;
+    }
+}

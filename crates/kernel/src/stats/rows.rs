@@ -1,0 +1,192 @@
+//! The rows as they stand: a copy of what this module asks of them.
+
+use std::collections::BTreeMap;
+
+use crate::skeleton::{BpfMaps, types};
+
+/// A thread that runs or waits at the moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Active {
+    /// The row of its process.
+    pub process: u32,
+    /// The row of its group.
+    pub group: u32,
+    /// Whose virtual time its token counts in: the queue plus 1, 0 for the machine's.
+    pub clock: u32,
+    /// Its virtual time in ns.
+    pub token: u64,
+    /// Its effective weight; 100 at nice 0 outside of groups.
+    pub weight: f64,
+    /// Whether it has a pool of its own.
+    pub batch: bool,
+}
+
+/// What a process or group has received since the policy was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// CPU time in ns.
+    pub ran_ns: u64,
+    /// How often a thread began to run.
+    pub slices: u64,
+    /// Of these, on another CPU than before.
+    pub migrations: u64,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// The process's id.
+    pub id: u32,
+    /// The row of its group.
+    pub group: u32,
+    /// Its threads, asleep ones too.
+    pub threads: u32,
+    /// What it received; of the row's former owners, too, so only differences mean something.
+    pub tally: Tally,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupRow {
+    /// The cgroup's id, 0: the root's.
+    pub id: u64,
+    /// The row of its parent.
+    pub parent: u32,
+    /// Its weight among its siblings.
+    pub weight: u32,
+    /// What its own threads received, as for a process.
+    pub tally: Tally,
+}
+
+/// The fixed point that effective weights are counted in (`RG_WEIGHT_ONE`).
+const WEIGHT_ONE: f64 = 65_536.0;
+/// `RG_FAIR_PROCESS`.
+const FAIR_PROCESS: u32 = 1;
+
+/// The tables, mapped.
+pub struct Rows<'a> {
+    maps: &'a BpfMaps<'a>,
+    cpus: usize,
+}
+
+/// Reads one word that the kernel may be changing.
+fn now<T: Copy>(word: &T) -> T {
+    // SAFETY: a reference is readable; that the kernel writes meanwhile is why the read is volatile.
+    unsafe { std::ptr::read_volatile(word) }
+}
+
+impl<'a> Rows<'a> {
+    /// The tables of loaded programs; of those by CPU or queue so many rows are in use.
+    pub fn of(maps: &'a BpfMaps<'a>, cpus: usize) -> Rows<'a> {
+        Rows { maps, cpus }
+    }
+
+    fn seats(&self) -> impl Iterator<Item = (&types::rg_seat, &types::rg_thread)> {
+        let dealt = self.maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_thread_deal.dealt));
+        let seats = self.maps.bss_seats_data.as_ref().map(|table| &table.rg_seats[..]);
+        let threads = self.maps.bss_threads_data.as_ref().map(|table| &table.rg_threads[..]);
+        let both = seats.into_iter().flatten().zip(threads.into_iter().flatten());
+        both.take(dealt as usize + 1).filter(|(seat, _)| now(&seat.thread) != 0)
+    }
+
+    /// Threads that run or wait.
+    pub fn active(&self) -> Vec<Active> {
+        let fair = self.maps.rodata_data.as_ref().map_or(0, |data| data.rg_chosen.fair);
+        let processes = self.maps.bss_processes_data.as_ref();
+        let active = self.seats().filter(|(_, thread)| now(&thread.counted) != 0);
+        active
+            .map(|(seat, thread)| {
+                let process = now(&seat.process);
+                let account = match processes {
+                    Some(table) if fair == FAIR_PROCESS => {
+                        &table.rg_processes[process as usize].account
+                    }
+                    _ => &thread.account,
+                };
+                Active {
+                    process,
+                    group: now(&seat.group),
+                    clock: now(&account.queue),
+                    token: now(&account.token),
+                    weight: now(&thread.weight) as f64 / WEIGHT_ONE,
+                    batch: now(&thread.batch) != 0,
+                }
+            })
+            .collect()
+    }
+
+    /// Processes by row.
+    pub fn processes(&self) -> BTreeMap<u32, ProcessRow> {
+        let mut processes = BTreeMap::new();
+        let Some(tallies) = self.maps.bss_tallies_data.as_ref() else { return processes };
+        for (seat, _) in self.seats() {
+            let row = now(&seat.process);
+            let process = processes.entry(row).or_insert_with(|| ProcessRow {
+                id: now(&seat.id),
+                group: now(&seat.group),
+                threads: 0,
+                tally: tally(&tallies.rg_process_tallies[row as usize]),
+            });
+            process.threads += 1;
+        }
+        processes
+    }
+
+    /// Groups by row; 0 is the root.
+    pub fn groups(&self) -> BTreeMap<u32, GroupRow> {
+        let maps = self.maps;
+        let mut groups = BTreeMap::new();
+        let (Some(ids), Some(rows), Some(tallies)) =
+            (&maps.bss_group_ids_data, &maps.bss_groups_data, &maps.bss_shares_data)
+        else {
+            return groups;
+        };
+        let dealt = maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_deal.dealt));
+        let ids = ids.rg_group_ids.iter().take(dealt as usize + 1);
+        for (row, id) in ids.map(now).enumerate() {
+            if row == 0 || id != 0 {
+                let (parent, weight) =
+                    (now(&rows.rg_groups[row].parent), now(&rows.rg_groups[row].weight));
+                let tally = tally(&tallies.rg_group_tallies[row]);
+                groups.insert(row as u32, GroupRow { id, parent, weight, tally });
+            }
+        }
+        groups
+    }
+
+    /// The queues in use: how many run from each or wait in it, and its edge in ns of virtual time.
+    pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
+        let queues =
+            self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);
+        let used = queues.enumerate().filter(|(_, queue)| now(&queue.created) != 0);
+        used.map(|(at, queue)| (at as u32, (now(&queue.threads), now(&queue.edge)))).collect()
+    }
+
+    /// Threads that balance moved from one queue to another.
+    pub fn pulls(&self) -> u64 {
+        self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.pulls))
+    }
+
+    /// The targets of each level in use, by domain, in ns of virtual time.
+    pub fn targets(&self) -> Vec<(usize, usize, u64)> {
+        let (Some(chosen), Some(cpus)) = (&self.maps.rodata_data, &self.maps.bss_cpus_data) else {
+            return Vec::new();
+        };
+        let used =
+            chosen.rg_chosen.interval_ns.iter().enumerate().filter(|(_, interval)| **interval != 0);
+        let of_level = |(level, _): (usize, &u64)| {
+            let targets = cpus
+                .rg_cpus
+                .iter()
+                .take(self.cpus)
+                .map(move |cpu| now(&cpu.targets[level].at))
+                .enumerate();
+            targets.filter(|(_, at)| *at != 0).map(move |(domain, at)| (level, domain, at))
+        };
+        used.flat_map(of_level).collect()
+    }
+}
+
+fn tally(of: &types::rg_tally) -> Tally {
+    Tally { ran_ns: now(&of.ran_ns), slices: now(&of.slices), migrations: now(&of.migrations) }
+}

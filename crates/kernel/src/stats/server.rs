@@ -1,0 +1,109 @@
+//! Statistics for any number of watchers, on the socket where scx_stats and its tools look for them.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender};
+use model::Failure;
+use scx_stats::prelude::*;
+
+use crate::loaded::Loaded;
+
+use super::names::Names;
+use super::report::{Group, Process, Queue, Report, report};
+use super::sample::Sample;
+
+const SOCKET: &str = "/var/run/scx/root/stats";
+/// How long after a question somebody counts as watching.
+const WATCHING: Duration = Duration::from_secs(10);
+
+/// Rates over less mean nothing.
+const LEAST_SPAN: Duration = Duration::from_millis(250);
+
+/// Serves reports until it is dropped.
+pub struct Server {
+    server: StatsServer<(), Sample>,
+    asked: Option<Instant>,
+}
+
+impl Server {
+    /// Opens the socket, in place of one that a killed scheduler left.
+    pub fn open() -> Result<Server, Failure> {
+        let data = StatsServerData::new()
+            .add_meta(Report::meta())
+            .add_meta(Group::meta())
+            .add_meta(Process::meta())
+            .add_meta(Queue::meta())
+            .add_ops("top", StatsOps { open: Box::new(open), close: None });
+        let server = StatsServer::new(data).launch().map_err(|error| {
+            Failure::Machine(format!("cannot serve statistics at {SOCKET}: {error:#}"))
+        })?;
+        Ok(Server { server, asked: None })
+    }
+
+    /// Answers whoever asks about the policy within `wait`.
+    pub fn serve(&mut self, wait: Duration, loaded: &mut Loaded) {
+        let (answers, questions) = self.server.channels();
+        let until = Instant::now() + wait;
+        while questions.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {
+            self.asked = Some(Instant::now());
+            if let Some(sample) = loaded.look() {
+                // A watcher that has gone needs no answer.
+                let _ = answers.send(sample);
+            }
+        }
+        loaded.glance(self.asked.is_some_and(|asked| asked.elapsed() < WATCHING));
+    }
+}
+
+type Channels<'a, 'b> = (&'a Sender<()>, &'b Receiver<Sample>);
+
+/// A watcher comes: each has reports from its own last question to the present one.
+fn open(channels: Channels) -> anyhow::Result<Box<dyn StatsReader<(), Sample>>> {
+    let mut before = ask(channels)?;
+    let mut names = Names::default();
+    Ok(Box::new(move |_, channels| {
+        sleep(LEAST_SPAN.saturating_sub(before.age()));
+        let after = ask(channels)?;
+        let report = report(&before, &after, &mut names);
+        before = after;
+        report.to_json()
+    }))
+}
+
+fn ask((questions, answers): Channels) -> anyhow::Result<Sample> {
+    questions.send(())?;
+    Ok(answers.recv()?)
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The socket's folders stay: they are the ecosystem's, and empty.
+        let _ = fs::remove_file(SOCKET);
+    }
+}
+
+/// A watcher of the policy in force.
+pub struct Client(StatsClient);
+
+impl Client {
+    /// [`Failure::Machine`] where no policy of ours is loaded, or its socket is not for this user.
+    pub fn connect() -> Result<Client, Failure> {
+        let client = StatsClient::new().connect(None).map_err(|_| {
+            Failure::Machine(format!(
+                "nothing to watch at {SOCKET}: put a policy into force with `sudo rearguard load`, and watch as the same user"
+            ))
+        })?;
+        Ok(Client(client))
+    }
+
+    /// What happened since the last question; takes a quarter of a second at least.
+    pub fn report(&mut self) -> Result<Report, Failure> {
+        self.0.request("stats", Vec::new()).map_err(|error| {
+            Failure::Run(format!(
+                "the scheduler at {SOCKET} is gone, or is not one of ours: {error:#}"
+            ))
+        })
+    }
+}
