@@ -17,8 +17,6 @@ use crate::wire::{Frame, Stream};
 
 /// How often a run looks whether the user has stopped it.
 pub const LOOK: Duration = Duration::from_millis(50);
-/// How long a guest that has said its last may take to power off.
-const FAREWELL: Duration = Duration::from_secs(5);
 /// Lines of the console that a failure shows: a panic with its registers and stack.
 const CONSOLE_LINES: usize = 50;
 /// Below this a stock kernel and its initramfs do not fit.
@@ -122,7 +120,7 @@ impl Lab {
             Ending::Exit(code) => code,
             Ending::Broken(why) => return Err(broken(&why, running)),
         };
-        farewell(&running);
+        drop(running);
         hearing.outcome(code)
     }
 }
@@ -194,12 +192,6 @@ fn broken(why: &str, running: Running) -> Failure {
     let console = running.last_words(CONSOLE_LINES);
     let console = if console.is_empty() { "(nothing)".to_string() } else { console };
     Failure::Run(format!("the guest failed: {why}; the last lines of its console:\n{console}"))
-}
-
-/// Lets the guest power itself off; one that does not is killed all the same.
-fn farewell(running: &Running) {
-    let deadline = Instant::now() + FAREWELL;
-    while running.frames.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use model::scenario::{Kind, Program, Scenario};
 use model::{Failure, PolicySpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use crate::groups;
 use crate::machine::{self, Placement};
 use crate::policy::Policy;
 use crate::privilege::Class;
@@ -27,6 +28,7 @@ pub struct Ready {
 pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
     let policy = Policy::read(spec)?;
     check_abilities(scenario)?;
+    groups::check_machine(scenario)?;
     check_scenario(scenario)?;
     let placement = place(scenario)?;
     for program in &scenario.programs {
@@ -63,9 +65,6 @@ pub fn class(program: &Program, policy: Policy) -> Class {
 /// What the host arm does not do, whatever the machine.
 fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
     let refuse = |what: &str| Err(Failure::Machine(format!("{what}: use --on sim")));
-    if !scenario.groups.is_empty() {
-        return refuse("groups with weights are not yet on the host arm");
-    }
     let machine = &scenario.machine;
     if machine.smt > 1 || machine.llcs > 1 || machine.nodes > 1 {
         return refuse(
@@ -80,8 +79,9 @@ fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What real programs do not do on any machine.
+/// What real programs and cgroups do not do on any machine.
 pub fn check_scenario(scenario: &Scenario) -> Result<(), Failure> {
+    groups::check_shape(scenario)?;
     let long =
         scenario.programs.iter().find(|program| request_bytes(program) > LONGEST_REQUEST_BYTES);
     if let Some(program) = long {

@@ -14,6 +14,7 @@ use crate::check::class;
 use crate::children::Program;
 use crate::client::{Generator, Link, Record};
 use crate::clock;
+use crate::groups::Groups;
 use crate::privilege;
 use crate::role::order::{Go, Order, Work};
 use crate::sampler::{self, Sample, Sampler, Samples};
@@ -53,7 +54,9 @@ struct Sent {
 pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let Stage { scenario, placement, .. } = stage;
     privilege::bind(&[placement.generator]).map_err(broken)?;
-    let mut programs = start(stage, watch)?;
+    // Before the programs, so that it goes after them.
+    let groups = Groups::make(scenario).map_err(broken)?;
+    let mut programs = start(stage, &groups, watch)?;
     let generator = generator(scenario, &mut programs, stage.seed)?;
     let sampler = sampler(&programs, &placement.scenario).map_err(broken)?;
     let begin = clock::now() + LEAD;
@@ -71,7 +74,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     Ok(Seen { window, services, run_delay, samples, end, threads, rounds })
 }
 
-fn start(stage: &Stage, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
+fn start(stage: &Stage, groups: &Groups, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
     let mut programs = Vec::new();
     for program in &stage.scenario.programs {
         if watch.cancelled() {
@@ -80,6 +83,7 @@ fn start(stage: &Stage, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
         let order = Order {
             parent: std::process::id() as i32,
             cpus: stage.placement.scenario.clone(),
+            door: program.group.map(|group| groups.door(group)),
             class: class(program, stage.services),
             work: Work::of(&program.kind),
         };

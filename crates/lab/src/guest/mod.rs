@@ -10,6 +10,7 @@ mod port;
 use std::fs::{self, File};
 use std::io;
 use std::process::ExitCode;
+use std::thread;
 
 use nix::sys::reboot::{RebootMode, reboot};
 
@@ -19,15 +20,19 @@ use order::{ORDER, Order};
 /// The argument that makes an executable the guest's init.
 pub const ROLE: &str = "__lab_guest";
 
-/// Runs the order and powers the machine off. It does nothing unless it is the first process.
+/// Runs the order and waits for the host to end the machine. It does nothing unless it is the first process.
 pub fn main() -> ExitCode {
     if std::process::id() != 1 {
         eprintln!("rearguard: {ROLE} is for the first process of a lab's guest");
         return ExitCode::from(2);
     }
-    if let Err(error) = serve() {
+    match serve() {
+        // The port takes words before the host has them: a machine that powered itself off could take some with it.
+        Ok(()) => loop {
+            thread::park();
+        },
         // The console is all that is left when there is no port.
-        eprintln!("rearguard: the guest failed: {error}");
+        Err(error) => eprintln!("rearguard: the guest failed: {error}"),
     }
     let _ = reboot(RebootMode::RB_POWER_OFF);
     ExitCode::FAILURE

@@ -18,6 +18,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 
 use crate::clock;
+use crate::groups;
 use crate::privilege::bind;
 use crew::Crew;
 use order::{Go, Order, Reply, Work};
@@ -29,8 +30,11 @@ pub const ROLE: &str = "__role";
 ///
 /// It must be called before anything else in `main`: what stands before it runs in every program of a scenario.
 pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
-    let is_role = args.into_iter().nth(1).is_some_and(|argument| argument == ROLE);
-    is_role.then(|| match play() {
+    let role = args.into_iter().nth(1)?;
+    if role == groups::ROLE {
+        return Some(groups::guard_main());
+    }
+    (role == ROLE).then(|| match play() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A parent that is gone needs no message.
@@ -43,6 +47,7 @@ pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
 fn play() -> io::Result<()> {
     let order: Order = hear()?;
     stay_with(order.parent)?;
+    order.door.as_deref().map_or(Ok(()), groups::enter)?;
     bind(&order.cpus)?;
     order.class.enter()?;
     let crew = match &order.work {

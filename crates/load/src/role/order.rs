@@ -4,6 +4,8 @@
 //! [`Reply::Ready`] once its threads exist. At [`Go`] they begin. An empty line, or the end of input, ends the child, which answers
 //! [`Reply::Done`].
 
+use std::path::PathBuf;
+
 use model::Nanos;
 use model::scenario::{Architecture, Kind, Service};
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ pub struct Order {
     pub parent: i32,
     /// The CPUs it may use.
     pub cpus: Vec<usize>,
+    /// The file by which it joins its group; `None`: it stays where its parent is.
+    pub door: Option<PathBuf>,
     /// The scheduling class of its threads.
     pub class: Class,
     /// What the threads do.

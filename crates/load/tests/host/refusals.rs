@@ -49,8 +49,12 @@ fn bad_machine() -> Result<(), Failed> {
     assert!(message(&|s| s.machine = big).contains("needs 4096 CPUs"));
     let paired = Machine { cpus: 2, smt: 2, ..Machine::ONE_CPU };
     assert!(message(&|s| s.machine = paired).contains("SMT"));
-    let group = Group { name: "front".to_string(), parent: None, weight: 200 };
-    assert!(message(&|s| s.groups = vec![group.clone()]).contains("groups"));
+    let group = |name: &str, parent| Group { name: name.to_string(), parent, weight: 200 };
+    let nest = |s: &mut Scenario| {
+        s.groups = vec![group("front", None), group("front/api", Some(0))];
+        s.programs[0].group = Some(0);
+    };
+    assert!(message(&nest).contains("give it a group of its own"));
     let stretch = |s: &mut Scenario| {
         if let Kind::Service(service) = &mut s.programs[0].kind {
             service.request_bytes = 1 << 20;

@@ -1,0 +1,101 @@
+//! The scenario's groups as cgroups (version 2) with `cpu.weight`, and their undoing.
+//!
+//! A guard undoes them: this executable in another role, which waits for the end of its stdin. So they are gone after the run, after a
+//! signal and after `kill -9` of the run alike.
+
+mod guard;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::scenario::Scenario;
+use model::{Failure, scenario};
+
+use guard::{Guard, Orders};
+pub use guard::{ROLE, main as guard_main};
+
+const ROOT: &str = "/sys/fs/cgroup";
+const CONTROL: &str = "cgroup.subtree_control";
+
+/// The cgroups of a run. Dropping them removes them, with whatever still runs in them.
+pub struct Groups {
+    folders: Vec<PathBuf>,
+    _guard: Option<Guard>,
+}
+
+/// Says whether cgroups can be what the scenario's groups are, on any machine.
+pub fn check_shape(scenario: &Scenario) -> Result<(), Failure> {
+    let inner = |index: usize| scenario.groups.iter().any(|group| group.parent == Some(index));
+    let astray = scenario.programs.iter().find(|program| program.group.is_some_and(inner));
+    astray.map_or(Ok(()), |program| {
+        Err(Failure::Machine(format!(
+            "`{}` is in a group that has groups itself, which cgroups of version 2 do not allow: give it a group of its own, or use --on sim",
+            program.name
+        )))
+    })
+}
+
+/// Says whether this machine can have the scenario's groups, and changes nothing.
+pub fn check_machine(scenario: &Scenario) -> Result<(), Failure> {
+    let controllers = fs::read_to_string(Path::new(ROOT).join("cgroup.controllers"));
+    let has_cpu = controllers.is_ok_and(|all| all.split_whitespace().any(|name| name == "cpu"));
+    let writable = || OpenOptions::new().write(true).open(Path::new(ROOT).join(CONTROL)).is_ok();
+    if scenario.groups.is_empty() || has_cpu && writable() {
+        return Ok(());
+    }
+    Err(Failure::Machine(format!(
+        "groups with weights take a cgroup2 hierarchy with the `cpu` controller in {ROOT}, and root to write to it: run it with sudo, or \
+         use --on vm or --on sim"
+    )))
+}
+
+impl Groups {
+    /// Makes the scenario's groups.
+    pub fn make(scenario: &Scenario) -> io::Result<Groups> {
+        if scenario.groups.is_empty() {
+            return Ok(Groups { folders: Vec::new(), _guard: None });
+        }
+        let folders: Vec<PathBuf> = scenario.groups.iter().map(folder).collect();
+        let control = Path::new(ROOT).join(CONTROL);
+        let enabled = fs::read_to_string(&control)?.split_whitespace().any(|name| name == "cpu");
+        let orders = Orders {
+            folders: folders.iter().rev().cloned().collect(),
+            disable: (!enabled).then(|| control.clone()),
+        };
+        let guard = Guard::post(&orders)?;
+        write(&control, "+cpu")?;
+        for (group, folder) in scenario.groups.iter().zip(&folders) {
+            fs::create_dir(folder)?;
+            write(&folder.join("cpu.weight"), &group.weight.to_string())?;
+        }
+        for parent in scenario.groups.iter().filter_map(|group| group.parent) {
+            write(&folders[parent].join(CONTROL), "+cpu")?;
+        }
+        Ok(Groups { folders, _guard: Some(guard) })
+    }
+
+    /// The file by which a process joins a group.
+    pub fn door(&self, group: usize) -> PathBuf {
+        self.folders[group].join("cgroup.procs")
+    }
+}
+
+/// Moves the calling process into a group.
+pub fn enter(door: &Path) -> io::Result<()> {
+    write(door, "0")
+}
+
+/// Groups stand directly below the root, as in the scenario: one folder more would be a group more.
+fn folder(group: &scenario::Group) -> PathBuf {
+    Path::new(ROOT).join(format!("rearguard-{}-{}", std::process::id(), group.name))
+}
+
+/// One write, as the kernel's files want it; the error names the file.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let written = OpenOptions::new().write(true).open(path).and_then(|mut file| {
+        let length = file.write(text.as_bytes())?;
+        if length == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    });
+    written.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,36 @@
+//! What every arm must show: bodies written once over [`model::Arm`], each with its control.
+//!
+//! A body runs a small scenario under a policy that must do something, and under one that must not: a body whose control passes as well
+//! shows nothing.
+#![forbid(unsafe_code)]
+
+mod order;
+mod runs;
+mod share;
+mod work;
+
+use libtest_mimic::Failed;
+use model::Arm;
+
+/// A body: a name and what it asserts of an arm.
+pub struct Body {
+    /// What it shows.
+    pub name: &'static str,
+    /// Fails where the arm does not show it.
+    pub check: fn(&dyn Arm) -> Result<(), Failed>,
+}
+
+/// All bodies.
+pub const BODIES: [Body; 8] = [
+    Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
+    Body {
+        name: "a_service_beside_batch_has_nearly_the_ideal_tail",
+        check: order::tail_beside_batch,
+    },
+    Body { name: "no_request_is_lost_but_where_too_many_come", check: order::none_is_lost },
+    Body { name: "equal_processes_share_equally_and_nice_ones_yield", check: share::processes },
+    Body { name: "groups_share_by_weight_however_many_threads_they_have", check: share::groups },
+    Body { name: "nobody_starves_but_under_fifo", check: share::nobody_starves },
+    Body { name: "no_cpu_idles_while_there_is_work", check: work::conserved },
+    Body { name: "three_threads_share_two_cpus_by_one_queue_and_not_by_two", check: work::shared },
+];

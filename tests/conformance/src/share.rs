@@ -1,0 +1,43 @@
+//! Who gets how much of the machine.
+
+use libtest_mimic::Failed;
+use model::Arm;
+
+use crate::runs::{batch, expect, run, scenario, service};
+
+/// Of two spinning processes each gets half, and one that is nice gets its weight's part: 335 of 1,359 (kernel/sched/core.c).
+pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
+    let share = |policy: &str, more: &str| -> Result<f64, Failed> {
+        let scenario = scenario(1, &(batch("a", 1, "") + &batch("b", 1, more)))?;
+        Ok(run(arm, &scenario, policy)?.share(1))
+    };
+    for policy in ["eevdf", "cts"] {
+        let equal = share(policy, "")?;
+        expect((equal - 0.5).abs() < 0.02, policy, &[equal])?;
+    }
+    let nice = share("eevdf", "nice = 5")?;
+    expect((nice - 0.247).abs() < 0.02, "the control: at nice 5", &[nice])
+}
+
+/// A group of weight 300 gets three quarters beside one of 100 with as many threads as it likes; without groups threads count.
+pub fn groups(arm: &dyn Arm) -> Result<(), Failed> {
+    let share = |groups: &str, of_a: &str, of_b: &str| -> Result<f64, Failed> {
+        let programs = batch("a", 1, of_a) + &batch("b", 3, of_b);
+        let scenario = scenario(1, &format!("{groups}{programs}"))?;
+        Ok(run(arm, &scenario, "eevdf")?.share(0))
+    };
+    let tables = "[[group]]\nname = \"a\"\nweight = 300\n[[group]]\nname = \"b\"\n";
+    let grouped = share(tables, "group = \"a\"", "group = \"b\"")?;
+    expect((grouped - 0.75).abs() < 0.02, "the heavy group's share", &[grouped])?;
+    let control = share("", "", "")?;
+    expect((control - 0.25).abs() < 0.02, "the control: one of four threads", &[control])
+}
+
+/// A batch gets its part beside a service that wants more than the machine; SCHED_FIFO leaves it what the kernel reserves.
+pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
+    let scenario = scenario(1, &(service("500us", 1.5) + &batch("batch", 64, "")))?;
+    let fair = run(arm, &scenario, "eevdf")?.share(1);
+    expect(fair > 0.4, "the batch's share under eevdf", &[fair])?;
+    let control = run(arm, &scenario, "fifo")?.share(1);
+    expect(control < 0.1, "the control: the batch's share under fifo", &[control])
+}
