@@ -33,6 +33,9 @@ pub struct Job {
     pub apart: bool,
     /// Some: instructions are counted, whether or not this machine has KVM.
     pub counting: Option<Counting>,
+    /// Where instructions are not counted and KVM does not boot: whether virtual CPUs truly run at once, in real time, instead of by
+    /// turns. For finding races, not for measuring.
+    pub parallel: bool,
     /// The guest's memory.
     pub memory_mib: u32,
     /// Real time from the boot's begin to the command's end, at most.
@@ -98,7 +101,10 @@ impl Lab {
         let initramfs = image::build(&job.kernel, order, &job.put, &job.files)?;
         let accelerator = match job.counting {
             Some(Counting { shift, .. }) => Accelerator::Tcg { shift },
-            None => boot::choose(self, &job.kernel, watcher)?,
+            None => match boot::choose(self, &job.kernel, watcher)? {
+                Accelerator::Tcg { .. } if job.parallel => Accelerator::Parallel,
+                other => other,
+            },
         };
         let guest = Guest {
             kernel: job.kernel.clone(),
@@ -204,6 +210,7 @@ mod tests {
             machine: Machine::ONE_CPU,
             apart: false,
             counting: None,
+            parallel: false,
             memory_mib,
             timeout: LOOK,
             put: Vec::new(),

@@ -88,6 +88,7 @@ impl Args {
             machine,
             apart: false,
             counting: None,
+            parallel: false,
             memory_mib: self.memory,
             timeout: Duration::from_nanos(self.timeout.0),
             put: self.put.clone(),

@@ -25,6 +25,8 @@ pub enum Accelerator {
         /// 0: a nanosecond.
         shift: u8,
     },
+    /// By QEMU, every virtual CPU in a thread of its own: true races, in real time.
+    Parallel,
 }
 
 /// A boot under KVM takes a second or two; one that takes this long has hung.
@@ -40,6 +42,7 @@ impl Accelerator {
         match self {
             Accelerator::Kvm => "KVM",
             Accelerator::Tcg { .. } => "TCG",
+            Accelerator::Parallel => "parallel TCG",
         }
     }
 
@@ -48,6 +51,7 @@ impl Accelerator {
     pub fn arguments(self) -> String {
         match self {
             Accelerator::Kvm => "-accel kvm".to_string(),
+            Accelerator::Parallel => "-accel tcg,thread=multi".to_string(),
             Accelerator::Tcg { shift } => {
                 format!("-accel tcg,thread=single -icount shift={shift},sleep=off")
             }

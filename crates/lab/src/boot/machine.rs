@@ -51,7 +51,9 @@ pub fn arguments(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
 fn command_line(guest: &Guest, accelerator: Accelerator) -> String {
     let clock = match accelerator {
         Accelerator::Kvm => "",
-        Accelerator::Tcg { .. } => " tsc=reliable nokaslr norandmaps mitigations=off iomem=relaxed",
+        Accelerator::Tcg { .. } | Accelerator::Parallel => {
+            " tsc=reliable nokaslr norandmaps mitigations=off iomem=relaxed"
+        }
     };
     let cpus = guest.cpus();
     format!("console=ttyS0 loglevel=5 panic=-1 nr_cpus={cpus}{clock} rdinit={INIT} -- {GUEST_ROLE}")
@@ -64,7 +66,7 @@ const COUNTED_CPU: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4"
 fn shape(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
     let Machine { smt, llcs, nodes, .. } = guest.machine;
     let cpu = match accelerator {
-        Accelerator::Tcg { .. } => COUNTED_CPU,
+        Accelerator::Tcg { .. } | Accelerator::Parallel => COUNTED_CPU,
         Accelerator::Kvm if (smt, llcs, nodes) == (1, 1, 1) => "host",
         Accelerator::Kvm => "Skylake-Server",
     };

@@ -1,0 +1,183 @@
+//! The scheduler under test: loaded, in force, unloaded, as a user would.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const STATE: &str = "/sys/kernel/sched_ext/state";
+const OPS: &str = "/sys/kernel/sched_ext/root/ops";
+const REJECTED: &str = "/sys/kernel/sched_ext/nr_rejected";
+const EVENTS: &str = "/sys/kernel/sched_ext/root/events";
+const SEQUENCE: &str = "/sys/kernel/sched_ext/enable_seq";
+const SAID: &str = "/tmp/loader.log";
+
+/// How long loading and unloading may take on a busy guest.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A restart begins within this.
+const SETTLING: Duration = Duration::from_secs(3);
+
+/// The policy that is nothing but the kernel's own class.
+pub const DEFAULT: &str = "default";
+
+/// What loads a policy: nothing for the default class, a rival's own executable (`scx_...`, see tools/rivals), else `rearguard load`.
+pub fn command(policy: &str, rearguard: &Path) -> Vec<String> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    match policy {
+        DEFAULT => Vec::new(),
+        rival if rival.starts_with("scx_") => vec![text(&rivals().join("bin").join(rival))],
+        ours => vec![text(rearguard), "load".into(), ours.into()],
+    }
+}
+
+/// Where tools/rivals puts them.
+fn rivals() -> PathBuf {
+    let of = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = of("HOME").unwrap_or_default().join(".cache");
+    of("RG_RIVALS_DIR")
+        .unwrap_or_else(|| of("XDG_CACHE_HOME").unwrap_or(home).join("rearguard/rivals"))
+}
+
+/// The scheduler of a run.
+pub struct Scheduler {
+    command: Vec<String>,
+    loader: Option<Child>,
+    name: String,
+    sequence: String,
+}
+
+impl Scheduler {
+    /// Loads it by a command, unless that is empty: the kernel's default class.
+    pub fn start(command: Vec<String>) -> Result<Scheduler, String> {
+        let (name, sequence) = (String::new(), String::new());
+        let mut scheduler = Scheduler { command, loader: None, name, sequence };
+        scheduler.load()?;
+        Ok(scheduler)
+    }
+
+    /// Whether there is anything to load.
+    pub fn is_loaded(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    /// The loader's process.
+    pub fn loader(&self) -> Option<u32> {
+        self.loader.as_ref().map(Child::id)
+    }
+
+    /// Loads it and waits until it is in force.
+    pub fn load(&mut self) -> Result<(), String> {
+        let Some((program, args)) = self.command.split_first() else { return Ok(()) };
+        let log = fs::File::create(SAID).map_err(|error| error.to_string())?;
+        let loader = Command::new(program)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(|error| error.to_string())?)
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("{program}: {error}"))?;
+        self.loader = Some(loader);
+        self.await_state("enabled")?;
+        (self.name, self.sequence) = (read(OPS), read(SEQUENCE));
+        Ok(())
+    }
+
+    /// Waits until it is in force (again).
+    pub fn await_enabled(&mut self) -> Result<(), String> {
+        if !self.is_loaded() {
+            return Ok(());
+        }
+        self.await_state("enabled")?;
+        self.sequence = read(SEQUENCE);
+        Ok(())
+    }
+
+    /// Waits until it is in force and stays so: a restart that was on its way is over.
+    pub fn await_settled(&mut self) -> Result<(), String> {
+        sleep(SETTLING);
+        self.await_enabled()
+    }
+
+    /// Ends it as Ctrl-C does. It must end well, and be in force no longer.
+    pub fn unload(&mut self) -> Result<(), String> {
+        let Some(status) = self.end_loader(Signal::SIGINT)? else { return Ok(()) };
+        if !status.success() {
+            return Err(format!("the loader ended with {status}: {}", read(SAID)));
+        }
+        self.await_state("disabled")
+    }
+
+    /// Kills it as nothing can foresee. It must be in force no longer.
+    pub fn kill(&mut self) -> Result<(), String> {
+        if self.end_loader(Signal::SIGKILL)?.is_none() {
+            return Ok(());
+        }
+        self.await_state("disabled")
+    }
+
+    /// What is wrong now: not in force, another one, restarted, or a thread refused.
+    pub fn faults(&self) -> Vec<String> {
+        if !self.is_loaded() {
+            return Vec::new();
+        }
+        let mut faults = Vec::new();
+        let mut expect = |what: &str, is: String, wanted: &str| {
+            if is != wanted {
+                faults.push(format!("{what} is `{is}`, not `{wanted}`"));
+            }
+        };
+        expect("the state of sched_ext", read(STATE), "enabled");
+        expect("the scheduler in force", read(OPS), &self.name);
+        expect("the count of its enablings", read(SEQUENCE), &self.sequence);
+        expect("the count of refused threads", read(REJECTED), "0");
+        if !faults.is_empty() {
+            faults.push(format!("the loader said: {}", read(SAID).trim()));
+        }
+        faults
+    }
+
+    /// The kernel's counts of what it had to mend, those above zero.
+    pub fn events(&self) -> String {
+        let text = read(EVENTS);
+        let counted = text.lines().filter(|line| !line.ends_with(" 0"));
+        counted.map(str::to_lowercase).collect::<Vec<_>>().join(", ")
+    }
+
+    fn end_loader(&mut self, signal: Signal) -> Result<Option<ExitStatus>, String> {
+        let Some(mut loader) = self.loader.take() else { return Ok(None) };
+        let _ = kill(Pid::from_raw(loader.id() as i32), signal);
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            if let Some(status) = loader.try_wait().map_err(|error| error.to_string())? {
+                return Ok(Some(status));
+            }
+            sleep(Duration::from_millis(10));
+        }
+        Err(format!("the loader did not end within {PATIENCE:?} of {signal}"))
+    }
+
+    fn await_state(&mut self, wanted: &str) -> Result<(), String> {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            if read(STATE) == wanted {
+                return Ok(());
+            }
+            let ended = self.loader.as_mut().and_then(|loader| loader.try_wait().ok().flatten());
+            if let Some(status) = ended {
+                return Err(format!("the loader ended with {status}: {}", read(SAID).trim()));
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let (state, said) = (read(STATE), read(SAID));
+        Err(format!("sched_ext is {state}, not {wanted}, after {PATIENCE:?}: {}", said.trim()))
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim().to_string()).unwrap_or_default()
+}
