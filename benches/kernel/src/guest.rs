@@ -66,37 +66,37 @@ fn install(config: &Path) -> std::io::Result<()> {
 
 fn measure(shape: Shape, profile: bool) -> std::io::Result<Measurement> {
     raise_limits()?;
-    let ((start, mut release), (mut done, finish)) = (std::io::pipe()?, std::io::pipe()?);
+    let (mut done, finish) = std::io::pipe()?;
     let mut children = (0..shape.processes)
-        .map(|_| spawn(shape, &start, &finish))
+        .map(|_| spawn(shape, &finish))
         .collect::<std::io::Result<Vec<Child>>>()?;
-    drop((start, finish));
-    let all = vec![b'+'; shape.processes as usize];
-    let mut answers = all.clone();
-    done.read_exact(&mut answers)?;
-    round(&mut release, &mut done, &all)?;
+    drop(finish);
+    done.read_exact(&mut vec![0; children.len()])?;
+    round(&mut children, &mut done)?;
     let before = profile.then(Profile::read);
-    let taken = round(&mut release, &mut done, &all)?;
+    let taken = round(&mut children, &mut done)?;
     let trips = f64::from(shape.queued()) * f64::from(shape.trips());
     let callbacks = before.map_or_else(Vec::new, |before| Profile::read().since(&before, trips));
-    drop(release);
+    // `wait` closes their stdin first, which ends them.
     children.iter_mut().try_for_each(|child| child.wait().map(drop))?;
     Ok(Measurement { shape, instructions: taken.as_nanos() as f64 / trips, callbacks })
 }
 
-/// Lets all pairs make their round trips once.
-fn round(release: &mut PipeWriter, done: &mut PipeReader, all: &[u8]) -> std::io::Result<Duration> {
+/// Lets all pairs make their round trips once. Every process has a pipe of its own: readers of one would be woken one after the other.
+fn round(children: &mut [Child], done: &mut PipeReader) -> std::io::Result<Duration> {
     sleep(FALLING_ASLEEP);
     let begin = Instant::now();
-    release.write_all(all)?;
-    done.read_exact(&mut all.to_vec())?;
+    for child in &mut *children {
+        child.stdin.as_mut().expect("piped").write_all(b"+")?;
+    }
+    done.read_exact(&mut vec![0; children.len()])?;
     Ok(begin.elapsed())
 }
 
-fn spawn(shape: Shape, start: &PipeReader, finish: &PipeWriter) -> std::io::Result<Child> {
+fn spawn(shape: Shape, finish: &PipeWriter) -> std::io::Result<Child> {
     Command::new("/proc/self/exe")
         .args([pairs::ROLE, &shape.pairs.to_string(), &shape.trips().to_string()])
-        .stdin(Stdio::from(start.try_clone()?))
+        .stdin(Stdio::piped())
         .stdout(Stdio::from(finish.try_clone()?))
         .spawn()
 }

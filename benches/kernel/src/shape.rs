@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Round trips of all pairs together, at least; and of each.
-const TRIPS: u32 = 8_000;
+const TRIPS: u32 = 24_000;
 const TRIPS_A_PAIR: u32 = 16;
 /// Every pair has two threads, and the kernel numbers no more than 32,768.
 const MOST_PAIRS: u32 = 15_000;

@@ -19,6 +19,9 @@ const SAID: &str = "/tmp/loader.log";
 /// How long loading and unloading may take on a busy guest.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A restart begins within this.
 const SETTLING: Duration = Duration::from_secs(3);
 
@@ -74,6 +77,7 @@ impl Scheduler {
     pub fn load(&mut self) -> Result<(), String> {
         let Some((program, args)) = self.command.split_first() else { return Ok(()) };
         let log = fs::File::create(SAID).map_err(|error| error.to_string())?;
+        let before = read(SEQUENCE);
         let loader = Command::new(program)
             .args(args)
             .stdin(Stdio::null())
@@ -83,6 +87,10 @@ impl Scheduler {
             .map_err(|error| format!("{program}: {error}"))?;
         self.loader = Some(loader);
         self.await_state("enabled")?;
+        // The kernel counts after it has changed the state.
+        while read(SEQUENCE) == before {
+            sleep(LOOK);
+        }
         (self.name, self.sequence) = (read(OPS), read(SEQUENCE));
         Ok(())
     }
@@ -156,7 +164,7 @@ impl Scheduler {
             if let Some(status) = loader.try_wait().map_err(|error| error.to_string())? {
                 return Ok(Some(status));
             }
-            sleep(Duration::from_millis(10));
+            sleep(LOOK);
         }
         Err(format!("the loader did not end within {PATIENCE:?} of {signal}"))
     }
@@ -171,7 +179,7 @@ impl Scheduler {
             if let Some(status) = ended {
                 return Err(format!("the loader ended with {status}: {}", read(SAID).trim()));
             }
-            sleep(Duration::from_millis(10));
+            sleep(LOOK);
         }
         let (state, said) = (read(STATE), read(SAID));
         Err(format!("sched_ext is {state}, not {wanted}, after {PATIENCE:?}: {}", said.trim()))

@@ -1,0 +1,54 @@
+"""Measures what is missing, and writes the tables."""
+
+import argparse
+import os
+from pathlib import Path
+
+from . import tables
+from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, points
+from .runs import run_all
+
+AFTER = """Results are kept, a file a run, and measured again only after their file is gone: an interrupted command goes on where
+it was. Everything takes hours; each run needs a guest, and without KVM a core."""
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parser = argparse.ArgumentParser("vm-results", description=__doc__, epilog=AFTER)
+    parser.add_argument("--rearguard", default="rearguard", help="the executable")
+    parser.add_argument("--scenario", help="only these, by comma")
+    parser.add_argument("--policy", help="only these, by comma")
+    parser.add_argument("--on", default="vm", help="the arm (default vm)")
+    parser.add_argument("--seeds", type=int, default=5, help="how many, from 1 (default 5)")
+    parser.add_argument("--at-once", type=int, default=2, help="guests at a time (default 2)")
+    parser.add_argument("--folder", type=Path, default=cache / "rearguard/vm-results", help="the results")
+    parser.add_argument("--document", type=Path, default=Path("docs/kernel.md"))
+    parser.add_argument("--tables-only", action="store_true", help="measure nothing")
+    return parser.parse_args()
+
+
+def chosen(args: argparse.Namespace) -> list:
+    """The points to run."""
+    of = lambda text, all_of: [one for one in all_of if text is None or one in text.split(",")]
+    names = of(args.scenario, [scenario.name for scenario in SERVICES + LAGS])
+    scenarios = [scenario for scenario in SERVICES + LAGS if scenario.name in names]
+    known = set(SERVICE_POLICIES + LAG_POLICIES)
+    unknown = set((args.policy or "").split(",")) - known - {""}
+    if unknown or not scenarios:
+        raise SystemExit(f"vm-results: nothing is planned for {unknown or args.scenario}")
+    policies = lambda scenario: of(args.policy, SERVICE_POLICIES if scenario in SERVICES else LAG_POLICIES)
+    return points(scenarios, policies, range(1, args.seeds + 1))
+
+
+def main() -> None:
+    """Measures and writes."""
+    args = arguments()
+    failed = [] if args.tables_only else run_all(args, chosen(args))
+    tables.replace_between_marks(args.document, tables.markdown(args.folder))
+    if failed:
+        raise SystemExit("vm-results: {} runs failed:\n{}".format(len(failed), "\n".join(failed)))
+
+
+if __name__ == "__main__":
+    main()

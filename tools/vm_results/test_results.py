@@ -1,0 +1,79 @@
+"""What a table says, and when a result is measured again."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import figures, marks, tables
+from .plan import SERVICES, Point
+
+
+def document(p99_9_ns, ideal_ns=2_000_000) -> str:
+    """A result document of one seed, as far as a table reads it."""
+    q = lambda value: {"value": value, "low": None, "high": None}
+    keys = lambda value: {key: q(value) for key in ("p50", "p99", "p99_9")}
+    program = {
+        "name": "service", "kind": "service", "latency_ns": keys(p99_9_ns), "ideal_ns": keys(ideal_ns),
+        "inversions_per_request": 0.25, "completion_inversions_per_request": 0.5,
+    }
+    group = {"name": "service", "share": 0.8, "due_share": 0.81}
+    return json.dumps({"results": [{"seed": None, "programs": [program], "groups": [group]}]})
+
+
+class Tables(unittest.TestCase):
+    """Against results made by hand."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def keep(self, seed: int, text: str):
+        file = self.folder / Point(SERVICES[0], "eevdf", seed).file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def test_medians_and_spread(self):
+        for seed, value in enumerate((3_000_000, 2_000_000, 8_000_000)):
+            self.keep(seed, document(value))
+        text = tables.markdown(self.folder)
+        self.assertIn("| `eevdf` | 1.50 (1.00 to 4.00) | 3.0 | 3.00 | 0.250 | 0.500 | 0.800 | 0.810 | 3 |", text)
+        self.assertNotIn("`cfs`", text)
+
+    def test_a_lost_tail_is_not_left_out_of_the_median(self):
+        self.keep(1, document(3_000_000))
+        self.keep(2, document(None))
+        self.assertIn("| `eevdf` | - | - |", tables.markdown(self.folder))
+
+    def test_prose_outside_the_marks_stays(self):
+        page = self.folder / "page.md"
+        page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+        tables.replace_between_marks(page, "new")
+        text = page.read_text()
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))
+        self.assertIn("\nnew\n", text)
+        self.assertNotIn("old", text)
+        page.write_text("no marks")
+        self.assertRaises(SystemExit, tables.replace_between_marks, page, "new")
+
+
+class Marks(unittest.TestCase):
+    """A change of what a result depends on gives it another place."""
+
+    def test_another_text_is_another_mark(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            before = marks.mark([Path(file.name)])
+            file.write("x")
+            file.flush()
+            self.assertNotEqual(before, marks.mark([Path(file.name)]))
+
+    def test_only_our_policies_depend_on_our_sources(self):
+        self.assertEqual([marks.of_policy(name) for name in ("eevdf", "scx_lavd")], ["", ""])
+        self.assertNotEqual(marks.of_policy("cts:queue=cpu"), "")
+
+    def test_no_negative_zero(self):
+        self.assertEqual(figures.rounded(-0.0001, 3), "0.000")
+        self.assertEqual(figures.rounded(-0.001, 3), "-0.001")
+
+
+if __name__ == "__main__":
+    unittest.main()
