@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -37,9 +36,6 @@ pub struct Measurement {
 
 /// Measures each shape; a line of JSON each.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(config) = &args.config {
-        install(config).map_err(|error| Failure::Run(error.to_string()))?;
-    }
     let mut scheduler = Scheduler::start(args.load.clone()).map_err(Failure::Run)?;
     sleep(SETTLING);
     if args.profile {
@@ -55,13 +51,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         println!("{}", serde_json::to_string(&measured).expect("finite numbers"));
     }
     scheduler.unload().map_err(Failure::Run)
-}
-
-/// Puts the kernel's configuration where rivals read it.
-fn install(config: &Path) -> std::io::Result<()> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    fs::create_dir_all("/boot")?;
-    fs::copy(config, format!("/boot/config-{}", release.trim())).map(drop)
 }
 
 fn measure(shape: Shape, profile: bool) -> std::io::Result<Measurement> {

@@ -1,11 +1,12 @@
 //! A guest a scheduler and machine.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lab::{Job, Kernel, Lab, Stream, Watcher};
-use model::Failure;
+use lab::{Counting, Entry, Job, Kernel, Lab, Stream, Watcher};
 use model::scenario::Machine;
+use model::{Failure, Nanos};
 use torture::scheduler;
 
 use crate::Args;
@@ -17,6 +18,9 @@ use crate::table::{self, Row};
 const SHAPES: [&str; 8] = ["1x1", "4x1", "32x1", "1000x1", "1x10", "1x100", "1x1000", "10x1000"];
 /// On more CPUs each has so many.
 const PAIRS_A_CPU: u32 = 4;
+
+/// Fine turns of virtual CPUs.
+const TURN: Nanos = Nanos::from_micros(50);
 
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// 20,000 threads with their stacks and pipes.
@@ -73,16 +77,18 @@ fn guest(
     let mut command = vec![own.to_string_lossy().into_owned(), "--in-guest".into()];
     command.extend(["--shapes".into(), shapes.join(",")]);
     command.extend(args.profile.then(|| "--profile".to_string()));
-    let config = kernel.modules().with_file_name("config");
-    command.extend(["--config".into(), config.to_string_lossy().into_owned(), "--".into()]);
+    command.push("--".into());
     command.extend(load.iter().cloned());
     let job = Job {
         kernel: kernel.clone(),
         machine: Machine { cpus, ..Machine::ONE_CPU },
-        parallel: false,
+        apart: false,
+        counting: Some(Counting { shift: 0, turn: (cpus > 1).then_some(TURN) }),
+        real_time: None,
         memory_mib: MEMORY_MIB,
         timeout: TIMEOUT,
-        put: load.first().map(PathBuf::from).into_iter().chain([config]).collect(),
+        put: load.first().map(PathBuf::from).into_iter().collect(),
+        files: vec![configuration(kernel)?],
         get: Vec::new(),
         command,
     };
@@ -93,6 +99,14 @@ fn guest(
     }
     let read = |line: &str| serde_json::from_str(line).ok();
     Ok(heard.said.lines().filter_map(read).collect())
+}
+
+/// The kernel's configuration, where some rivals read it.
+fn configuration(kernel: &Kernel) -> Result<Entry, Failure> {
+    let path = kernel.modules().with_file_name("config");
+    let content = fs::read(&path)
+        .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))?;
+    Ok(Entry { name: format!("/boot/config-{}", kernel.release), mode: 0o644, content })
 }
 
 #[derive(Default)]

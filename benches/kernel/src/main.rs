@@ -42,9 +42,6 @@ struct Args {
     /// This is the guest
     #[arg(long, hide = true)]
     in_guest: bool,
-    /// The kernel's configuration there
-    #[arg(long, hide = true)]
-    config: Option<PathBuf>,
     /// What loads the scheduler there
     #[arg(last = true, hide = true)]
     load: Vec<String>,

@@ -13,7 +13,7 @@ mod store;
 mod tools;
 mod wire;
 
-pub use boot::{Counting, check as check_machine};
+pub use boot::{Counting, RealTime, check as check_machine};
 pub use fetch::Fetched;
 pub use guest::order::INIT as OWN_PROGRAM;
 pub use image::archive::Entry;

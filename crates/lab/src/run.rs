@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use model::Failure;
 use model::scenario::Machine;
 
-use crate::boot::{self, Accelerator, Counting, Guest, Running};
+use crate::boot::{self, Accelerator, Counting, Guest, RealTime, Running};
 use crate::guest::order::Order;
 use crate::image;
 use crate::image::archive::{self, Entry};
@@ -33,9 +33,8 @@ pub struct Job {
     pub apart: bool,
     /// Some: instructions are counted, whether or not this machine has KVM.
     pub counting: Option<Counting>,
-    /// Where instructions are not counted and KVM does not boot: whether virtual CPUs truly run at once, in real time, instead of by
-    /// turns. For finding races, not for measuring.
-    pub parallel: bool,
+    /// Where instructions are not counted and KVM does not boot: how to emulate in real time. For finding races, not for measuring.
+    pub real_time: Option<RealTime>,
     /// The guest's memory.
     pub memory_mib: u32,
     /// Real time from the boot's begin to the command's end, at most.
@@ -101,9 +100,9 @@ impl Lab {
         let initramfs = image::build(&job.kernel, order, &job.put, &job.files)?;
         let accelerator = match job.counting {
             Some(Counting { shift, .. }) => Accelerator::Tcg { shift },
-            None => match boot::choose(self, &job.kernel, watcher)? {
-                Accelerator::Tcg { .. } if job.parallel => Accelerator::Parallel,
-                other => other,
+            None => match (boot::choose(self, &job.kernel, watcher)?, job.real_time) {
+                (Accelerator::Tcg { .. }, Some(real_time)) => Accelerator::RealTime(real_time),
+                (chosen, _) => chosen,
             },
         };
         let guest = Guest {
@@ -210,7 +209,7 @@ mod tests {
             machine: Machine::ONE_CPU,
             apart: false,
             counting: None,
-            parallel: false,
+            real_time: None,
             memory_mib,
             timeout: LOOK,
             put: Vec::new(),

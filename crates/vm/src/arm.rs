@@ -103,6 +103,7 @@ fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure>
         machine: scenario.machine,
         apart: has_services(scenario),
         counting: Some(counting(scenario)),
+        real_time: None,
         memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
         timeout: timeout(scenario),
         put,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::hint::{black_box, spin_loop};
 use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::mem::replace;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::thread::JoinHandleExt;
 use std::process::{Command, ExitCode};
@@ -212,15 +213,17 @@ fn ends(command: &mut Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
-/// Puts the threads from class to class until the stop; at most one is real-time at a time. It stands above that one.
+/// Puts the threads from class to class until the stop. At most one is real-time and one idle at a time: more would keep others from
+/// CPUs, or themselves, by right. It stands above all of them.
 fn switch_classes(threads: &[JoinHandle<()>], shared: &Shared, mut chance: Chance) {
     rank::above_all(rank::SWITCHER);
-    let mut highest = 0;
+    let (mut highest, mut lowest) = (0, 0);
     while !shared.stop.load(Ordering::Relaxed) {
         let (thread, class) = (chance.below(threads.len()), *chance.of(&CLASSES));
-        if matches!(class, Realtime(_)) {
-            put(&threads[highest], Normal(Other));
-            highest = thread;
+        match class {
+            Realtime(_) => put(&threads[replace(&mut highest, thread)], Normal(Other)),
+            Normal(Idle) => put(&threads[replace(&mut lowest, thread)], Normal(Other)),
+            Normal(_) => {}
         }
         put(&threads[thread], class);
         chance.pause(Duration::from_millis(3));

@@ -88,7 +88,7 @@ impl Args {
             machine,
             apart: false,
             counting: None,
-            parallel: false,
+            real_time: None,
             memory_mib: self.memory,
             timeout: Duration::from_nanos(self.timeout.0),
             put: self.put.clone(),

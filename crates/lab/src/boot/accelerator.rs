@@ -15,6 +15,15 @@ use crate::run::{LOOK, Watcher};
 use crate::store::{Kernel, Lab};
 use crate::wire::Frame;
 
+/// How virtual CPUs run without KVM and without counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealTime {
+    /// Each in a thread of QEMU's: true races. At times one executes code that the kernel has just patched and dies of an `int3`.
+    Parallel,
+    /// One after the other, each for up to 100 ms.
+    ByTurns,
+}
+
 /// How a guest's instructions run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
@@ -25,8 +34,8 @@ pub enum Accelerator {
         /// 0: a nanosecond.
         shift: u8,
     },
-    /// By QEMU, every virtual CPU in a thread of its own: true races, in real time.
-    Parallel,
+    /// By QEMU, in real time.
+    RealTime(RealTime),
 }
 
 /// A boot under KVM takes a second or two; one that takes this long has hung.
@@ -42,7 +51,7 @@ impl Accelerator {
         match self {
             Accelerator::Kvm => "KVM",
             Accelerator::Tcg { .. } => "TCG",
-            Accelerator::Parallel => "parallel TCG",
+            Accelerator::RealTime(_) => "TCG in real time",
         }
     }
 
@@ -51,7 +60,8 @@ impl Accelerator {
     pub fn arguments(self) -> String {
         match self {
             Accelerator::Kvm => "-accel kvm".to_string(),
-            Accelerator::Parallel => "-accel tcg,thread=multi".to_string(),
+            Accelerator::RealTime(RealTime::Parallel) => "-accel tcg,thread=multi".to_string(),
+            Accelerator::RealTime(RealTime::ByTurns) => "-accel tcg,thread=single".to_string(),
             Accelerator::Tcg { shift } => {
                 format!("-accel tcg,thread=single -icount shift={shift},sleep=off")
             }

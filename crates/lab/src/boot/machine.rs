@@ -51,7 +51,7 @@ pub fn arguments(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
 fn command_line(guest: &Guest, accelerator: Accelerator) -> String {
     let clock = match accelerator {
         Accelerator::Kvm => "",
-        Accelerator::Tcg { .. } | Accelerator::Parallel => {
+        Accelerator::Tcg { .. } | Accelerator::RealTime(_) => {
             " tsc=reliable nokaslr norandmaps mitigations=off iomem=relaxed"
         }
     };
@@ -66,7 +66,7 @@ const COUNTED_CPU: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4"
 fn shape(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
     let Machine { smt, llcs, nodes, .. } = guest.machine;
     let cpu = match accelerator {
-        Accelerator::Tcg { .. } | Accelerator::Parallel => COUNTED_CPU,
+        Accelerator::Tcg { .. } | Accelerator::RealTime(_) => COUNTED_CPU,
         Accelerator::Kvm if (smt, llcs, nodes) == (1, 1, 1) => "host",
         Accelerator::Kvm => "Skylake-Server",
     };

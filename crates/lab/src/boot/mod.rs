@@ -19,7 +19,7 @@ use nix::unistd::{Pid, getppid};
 use crate::store::Kernel;
 use crate::tools;
 use crate::wire::Frame;
-pub use accelerator::{Accelerator, choose};
+pub use accelerator::{Accelerator, RealTime, choose};
 pub use machine::check;
 
 /// The argument that makes an executable start QEMU bound to its parent's life.

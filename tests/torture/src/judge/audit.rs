@@ -74,6 +74,12 @@ fn of_schedstat(text: &str) -> Option<String> {
     Some(format!("{ran} {slices}"))
 }
 
+/// The nice value and the class's number (`SCHED_`): proc(5) counts them as the 19th and 41st, the state as the third.
+fn nice_and_class(stat: &str) -> Option<(String, String)> {
+    let words: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
+    Some((words.get(19 - 3)?.to_string(), words.get(41 - 3)?.to_string()))
+}
+
 fn describe(thread: u32) -> String {
     let read = |name: &str| fs::read_to_string(format!("/proc/{thread}/{name}"));
     let name = read("comm").unwrap_or_default();
@@ -81,7 +87,8 @@ fn describe(thread: u32) -> String {
     let wanted = ["Tgid:", "State:", "Cpus_allowed_list:"];
     let lines = status.lines().filter(|line| wanted.iter().any(|key| line.starts_with(key)));
     let about: Vec<String> = lines.map(|line| line.replace('\t', " ")).collect();
-    format!("thread {thread} ({}; {})", name.trim(), about.join(", "))
+    let (nice, class) = nice_and_class(&read("stat").unwrap_or_default()).unwrap_or_default();
+    format!("thread {thread} ({}; {}; nice {nice}, class {class})", name.trim(), about.join(", "))
 }
 
 #[cfg(test)]

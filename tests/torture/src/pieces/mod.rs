@@ -56,6 +56,9 @@ pub struct Piece {
     pub short: bool,
     /// Whether it needs a scheduler that can be loaded.
     pub loads: bool,
+    /// Whether virtual CPUs take turns in the guest: loading, unloading and hotplug patch the kernel's code all the time, which
+    /// QEMU's parallel ones do not stand.
+    pub by_turns: bool,
     /// How long its own doing keeps threads from CPUs.
     pub holds: Duration,
     /// How.
@@ -63,7 +66,15 @@ pub struct Piece {
 }
 
 const fn piece(name: &'static str, about: &'static str, perform: Perform) -> Piece {
-    Piece { name, about, short: false, loads: false, holds: Duration::ZERO, perform }
+    Piece {
+        name,
+        about,
+        short: false,
+        loads: false,
+        by_turns: false,
+        holds: Duration::ZERO,
+        perform,
+    }
 }
 
 impl Piece {
@@ -74,6 +85,11 @@ impl Piece {
 
     const fn loads(mut self) -> Piece {
         self.loads = true;
+        self
+    }
+
+    const fn by_turns(mut self) -> Piece {
+        self.by_turns = true;
         self
     }
 
@@ -100,12 +116,17 @@ pub const PIECES: &[Piece] = &[
         .short(),
     piece("classes", "threads go from class to class, nice values change", classes::switches)
         .short(),
-    piece("hotplug", "CPUs go offline and online", hotplug::flips).holds(Duration::from_secs(8)),
+    piece("hotplug", "CPUs go offline and online", hotplug::flips)
+        .by_turns()
+        .holds(Duration::from_secs(8)),
     piece("signals", "processes are stopped, continued and killed", signals::storm),
     piece("kworkers", "kernel threads bound to their CPU have work among spinners", kworkers::work),
     piece("realtime", "real-time hogs take CPUs for seconds", realtime::hogs)
         .holds(realtime::LONGEST_HOLD),
-    piece("reload", "the scheduler is unloaded and loaded", reload::cycles).loads(),
-    piece("killed", "the loader is killed and started again", reload::kills).loads().short(),
+    piece("reload", "the scheduler is unloaded and loaded", reload::cycles).loads().by_turns(),
+    piece("killed", "the loader is killed and started again", reload::kills)
+        .loads()
+        .by_turns()
+        .short(),
     piece("mixed", "most of the above at once", mixed::everything),
 ];
