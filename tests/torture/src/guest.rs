@@ -19,7 +19,7 @@ const BEAT: Duration = Duration::from_secs(2);
 /// A spinning thread waits longer where others have more weight: `patience` (policies.md) is 5 s, then each waits for its turn.
 const WAIT: Duration = Duration::from_secs(12);
 /// What a piece may need beyond its time: workers that end, groups that go.
-const GRACE: Duration = Duration::from_secs(120);
+const GRACE: Duration = Duration::from_secs(300);
 
 /// Runs it.
 pub fn run(args: &Args) -> Result<(), Failure> {

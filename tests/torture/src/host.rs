@@ -15,7 +15,7 @@ use torture::scheduler;
 use crate::Args;
 
 /// Beyond its time: to boot on a busy machine, and to end, which the guest bounds itself.
-const AROUND: Duration = Duration::from_secs(400);
+const AROUND: Duration = Duration::from_secs(600);
 /// What the kernel says of QEMU's fault, see [`RealTime::Parallel`].
 const EMULATOR_FELL: &str = "Oops: int3";
 const MEMORY_MIB: u32 = 2048;

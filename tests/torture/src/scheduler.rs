@@ -16,8 +16,10 @@ const EVENTS: &str = "/sys/kernel/sched_ext/root/events";
 const SEQUENCE: &str = "/sys/kernel/sched_ext/enable_seq";
 const SAID: &str = "/tmp/loader.log";
 
-/// How long loading and unloading may take on a busy guest.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long loading and unloading may take in a busy guest on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Lines of the loader's that a fault shows.
+const LAST_LINES: usize = 10;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(10);
@@ -115,7 +117,7 @@ impl Scheduler {
     pub fn unload(&mut self) -> Result<(), String> {
         let Some(status) = self.end_loader(Signal::SIGINT)? else { return Ok(()) };
         if !status.success() {
-            return Err(format!("the loader ended with {status}: {}", read(SAID)));
+            return Err(format!("the loader ended with {status}: {}", said()));
         }
         self.await_state("disabled")
     }
@@ -144,7 +146,7 @@ impl Scheduler {
         expect("the count of its enablings", read(SEQUENCE), &self.sequence);
         expect("the count of refused threads", read(REJECTED), "0");
         if !faults.is_empty() {
-            faults.push(format!("the loader said: {}", read(SAID).trim()));
+            faults.push(format!("the loader said: {}", said()));
         }
         faults
     }
@@ -177,13 +179,20 @@ impl Scheduler {
             }
             let ended = self.loader.as_mut().and_then(|loader| loader.try_wait().ok().flatten());
             if let Some(status) = ended {
-                return Err(format!("the loader ended with {status}: {}", read(SAID).trim()));
+                return Err(format!("the loader ended with {status}: {}", said()));
             }
             sleep(LOOK);
         }
-        let (state, said) = (read(STATE), read(SAID));
-        Err(format!("sched_ext is {state}, not {wanted}, after {PATIENCE:?}: {}", said.trim()))
+        let (state, said) = (read(STATE), said());
+        Err(format!("sched_ext is {state}, not {wanted}, after {PATIENCE:?}: {said}"))
     }
+}
+
+/// The loader's last lines: it may have been told to show all that the verifier says.
+fn said() -> String {
+    let text = read(SAID);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 fn read(path: &str) -> String {
