@@ -3,6 +3,8 @@ SHELL := /bin/bash
 # Real-time priorities take privileges.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 CARGO ?= cargo
+# What `make torture` loads.
+POLICY ?= rearguard
 REARGUARD := target/release/rearguard
 
 .DEFAULT_GOAL := help
@@ -20,12 +22,23 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
 	$(CARGO) test --workspace
+	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools/vm_results
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
-	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --no-default-features
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --exclude kernel-cost --no-default-features
 
-lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check (about 2 minutes, network)
+lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check, a short torture (about 6 minutes, network)
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
+	$(CARGO) run --quiet --package rearguard -- lab fetch newest
+	$(CARGO) test --package torture --test lab -- --include-ignored --test-threads=1
+
+torture: setup-lab ## torture POLICY (rearguard) in the lab's guests: all pieces, 30 minutes of them
+	$(CARGO) build --quiet --package rearguard --package torture
+	$${CARGO_TARGET_DIR:-target}/debug/torture --policy $(POLICY)
+
+vm-results: setup-lab ## measure ours beside all rivals on real kernels and write the tables of docs/kernel.md (hours; it resumes)
+	tools/rivals
+	tools/vm-results
 
 build: ## build the release binary, target/release/rearguard
 	$(CARGO) build --release --package rearguard
@@ -33,6 +46,10 @@ build: ## build the release binary, target/release/rearguard
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events
 	benches/ideal/run
 	benches/sim/run
+
+bench-kernel: setup-lab ## instructions a pipe round trip on a real kernel, ours beside the kernel's class and rivals (about 30 minutes)
+	benches/kernel/run --policy default,cts,gvts,rearguard,dwrr,credit
+	benches/kernel/run --policy default,rearguard --cpus 4,16,64
 
 coverage: ## how often 95% intervals cover the truth on exact queues (about 10 minutes)
 	$(CARGO) run --release --package stats --example coverage
@@ -53,4 +70,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test build bench coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture vm-results build bench bench-kernel coverage fmt setup-build setup-test setup-lab

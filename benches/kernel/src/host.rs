@@ -30,12 +30,19 @@ const MEMORY_MIB: u32 = 4096;
 pub fn run(args: &Args) -> Result<(), Failure> {
     let lab = Lab::of_user()?;
     let kernel = lab.find("newest")?;
-    let mut rows = Vec::new();
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for cpus in &args.cpus {
         let shapes = shapes(args, *cpus);
         for policy in &args.policy {
             eprintln!("{policy} on {cpus} CPUs ...");
-            let measured = guest(&lab, &kernel, policy, *cpus, &shapes, args)?;
+            let measured = match guest(&lab, &kernel, policy, *cpus, &shapes, args) {
+                Ok(measured) => measured,
+                Err(Failure::Run(why)) => {
+                    failed.push(why);
+                    continue;
+                }
+                Err(other) => return Err(other),
+            };
             if args.json {
                 measured.iter().for_each(|one| table::json(policy, *cpus, one));
             }
@@ -49,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !args.json {
         table::print(&args.policy, &rows);
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Run(failed.join("\n"))) }
 }
 
 fn shapes(args: &Args, cpus: u32) -> Vec<Shape> {

@@ -35,7 +35,10 @@ pub fn print(policies: &[String], rows: &[Row]) {
             let same = |other: &&Row| {
                 (&other.policy, other.cpus, other.one.shape) == (policy, row.cpus, shape)
             };
-            let Some(other) = rows.iter().find(same) else { continue };
+            let Some(other) = rows.iter().find(same) else {
+                print!(" {:>20}", "-");
+                continue;
+            };
             let ratio = other.one.instructions / row.one.instructions;
             print!(" {:>13.0} {ratio:>6.2}", other.one.instructions);
         }

@@ -51,7 +51,7 @@ fn choose(args: &Args) -> Result<Vec<&'static Piece>, Failure> {
     if let Some(name) = unknown {
         return Err(Failure::Input(format!("no piece `{name}`: --list names them")));
     }
-    if args.cpus < 2 || args.cpus % 2 != 0 {
+    if args.cpus == 0 || !args.cpus.is_multiple_of(2) {
         return Err(Failure::Input(format!("--cpus {}: expected an even number", args.cpus)));
     }
     let named = |piece: &&Piece| {
