@@ -58,6 +58,14 @@ struct rg_options;
  */
 #define RG_INLINE static inline __attribute__((always_inline, unused))
 
+/*
+ * A larger one that several callers share: a program of its own in BPF, verified alone, so its
+ * arguments are numbers.
+ */
+#ifndef RG_SUBPROGRAM
+#define RG_SUBPROGRAM __attribute__((noinline, unused))
+#endif
+
 #define RG_NEVER (~0ULL)
 
 /* ---- Time and chance ---- */

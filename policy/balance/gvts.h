@@ -119,8 +119,11 @@ RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
 	return 0;
 }
 
-/* Pulls from a queue that lags by more than is tolerated. */
-RG_INLINE bool rg_pull_from(s32 cpu, s32 other, u64 target, u64 *tolerated_ns)
+/*
+ * Pulls from the queue of another CPU if it lags by more than is tolerated. Answers how much more
+ * the next queue may lag, RG_NEVER after a pull.
+ */
+RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 tolerated_ns)
 {
 	u32 id = rg_queue_of(other);
 	struct rg_queue *queue = rg_queue(id);
@@ -128,18 +131,16 @@ RG_INLINE bool rg_pull_from(s32 cpu, s32 other, u64 target, u64 *tolerated_ns)
 	u64 time;
 
 	if (id == rg_queue_of(cpu) || !queue || queue->least >= target)
-		return 0;
+		return tolerated_ns;
 	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
-		return rg_dwrr_take(cpu, id, target);
+		return rg_dwrr_take(cpu, id, target) ? RG_NEVER : tolerated_ns;
 	need = rg_need(other, id, target);
 	time = rg_div(need.total_ns, queue->cpus);
-	if (time < *tolerated_ns) {
-		*tolerated_ns -= time;
-		return 0;
-	}
+	if (time < tolerated_ns)
+		return tolerated_ns - time;
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
-		return rg_pull_thread(cpu, id, target, &need);
-	return rg_pick_next(cpu, id, 0);
+		return rg_pull_thread(cpu, id, target, &need) ? RG_NEVER : tolerated_ns;
+	return rg_pick_next(cpu, id, 0) ? RG_NEVER : tolerated_ns;
 }
 
 /* The least of a token and of those that wait where the CPU's queue is. */
@@ -167,7 +168,9 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 		if (domain->cursor >= domain->cpus)
 			domain->cursor = 0;
 		other = rg_cpu_in(domain->cpu, level, domain->cursor);
-		if (other >= 0 && rg_pull_from(cpu, other, target, &tolerated_ns)) {
+		if (other >= 0)
+			tolerated_ns = rg_pull_from(cpu, other, target, tolerated_ns);
+		if (tolerated_ns == RG_NEVER) {
 			domain->clear = 0;
 			return 1;
 		}

@@ -133,14 +133,17 @@ RG_INLINE void rg_target_report(s32 cpu, struct rg_target *lowest)
 	rg_target_tell(cpu, counts ? lowest->at : RG_NEVER);
 }
 
-/* A queue has got its first thread. A domain that slept takes up where the others are. */
-RG_INLINE void rg_target_queue_busy(s32 cpu)
+/*
+ * A queue has got its first thread. A domain that slept takes up where the others are; answers
+ * whether it did.
+ */
+RG_SUBPROGRAM bool rg_target_queue_busy(s32 cpu)
 {
 	struct rg_target *lowest = rg_target(cpu, rg_target_lowest());
 	struct rg_shared *shared = rg_shared();
 
 	if (!lowest || !shared || rg_add(&lowest->busy, 1) != 1)
-		return;
+		return 0;
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *target = rg_target(cpu, level);
 
@@ -148,15 +151,18 @@ RG_INLINE void rg_target_queue_busy(s32 cpu)
 			target->at = shared->least_target;
 	}
 	rg_target_report(cpu, lowest);
+	return 1;
 }
 
-/* A queue has lost its last thread. */
-RG_INLINE void rg_target_queue_idle(s32 cpu)
+/* A queue has lost its last thread; answers whether its domain has. */
+RG_SUBPROGRAM bool rg_target_queue_idle(s32 cpu)
 {
 	struct rg_target *lowest = rg_target(cpu, rg_target_lowest());
 
-	if (lowest && !rg_add(&lowest->busy, -1))
-		rg_target_report(cpu, lowest);
+	if (!lowest || rg_add(&lowest->busy, -1))
+		return 0;
+	rg_target_report(cpu, lowest);
+	return 1;
 }
 
 /* Whether nobody waits in a lowest domain and what it runs is at least this heavy. */
@@ -204,7 +210,7 @@ RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
  * once, however many CPUs find so, by as many intervals as all of them have already passed. (Light
  * weights pass several in a slice.)
  */
-RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
+RG_SUBPROGRAM bool rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 {
 	struct rg_target *target = rg_target(cpu, level);
 	struct rg_shared *shared = rg_shared();
@@ -212,17 +218,18 @@ RG_INLINE void rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 	u64 interval, next;
 
 	if (!target || !shared || !own || level >= RG_LEVELS)
-		return;
+		return 0;
 	interval = RG_CHOSEN(interval_ns[level]);
 	next = seen + interval + rg_div(rg_less(reached, seen), interval) * interval;
 	if (rg_compare_and_swap(&target->at, seen, next) != seen)
-		return;
+		return 0;
 	target->clear = 0;
 	if (level != rg_target_lowest())
-		return;
+		return 1;
 	rg_target_report(cpu, target);
 	if (RG_CHOSEN(infeasible) && next > shared->least_target + RG_BEHIND * interval)
 		rg_target_leave_behind(cpu, own->weight);
+	return 1;
 }
 
 #endif
