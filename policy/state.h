@@ -89,6 +89,10 @@ struct rg_target {
 	u32 unused;
 };
 
+/* Rows of a table by level, as many as a mask bounds; those past the last level are 0. */
+#define RG_LEVEL_ROWS 8
+#define RG_LEVEL_ROW(level) ((level) & (RG_LEVEL_ROWS - 1))
+
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
 	u64 pool;   /* 0: nothing of ours */
@@ -98,7 +102,7 @@ struct rg_cpu {
 	u32 thread; /* its id; meaningful while pool is not 0 */
 	u32 class;  /* of what it runs, under pick=credit */
 	u64 ticks;  /* of the account, seen by this CPU */
-	struct rg_target targets[RG_LEVELS]; /* of the domains of this number */
+	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 };
 
 struct rg_queue {
@@ -139,7 +143,7 @@ struct rg_options {
 	u64 slack_ns;  /* how far before the edge a waking thread is placed */
 	u64 bucket_ns; /* RG_NEVER: no thread is batch */
 	/* Between targets of a domain on each level; 0: the level is not in use. */
-	u64 interval_ns[RG_LEVELS];
+	u64 interval_ns[RG_LEVEL_ROWS];
 	u32 cpus;
 	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
 	u32 balance;

@@ -158,7 +158,7 @@ RG_INLINE u64 rg_gvts_least(s32 cpu, u64 token)
 RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, u64 *least,
 		       bool *round)
 {
-	u64 tolerated_ns = rg_div(RG_CHOSEN(interval_ns[level]) * RG_TOLERANCE_PERCENT, 100);
+	u64 tolerated_ns = rg_div(rg_interval(level) * RG_TOLERANCE_PERCENT, 100);
 
 	RG_FOR(i, 0, RG_LOOK) {
 		s32 other;
@@ -224,9 +224,9 @@ RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *threa
 	u32 lowest = rg_target_lowest();
 	u64 behind;
 
-	if (!shared || lowest >= RG_LEVELS || thread->asleep == shared->least_target)
+	if (!shared || thread->asleep == shared->least_target)
 		return;
-	behind = rg_less(rg_less(shared->least_target, RG_CHOSEN(interval_ns[lowest]) >> 1),
+	behind = rg_less(rg_less(shared->least_target, rg_interval(lowest) >> 1),
 			 account->token);
 	if (thread->utilised > RG_BUSY)
 		return;

@@ -22,15 +22,21 @@
 
 #define RG_BEHIND 3 /* intervals after which a weight is infeasible: GVTS section 4 */
 
+/* Between targets on a level; 0 where it is not in use. */
+RG_INLINE u64 rg_interval(u32 level)
+{
+	return RG_CHOSEN(interval_ns[RG_LEVEL_ROW(level)]);
+}
+
 /* The target of the CPU's domain on a level; 0 where the level is not in use. */
 RG_INLINE struct rg_target *rg_target(s32 cpu, u32 level)
 {
 	struct rg_cpu *row;
 
-	if (level >= RG_LEVELS || !RG_CHOSEN(interval_ns[level]))
+	if (!rg_interval(level))
 		return 0;
 	row = rg_cpu(rg_domain(cpu, level));
-	return row ? &row->targets[level] : 0;
+	return row ? &row->targets[RG_LEVEL_ROW(level)] : 0;
 }
 
 /* The lowest level in use, RG_LEVELS if none is. */
@@ -39,7 +45,7 @@ RG_INLINE u32 rg_target_lowest(void)
 	u32 lowest = RG_LEVELS;
 
 	RG_FOR(i, 0, RG_LEVELS) {
-		if (lowest == RG_LEVELS && RG_CHOSEN(interval_ns[i]))
+		if (lowest == RG_LEVELS && rg_interval(i))
 			lowest = i;
 	}
 	return lowest;
@@ -57,7 +63,7 @@ RG_INLINE void rg_target_create(s32 cpu)
 		if (!target)
 			continue;
 		if (!target->cpus) {
-			target->at = RG_CHOSEN(interval_ns[level]);
+			target->at = rg_interval(level);
 			target->least = RG_NEVER;
 			target->cpu = cpu;
 			target->sibling = parent ? parent->children : 0;
@@ -79,9 +85,9 @@ RG_INLINE struct rg_target *rg_target_least_child(struct rg_target *parent, u32 
 		struct rg_cpu *row = next ? rg_cpu(next - 1) : 0;
 		struct rg_target *child;
 
-		if (!row || below >= RG_LEVELS)
+		if (!row)
 			break;
-		child = &row->targets[below];
+		child = &row->targets[RG_LEVEL_ROW(below)];
 		if (!least || child->least < least->least)
 			least = child;
 		next = child->sibling;
@@ -194,7 +200,7 @@ RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
 	RG_FOR(i, 0, RG_LEVELS) {
 		u32 level = RG_LEVELS - 1 - i;
 
-		if (!RG_CHOSEN(interval_ns[level]))
+		if (!rg_interval(level))
 			continue;
 		at = at ? rg_target_least_child(at, level) : rg_target(here, level);
 		if (!at)
@@ -217,9 +223,9 @@ RG_SUBPROGRAM bool rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 	struct rg_cpu *own = rg_cpu(cpu);
 	u64 interval, next;
 
-	if (!target || !shared || !own || level >= RG_LEVELS)
+	if (!target || !shared || !own)
 		return 0;
-	interval = RG_CHOSEN(interval_ns[level]);
+	interval = rg_interval(level);
 	next = seen + interval + rg_div(rg_less(reached, seen), interval) * interval;
 	if (rg_compare_and_swap(&target->at, seen, next) != seen)
 		return 0;

@@ -2,8 +2,13 @@
 
 use model::{Nanos, scenario::Machine};
 
-/// `RG_LEVELS` of `policy/platform.h`: CPU, core, cache, node, machine.
-pub const LEVELS: usize = 5;
+/// `RG_LEVEL_ROWS` of `policy/state.h`: the rows of a table by level.
+pub const ROWS: usize = 8;
+
+/// The last level of `policy/platform.h`: CPU, core, cache, node, machine.
+pub const MACHINE: usize = 4;
+
+const LEVELS: usize = MACHINE + 1;
 
 /// Between targets of a domain whose CPUs share what the level names (GVTS section 4). The paper says "hops x 300 ms" for
 /// nodes; its source 150 ms x distance / 10, which is this at the kernel's default distances of 10 and 20.
@@ -17,10 +22,10 @@ const INTERVALS: [Nanos; LEVELS] = [
 
 /// The interval of each level above the queues', 0 for a level that joins no more than the one below. `lowest` replaces the
 /// interval of the lowest level in use, and the others change in proportion.
-pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64; LEVELS] {
+pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64; ROWS] {
     let Machine { cpus, smt, llcs, nodes } = *machine;
     let sizes = [1, smt, cpus / llcs, cpus / nodes, cpus];
-    let mut intervals = [0; LEVELS];
+    let mut intervals = [0; ROWS];
     for level in queue + 1..LEVELS {
         if sizes[level] > sizes[level - 1] {
             intervals[level] = INTERVALS[level].0;
@@ -29,7 +34,7 @@ pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64
     if intervals.iter().all(|interval| *interval == 0) {
         // One queue serves all: nobody to pull from, but wakers are placed by a target all the same.
         let shared = sizes.iter().position(|size| *size == cpus).unwrap_or(0);
-        intervals[LEVELS - 1] = INTERVALS[shared].0;
+        intervals[MACHINE] = INTERVALS[shared].0;
     }
     let first = intervals.iter().copied().find(|interval| *interval > 0).unwrap_or(1);
     let scaled = |interval: u64| match lowest {
@@ -58,7 +63,7 @@ mod tests {
     const PAPER: Machine = Machine { cpus: 16, smt: 2, llcs: 2, nodes: 2 };
 
     fn millis(machine: Machine, queue: usize, lowest: Option<Nanos>) -> [u64; LEVELS] {
-        intervals(&machine, queue, lowest).map(|interval| interval / 1_000_000)
+        std::array::from_fn(|level| intervals(&machine, queue, lowest)[level] / 1_000_000)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a policy can be told: the three dimensions and their options, by the words of the command line.
 
-use crate::domains::{LEVELS, intervals, stride};
+use crate::domains::{MACHINE, ROWS, intervals, stride};
 use model::{Failure, Nanos, PolicySpec, did_you_mean, scenario::Machine, units};
 
 /// The choices of one policy instance: `struct rg_options` of `policy/state.h`.
@@ -10,7 +10,7 @@ pub struct Options {
     slice_ns: u64,
     slack_ns: u64,
     bucket_ns: u64,
-    interval_ns: [u64; LEVELS],
+    interval_ns: [u64; ROWS],
     pub(crate) cpus: u32,
     stride: u32,
     balance: u32,
@@ -156,7 +156,7 @@ impl Options {
             BALANCE_GVTS => {
                 options.interval_ns = intervals(machine, options.scope as usize, interval);
             }
-            BALANCE_DWRR => options.interval_ns[LEVELS - 1] = interval.unwrap_or(ROUND).0,
+            BALANCE_DWRR => options.interval_ns[MACHINE] = interval.unwrap_or(ROUND).0,
             _ => {}
         }
         options.derive(bucket)
@@ -167,7 +167,7 @@ impl Options {
             slice_ns: slice.0,
             slack_ns: 0,
             bucket_ns: u64::MAX,
-            interval_ns: [0; LEVELS],
+            interval_ns: [0; ROWS],
             cpus: machine.cpus,
             stride: stride(machine.cpus),
             balance: 0,
