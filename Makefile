@@ -27,9 +27,10 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
 	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --exclude kernel-cost --no-default-features
 
-lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the VM lab's own check, a short torture (about 6 minutes, network)
+lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, a short torture (about 10 minutes, network)
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
+	$(CARGO) test --package conformance --test arms -- --include-ignored
 	$(CARGO) test --package torture --test lab -- --include-ignored --test-threads=1
 
 torture: setup-lab ## torture POLICY (rearguard) in the lab's guests: all pieces, 30 minutes of them

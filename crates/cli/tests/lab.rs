@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -263,4 +264,62 @@ fn nothing_is_left_however_a_run_is_stopped() {
         assert!(gone, "QEMU outlived its parent by 5 s after {signal}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "{signal}");
     }
+}
+
+/// A scenario of two seconds without a service, and a program in the guest that is a scheduler: this very command.
+fn compare_in_guests(script: &str, options: &[&str]) -> Command {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scx-{}", options.len()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let (scenario, program) = (folder.join("two.toml"), folder.join("scx_script"));
+    let text = "# Two.\nduration = \"2s\"\nseeds = [1]\n[machine]\ncpus = 1\n\
+                [[program]]\nname = \"batch\"\nkind = \"batch\"\nthreads = 2\n";
+    fs::write(&scenario, text).expect("a file");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.arg("compare").arg(scenario).args(["--on", "vm", "--with"]).arg(program);
+    command.args(options).env("RG_LAB_DIR", lab());
+    command
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn a_scheduler_that_leaves_early_fails_its_run() {
+    let run = |script: &str| output(&mut compare_in_guests(script, &["--policy", "scx_script"]));
+    let stays = "exec /rearguard/init load cts";
+    let (code, stdout, stderr) = run(stays);
+    assert_eq!(code, 0, "the control: {stderr}");
+    assert!(stdout.contains("scx_script"), "{stdout}");
+    // The magic key that gives the machine back to the default class; the program stays.
+    let ejected =
+        "/rearguard/init load cts & sleep 2; echo S > /proc/sysrq-trigger; exec sleep 999";
+    let (code, _, stderr) = run(ejected);
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("was not in force to the end of the run"), "{stderr}");
+    assert!(stderr.contains("sched_ext"), "the kernel's own words: {stderr}");
+    let (code, _, stderr) = run("echo no luck; exit 3");
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("exit status: 3") && stderr.contains("no luck"), "{stderr}");
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn ctrl_c_ends_a_comparison_with_its_guests() {
+    let options = ["--policy", "eevdf,cfs", "--duration", "900s"];
+    let mut command = compare_in_guests("exit", &options);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let guests = || -> Vec<u32> {
+        let tasks =
+            fs::read_dir(format!("/proc/{}/task", run.id())).into_iter().flatten().flatten();
+        let children =
+            tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        let all = children.collect::<Vec<_>>().join(" ");
+        all.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+    };
+    let found = (0..600).map(|_| (sleep(Duration::from_millis(50)), guests()).1);
+    let found = found.into_iter().find(|guests| !guests.is_empty()).expect("a guest within 30 s");
+    let id = run.id().to_string();
+    Command::new("sh").args(["-c", "kill -INT $0", &id]).status().expect("kill");
+    assert_eq!(run.wait().expect("an end").code(), Some(130));
+    assert!(found.into_iter().all(is_gone), "a guest outlived the comparison");
 }

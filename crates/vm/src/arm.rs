@@ -15,6 +15,10 @@ use crate::order::{ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
 const ROUND: Nanos = Nanos::from_micros(50);
+/// Where nobody waits for an answer, a wake-up that is late by some turns changes nothing.
+const LONG_TURN: Nanos = Nanos::from_micros(100);
+/// From so many CPUs on an instruction takes 4 ns: they share the instructions of a second, and a run takes a quarter of the time.
+const MANY_CPUS: u32 = 16;
 /// Shorter turns cost the host more than what runs in them.
 const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
 /// Memory of a guest, and what each thread adds: its stack, the kernel's, and its connection's buffers.
@@ -147,9 +151,14 @@ fn placement(scenario: &Scenario) -> Placement {
 
 /// A single CPU takes no turns.
 fn counting(scenario: &Scenario) -> Counting {
-    let others = scenario.machine.cpus - 1 + u32::from(has_services(scenario));
-    let turn = (others > 0).then(|| Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN));
-    Counting { shift: 0, turn }
+    let serves = has_services(scenario);
+    let others = scenario.machine.cpus - 1 + u32::from(serves);
+    let turn = match others {
+        0 => return Counting { shift: 0, turn: None },
+        _ if serves => Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN),
+        _ => LONG_TURN,
+    };
+    Counting { shift: if scenario.machine.cpus < MANY_CPUS { 0 } else { 2 }, turn: Some(turn) }
 }
 
 /// Real time until a run that still goes on has failed: warm-up and window, and as long for what is outstanding.
