@@ -291,8 +291,11 @@ fn a_scheduler_that_leaves_early_fails_its_run() {
     assert_eq!(code, 0, "the control: {stderr}");
     assert!(stdout.contains("scx_script"), "{stdout}");
     // The magic key that gives the machine back to the default class; the program stays.
-    let ejected =
-        "/rearguard/init load cts & sleep 2; echo S > /proc/sysrq-trigger; exec sleep 999";
+    let ejected = "/rearguard/init load cts &\n\
+                   while read state < /sys/kernel/sched_ext/state; [ $state != enabled ]; do :; done\n\
+                   i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done\n\
+                   echo S > /proc/sysrq-trigger\n\
+                   while :; do :; done";
     let (code, _, stderr) = run(ejected);
     assert_eq!(code, 1, "{stderr}");
     assert!(stderr.contains("was not in force to the end of the run"), "{stderr}");
