@@ -1,4 +1,6 @@
 //! Threads that sleep for moments, one bound to each CPU and one free: how late the latest of their beats came.
+//!
+//! Others like them stand above everything under test. Theirs come late only when the machine below the guest gives it no time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use torture::rank;
 
 const BEAT: Duration = Duration::from_millis(20);
 
@@ -24,13 +27,16 @@ struct Shared {
 }
 
 impl Hearts {
-    /// Lets them beat.
-    pub fn start(cpus: usize) -> Hearts {
+    /// Lets them beat, with a real-time priority or as ordinary threads.
+    pub fn start(cpus: usize, priority: Option<u8>) -> Hearts {
         let shared = Arc::new(Shared::default());
         let places = (0..cpus).map(Some).chain([None]);
         let handles = places.map(|place| {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || beat(place, &shared))
+            thread::spawn(move || {
+                priority.into_iter().for_each(rank::above_all);
+                beat(place, &shared);
+            })
         });
         Hearts { handles: handles.collect(), shared }
     }
