@@ -5,6 +5,7 @@
 //!
 //! The crate is the only home of BPF. Building it takes clang, libelf and zlib; everything else of the project builds without.
 
+mod costs;
 mod ending;
 mod home;
 mod loaded;
@@ -16,6 +17,7 @@ pub mod stats;
 mod tables;
 mod topology;
 
+pub use costs::Cost;
 pub use ending::Ending;
 pub use loaded::{Loaded, Poll, load};
 pub use messages::verbose;

@@ -5,6 +5,7 @@ use model::{Failure, Nanos, PolicySpec};
 use policy::Options;
 use scx_utils::scx_ops_attach;
 
+use crate::costs::{Cost, costs};
 use crate::ending::{Ending, ending};
 use crate::home::Home;
 use crate::open::open;
@@ -58,6 +59,11 @@ impl Loaded {
     /// Its name in /sys/kernel/sched_ext/root/ops.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its programs cost the kernel's verifier and hold in memory; empty once it has ended.
+    pub fn costs(&mut self) -> Result<Vec<Cost>, Failure> {
+        self.present.as_mut().map_or(Ok(Vec::new()), |present| costs(&mut present.skeleton))
     }
 
     /// Looks at everything, for statistics; `None` once it has ended.

@@ -1,0 +1,75 @@
+//! This executable in a guest: boots one, and plays what a test asks for inside.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lab::{Job, Lab, Stream, Watcher};
+use model::Failure;
+use model::scenario::Machine;
+
+/// What a test plays in the guest: lines to print.
+pub type Play = fn() -> Result<Vec<String>, Failure>;
+
+const ROLE: &str = "__kernel_guest";
+const PLAYS: [(&str, Play); 2] = [("costs", crate::costs::play), ("life", crate::life::play)];
+
+/// Plays if the arguments ask for it.
+pub fn play(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
+    let mut args = args.into_iter().skip(1);
+    args.next().filter(|role| role == ROLE)?;
+    let wanted = args.next()?;
+    let (_, play) = PLAYS.iter().find(|(name, _)| *name == wanted)?;
+    Some(match play() {
+        Ok(lines) => {
+            println!("{}", lines.join("\n"));
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    })
+}
+
+struct Heard {
+    lines: Vec<u8>,
+    errors: Vec<u8>,
+}
+
+impl Watcher for Heard {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
+        match stream {
+            Stream::Stdout => self.lines.extend(bytes),
+            Stream::Stderr => self.errors.extend(bytes),
+        }
+        Ok(())
+    }
+
+    fn booted(&mut self, _: Duration, _: &str) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// The lines that a play prints under a kernel, and its exit code and errors.
+pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
+    let lab = Lab::of_user().expect("a lab");
+    let kernel = lab.find(kernel).unwrap_or_else(|failure| panic!("{failure}"));
+    let job = Job {
+        kernel,
+        machine: Machine { cpus, ..Machine::ONE_CPU },
+        apart: false,
+        counting: None,
+        memory_mib: 1024,
+        timeout: Duration::from_secs(600),
+        put: Vec::new(),
+        files: Vec::new(),
+        get: Vec::new(),
+        command: [lab::OWN_PROGRAM, ROLE, play].map(str::to_string).to_vec(),
+    };
+    let mut heard = Heard { lines: Vec::new(), errors: Vec::new() };
+    let outcome = lab.run(&job, &mut heard).unwrap_or_else(|failure| panic!("{failure}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&heard.lines).lines().map(str::to_string).collect(), outcome.code, text(&heard.errors))
+}

@@ -1,0 +1,22 @@
+//! Policies in a real kernel, in a guest of the lab. `make lab-test` runs what boots one; `cargo test` shows it as ignored.
+
+mod costs;
+mod guest;
+mod life;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(code) = lab::role_main(std::env::args()) {
+        return code;
+    }
+    if let Some(code) = guest::play(std::env::args()) {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
+    let trials: Vec<Trial> = [costs::trials(), life::trials()].into_iter().flatten().collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
