@@ -13,15 +13,20 @@ pub fn verbose(on: bool) {
     VERBOSE.store(on, Ordering::Relaxed);
 }
 
+/// As [`verbose`] said.
+pub fn is_verbose() -> bool {
+    VERBOSE.load(Ordering::Relaxed)
+}
+
 /// Begins to listen; what was heard before is forgotten.
 pub fn listen() {
     WARNINGS.lock().expect("no panic while it is held").clear();
-    let least = if VERBOSE.load(Ordering::Relaxed) { PrintLevel::Debug } else { PrintLevel::Warn };
+    let least = if is_verbose() { PrintLevel::Debug } else { PrintLevel::Warn };
     set_print(Some((least, hear)));
 }
 
 fn hear(level: PrintLevel, said: String) {
-    if VERBOSE.load(Ordering::Relaxed) {
+    if is_verbose() {
         eprint!("{said}");
     }
     if matches!(level, PrintLevel::Warn) {

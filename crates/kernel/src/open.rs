@@ -1,6 +1,7 @@
 //! From the object in this executable to programs in the kernel.
 
 use libbpf_rs::libbpf_sys;
+use libbpf_rs::skel::OpenSkel;
 use model::Failure;
 use policy::Options;
 use scx_utils::compat;
@@ -29,6 +30,9 @@ pub fn open(
     scx_utils::import_enums!(skeleton);
     choose(&mut skeleton, options, topology)?;
     operations(&mut skeleton, name);
+    if messages::is_verbose() {
+        measure(&mut skeleton);
+    }
     scx_utils::scx_ops_load!(skeleton, rearguard, uei).map_err(refused)
 }
 
@@ -60,6 +64,14 @@ fn operations(skeleton: &mut OpenBpfSkel, name: &str) {
     operations.name = [0; 128];
     for (to, from) in operations.name.iter_mut().take(127).zip(name.bytes()) {
         *to = from as i8;
+    }
+}
+
+/// Lets the verifier say how long it took for each program, and over how many instructions.
+fn measure(skeleton: &mut OpenBpfSkel) {
+    const BPF_LOG_STATS: u32 = 4;
+    for mut program in skeleton.open_object_mut().progs_mut() {
+        program.set_log_level(BPF_LOG_STATS);
     }
 }
 
