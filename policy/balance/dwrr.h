@@ -26,7 +26,7 @@ RG_INLINE bool rg_dwrr_take(s32 cpu, u32 id, u64 round)
 	struct task_struct *first = rg_queue_peek(id);
 	struct rg_thread *thread = first ? rg_thread(first) : 0;
 
-	return thread && thread->account.token < round && rg_pick_next(cpu, id, 0);
+	return thread && thread->account.token < round && rg_pick_other(cpu, id);
 }
 
 /* Whoever wakes has a full share of the present round at most. */

@@ -140,7 +140,7 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 tolerated_ns)
 		return tolerated_ns - time;
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
 		return rg_pull_thread(cpu, id, target, &need) ? RG_NEVER : tolerated_ns;
-	return rg_pick_next(cpu, id, 0) ? RG_NEVER : tolerated_ns;
+	return rg_pick_other(cpu, id) ? RG_NEVER : tolerated_ns;
 }
 
 /* The least of a token and of those that wait where the CPU's queue is. */

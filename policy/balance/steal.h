@@ -28,7 +28,7 @@ RG_INLINE bool rg_steal_within(s32 cpu, u32 level)
 		id = rg_queue_of(other);
 		if (id == own || !rg_queue_length(id))
 			continue;
-		if (rg_pick_next(cpu, id, 0))
+		if (rg_pick_other(cpu, id))
 			return 1;
 	}
 	return 0;

@@ -20,4 +20,10 @@ RG_INLINE bool rg_pick_next(s32 cpu, u32 id, struct task_struct *prev)
 	return rg_pick_process(cpu, id, prev);
 }
 
+/* The same for a queue that nobody of this CPU runs from. */
+RG_SUBPROGRAM bool rg_pick_other(s32 cpu, u32 id)
+{
+	return rg_pick_next(cpu, id, 0);
+}
+
 #endif

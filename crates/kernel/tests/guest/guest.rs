@@ -60,6 +60,7 @@ pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
         kernel,
         machine: Machine { cpus, ..Machine::ONE_CPU },
         apart: false,
+        real_time: None,
         counting: None,
         memory_mib: 1024,
         timeout: Duration::from_secs(600),
