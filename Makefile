@@ -29,6 +29,7 @@ check: ## what `make test` checks without privileges, clang, libelf or a browser
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, a short torture (about 10 minutes, network)
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
+	$(CARGO) test --package kernel --test guest -- --include-ignored
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
 	$(CARGO) test --package conformance --test arms -- --include-ignored
 	$(CARGO) test --package torture --test lab -- --include-ignored --test-threads=1
