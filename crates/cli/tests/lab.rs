@@ -293,7 +293,7 @@ fn a_scheduler_that_leaves_early_fails_its_run() {
     // The magic key that gives the machine back to the default class; the program stays.
     let ejected = "/rearguard/init load cts &\n\
                    while read state < /sys/kernel/sched_ext/state; [ $state != enabled ]; do :; done\n\
-                   i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done\n\
+                   i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done\n\
                    echo S > /proc/sysrq-trigger\n\
                    while :; do :; done";
     let (code, _, stderr) = run(ejected);
