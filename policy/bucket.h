@@ -15,7 +15,7 @@
 #ifndef RG_BUCKET_H
 #define RG_BUCKET_H
 
-#include "state.h"
+#include "pick/pool.h"
 
 RG_INLINE void rg_bucket_fill(struct rg_thread *thread, u64 ran_ns)
 {
@@ -33,20 +33,6 @@ RG_INLINE void rg_bucket_drain(struct rg_thread *thread, u64 slept_ns)
 	thread->burned = rg_less(thread->burned, slept_ns);
 	if (!thread->burned)
 		thread->batch = 0;
-}
-
-/*
- * Threads of one pool are interchangeable to the pick: those of a process, or a batch thread alone
- * (unless the process has but one account: then its batch threads only go to the tail, see order/).
- * Never 0.
- */
-RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
-{
-	bool batch = thread->batch && RG_CHOSEN(fair) == RG_FAIR_THREAD;
-	bool alone = batch || RG_CHOSEN(pick) == RG_PICK_THREAD;
-	u64 id = alone ? rg_thread_id(t) : rg_process_id(t);
-
-	return (id + 1) << 1 | alone;
 }
 
 #endif

@@ -90,7 +90,8 @@ RG_CALL u64 rg_exec_ns(struct task_struct *thread);
 
 /*
  * A number that no other living thread has (the kernel's pid) and one that the threads of a process
- * share (its tgid). One number never names a thread of one process and another process. Cost: none.
+ * share (its tgid). Neither is ever 0, and one number never names a thread of one process and
+ * another process. Cost: none.
  */
 RG_CALL u32 rg_thread_id(struct task_struct *thread);
 RG_CALL u32 rg_process_id(struct task_struct *thread);
@@ -343,13 +344,26 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 #define RG_FOR_LOCKED(i, most) for (u32 i = 0; i < (u32)(most); i++)
 #endif
 
+/*
+ * The same number, of which the BPF verifier then knows nothing: one that a loop under a lock
+ * carries from step to step must not be followed value by value.
+ */
+#ifndef rg_opaque
+#define rg_opaque(number) (number)
+#endif
+
+/* The number of a row of an array whose length is a power of two, within its bounds. */
+#ifndef rg_masked
+#define rg_masked(row, rows) ((row) & ((rows) - 1))
+#endif
+
 /* ---- Locks ---- */
 
 /*
  * One lock a queue. Look it up first (NULL: no such queue), then hold it for at most one step at a
  * time of a few dozen lines; a holder must not return, take another, or make any other call than
- * the tables' (rg_thread_at, rg_pool_at, rg_entry_at), rg_div, rg_less and RG_FOR_LOCKED: state of
- * other kinds is looked up before. Cost: high if others want it.
+ * the tables' (rg_thread_at, rg_pool_at, rg_entry_at), rg_options, atomics, rg_div, rg_less and
+ * RG_FOR_LOCKED: state of other kinds is looked up before. Cost: high if others want it.
  */
 struct rg_lock;
 RG_CALL struct rg_lock *rg_lock_of(u32 queue);

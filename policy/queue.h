@@ -1,42 +1,113 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which queue serves which CPUs: one each (as CTS's prototype), one a last-level cache, or one for
- * the machine. A queue is numbered as the domain that it serves. Only a shared queue lets more
+ * the machine. Such a queue is numbered as the domain that it serves. Only a shared queue lets more
  * workers shorten the tail (Tales section 2.3).
+ *
+ * Beside it each CPU has a queue of its own, for threads that may run there alone, numbered from
+ * RG_CHOSEN(cpus) on: in a shared queue they would stand in the way of those who may run anywhere.
+ * Where a queue serves one CPU both are the same.
  */
 #ifndef RG_QUEUE_H
 #define RG_QUEUE_H
 
 #include "balance/target.h"
 
+/* The queue that serves a CPU with others. */
 RG_INLINE u32 rg_queue_of(s32 cpu)
 {
 	return rg_domain(cpu, RG_CHOSEN(scope));
 }
 
-/* In init: one queue for each domain. */
-RG_INLINE s32 rg_queues_create(void)
+/* Rows of each of `count` heaps that share half of the table: a power of two. */
+RG_INLINE u32 rg_queue_capacity(u32 count)
 {
-	s32 error = 0;
+	u32 capacity = RG_ENTRIES >> 1;
+
+	RG_FOR(i, 0, 16) {
+		if (capacity * count > RG_ENTRIES >> 1)
+			capacity >>= 1;
+	}
+	return capacity;
+}
+
+RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
+{
+	struct rg_queue *queue = rg_queue(id);
+	s32 error;
+
+	if (!queue || queue->created)
+		return 0;
+	error = rg_queue_create(id);
+	if (error)
+		return error;
+	queue->created = 1;
+	queue->cpu = cpu;
+	queue->base = base;
+	queue->capacity = capacity;
+	queue->least = RG_NEVER;
+	queue->edge.cpu = cpu;
+	queue->edge.least = RG_NEVER;
+	return 0;
+}
+
+/* How many queues serve domains: one more than the greatest number. */
+RG_INLINE u32 rg_queue_count(void)
+{
+	u32 count = 0;
 
 	RG_FOR(cpu, 0, RG_CHOSEN(cpus)) {
-		u32 id = rg_queue_of(cpu);
-		struct rg_queue *queue = rg_queue(id);
+		if (rg_queue_of(cpu) >= count)
+			count = rg_queue_of(cpu) + 1;
+	}
+	return count;
+}
 
-		rg_target_create(cpu);
-		if (!queue)
-			break;
-		queue->cpus++;
-		if (queue->created)
-			continue;
-		error = rg_queue_create(id);
+/* In init: a CPU finds its queues, which come into being with their first one. */
+RG_INLINE s32 rg_queue_join(s32 cpu, u32 queues)
+{
+	bool alone = rg_cpu_in(cpu, RG_CHOSEN(scope), 1) < 0;
+	u32 capacity = rg_queue_capacity(queues);
+	u32 own_capacity = rg_queue_capacity(RG_CHOSEN(cpus));
+	u32 id = rg_queue_of(cpu);
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_cpu *row = rg_cpu(cpu);
+	s32 error;
+
+	if (!queue || !row)
+		return 0;
+	row->own = alone ? id : RG_CHOSEN(cpus) + cpu;
+	error = rg_queue_init(id, cpu, id * capacity, capacity);
+	if (error)
+		return error;
+	queue->cpus++;
+	rg_target_create(cpu);
+	return rg_queue_init(row->own, cpu, (RG_ENTRIES >> 1) + cpu * own_capacity, own_capacity);
+}
+
+/* In init. */
+RG_INLINE s32 rg_queues_create(void)
+{
+	struct rg_shared *shared = rg_shared();
+	s32 error = 0;
+
+	if (!shared)
+		return 0;
+	shared->queues = rg_queue_count();
+	shared->edge.least = RG_NEVER;
+	RG_FOR(cpu, 0, RG_CHOSEN(cpus)) {
+		error = rg_queue_join(cpu, shared->queues);
 		if (error)
 			break;
-		queue->created = 1;
-		queue->cpu = cpu;
-		queue->least = RG_NEVER;
 	}
 	return error;
+}
+
+/* The queue that follows another by less than `queues` steps, round and round. */
+RG_INLINE u32 rg_queue_after(u32 id, u32 steps, u32 queues)
+{
+	id += steps;
+	return id < queues ? id : id - queues;
 }
 
 /* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */
@@ -52,24 +123,6 @@ RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
 	if (to && rg_add(&to->threads, 1) == 1)
 		rg_target_queue_busy(to->cpu);
 	thread->queue = next;
-}
-
-/* A thread with this token is about to wait in the queue. */
-RG_INLINE void rg_queue_least(u32 id, u64 token)
-{
-	struct rg_queue *queue = rg_queue(id);
-
-	if (queue && token < queue->least)
-		queue->least = token;
-}
-
-/* Whoever is left in the queue has this token or a greater one. */
-RG_INLINE void rg_queue_set_least(u32 id, u64 token)
-{
-	struct rg_queue *queue = rg_queue(id);
-
-	if (queue)
-		queue->least = token;
 }
 
 #endif

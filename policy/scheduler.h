@@ -77,42 +77,49 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	bool idle = 0;
 	s32 cpu;
 
-	if (RG_CHOSEN(balance) != RG_BALANCE_NONE && thread && thread->fresh)
+	if (!thread)
+		return prev_cpu;
+	if (thread->fresh && RG_CHOSEN(balance) != RG_BALANCE_NONE)
 		prev_cpu = rg_spread(t, prev_cpu);
 	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
 	if (idle)
 		rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
+	thread->direct = idle;
 	return cpu;
 }
 
-RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, u64 edge)
+RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, struct rg_edge *edge)
 {
-	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
-		rg_gvts_place(account, thread);
-	else if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
+	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
 		rg_dwrr_place(account);
+	else if (RG_CHOSEN(edge) == RG_EDGE_TARGET)
+		rg_gvts_place(account, thread);
 	else
-		rg_token_place(account, edge);
+		rg_token_place(account, edge->edge);
 }
 
 /*
  * The one callback that every wake-up passes, pinned threads' too: here the thread gets its token
- * and its place.
+ * and its place. One that is on its way to an idle CPU is shown there at once, so that the edge
+ * never overlooks it.
  */
 RG_CALLBACK void rg_runnable(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
-	s32 cpu = rg_thread_cpu(t);
+	s32 at = rg_thread_cpu(t);
+	u32 queue = rg_queue_of(at);
+	struct rg_edge *edge = rg_edge_of(queue);
+	struct rg_cpu *cpu = rg_cpu(at);
 	struct rg_account *account;
-	u64 edge;
+	u64 now = rg_now();
 
-	if (!thread)
+	if (!thread || !edge || !cpu)
 		return;
-	edge = rg_token_edge(cpu);
 	account = rg_account(t, thread);
+	rg_edge_look(cpu, edge, now);
 	rg_utilisation_wake(thread);
-	rg_bucket_drain(thread, rg_less(rg_now(), thread->slept_at));
-	rg_token_enter(t, thread, rg_queue_of(cpu));
+	rg_bucket_drain(thread, rg_less(now, thread->slept_at));
+	rg_token_enter(t, thread, queue);
 	thread->fresh = 0;
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_wake(t, thread);
@@ -120,8 +127,14 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 		rg_place(account, thread, edge);
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_change(thread, thread->counted, 1);
+	rg_edge_offer(edge, account->token);
 	thread->weight = rg_weight_effective(t, thread);
 	thread->place = rg_order_place(thread);
+	thread->pool = rg_pool(t, thread);
+	thread->id = rg_thread_id(t);
+	if (thread->direct)
+		rg_cpu_show(cpu, thread, account->token, now);
+	thread->direct = 0;
 }
 
 RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s32 home)
@@ -136,28 +149,39 @@ RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s3
 RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 home, u64 flags)
 {
 	s32 idle = rg_pick_idle(t);
+	struct rg_cpu *cpu = idle < 0 ? 0 : rg_cpu(idle);
 
-	if (idle >= 0)
+	if (cpu) {
+		cpu->hint = thread->waits;
+		cpu->kicks++;
 		rg_kick(idle, RG_KICK_IDLE);
-	else if (RG_CHOSEN(preempt) && (flags & RG_ENQUEUE_WAKEUP))
+	} else if (RG_CHOSEN(preempt) && (flags & RG_ENQUEUE_WAKEUP)) {
 		rg_preempt_by(t, thread, home);
+	}
 }
 
 RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 {
 	struct rg_thread *thread = rg_thread(t);
 	s32 home = rg_thread_cpu(t);
-	u32 queue = rg_queue_of(home);
+	struct rg_cpu *cpu = rg_cpu(home);
+	bool indexed = RG_CHOSEN(pick) != RG_PICK_CREDIT;
+	u32 shared = rg_queue_of(home);
+	u32 queue;
 
-	if (!thread || rg_is_percpu_kthread(t)) {
+	if (!thread || !cpu || rg_is_percpu_kthread(t)) {
 		rg_insert_local(t, RG_CHOSEN(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
 		return;
 	}
-	rg_token_enter(t, thread, queue);
+	if (thread->waits)
+		rg_index_leave(thread);
+	queue = indexed && rg_is_pinned(t) ? cpu->own : shared;
+	rg_token_enter(t, thread, shared);
 	if (!(flags & RG_ENQUEUE_WAKEUP))
 		rg_order_again(thread);
 	thread->queued_at = rg_now();
-	rg_queue_least(queue, rg_account(t, thread)->token);
+	if (indexed)
+		rg_index_enter(t, thread, queue, rg_account(t, thread)->token);
 	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
 	rg_announce(t, thread, home, flags);
 }
@@ -188,7 +212,7 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	}
 	if (rg_balance_before(cpu, prev, thread))
 		return;
-	if (rg_pick_next(cpu, rg_queue_of(cpu), thread ? prev : 0))
+	if (rg_pick_own(cpu, thread ? prev : 0))
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_CHOSEN(slice_ns));
@@ -199,43 +223,54 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 RG_CALLBACK void rg_running(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
+	s32 at = rg_thread_cpu(t);
+	struct rg_cpu *cpu = rg_cpu(at);
 
-	if (!thread)
+	if (!thread || !cpu)
 		return;
 	thread->weight = rg_weight_effective(t, thread);
-	rg_token_bring(rg_thread_cpu(t), t, thread);
-	rg_class_show(rg_thread_cpu(t), t, thread);
+	rg_token_bring(at, t, thread);
+	rg_class_show(at, t, thread);
+	cpu->slices++;
+	cpu->migrations += thread->cpu != (u32)at;
+	thread->cpu = at;
 }
 
 RG_CALLBACK void rg_tick(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
-	s32 cpu = rg_thread_cpu(t);
+	s32 at = rg_thread_cpu(t);
+	struct rg_cpu *cpu = rg_cpu(at);
+	struct rg_edge *edge = rg_edge_of(rg_queue_of(at));
 
-	if (!thread)
+	if (!thread || !cpu || !edge)
 		return;
 	rg_token_charge(t, thread);
 	thread->weight = rg_weight_effective(t, thread);
-	rg_token_show(cpu, t, thread);
-	rg_class_show(cpu, t, thread);
-	rg_token_edge(cpu);
+	rg_token_show(at, t, thread);
+	rg_class_show(at, t, thread);
+	rg_edge_look(cpu, edge, cpu->since);
 }
 
+/*
+ * A thread that goes on elsewhere or later stays shown, without growing, until the CPU runs another
+ * or idles: it may wait in the CPU's local queue behind a higher class.
+ */
 RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 {
 	struct rg_thread *thread = rg_thread(t);
 	s32 at = rg_thread_cpu(t);
 	struct rg_cpu *cpu = rg_cpu(at);
 
-	(void)runnable;
 	if (!thread || !cpu)
 		return;
 	rg_token_charge(t, thread);
 	if (cpu->thread != rg_thread_id(t))
 		return; /* dispatch has already announced the next one */
 	rg_token_show(at, t, thread);
-	rg_token_edge(at);
-	cpu->pool = 0;
+	cpu->weight = 0;
+	if (!runnable)
+		cpu->pool = 0;
 }
 
 /* The thread is no longer active. */
@@ -253,21 +288,36 @@ RG_CALLBACK void rg_quiescent(struct task_struct *t)
 
 	if (!thread)
 		return;
+	if (thread->waits)
+		rg_index_leave(thread);
 	thread->slept_at = rg_now();
 	rg_gvts_block(thread);
 	rg_cease(t, thread);
 }
 
-/* Whoever goes to sleep has asked every queue that feeds it. */
-RG_CALLBACK void rg_idle(s32 cpu)
+/*
+ * Whoever has come since the CPU asked last did not see it idle: it asks again.
+ */
+RG_CALLBACK void rg_idle(s32 at)
 {
-	(void)cpu;
+	struct rg_cpu *cpu = rg_cpu(at);
+	struct rg_queue *shared = rg_queue(rg_queue_of(at));
+	struct rg_queue *own = cpu ? rg_queue(cpu->own) : 0;
+
+	if (!shared || !own)
+		return;
+	cpu->pool = 0;
+	if (shared->least != RG_NEVER || own->least != RG_NEVER ||
+	    (RG_CHOSEN(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
+		rg_kick(at, RG_KICK_IDLE);
 }
 
 RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
 
+	if (thread && thread->waits)
+		rg_index_leave(thread);
 	if (!thread || !thread->counted)
 		return;
 	rg_cease(t, thread);

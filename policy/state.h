@@ -38,6 +38,8 @@ struct rg_thread {
 	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/account.h) */
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those who share credits */
+	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
+	u32 id;        /* rg_thread_id, likewise */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
@@ -45,6 +47,14 @@ struct rg_thread {
 	u32 group;     /* where it belongs; 0: the root */
 	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
 	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
+	u32 cpu;       /* the one that it ran on last */
+	u32 direct;    /* select_cpu has put it on an idle CPU */
+	/* Under the lock of the queue where it waits, see index/: */
+	u32 waits; /* that queue, plus 1; 0: it waits in none */
+	u32 row;   /* of its pool in the index, plus 1; 0: it is not in the index */
+	u32 next;  /* its neighbours there, by slot; 0: none */
+	u32 prev;
+	u32 unlisted; /* it waits, and there was no room in the index */
 	u32 unused;
 };
 
@@ -63,13 +73,41 @@ struct rg_group {
 	u32 unused;
 };
 
-/* Rows of tables that no choice uses yet. */
+/*
+ * Threads that wait in one queue and are interchangeable to the pick, with as many tokens in the
+ * queue's heap as there are threads, or more: see index/pools.h. Under the queue's lock.
+ */
 struct rg_pool {
-	u64 unused;
+	u64 key;      /* 0: the row is free */
+	u64 pool;     /* see rg_pool */
+	u64 token;    /* of a thread alone: what its entry in the heap says */
+	u32 affinity; /* of all its threads: rg_affinity */
+	u32 first;    /* thread by place, by slot; 0: nobody waits */
+	u32 last;
+	u32 waiting; /* threads */
+	u32 tokens;  /* entries in the heap */
+	u32 unused;
 };
 
+/* A token in the heap of a queue: see index/heap.h. Under the queue's lock. */
 struct rg_entry {
-	u64 unused;
+	u64 token;
+	u32 row;   /* of the pool that it belongs to */
+	u32 stamp; /* among equal tokens the one that came first is first */
+};
+
+/*
+ * The least token of all who wait and run at some CPUs, and how far the present look at them has
+ * come: see edge.h.
+ */
+struct rg_edge {
+	u64 edge;      /* it never falls */
+	u64 least;     /* of those seen in this look */
+	u64 busy;      /* somebody is looking */
+	u32 seen;      /* how many CPUs */
+	u32 contended; /* whether somebody waited when the last look was complete */
+	u32 waited;    /* whether in this look */
+	s32 cpu;       /* the first one that it serves */
 };
 
 /*
@@ -93,25 +131,77 @@ struct rg_target {
 #define RG_LEVEL_ROWS 8
 #define RG_LEVEL_ROW(level) ((level) & (RG_LEVEL_ROWS - 1))
 
+/* What a withdrawal took out of an index, to be put back if the kernel does not have it. */
+struct rg_listing {
+	u64 token;
+	u64 key; /* of its pool */
+	u32 affinity;
+	u32 slot;
+	u32 id;
+	u32 row;
+};
+
+#define RG_TRIES 4 /* a power of two */
+
+/* A CPU's question who is next, and what has been tried for it: see pick/pick.h. */
+struct rg_ask {
+	struct rg_listing pick;
+	u64 token;    /* of the CPU's own runnable thread */
+	u64 now;
+	u32 mine;     /* that thread's slot; 0: none */
+	u32 affinity; /* its affinity */
+	u32 tries;
+	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
+	u32 cpu;      /* who asks */
+};
+
+/* Affinities that are refused: see index/choose.h. A power of two. */
+#define RG_REFUSED 8
+
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
-	u64 pool;   /* 0: nothing of ours */
-	u64 token;  /* at `since` */
-	u64 weight; /* effective, as in rg_thread */
+	u64 pool;      /* 0: nothing of ours */
+	u64 token;     /* at `since` */
+	u64 weight;    /* effective, as in rg_thread */
 	u64 since;
-	u32 thread; /* its id; meaningful while pool is not 0 */
-	u32 class;  /* of what it runs, under pick=credit */
-	u64 ticks;  /* of the account, seen by this CPU */
+	u64 ticks;     /* of the account, seen by this CPU */
+	u64 looked_at; /* when it last looked for the edge */
+	struct rg_ask ask;
+	u32 thread;    /* its id; meaningful while pool is not 0 */
+	u32 own;       /* the queue of those who may run here alone */
+	u32 hint;      /* a queue where somebody waits that this CPU was woken for, plus 1 */
+	u32 choices;   /* dispatches so far */
+	u32 refused[RG_REFUSED]; /* affinities that do not admit this CPU */
+	u32 refusals;  /* how many were noted */
+	u32 ordered;   /* a preemption is on its way */
+	u32 asked;     /* queues that it has asked for work in vain */
+	u32 class;     /* of what it runs, under pick=credit */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
+	/* Statistics. */
+	u64 slices;      /* given to whoever ran on */
+	u64 migrations;  /* threads that ran elsewhere before */
+	u64 preemptions; /* ordered by threads that woke here */
+	u64 inversions;  /* avoided: first come ran instead of whoever held the least token */
+	u64 kicks;       /* of idle CPUs */
+	u64 misses;      /* threads that were no longer, or not yet, where the index said */
 };
 
 struct rg_queue {
-	u64 edge;    /* the least token of those who wait or run: it never falls */
-	u64 least;   /* the least token of those who wait; RG_NEVER: nobody */
-	u32 threads; /* how many run from it or wait in it */
-	u32 created; /* in init */
-	s32 cpu;     /* the first one that it serves */
-	u32 cpus;    /* how many it serves */
+	struct rg_edge edge;
+	u64 least;    /* the least token of those who wait; RG_NEVER: nobody */
+	u32 threads;  /* how many run from it or wait in it; kept where there are several */
+	u32 created;  /* in init */
+	s32 cpu;      /* the first one that it serves */
+	u32 cpus;     /* how many */
+	u32 unlisted; /* how many wait in it and are not in the index */
+	/* The heap, see index/heap.h: under the queue's lock. */
+	u32 base;     /* its first row */
+	u32 capacity; /* a power of two */
+	u32 count;
+	u32 stamp;
+	u32 victim;   /* the CPU that was last seen to run the greatest token */
+	u32 cursor;   /* where the next look for a victim begins */
+	u32 unused;
 };
 
 struct rg_shared {
@@ -123,6 +213,9 @@ struct rg_shared {
 	u64 active;       /* how many threads do */
 	u64 advanced;     /* credit that sleepers collected, off what is next given out */
 	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
+	struct rg_edge edge; /* of the machine */
+	u32 queues;          /* how many serve domains; those of single CPUs have higher numbers */
+	u32 spread;          /* where the next new thread looks for a queue */
 };
 
 /* The choices of the three dimensions. 0 is what `cts` chooses. */
@@ -138,12 +231,20 @@ enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
 enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
 enum rg_fair { RG_FAIR_THREAD, RG_FAIR_PROCESS };
 
+/*
+ * What a waking thread is placed by: the edge of its queue, which has a virtual time of its own;
+ * that of the machine, whose virtual time is one; or the least target (balance/gvts.h).
+ */
+enum rg_edges { RG_EDGE_QUEUE, RG_EDGE_MACHINE, RG_EDGE_TARGET };
+
 struct rg_options {
 	u64 slice_ns;
 	u64 slack_ns;  /* how far before the edge a waking thread is placed */
 	u64 bucket_ns; /* RG_NEVER: no thread is batch */
 	/* Between targets of a domain on each level; 0: the level is not in use. */
 	u64 interval_ns[RG_LEVEL_ROWS];
+	u64 lead_ns;   /* how far before the edge a token may be when nobody waits; RG_NEVER: any */
+	u64 sticky_ns; /* what batch threads forgo to stay where they ran */
 	u32 cpus;
 	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
 	u32 balance;
@@ -155,6 +256,7 @@ struct rg_options {
 	u32 preempt;  /* whether a waking thread may end another's slice */
 	u32 patience; /* whether a batch thread that waits too long goes first */
 	u32 infeasible; /* whether a domain held up by an infeasible weight is left out */
+	u32 edge;
 	u32 unused;
 };
 

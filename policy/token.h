@@ -24,10 +24,10 @@
 
 #include "balance/account.h"
 #include "bucket.h"
-#include "queue.h"
-#include "weight.h"
+#include "edge.h"
+#include "index/index.h"
 
-/* Whether all queues share one virtual time. */
+/* Whether a balance holds the virtual times of all queues together. */
 RG_INLINE bool rg_is_global(void)
 {
 	return RG_CHOSEN(balance) == RG_BALANCE_GVTS || RG_CHOSEN(balance) == RG_BALANCE_DWRR;
@@ -41,50 +41,23 @@ RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread 
 	return process ? &process->account : &thread->account;
 }
 
-/* The token of what a CPU runs, as of now. */
-RG_INLINE u64 rg_token_running(struct rg_cpu *cpu)
-{
-	return cpu->token + rg_virtual(rg_less(rg_now(), cpu->since), cpu->weight);
-}
-
-/*
- * Raises the edge of the queue that serves this CPU to the least token of those who wait and run.
- * With nobody there it stays.
- */
-RG_INLINE u64 rg_token_edge(s32 here)
-{
-	struct rg_queue *queue = rg_queue(rg_queue_of(here));
-	u64 least;
-
-	if (!queue)
-		return 0;
-	least = queue->least;
-	RG_FOR(i, 0, RG_MAX_CPUS) {
-		s32 at = rg_cpu_in(here, RG_CHOSEN(scope), i);
-		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
-
-		if (!cpu)
-			break;
-		if (cpu->pool && rg_token_running(cpu) < least)
-			least = rg_token_running(cpu);
-	}
-	if (least != RG_NEVER && least > queue->edge)
-		queue->edge = least;
-	return queue->edge;
-}
-
 /* Says what the CPU runs or is about to run. */
+RG_INLINE void rg_cpu_show(struct rg_cpu *cpu, struct rg_thread *thread, u64 token, u64 now)
+{
+	cpu->token = token;
+	cpu->weight = thread->weight;
+	cpu->since = now;
+	cpu->thread = thread->id;
+	cpu->ordered = 0;
+	cpu->pool = thread->pool;
+}
+
 RG_INLINE void rg_token_show(s32 at, struct task_struct *t, struct rg_thread *thread)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
 
-	if (!cpu)
-		return;
-	cpu->pool = rg_pool(t, thread);
-	cpu->token = rg_account(t, thread)->token;
-	cpu->weight = thread->weight;
-	cpu->since = rg_now();
-	cpu->thread = rg_thread_id(t);
+	if (cpu)
+		rg_cpu_show(cpu, thread, rg_account(t, thread)->token, rg_now());
 }
 
 /* Charges what the thread has received since it was charged last. */
@@ -92,29 +65,34 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 exec = rg_exec_ns(t);
 	u64 ran = rg_less(exec, thread->exec_seen);
+	struct rg_account *account = rg_account(t, thread);
+	struct rg_edge *edge = account->queue ? rg_edge_of(account->queue - 1) : 0;
 
 	thread->exec_seen = exec;
-	rg_account(t, thread)->token += rg_virtual(ran, thread->weight);
+	account->token += rg_virtual(ran, thread->weight);
+	if (edge)
+		account->token = rg_edge_bound(edge, account->token);
 	rg_bucket_fill(thread, ran);
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_burn(t, thread, ran);
+	thread->pool = rg_pool(t, thread);
 }
 
 /*
  * The account enters the virtual time of another queue: it keeps its distance to the edge, and a
- * new one starts at the edge.
+ * new one starts at the edge. With one edge for the machine there is nothing to change.
  */
 RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 {
-	struct rg_queue *to = rg_queue(id);
-	struct rg_queue *from = account->queue ? rg_queue(account->queue - 1) : 0;
+	struct rg_edge *to = rg_edge_of(id);
+	struct rg_edge *from = account->queue ? rg_edge_of(account->queue - 1) : 0;
 
-	if (account->queue == id + 1 || !to || rg_is_global())
+	if (account->queue == id + 1 || !to || RG_CHOSEN(balance) == RG_BALANCE_GVTS)
 		return;
-	if (from)
-		account->token = rg_less(account->token + to->edge, from->edge);
-	else
+	if (!from)
 		account->token = to->edge;
+	else if (from != to)
+		account->token = rg_less(account->token + to->edge, from->edge);
 	account->queue = id + 1;
 }
 
@@ -125,9 +103,11 @@ RG_INLINE void rg_token_enter(struct task_struct *t, struct rg_thread *thread, u
 	rg_queue_move(thread, id + 1);
 }
 
-/* The thread is the next that the CPU runs. */
+/* The thread is the next that the CPU runs, or runs there. */
 RG_INLINE void rg_token_bring(s32 cpu, struct task_struct *t, struct rg_thread *thread)
 {
+	if (thread->waits)
+		rg_index_leave(thread);
 	rg_token_enter(t, thread, rg_queue_of(cpu));
 	rg_token_show(cpu, t, thread);
 }
@@ -139,14 +119,6 @@ RG_INLINE void rg_token_place(struct rg_account *account, u64 edge)
 
 	if (account->token < earliest)
 		account->token = earliest;
-}
-
-RG_INLINE void rg_token_exchange(struct rg_account *a, struct rg_account *b)
-{
-	u64 token = a->token;
-
-	a->token = b->token;
-	b->token = token;
 }
 
 #endif

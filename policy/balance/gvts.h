@@ -68,8 +68,8 @@ RG_INLINE u64 rg_need_running(s32 home, u64 target)
 		if (!cpu)
 			break;
 		if (cpu->pool)
-			total += rg_need_of(rg_token_running(cpu), cpu->weight, RG_UTILISATION_ONE,
-					    target);
+			total += rg_need_of(rg_token_running(cpu, rg_now()), cpu->weight,
+					    RG_UTILISATION_ONE, target);
 	}
 	return total;
 }
@@ -110,7 +110,6 @@ RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
 
 		if (fits && rg_may_run_on(t, cpu) && RG_MOVE(t)) {
 			rg_token_bring(cpu, t, thread);
-			rg_pick_thread_left(id);
 			return 1;
 		}
 		if (++seen == RG_SAMPLE)

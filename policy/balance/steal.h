@@ -1,50 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Work waits in one queue while the CPUs of another idle.
- * Rule.    A CPU whose queue is empty takes from the nearest queue that is not: those of its cache
- *          first, then of its node, then of the machine; whom it takes is the pick's decision.
+ * Rule.    A CPU whose queue is empty takes from one that is not: the one that it was woken for,
+ *          else one of its node, else any; whom it takes is the pick's decision.
  * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the
  *          tail: no request waits beside an idle CPU.
  * Figure.  docs/policies.md.
  * Limits.  CPUs that are all busy never even out: queues may hold unequal numbers of spinning
- *          threads for ever. Each step asks every CPU of the domain.
+ *          threads for ever. Of more than 8 other queues a CPU asks 8 at a time, in turn.
  */
 #ifndef RG_BALANCE_STEAL_H
 #define RG_BALANCE_STEAL_H
 
 #include "../pick/pick.h"
 
-/* Takes from some other queue of the domain on this level. */
-RG_INLINE bool rg_steal_within(s32 cpu, u32 level)
+#define RG_STEAL_ASKED 8
+
+RG_INLINE bool rg_has_waiting(u32 id)
 {
-	u32 own = rg_queue_of(cpu);
+	struct rg_queue *queue = rg_queue(id);
 
-	RG_FOR(i, 1, RG_MAX_CPUS) {
-		s32 other = rg_cpu_in(cpu, level, i);
-		u32 id;
+	return queue && queue->created && queue->least != RG_NEVER;
+}
 
-		if (other < 0)
-			break;
-		id = rg_queue_of(other);
-		if (id == own || !rg_queue_length(id))
+/* A queue where somebody waits, near if possible; itself: none. */
+RG_INLINE u32 rg_steal_choice(struct rg_cpu *here, s32 cpu, u32 own, u32 queues)
+{
+	u32 node = rg_domain(cpu, RG_LEVEL_NODE);
+	u32 choice = own;
+
+	RG_FOR(i, 1, RG_STEAL_ASKED + 1) {
+		u32 id = rg_queue_after(own, here->asked + i, queues);
+		struct rg_queue *queue = rg_queue(id);
+
+		if (here->asked + i >= queues) {
+			here->asked = 0;
+			return choice;
+		}
+		if (!queue || !rg_has_waiting(id))
 			continue;
-		if (rg_pick_other(cpu, id))
-			return 1;
+		if (choice == own || rg_domain(queue->cpu, RG_LEVEL_NODE) == node)
+			choice = id;
+		if (rg_domain(queue->cpu, RG_LEVEL_NODE) == node)
+			return choice;
 	}
-	return 0;
+	here->asked += RG_STEAL_ASKED;
+	return choice;
 }
 
 RG_INLINE void rg_steal(s32 cpu)
 {
 	struct rg_shared *shared = rg_shared();
+	struct rg_cpu *here = rg_cpu(cpu);
+	u32 own = rg_queue_of(cpu);
+	u32 choice;
 
-	RG_FOR(level, RG_CHOSEN(scope) + 1, RG_LEVEL_MACHINE + 1) {
-		if (!rg_steal_within(cpu, level))
-			continue;
-		if (shared)
-			rg_add(&shared->pulls, 1);
-		break;
-	}
+	if (!shared || !here || shared->queues < 2)
+		return;
+	choice = here->hint ? here->hint - 1 : own;
+	here->hint = 0;
+	if (choice == own || !rg_has_waiting(choice))
+		choice = rg_steal_choice(here, cpu, own, shared->queues);
+	if (choice != own && rg_pick_other(cpu, choice))
+		rg_add(&shared->pulls, 1);
 }
 
 #endif

@@ -1,29 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. A light thread that had a CPU to itself has a token far ahead of everybody's: once
- *          others come, it would wait as long as it led. The kernel ejects a policy that lets a
- *          runnable thread wait for 30 s.
- * Rule.    A batch thread that has waited for 5 s goes first, for one slice.
- * Why.     Bounding the tokens themselves was tried and is worse: with a bound of 150 ms threads
- *          beside one of infeasible weight lost the memory of what they had received, and lag grew
- *          from 0.5 s to 3.3 s. This touches nobody in the steady state. Threads that are not batch
- *          cannot lead by more than their bucket.
+ * Problem. One slice of a thread of the least weight is worth minutes of the greatest's: its token
+ *          leads so far that it would wait as long. The kernel ejects a policy that lets a runnable
+ *          thread wait for 30 s. And a thread for which the index had no room must not depend on
+ *          CPUs that fall idle.
+ * Rule.    Every 16th choice looks at the head of the queue: a batch thread that has waited for
+ *          5 s, or another for 10 s, goes first, for one slice. While threads are not in the
+ *          index, every other choice is the head's if it is one of them.
+ * Why.     The queue stands by arrival, so its head has waited longest.
  * Figure.  docs/policies.md.
  * Limits.  With more than 1,250 spinning threads a CPU everybody waits so long, and weights give
- *          way to turns.
+ *          way to turns. Orders other than fcfs have other heads.
  */
 #ifndef RG_PICK_PATIENCE_H
 #define RG_PICK_PATIENCE_H
 
-#include "../state.h"
+#include "../index/choose.h"
+#include "../token.h"
 
 #define RG_PATIENCE_NS 5000000000ULL
+#define RG_PATIENCE_CHOICES 16
 
-RG_INLINE bool rg_out_of_patience(struct rg_thread *thread)
+/* Whether this choice looks at the head of the queue. */
+RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 {
-	if (!thread->batch || !RG_CHOSEN(patience))
+	if (queue->unlisted && (choice & 1))
+		return 1;
+	return RG_CHOSEN(patience) && !(choice & (RG_PATIENCE_CHOICES - 1));
+}
+
+RG_INLINE bool rg_is_overdue(struct rg_thread *thread, u64 now)
+{
+	u64 most_ns = thread->batch ? RG_PATIENCE_NS : 2 * RG_PATIENCE_NS;
+
+	return thread->unlisted || rg_less(now, thread->queued_at) > most_ns;
+}
+
+/* Brings the head of the queue if it has waited too long. */
+RG_INLINE bool rg_pick_overdue(u32 id, struct rg_queue *queue, struct rg_cpu *here)
+{
+	struct task_struct *head;
+	struct rg_thread *thread;
+
+	if (!rg_looks_at_head(queue, here->choices))
 		return 0;
-	return rg_less(rg_now(), thread->queued_at) > RG_PATIENCE_NS;
+	head = rg_queue_peek(id);
+	thread = head ? rg_thread(head) : 0;
+	if (!thread || !rg_is_overdue(thread, here->ask.now) || !rg_move_thread(id, thread->id))
+		return 0;
+	rg_token_bring(here->ask.cpu, head, thread);
+	return 1;
 }
 
 #endif

@@ -1,29 +1,238 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Dimension 2: whose turn it is. The one place where a queue is searched. */
+/*
+ * Problem. The index names who is next; only the kernel can say whether that thread is still in
+ *          the queue, or already.
+ * Rule.    Withdraw the next thread, move it, and put it back if the move fails; then try the
+ *          next pool, four in all. Then walk the queue itself, a bounded way. A CPU that has met
+ *          a thread that it may not take wakes one that may; one that may just have been too
+ *          early sees to it that a CPU asks again.
+ * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
+ *          the index's word, nor on a failed move.
+ * Figure.  Moves failed: misses in the statistics.
+ * Limits.  A walk asks 32 threads.
+ */
 #ifndef RG_PICK_H
 #define RG_PICK_H
 
+#include "../index/choose.h"
+#include "../token.h"
 #include "credit.h"
-#include "process.h"
-#include "thread.h"
+#include "patience.h"
+
+#define RG_WALK 32
 
 /*
- * Brings the next thread of queue `id` to this CPU's local queue; 0 where prev (runnable, or 0) is
- * the best or nobody is there.
+ * The thread has been moved: it runs on the token that it was picked with. A thread alone may have
+ * left a lesser one behind when it was taken from the queue without the index: its own counts.
  */
-RG_INLINE bool rg_pick_next(s32 cpu, u32 id, struct task_struct *prev)
+RG_INLINE void rg_pick_settle(struct rg_cpu *here)
 {
-	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
-		return rg_pick_thread(cpu, id, prev);
-	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
-		return rg_pick_credit(cpu, id, prev);
-	return rg_pick_process(cpu, id, prev);
+	struct rg_thread *thread = rg_thread_at(here->ask.pick.slot);
+	u64 token = here->ask.pick.token;
+
+	thread->waits = 0;
+	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS)
+		return;
+	if (!rg_is_alone(thread) && thread->account.token != token)
+		here->inversions++;
+	if (!rg_is_alone(thread) || thread->account.token < token)
+		thread->account.token = token;
+	rg_token_rebase(&thread->account, rg_queue_of(here->ask.cpu));
+	if (thread->account.token != token)
+		rg_cpu_show(here, thread, thread->account.token, here->ask.now);
 }
 
-/* The same for a queue that nobody of this CPU runs from. */
+/* The CPU's own thread, if it has one, is what it shows again. */
+RG_INLINE void rg_pick_show_mine(struct rg_cpu *here)
+{
+	if (here->ask.mine)
+		rg_cpu_show(here, rg_mine(here), here->ask.token, here->ask.now);
+	else
+		here->pool = 0;
+}
+
+/* Brings the next thread of a queue, as the index knows it. */
+RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
+{
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+	struct rg_edge *edge = rg_edge_of(rg_queue_of(here->ask.cpu));
+	u32 verdict = RG_NOBODY;
+	u64 key;
+
+	if (!queue || !lock || !edge)
+		return RG_NOBODY;
+	key = rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity);
+	RG_FOR(i, 0, RG_TRIES) {
+		rg_acquire(lock);
+		verdict = rg_choose(queue, edge, here, key);
+		rg_release(lock);
+		if (verdict != RG_TAKEN)
+			break;
+		if (rg_move_thread(id, here->ask.pick.id)) {
+			rg_pick_settle(here);
+			break;
+		}
+		here->misses++;
+		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
+		rg_index_put_back(lock, queue, id, &here->ask.pick);
+		rg_pick_show_mine(here);
+		verdict = RG_NOBODY;
+	}
+	return verdict;
+}
+
+/* Wakes an idle CPU that may run the thread. */
+RG_INLINE bool rg_wake_cpu(struct task_struct *t, struct rg_cpu *here)
+{
+	s32 idle = rg_pick_idle(t);
+
+	if (idle < 0)
+		return 0;
+	rg_kick(idle, RG_KICK_IDLE);
+	here->kicks++;
+	return 1;
+}
+
+/* Brings the first thread of the queue itself that may run here. */
+RG_INLINE u32 rg_pick_walk(u32 id, struct rg_cpu *here)
+{
+	s32 cpu = here->ask.cpu;
+	struct task_struct *t;
+	bool woken = 0;
+	u32 seen = 0;
+
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+
+		if (seen++ >= RG_WALK)
+			break;
+		if (!rg_may_run_on(t, cpu)) {
+			rg_refuse(here, rg_affinity(t));
+			woken = woken || rg_wake_cpu(t, here);
+			continue;
+		}
+		if (!thread || !RG_MOVE(t))
+			continue;
+		rg_token_bring(cpu, t, thread);
+		return RG_TAKEN;
+	}
+	return RG_NOBODY;
+}
+
+/*
+ * Brings the next thread of a queue to the CPU that has asked (rg_ask_for): an rg_verdict. One copy
+ * for all callers, which share its stack.
+ */
+RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
+{
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_cpu *here = rg_cpu(cpu);
+	u32 verdict = RG_NOBODY;
+
+	if (!queue || !here)
+		return RG_NOBODY;
+	if (rg_pick_overdue(id, queue, here))
+		return RG_TAKEN;
+	if (queue->least != RG_NEVER)
+		verdict = rg_pick_indexed(id, here);
+	if (verdict != RG_NOBODY || (here->ask.mine && !here->ask.tries) || !rg_queue_length(id))
+		return verdict;
+	return rg_pick_walk(id, here);
+}
+
+/* Who asks: the CPU, with its own runnable thread or 0. */
+RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev)
+{
+	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
+
+	here->ask.mine = mine ? rg_slot(prev) : 0;
+	here->ask.token = mine ? rg_account(prev, mine)->token : RG_NEVER;
+	here->ask.affinity = mine ? rg_affinity(prev) : 0;
+	here->ask.cpu = cpu;
+	here->ask.now = rg_now();
+	here->ask.tries = 0;
+}
+
+/*
+ * Nobody was moved. If one was found too early, a CPU asks again: this one or, if busy, another.
+ * One whose affinity is now known to refuse this CPU was not.
+ */
+RG_INLINE void rg_pick_again(struct rg_cpu *here, struct task_struct *prev)
+{
+	u32 affinity = here->ask.pick.affinity;
+
+	if (!here->ask.tries || (affinity && rg_is_refused(here, affinity)))
+		return;
+	if (prev)
+		rg_wake_cpu(prev, here);
+	else
+		rg_kick(here->ask.cpu, RG_KICK_IDLE);
+}
+
+/*
+ * Brings the next thread of another queue to this CPU, which has none of its own or leaves it.
+ */
 RG_SUBPROGRAM bool rg_pick_other(s32 cpu, u32 id)
 {
-	return rg_pick_next(cpu, id, 0);
+	struct rg_cpu *here = rg_cpu(cpu);
+
+	if (!here)
+		return 0;
+	rg_ask_for(here, cpu, 0);
+	if (rg_pick_from(cpu, id) == RG_TAKEN)
+		return 1;
+	rg_pick_again(here, 0);
+	return 0;
+}
+
+/* The CPU's own thread goes on, perhaps on another token. */
+RG_INLINE void rg_pick_keep(struct rg_cpu *here)
+{
+	struct rg_thread *mine = rg_mine(here);
+
+	if (RG_CHOSEN(fair) == RG_FAIR_THREAD)
+		mine->account.token = here->ask.token;
+	rg_cpu_show(here, mine, here->ask.token, here->ask.now);
+}
+
+/* Of the two queues of a CPU, the one with the lesser token (0), or the other one. */
+RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared, u32 turn)
+{
+	struct rg_queue *own = rg_queue(here->own);
+	struct rg_queue *common = rg_queue(shared);
+	bool own_first = own && common && own->least < common->least;
+
+	return own_first == !turn ? here->own : shared;
+}
+
+/*
+ * Brings the next thread of the CPU's queues, the one that it shares and its own; `prev` is its
+ * runnable thread or 0. Answers whether one was moved.
+ */
+RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
+{
+	struct rg_cpu *here = rg_cpu(cpu);
+	u32 shared = rg_queue_of(cpu);
+	u32 verdict = RG_NOBODY;
+	u32 first, second;
+
+	if (!here)
+		return 0;
+	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
+		return rg_pick_credit(cpu, shared, prev);
+	rg_ask_for(here, cpu, prev);
+	here->choices++;
+	first = rg_pick_queue(here, shared, 0);
+	second = rg_pick_queue(here, shared, 1);
+	verdict = rg_pick_from(cpu, first);
+	if (verdict == RG_NOBODY && second != first)
+		verdict = rg_pick_from(cpu, second);
+	if (verdict == RG_NOBODY)
+		rg_pick_again(here, prev);
+	if (verdict == RG_STAYS)
+		rg_pick_keep(here);
+	return verdict == RG_TAKEN;
 }
 
 #endif

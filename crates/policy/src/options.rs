@@ -11,6 +11,8 @@ pub struct Options {
     slack_ns: u64,
     bucket_ns: u64,
     interval_ns: [u64; ROWS],
+    lead_ns: u64,
+    sticky_ns: u64,
     pub(crate) cpus: u32,
     stride: u32,
     balance: u32,
@@ -22,6 +24,7 @@ pub struct Options {
     preempt: u32,
     patience: u32,
     infeasible: u32,
+    edge: u32,
     unused: u32,
 }
 
@@ -38,6 +41,12 @@ const LEAST_BUCKET: Nanos = Nanos::from_millis(50);
 /// What a thread of normal weight receives in a round of `dwrr` (GVTS section 5.1).
 const ROUND: Nanos = Nanos::from_millis(30);
 
+/// What a batch thread forgoes to stay where it ran: three slices, so that it returns a few times a second at most.
+const STICKY: Nanos = Nanos::from_millis(12);
+
+/// How far before the edge a token may be that was earned while nobody waited.
+const LEAD: Nanos = Nanos::from_millis(20);
+
 /// A choice: its key, its words in the order of C's numbers, and where it is kept.
 struct Choice {
     key: &'static str,
@@ -48,10 +57,14 @@ struct Choice {
 const BALANCE_GVTS: u32 = 2;
 const BALANCE_DWRR: u32 = 3;
 const PICK_THREAD: u32 = 1;
+const EDGE_QUEUE: u32 = 0;
+const EDGE_MACHINE: u32 = 1;
+const EDGE_TARGET: u32 = 2;
+const EDGE_BY_BALANCE: u32 = u32::MAX;
 const ORDER_VTIME: u32 = 2;
 
 /// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
-const CHOICES: [Choice; 9] = [
+const CHOICES: [Choice; 10] = [
     Choice {
         key: "balance",
         words: &["steal", "none", "gvts", "dwrr", "credit"],
@@ -63,6 +76,7 @@ const CHOICES: [Choice; 9] = [
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
     Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
+    Choice { key: "edge", words: &["queue", "machine", "target"], field: |o| &mut o.edge },
     Choice { key: "patience", words: &["off", "on"], field: |o| &mut o.patience },
     Choice { key: "infeasible", words: &["off", "on"], field: |o| &mut o.infeasible },
 ];
@@ -74,7 +88,15 @@ struct Named {
     chosen: &'static [(&'static str, &'static str)],
 }
 
-const POLICIES: [Named; 7] = [
+/// Options that are not choices.
+const OTHER_KEYS: [&str; 5] = ["bucket", "interval", "lead", "slice", "sticky"];
+
+const POLICIES: [Named; 8] = [
+    Named {
+        name: "rearguard",
+        line: "first come, first served inside a process, fair between groups over the whole machine",
+        chosen: &[("balance", "gvts"), ("sticky", "on"), ("lead", "on")],
+    },
     Named {
         name: "cts",
         line: "first come, first served inside a process, fair between processes (CTS)",
@@ -144,7 +166,9 @@ impl Options {
             match key {
                 "slice" => options.slice_ns = slice_of(value)?,
                 "interval" => interval = Some(interval_of(value)?),
-                "bucket" => bucket = position(key, value, &["off", "on"])? == 1,
+                "bucket" => bucket = switch(key, value)?,
+                "sticky" => options.sticky_ns = if switch(key, value)? { STICKY.0 } else { 0 },
+                "lead" => options.lead_ns = if switch(key, value)? { LEAD.0 } else { u64::MAX },
                 _ => options.choose(key, value)?,
             }
         }
@@ -159,6 +183,9 @@ impl Options {
             BALANCE_DWRR => options.interval_ns[MACHINE] = interval.unwrap_or(ROUND).0,
             _ => {}
         }
+        if options.edge == EDGE_BY_BALANCE {
+            options.edge = options.edge_of_balance();
+        }
         options.derive(bucket)
     }
 
@@ -168,6 +195,8 @@ impl Options {
             slack_ns: 0,
             bucket_ns: u64::MAX,
             interval_ns: [0; ROWS],
+            lead_ns: u64::MAX,
+            sticky_ns: 0,
             cpus: machine.cpus,
             stride: stride(machine.cpus),
             balance: 0,
@@ -179,14 +208,23 @@ impl Options {
             preempt: 1,
             patience: 1,
             infeasible: 1,
+            edge: EDGE_BY_BALANCE,
             unused: 0,
+        }
+    }
+
+    /// Tokens that no balance holds together belong to their queue; GVTS's own placement is by target.
+    fn edge_of_balance(&self) -> u32 {
+        match (self.balance, self.pick) {
+            (BALANCE_GVTS, PICK_THREAD) | (BALANCE_DWRR, _) => EDGE_TARGET,
+            (BALANCE_GVTS, _) => EDGE_MACHINE,
+            _ => EDGE_QUEUE,
         }
     }
 
     fn choose(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
-            let keys =
-                CHOICES.iter().map(|choice| choice.key).chain(["bucket", "interval", "slice"]);
+            let keys = CHOICES.iter().map(|choice| choice.key).chain(OTHER_KEYS);
             return Err(unknown("policy option", key, &keys.collect::<Vec<&str>>()));
         };
         *(choice.field)(self) = position(key, value, choice.words)?;
@@ -229,6 +267,10 @@ fn refuse_order(spec: &PolicySpec) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+fn switch(key: &str, value: &str) -> Result<bool, Failure> {
+    Ok(position(key, value, &["off", "on"])? == 1)
 }
 
 fn position(key: &str, value: &str, words: &[&str]) -> Result<u32, Failure> {

@@ -148,7 +148,7 @@ calls! {
     fn rg_now(on) -> u64 [0] on.platform.now();
     fn rg_random(on) -> u32 [0] on.platform.random();
     fn rg_exec_ns(on, t: Handle) -> u64 [0] on.platform.exec_ns(thread(t));
-    fn rg_thread_id(_on, t: Handle) -> u32 [0] thread(t).0;
+    fn rg_thread_id(_on, t: Handle) -> u32 [0] slot(thread(t));
     fn rg_process_id(on, t: Handle) -> u32 [0] process(on, thread(t));
     fn rg_weight(on, t: Handle) -> u32 [1] on.platform.weight(thread(t));
     fn rg_thread_cpu(on, t: Handle) -> i32 [0] on.platform.thread_cpu(thread(t)).0 as i32;
@@ -179,7 +179,7 @@ calls! {
     fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
     fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
     fn rg_move_head(on, queue: u32) -> bool [false] on.platform.move_head(queue);
-    fn rg_move_thread(on, queue: u32, id: u32) -> bool [false] on.platform.move_thread(queue, ThreadId(id));
+    fn rg_move_thread(on, queue: u32, id: u32) -> bool [false] on.platform.move_thread(queue, ThreadId(id - 1));
     fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]

@@ -7,7 +7,7 @@ fn policy() -> PathBuf {
 }
 
 fn headers() -> Vec<PathBuf> {
-    let folders = ["", "balance", "order", "pick"].map(|folder| policy().join(folder));
+    let folders = ["", "balance", "index", "order", "pick"].map(|folder| policy().join(folder));
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|kind| kind == "h" || kind == "c"));

@@ -13,9 +13,24 @@
 #define RG_FOR(i, from, to)                                                                     \
 	for (u32 i = 0, rg_once = 1; rg_once; rg_once = 0)                                      \
 		bpf_for(i, from, to)
-#define RG_FOR_LOCKED(i, most) for (u32 i = 0; i < (u32)(most) && can_loop; i++)
+/* A counter that begins at a number unknown to the verifier is not followed step by step. */
+#define RG_FOR_LOCKED(i, most) for (u32 i = rg_zero; i < (u32)(most) && can_loop; i++)
 #define RG_VISIT(thread, queue) bpf_for_each(scx_dsq, thread, queue, 0)
 #define RG_MOVE(thread) scx_bpf_dsq_move(BPF_FOR_EACH_ITER, thread, SCX_DSQ_LOCAL, 0)
+
+/*
+ * The compiler may not see where a row's number came from: it would step through the table by
+ * addresses instead, which the verifier cannot bound.
+ */
+#define rg_masked(row, rows)                                                                    \
+	({                                                                                      \
+		u32 rg_row = (row);                                                             \
+		barrier_var(rg_row);                                                            \
+		rg_row & ((rows) - 1);                                                          \
+	})
+
+#define rg_opaque(number) ((number) + rg_zero)
+volatile u32 rg_zero;
 
 #include "state.h"
 
@@ -77,12 +92,12 @@ RG_CALL struct rg_cpu *rg_cpu(s32 cpu)
 
 RG_CALL struct rg_pool *rg_pool_at(u32 row)
 {
-	return &rg_pools[row & (RG_POOLS - 1)];
+	return &rg_pools[rg_masked(row, RG_POOLS)];
 }
 
 RG_CALL struct rg_entry *rg_entry_at(u32 row)
 {
-	return &rg_entries[row & (RG_ENTRIES - 1)];
+	return &rg_entries[rg_masked(row, RG_ENTRIES)];
 }
 
 RG_CALL struct rg_shared *rg_shared(void)

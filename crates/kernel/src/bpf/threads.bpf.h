@@ -67,7 +67,7 @@ RG_CALL u32 rg_slot(struct task_struct *t)
 
 RG_CALL struct rg_thread *rg_thread_at(u32 slot)
 {
-	return &rg_threads[slot & (RG_THREADS - 1)];
+	return &rg_threads[rg_masked(slot, RG_THREADS)];
 }
 
 RG_CALL struct rg_thread *rg_thread(struct task_struct *t)

@@ -154,12 +154,17 @@ impl<'a> Rows<'a> {
         groups
     }
 
-    /// The queues in use: how many run from each or wait in it, and its edge in ns of virtual time.
+    /// The queues in use: how many run from each or wait in it, and its edge in ns of virtual time. A policy keeps either edges of
+    /// queues or one of the machine; the other ones stay 0.
     pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
+        let machine =
+            self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.edge.edge));
+        let edge = |of: u64| of.max(machine);
         let queues =
             self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);
         let used = queues.enumerate().filter(|(_, queue)| now(&queue.created) != 0);
-        used.map(|(at, queue)| (at as u32, (now(&queue.threads), now(&queue.edge)))).collect()
+        used.map(|(at, queue)| (at as u32, (now(&queue.threads), edge(now(&queue.edge.edge)))))
+            .collect()
     }
 
     /// Threads that balance moved from one queue to another.

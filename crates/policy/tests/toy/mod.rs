@@ -36,6 +36,8 @@ pub struct Toy {
     /// The CPU that dispatches, and its runnable thread.
     pub dispatching: (u32, Option<ThreadId>),
     pub draws: u32,
+    /// The key of the thread that was moved last.
+    pub taken: Option<u64>,
     /// A call that panics, for the test of panics.
     pub broken_clock: bool,
 }
@@ -64,6 +66,7 @@ impl Bench {
             last_local: None,
             dispatching: (0, None),
             draws: 7,
+            taken: None,
             broken_clock: false,
         };
         let mut bench = Bench { policy, toy };
@@ -145,7 +148,8 @@ impl Toy {
 
     fn move_at(&mut self, queue: u32, position: usize) -> bool {
         let cpu = self.dispatching.0;
-        let (_, thread) = self.queues.get_mut(&queue).unwrap().remove(position);
+        let (key, thread) = self.queues.get_mut(&queue).unwrap().remove(position);
+        self.taken = Some(key);
         self.threads[thread.index()].cpu = cpu;
         self.locals[cpu as usize].push_back(thread);
         true

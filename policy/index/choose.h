@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Which of those in the index is next for a CPU, when some may not run there, and the
+ *          CPU has a runnable thread of its own?
+ * Rule.    The pool of the least token; the CPU's own thread goes on if it holds a token that is
+ *          not greater, or if it comes first in that pool, and then takes the least token for its
+ *          own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
+ *          those it met last. Batch threads stay on their CPU while that costs less than 12 ms of
+ *          token.
+ * Why.     Only the root and the two levels below it are looked at: further down is nobody who
+ *          could be much better than the queue's order.
+ * Figure.  Stickiness takes four fifths of the migrations inside a cache: docs/policies.md.
+ * Limits.  Where all of the 7 may not run here, the queue itself is asked, in its own order.
+ */
+#ifndef RG_INDEX_CHOOSE_H
+#define RG_INDEX_CHOOSE_H
+
+#include "../token.h"
+
+#define RG_TOP 7 /* the root and two levels below */
+
+enum rg_verdict {
+	RG_NOBODY,
+	RG_STAYS, /* the CPU's own thread is the best */
+	RG_TAKEN, /* another was withdrawn, or has been moved */
+};
+
+/* Remembers an affinity that does not admit the CPU: what a number means never changes. */
+RG_INLINE void rg_refuse(struct rg_cpu *here, u32 affinity)
+{
+	if (affinity)
+		here->refused[rg_masked(here->refusals++, RG_REFUSED)] = affinity;
+}
+
+RG_INLINE bool rg_is_refused(struct rg_cpu *here, u32 affinity)
+{
+	bool refused = 0;
+
+	RG_FOR_LOCKED(i, RG_REFUSED) {
+		if (here->refused[rg_masked(i, RG_REFUSED)] == affinity)
+			refused = 1;
+	}
+	return refused;
+}
+
+/* Whether a pool has a thread that the CPU may well take. */
+RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
+{
+	struct rg_pool *pool = rg_pool_at(row);
+	bool may = pool->waiting;
+
+	RG_FOR_LOCKED(i, RG_TRIES) {
+		if (i >= here->ask.tries)
+			break;
+		if (here->ask.tried[rg_masked(i, RG_TRIES)] == row)
+			may = 0;
+	}
+	return may && (!pool->affinity || !rg_is_refused(here, pool->affinity));
+}
+
+/* A batch thread that ran last on this CPU (near) or on another. */
+RG_INLINE bool rg_is_batch_of(struct rg_cpu *here, struct rg_entry *entry, bool near)
+{
+	struct rg_thread *first = rg_thread_at(rg_pool_at(entry->row)->first);
+
+	return first->batch && (first->cpu == here->ask.cpu) == near;
+}
+
+/* The CPU's own thread; meaningful where it has one. */
+RG_INLINE struct rg_thread *rg_mine(struct rg_cpu *here)
+{
+	return rg_thread_at(here->ask.mine);
+}
+
+/*
+ * The position of the least token that the CPU may take, of batch threads that ran here last if
+ * `near`; RG_TOP: none.
+ */
+RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool near)
+{
+	u32 best = RG_TOP;
+
+	RG_FOR_LOCKED(i, RG_TOP) {
+		struct rg_entry *entry = rg_heap_at(queue, i);
+
+		if (i >= queue->count)
+			break;
+		if (!rg_may_take(here, entry->row) || (near && !rg_is_batch_of(here, entry, 1)))
+			continue;
+		if (best == RG_TOP || rg_heap_before(entry, rg_heap_at(queue, best)))
+			best = i;
+		if (!i)
+			break;
+	}
+	return best;
+}
+
+/* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
+RG_INLINE u32 rg_stick(struct rg_queue *queue, struct rg_cpu *here, u32 best)
+{
+	u64 most = rg_heap_at(queue, best)->token + RG_CHOSEN(sticky_ns);
+	u32 near;
+
+	if (!rg_is_batch_of(here, rg_heap_at(queue, best), 0))
+		return best;
+	if (here->ask.mine && rg_mine(here)->batch && here->ask.token <= most)
+		return RG_TOP;
+	near = rg_least_of_top(queue, here, 1);
+	if (near == RG_TOP || rg_heap_at(queue, near)->token > most)
+		return best;
+	return near;
+}
+
+/* Notes the first thread of a pool as picked and shows it, before it leaves the index. */
+RG_INLINE void rg_withdraw_thread(struct rg_edge *edge, struct rg_cpu *here, u32 row, u64 token)
+{
+	struct rg_pool *pool = rg_pool_at(row);
+	struct rg_thread *thread = rg_thread_at(pool->first);
+	struct rg_listing *pick = &here->ask.pick;
+
+	pick->token = token;
+	pick->key = pool->key;
+	pick->affinity = pool->affinity;
+	pick->slot = pool->first;
+	pick->id = thread->id;
+	pick->row = row;
+	rg_cpu_show(here, thread, token, here->ask.now);
+	rg_edge_offer(edge, token);
+	rg_pool_unlink(pool, thread);
+}
+
+/* Withdraws a token and the first thread of its pool. */
+RG_INLINE void rg_withdraw(struct rg_queue *queue, struct rg_edge *edge, struct rg_cpu *here,
+			   u32 best)
+{
+	struct rg_entry entry = *rg_heap_at(queue, best);
+	struct rg_pool *pool = rg_pool_at(entry.row);
+
+	rg_withdraw_thread(edge, here, entry.row, entry.token);
+	rg_heap_remove(queue, best);
+	pool->tokens--;
+	rg_pool_free_if_empty(pool);
+}
+
+/*
+ * The CPU's own thread holds the least token. If a sibling has an earlier place it takes over that
+ * token; its own stays and is adopted when the other is enqueued.
+ */
+RG_INLINE bool rg_yield_to_sibling(struct rg_edge *edge, struct rg_cpu *here, u32 row)
+{
+	struct rg_pool *pool = rg_pool_at(row - 1);
+
+	if (!row || !rg_may_take(here, row - 1))
+		return 0;
+	if (rg_thread_at(pool->first)->place >= rg_mine(here)->place)
+		return 0;
+	rg_withdraw_thread(edge, here, row - 1, here->ask.token);
+	return 1;
+}
+
+/* Whether the CPU's own thread comes first in the pool of the least token: it takes that. */
+RG_INLINE bool rg_keeps_place(struct rg_queue *queue, struct rg_cpu *here, u32 best)
+{
+	struct rg_pool *pool = rg_pool_at(rg_heap_at(queue, best)->row);
+	struct rg_thread *mine = rg_mine(here);
+
+	if (pool->pool != mine->pool || mine->place > rg_thread_at(pool->first)->place)
+		return 0;
+	here->ask.token = rg_heap_exchange(queue, best, here->ask.token);
+	return 1;
+}
+
+/* Under the lock: decides, and withdraws who is taken. `key`: of the CPU's own thread's pool. */
+RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_edge *edge, struct rg_cpu *here, u64 key)
+{
+	u32 best;
+
+	rg_index_tidy(queue);
+	if (!queue->count)
+		return RG_NOBODY;
+	best = rg_least_of_top(queue, here, 0);
+	if (best == RG_TOP)
+		return RG_NOBODY;
+	if (here->ask.mine && here->ask.token <= rg_heap_at(queue, best)->token)
+		return rg_yield_to_sibling(edge, here, rg_pool_find(key)) ? RG_TAKEN : RG_STAYS;
+	if (here->ask.mine && rg_keeps_place(queue, here, best))
+		return RG_STAYS;
+	if (RG_CHOSEN(sticky_ns))
+		best = rg_stick(queue, here, best);
+	if (best == RG_TOP)
+		return RG_STAYS;
+	rg_withdraw(queue, edge, here, best);
+	return RG_TAKEN;
+}
+
+#endif

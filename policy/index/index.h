@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. To pick by process, a queue that stands by arrival must be searched for the least
+ *          token and for the first thread of its pool: the cost would grow with all who wait.
+ * Rule.    The queue owns the threads. Beside it stands an index: a heap of tokens (heap.h) and a
+ *          list of threads a pool (pools.h). Whoever enters a queue deposits its token and
+ *          itself; whoever is picked is the first of the pool that holds the least token, and
+ *          withdraws that one. Tokens do not stay with their threads: that is the exchange of CTS
+ *          (section 3).
+ * Why.     Each step is logarithmic or constant. And the index may be wrong for a moment without
+ *          harm: it only names whom to move; a move is done by the kernel, or fails.
+ * Figure.  docs/policies.md.
+ * Limits.  A thread that leaves its queue otherwise (affinity, class, death) leaves its token
+ *          behind: the next of its pool adopts it, or it is dropped when it is the least.
+ *
+ * Insertions take effect after enqueue, so another CPU may find a thread in the index that is not
+ * yet in the queue. Whoever withdraws it then puts it back, and sees to it that a CPU asks again
+ * (pick/pick.h). Nobody concludes from an empty index that nobody waits.
+ */
+#ifndef RG_INDEX_H
+#define RG_INDEX_H
+
+#include "heap.h"
+#include "pools.h"
+
+#define RG_DROPS 16
+
+/*
+ * Lists a thread that waits, with a token if its pool has none left, under the pool's key. Where
+ * there is no room the queue alone knows of it. Under the lock.
+ */
+RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
+			    struct rg_listing *pick)
+{
+	bool full = queue->count >= queue->capacity;
+	u32 row = full ? 0 : rg_pool_find(pick->key);
+	struct rg_pool *pool;
+
+	if (!row && !full)
+		row = rg_pool_claim(pick->key);
+	if (!row) {
+		thread->unlisted = 1;
+		queue->unlisted++;
+		return;
+	}
+	pool = rg_pool_at(row - 1);
+	pool->pool = thread->pool;
+	pool->affinity = pick->affinity;
+	if (pool->tokens <= pool->waiting || ((pool->pool & 1) && pool->token > pick->token)) {
+		pool->tokens++;
+		pool->token = pick->token;
+		rg_heap_push(queue, pick->token, row - 1);
+	}
+	rg_pool_link(pool, pick->slot, thread);
+	thread->row = row;
+}
+
+/*
+ * Drops tokens at the root whose threads have left. A thread alone that came back later finds its
+ * old token there: its own takes the place.
+ */
+RG_INLINE void rg_index_tidy(struct rg_queue *queue)
+{
+	RG_FOR_LOCKED(i, RG_DROPS) {
+		struct rg_entry *root = rg_heap_at(queue, 0);
+		struct rg_pool *pool = rg_pool_at(root->row);
+		u64 own = rg_thread_at(pool->first)->account.token;
+
+		if (!queue->count)
+			break;
+		if (pool->waiting && (!(pool->pool & 1) || root->token >= own))
+			break;
+		if (pool->waiting) {
+			pool->token = own;
+			rg_heap_exchange(queue, 0, own);
+			continue;
+		}
+		pool->tokens--;
+		rg_pool_free_if_empty(pool);
+		rg_heap_remove(queue, 0);
+	}
+}
+
+/* The thread no longer waits where it waited. */
+RG_INLINE void rg_index_leave(struct rg_thread *thread)
+{
+	u32 id = thread->waits - 1;
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!queue || !lock)
+		return;
+	rg_acquire(lock);
+	if (thread->row)
+		rg_pool_unlink(rg_pool_at(thread->row - 1), thread);
+	rg_index_tidy(queue);
+	if (thread->unlisted)
+		queue->unlisted--;
+	thread->unlisted = 0;
+	thread->waits = 0;
+	rg_release(lock);
+}
+
+/* In enqueue: the thread will wait in this queue, and has this token. */
+RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 token)
+{
+	struct rg_listing pick = { .token = token, .slot = rg_slot(t), .affinity = rg_affinity(t) };
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!queue || !lock)
+		return;
+	pick.key = rg_pool_key(thread->pool, id, pick.affinity);
+	rg_acquire(lock);
+	thread->waits = id + 1;
+	rg_index_add(queue, thread, &pick);
+	rg_release(lock);
+}
+
+/*
+ * The kernel did not have the thread: it is listed again, unless it left or came anew meanwhile.
+ */
+RG_INLINE void rg_index_put_back(struct rg_lock *lock, struct rg_queue *queue, u32 id,
+				 struct rg_listing *pick)
+{
+	struct rg_thread *thread = rg_thread_at(pick->slot);
+
+	rg_acquire(lock);
+	if (thread->waits == id + 1 && !thread->row && !thread->unlisted)
+		rg_index_add(queue, thread, pick);
+	rg_release(lock);
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. First come, first served inside a pool, whichever of its tokens is served.
+ * Rule.    The waiting threads of each pool stand in a list by place, linked by numbers. A pool
+ *          is a row of a table, found by hash of who it is, which queue, and where its threads
+ *          may run; the first who waits claims it, and the last to go leaves it free.
+ * Why.     Whoever wakes has the latest place, and whoever returns one of the first: from the
+ *          nearer end both are found at once.
+ * Figure.  At most 8 rows are looked at.
+ * Limits.  Where all 8 are others' the thread is served from the queue alone. Places that come in
+ *          no order (order=random, order=vtime within a process) are looked for one by one.
+ *
+ * Homogeneous affinity: if the first thread of a pool may not run on a CPU, none of it may. All of
+ * this runs under the queue's lock; rows of other queues stand beside, so a row is claimed at
+ * once.
+ */
+#ifndef RG_INDEX_POOLS_H
+#define RG_INDEX_POOLS_H
+
+#include "../state.h"
+
+#define RG_BUCKET_ROWS 8
+#define RG_LIST_STEPS RG_THREADS
+
+/*
+ * Who a pool is: 33 bits of rg_pool, 13 of the queue, 18 of the affinity, of which two may thus be
+ * taken for one: then its first thread may be refused, and others are served from the queue alone.
+ */
+RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 affinity)
+{
+	return pool << 31 | (u64)(queue & (RG_QUEUES - 1)) << 18 |
+	       ((affinity ^ affinity >> 14) & 0x3ffff);
+}
+
+/* The first row of a key's bucket (Fibonacci hashing). */
+RG_INLINE u32 rg_pool_bucket(u64 key)
+{
+	return (u32)(key * 0x9e3779b97f4a7c15ULL >> 48) & (RG_POOLS - RG_BUCKET_ROWS);
+}
+
+/* The row of a key plus 1; 0: none. */
+RG_INLINE u32 rg_pool_find(u64 key)
+{
+	u32 first = rg_pool_bucket(key);
+	u32 found = 0;
+
+	RG_FOR_LOCKED(i, RG_BUCKET_ROWS) {
+		if (rg_pool_at(first + i)->key != key)
+			continue;
+		found = first + i + 1;
+		break;
+	}
+	return found;
+}
+
+/* Claims a row, empty as the last owner left it. */
+RG_INLINE u32 rg_pool_claim(u64 key)
+{
+	u32 first = rg_pool_bucket(key);
+	u32 claimed = 0;
+
+	RG_FOR_LOCKED(i, RG_BUCKET_ROWS) {
+		struct rg_pool *pool = rg_pool_at(first + i);
+
+		if (pool->key || rg_compare_and_swap(&pool->key, 0, key))
+			continue;
+		claimed = first + i + 1;
+		break;
+	}
+	return claimed;
+}
+
+/* Frees the row of a pool that has neither threads nor tokens. */
+RG_INLINE void rg_pool_free_if_empty(struct rg_pool *pool)
+{
+	if (!pool->waiting && !pool->tokens)
+		rg_swap(&pool->key, 0);
+}
+
+/* After whom a place comes, by slot; 0: before all. Equal places: first come first. */
+RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 place)
+{
+	u64 first = rg_thread_at(pool->first)->place;
+	u64 last = rg_thread_at(pool->last)->place;
+	bool from_first = place < last && place - first < last - place;
+	u32 at = from_first ? pool->first : pool->last;
+
+	if (place < first)
+		return 0;
+	RG_FOR_LOCKED(i, RG_LIST_STEPS) {
+		u32 next = rg_thread_at(at)->next;
+
+		if (from_first && next && rg_thread_at(next)->place <= place)
+			at = next;
+		else if (!from_first && rg_thread_at(at)->place > place)
+			at = rg_thread_at(at)->prev;
+		else
+			break;
+	}
+	return at;
+}
+
+RG_INLINE void rg_pool_link(struct rg_pool *pool, u32 slot, struct rg_thread *thread)
+{
+	u32 before = pool->first ? rg_pool_before(pool, thread->place) : 0;
+	u32 after = before ? rg_thread_at(before)->next : pool->first;
+
+	thread->prev = before;
+	thread->next = after;
+	if (before)
+		rg_thread_at(before)->next = slot;
+	else
+		pool->first = slot;
+	if (after)
+		rg_thread_at(after)->prev = slot;
+	else
+		pool->last = slot;
+	pool->waiting++;
+}
+
+RG_INLINE void rg_pool_unlink(struct rg_pool *pool, struct rg_thread *thread)
+{
+	if (thread->prev)
+		rg_thread_at(thread->prev)->next = thread->next;
+	else
+		pool->first = thread->next;
+	if (thread->next)
+		rg_thread_at(thread->next)->prev = thread->prev;
+	else
+		pool->last = thread->prev;
+	thread->row = 0;
+	pool->waiting--;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Dimension 2 as a question: who is interchangeable with whom? The least token decides the rest. */
+#ifndef RG_PICK_POOL_H
+#define RG_PICK_POOL_H
+
+#include "process.h"
+#include "thread.h"
+
+RG_INLINE bool rg_is_alone(struct rg_thread *thread)
+{
+	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
+		return rg_is_alone_thread();
+	return rg_is_alone_process(thread);
+}
+
+/* The pool of a thread: its id or its process's, and whether it is alone. Never 0. */
+RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
+{
+	bool alone = rg_is_alone(thread);
+
+	return (u64)(alone ? rg_thread_id(t) : rg_process_id(t)) << 1 | alone;
+}
+
+#endif
