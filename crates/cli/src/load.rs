@@ -22,8 +22,8 @@ const PROCESSES: usize = 10;
 /// takes over at once.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The policy, with its options behind it: cts, or cts:queue=cpu:requeue=tail
-    #[arg(default_value = "cts")]
+    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail
+    #[arg(default_value = "rearguard")]
     policy: String,
     /// Which CPU gets work: replaces the policy's choice
     #[arg(long, value_name = "CHOICE")]
