@@ -28,8 +28,8 @@ pub struct Ready {
 pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
     let policy = Policy::read(spec)?;
     check_abilities(scenario)?;
-    groups::check_machine(scenario)?;
     check_scenario(scenario)?;
+    groups::check_machine(scenario)?;
     let placement = place(scenario)?;
     for program in &scenario.programs {
         class(program, policy).permitted()?;
