@@ -75,7 +75,7 @@ RG_INLINE bool rg_edge_look_at(struct rg_edge *edge, s32 at, u64 now)
 	if (!queue || !own)
 		return 0;
 	least = queue->least < own->least ? queue->least : own->least;
-	if (least != RG_NEVER)
+	if (queue->least != RG_NEVER)
 		edge->waited = 1;
 	if (cpu->pool) {
 		token = rg_token_running(cpu, now);
@@ -127,14 +127,20 @@ RG_INLINE void rg_edge_look(struct rg_cpu *here, struct rg_edge *edge, u64 now)
 }
 
 /*
- * How far a token may be ahead: without bound while somebody waits anywhere, since it is what the
- * others are owed; else little, since nobody went without.
+ * How far the token of what a CPU runs may be ahead: without bound while somebody waits who could
+ * run there, since it is what the others are owed; else little, since nobody went without.
  */
-RG_INLINE u64 rg_edge_bound(struct rg_edge *edge, u64 token)
+RG_INLINE u64 rg_edge_bound(struct rg_edge *edge, s32 at, u64 token)
 {
 	u64 most = edge->edge + RG_CHOSEN(lead_ns);
+	struct rg_queue *own;
+	struct rg_cpu *cpu;
 
-	return RG_CHOSEN(lead_ns) != RG_NEVER && !edge->contended && token > most ? most : token;
+	if (RG_CHOSEN(lead_ns) == RG_NEVER || edge->contended || token <= most)
+		return token;
+	cpu = rg_cpu(at);
+	own = cpu ? rg_queue(cpu->own) : 0;
+	return own && own->least == RG_NEVER ? most : token;
 }
 
 #endif

@@ -71,7 +71,7 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 	thread->exec_seen = exec;
 	account->token += rg_virtual(ran, thread->weight);
 	if (edge)
-		account->token = rg_edge_bound(edge, account->token);
+		account->token = rg_edge_bound(edge, rg_thread_cpu(t), account->token);
 	rg_bucket_fill(thread, ran);
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_burn(t, thread, ran);
@@ -87,7 +87,7 @@ RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 	struct rg_edge *to = rg_edge_of(id);
 	struct rg_edge *from = account->queue ? rg_edge_of(account->queue - 1) : 0;
 
-	if (account->queue == id + 1 || !to || RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+	if (account->queue == id + 1 || !to)
 		return;
 	if (!from)
 		account->token = to->edge;

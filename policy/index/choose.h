@@ -5,8 +5,8 @@
  * Rule.    The pool of the least token; the CPU's own thread goes on if it holds a token that is
  *          not greater, or if it comes first in that pool, and then takes the least token for its
  *          own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
- *          those it met last. Batch threads stay on their CPU while that costs less than 12 ms of
- *          token.
+ *          those it met last. Batch threads stay on their CPU while that lets them go early by no
+ *          more than 10 ms of their CPU time.
  * Why.     Only the root and the two levels below it are looked at: further down is nobody who
  *          could be much better than the queue's order.
  * Figure.  Stickiness takes four fifths of the migrations inside a cache: docs/policies.md.
@@ -95,18 +95,29 @@ RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool 
 	return best;
 }
 
+/* Whether a token is so little later than another that the thread may go before it to stay. */
+RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 token, u64 least)
+{
+	return token <= least + rg_virtual(RG_CHOSEN(sticky_ns), thread->weight);
+}
+
 /* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
 RG_INLINE u32 rg_stick(struct rg_queue *queue, struct rg_cpu *here, u32 best)
 {
-	u64 most = rg_heap_at(queue, best)->token + RG_CHOSEN(sticky_ns);
+	u64 least = rg_heap_at(queue, best)->token;
+	struct rg_entry *entry;
 	u32 near;
 
 	if (!rg_is_batch_of(here, rg_heap_at(queue, best), 0))
 		return best;
-	if (here->ask.mine && rg_mine(here)->batch && here->ask.token <= most)
+	if (here->ask.mine && rg_mine(here)->batch &&
+	    rg_may_stick(rg_mine(here), here->ask.token, least))
 		return RG_TOP;
 	near = rg_least_of_top(queue, here, 1);
-	if (near == RG_TOP || rg_heap_at(queue, near)->token > most)
+	if (near == RG_TOP)
+		return best;
+	entry = rg_heap_at(queue, near);
+	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->token, least))
 		return best;
 	return near;
 }

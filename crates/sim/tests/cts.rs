@@ -1,14 +1,15 @@
 //! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps it.
 
 mod common;
+#[path = "common/one_process.rs"]
+mod one_process;
 
-use common::{scenario, service, setup, share};
+use common::{inversions, scenario, service, setup, share, tails};
 use model::law::Law;
 use model::scenario::{Group, Kind, Machine, Scenario, Service};
-use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
-use sim::class::Class;
+use model::{Nanos, PolicySpec, Trace};
+use one_process::OneProcess;
 use sim::class::ext::Ext;
-use sim::core::Core;
 
 fn load(scenario: &Scenario, policy: &str) -> Ext {
     let spec = PolicySpec::parse(policy).expect("a valid policy");
@@ -19,44 +20,8 @@ fn run(scenario: &Scenario, policy: &str) -> Trace {
     common::run_under(scenario, load(scenario, policy))
 }
 
-/// Measured latencies of the first program and those of the ideal queue for the same requests, both rising.
-struct Tails {
-    measured: Vec<Nanos>,
-    ideal: Vec<Nanos>,
-}
-
-fn tails(scenario: &Scenario, trace: &Trace) -> Tails {
-    let requests = &trace.programs[0].requests;
-    let pairs: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
-    let ideal = queue::ideal(&pairs, scenario.machine.cpus, queue::Discipline::Fifo, 1);
-    let counted = |&(r, _): &(&model::trace::Request, Nanos)| trace.window.contains(r.intended);
-    let both = requests.iter().zip(ideal).filter(counted);
-    let (mut measured, mut ideal): (Vec<Nanos>, Vec<Nanos>) =
-        both.map(|(request, ideal)| (request.latency(), ideal)).unzip();
-    measured.sort();
-    ideal.sort();
-    Tails { measured, ideal }
-}
-
-impl Tails {
-    /// Measured over ideal at a quantile.
-    fn excess(&self, quantile: f64) -> f64 {
-        let at = |sorted: &[Nanos]| sorted[(sorted.len() as f64 * quantile) as usize].0 as f64;
-        at(&self.measured) / at(&self.ideal)
-    }
-}
-
 fn excess(scenario: &Scenario, policy: &str, quantile: f64) -> f64 {
     tails(scenario, &run(scenario, policy)).excess(quantile)
-}
-
-/// Pairs served in the other order than they came, by start and by completion.
-fn inversions(trace: &Trace) -> [u64; 2] {
-    let requests = || stats::window_requests(trace, 0);
-    [
-        stats::inverted_pairs(requests(), |request| request.started),
-        stats::inverted_pairs(requests(), |request| request.completed),
-    ]
 }
 
 fn batch(threads: u32) -> Kind {
@@ -253,46 +218,6 @@ fn the_same_seed_gives_the_same_trace() {
         sim::simulate(&setup(&scenario), class).unwrap()
     };
     assert!(draw(1) == draw(1) && draw(1) != draw(2));
-}
-
-/// sched_ext to which the scenario's first two programs are one process.
-struct OneProcess(Ext);
-
-impl OneProcess {
-    fn call<R>(&mut self, core: &mut Core, call: impl FnOnce(&mut Ext, &mut Core) -> R) -> R {
-        let rename = |core: &mut Core, from, to| {
-            let second = core.threads.iter_mut().skip(1).filter(|thread| thread.program == from);
-            second.for_each(|thread| thread.program = to);
-        };
-        rename(core, 1, 0);
-        let result = call(&mut self.0, core);
-        rename(core, 0, 1);
-        result
-    }
-}
-
-impl Class for OneProcess {
-    fn fork(&mut self, core: &mut Core, thread: ThreadId) {
-        self.call(core, |class, core| class.fork(core, thread));
-    }
-    fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
-        self.call(core, |class, core| class.select_cpu(core, thread))
-    }
-    fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
-        self.call(core, |class, core| class.enqueue(core, thread));
-    }
-    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
-        self.call(core, |class, core| class.dequeue(core, thread));
-    }
-    fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
-        self.call(core, |class, core| class.pick(core, cpu, prev))
-    }
-    fn displace(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId) {
-        self.call(core, |class, core| class.displace(core, cpu, prev));
-    }
-    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
-        self.call(core, |class, core| class.tick(core, cpu, current));
-    }
 }
 
 #[test]
