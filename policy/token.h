@@ -79,8 +79,10 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 }
 
 /*
- * The account enters the virtual time of another queue: it keeps its distance to the edge, and a
- * new one starts at the edge. With one edge for the machine there is nothing to change.
+ * The account enters the virtual time of another queue: it keeps its distance to the edge. With one
+ * edge for the machine there is nothing to change. A new one starts behind the edge by what a waker
+ * may be before it: at the edge itself, threads that are born and die without end would hold it
+ * where it is, and whoever has run already would never be the least.
  */
 RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 {
@@ -90,7 +92,7 @@ RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 	if (account->queue == id + 1 || !to)
 		return;
 	if (!from)
-		account->token = to->edge;
+		account->token = to->edge + RG_CHOSEN(slack_ns);
 	else if (from != to)
 		account->token = rg_less(account->token + to->edge, from->edge);
 	account->queue = id + 1;

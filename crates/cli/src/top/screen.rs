@@ -40,9 +40,10 @@ pub fn table(report: &Report, rows: usize) -> String {
 
 fn head(text: &mut String, report: &Report) {
     let Report { scheduler, cpus, slices_per_s, migrations_per_s, pulls_per_s, .. } = report;
+    let avoided = report.inversions_avoided_per_s;
     let _ = writeln!(
         text,
-        "{scheduler}  {cpus} CPUs  {slices_per_s:.0} slices/s  {migrations_per_s:.0} migrations/s  {pulls_per_s:.1} pulls/s"
+        "{scheduler}  {cpus} CPUs  {slices_per_s:.0} slices/s  {migrations_per_s:.0} migrations/s  {pulls_per_s:.1} pulls/s  {avoided:.1} inversions avoided/s"
     );
     let queues = report.queues.iter().map(|(at, queue)| format!("{at}: {}", queue.threads));
     let _ = writeln!(text, "threads by queue  {}", join(queues));

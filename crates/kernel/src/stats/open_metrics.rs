@@ -84,6 +84,11 @@ fn totals(registry: &mut Registry, report: &Report) {
             ("pulls_per_second", "Threads moved from one queue to another", |report| {
                 report.pulls_per_s
             }),
+            (
+                "inversions_avoided_per_second",
+                "Threads that ran before a later one of lesser virtual time",
+                |report| report.inversions_avoided_per_s,
+            ),
         ],
     );
 }

@@ -106,6 +106,9 @@ pub struct Report {
     /// Threads that balance moved from one queue to another.
     #[stat(desc = "threads that balance moved from one queue to another, per second")]
     pub pulls_per_s: f64,
+    /// First come ran before whoever held its pool's least token.
+    #[stat(desc = "threads that ran before a later one of lesser virtual time, per second")]
+    pub inversions_avoided_per_s: f64,
     /// By the cgroup's path.
     #[stat(desc = "groups")]
     pub groups: BTreeMap<String, Group>,
@@ -136,6 +139,7 @@ pub fn report(before: &Sample, after: &Sample, names: &mut Names) -> Report {
         slices_per_s: all(|group| group.slices_per_s),
         migrations_per_s: all(|group| group.migrations_per_s),
         pulls_per_s: span.rate(before.pulls, after.pulls),
+        inversions_avoided_per_s: span.rate(before.inversions_avoided, after.inversions_avoided),
         processes: span.processes(names),
         queues: after
             .queues

@@ -172,6 +172,12 @@ impl<'a> Rows<'a> {
         self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.pulls))
     }
 
+    /// Choices of a first-come thread instead of the one that held the least token.
+    pub fn inversions_avoided(&self) -> u64 {
+        let cpus = self.maps.bss_cpus_data.iter().flat_map(|table| &table.rg_cpus).take(self.cpus);
+        cpus.map(|cpu| now(&cpu.inversions)).sum()
+    }
+
     /// The targets of each level in use, by domain, in ns of virtual time.
     pub fn targets(&self) -> Vec<(usize, usize, u64)> {
         let (Some(chosen), Some(cpus)) = (&self.maps.rodata_data, &self.maps.bss_cpus_data) else {

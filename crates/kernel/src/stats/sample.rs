@@ -20,6 +20,7 @@ pub struct Sample {
     pub(super) queues: BTreeMap<u32, (u32, u64)>,
     pub(super) targets: Vec<(usize, usize, u64)>,
     pub(super) pulls: u64,
+    pub(super) inversions_avoided: u64,
     pub(super) due: Due,
 }
 
@@ -84,6 +85,7 @@ impl Meter {
             queues: rows.queues(),
             targets: rows.targets(),
             pulls: rows.pulls(),
+            inversions_avoided: rows.inversions_avoided(),
             due: self.due.clone(),
         }
     }
