@@ -84,7 +84,11 @@ fn sleep_earns_no_more_than_half_a_slice() {
     assert_eq!(bench.token(sleeper), bench.token(hog) - 2 * MS);
     let fresh = bench.thread(2, 0);
     bench.wake(fresh);
-    assert_eq!(bench.token(fresh), bench.token(hog) + 2 * MS, "a new thread begins behind the edge");
+    assert_eq!(
+        bench.token(fresh),
+        bench.token(hog) + 2 * MS,
+        "a new thread begins behind the edge"
+    );
     // A thread whose own token is later keeps it: waking must not win time.
     bench.dispatch(0, None);
     bench.run(sleeper, 30 * MS, true);
