@@ -34,6 +34,10 @@ pub trait Watch: Sync {
     fn progress(&self, done: f64);
     /// Whether the user wants to stop. An arm that sees it cleans up and returns [`Failure::Interrupted`].
     fn cancelled(&self) -> bool;
+    /// Whether the trace shall hold scheduling events, where the arm has them.
+    fn wants_events(&self) -> bool {
+        false
+    }
 }
 
 /// A [`Watch`] that shows nothing and never stops.

@@ -1,11 +1,13 @@
 //! Indices with a meaning.
 
+use serde::{Deserialize, Serialize};
+
 /// A CPU of the scenario's machine, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CpuId(pub u32);
 
 /// A thread of the run, counted from 0 in the order of creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ThreadId(pub u32);
 
 impl CpuId {

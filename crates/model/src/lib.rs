@@ -6,6 +6,7 @@
 
 mod arm;
 pub mod arrivals;
+pub mod event;
 mod failure;
 mod ids;
 pub mod law;

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
+use crate::event::Event;
 
 /// One run of one scenario under one policy with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub struct Trace {
     pub usage: Vec<Usage>,
     /// Totals over the window.
     pub counters: Counters,
+    /// Scheduling events of the whole run, warm-up included; `None`: nobody asked for them, or the arm has none.
+    pub events: Option<Vec<Event>>,
 }
 
 /// A span of time, its start included and its end excluded.

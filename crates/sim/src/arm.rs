@@ -1,5 +1,6 @@
 //! The sim arm: from a policy's name to a run.
 
+use model::event::Event;
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::class::ext::Ext;
@@ -7,7 +8,8 @@ use crate::class::fair::{Cfs, Eevdf};
 use crate::class::rt;
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
-use crate::kernel::{Run, Setup, simulate_with};
+use crate::kernel::{Run, Setup, simulate_observed};
+use crate::observer::Observer;
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
 pub struct SimArm;
@@ -89,6 +91,17 @@ pub fn run_on<Q: EventQueue>(
     seed: u64,
     watch: &dyn Watch,
 ) -> Result<Run<Q>, Failure> {
+    observe(scenario, policy, seed, watch, ())
+}
+
+/// [`run_on`] with an observer, which must not change the trace.
+pub fn observe<Q: EventQueue, O: Observer>(
+    scenario: &Scenario,
+    policy: &PolicySpec,
+    seed: u64,
+    watch: &dyn Watch,
+    observer: O,
+) -> Result<Run<Q>, Failure> {
     let choice = choose(policy)?;
     let setup = Setup {
         scenario,
@@ -101,11 +114,11 @@ pub fn run_on<Q: EventQueue>(
     };
     let (machine, groups) = (&scenario.machine, &scenario.groups);
     match choice {
-        Choice::Cfs => simulate_with(&setup, Cfs::seeded(machine, groups, seed)),
+        Choice::Cfs => simulate_observed(&setup, Cfs::seeded(machine, groups, seed), observer),
         Choice::Eevdf | Choice::Realtime(_) => {
-            simulate_with(&setup, Eevdf::seeded(machine, groups, seed))
+            simulate_observed(&setup, Eevdf::seeded(machine, groups, seed), observer)
         }
-        Choice::Ext => simulate_with(&setup, Ext::new(scenario, policy, seed)?),
+        Choice::Ext => simulate_observed(&setup, Ext::new(scenario, policy, seed)?, observer),
     }
 }
 
@@ -136,6 +149,11 @@ impl Arm for SimArm {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace)
+        if !watch.wants_events() {
+            return run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace);
+        }
+        let mut events: Vec<Event> = Vec::new();
+        let run = observe::<Tournament, _>(scenario, policy, seed, watch, &mut events)?;
+        Ok(Trace { events: Some(events), ..run.trace })
     }
 }

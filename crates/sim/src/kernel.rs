@@ -4,6 +4,7 @@ mod fair_server;
 mod meter;
 mod schedule;
 
+use model::event::{Event, What};
 use model::seed::derive;
 use model::trace::{ThreadTrace, Trace, Window};
 use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
@@ -15,6 +16,7 @@ use crate::class::rt::{self, Rt};
 use crate::core::{Core, State, Thread};
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
+use crate::observer::Observer;
 use crate::program::Program;
 use fair_server::FairServer;
 use meter::Meter;
@@ -74,7 +76,16 @@ pub fn simulate<C: Class>(setup: &Setup, class: C) -> Result<Trace, Failure> {
 
 /// [`simulate`] with a choice of the event queue, which must not change the result.
 pub fn simulate_with<C: Class, Q: EventQueue>(setup: &Setup, class: C) -> Result<Run<Q>, Failure> {
-    Kernel::<C, Q>::new(setup, class).run(setup)
+    simulate_observed(setup, class, ())
+}
+
+/// [`simulate_with`], every scheduling event told to an observer, which must not change the result.
+pub fn simulate_observed<C: Class, Q: EventQueue, O: Observer>(
+    setup: &Setup,
+    class: C,
+    observer: O,
+) -> Result<Run<Q>, Failure> {
+    Kernel::<C, Q, O>::observed(setup, class, observer).run(setup)
 }
 
 /// What the kernel keeps of a CPU beside what classes see.
@@ -102,7 +113,10 @@ struct Task {
 }
 
 /// A modelled machine with its programs, ready to run.
-pub struct Kernel<C, Q> {
+pub struct Kernel<C, Q, O = ()> {
+    observer: O,
+    /// The CPU whose thread's turn ends with the present event, if one does. Kept for the observer alone.
+    expiring: Option<CpuId>,
     core: Core,
     realtime: Option<Rt>,
     fair_server: FairServer,
@@ -157,6 +171,13 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
 impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     /// Draws the workload and creates the threads.
     pub fn new(setup: &Setup, class: C) -> Self {
+        Kernel::observed(setup, class, ())
+    }
+}
+
+impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
+    /// [`Kernel::new`] with an observer.
+    pub fn observed(setup: &Setup, class: C, observer: O) -> Self {
         let scenario = setup.scenario;
         let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
         let mut core = Core::new(scenario.machine);
@@ -174,6 +195,8 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         }
         let clock = Clock { occupant: None, tick_at: Nanos::NEVER, idle_since: Nanos::ZERO };
         Kernel {
+            observer,
+            expiring: None,
             realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
             fair_server: FairServer::new(cpus),
             class,
@@ -210,6 +233,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
             programs: self.programs.into_iter().map(Program::into_trace).collect(),
             counters: self.meter.counters(),
             usage: self.meter.usage,
+            events: None,
         };
         Ok(Run { trace, events: self.events, queue: self.queue })
     }
@@ -226,7 +250,15 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         self.await_birth(Nanos::ZERO);
     }
 
+    #[inline(always)]
+    fn observe(&mut self, what: What) {
+        if O::LISTENS {
+            self.observer.on(&Event { at: self.core.now, what });
+        }
+    }
+
     fn fork(&mut self, thread: ThreadId) {
+        self.observe(What::Fork { thread });
         match &mut self.realtime {
             Some(realtime) if self.core.thread(thread).realtime => {
                 realtime.fork(&mut self.core, thread);
@@ -256,6 +288,9 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
             self.core.now = at;
             self.handle(slot as usize);
             self.settle();
+            if O::LISTENS {
+                self.expiring = None;
+            }
             self.events += 1;
             if let Some(reason) = self.core.fault() {
                 return Err(Failure::Run(format!("{reason} (simulated time {at})")));

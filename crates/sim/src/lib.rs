@@ -11,8 +11,10 @@ pub mod costs;
 pub mod cpu_set;
 pub mod events;
 pub mod kernel;
+pub mod observer;
 pub mod places;
 mod program;
 
 pub use arm::SimArm;
-pub use kernel::{Kernel, Run, Setup, simulate, simulate_with};
+pub use kernel::{Kernel, Run, Setup, simulate, simulate_observed, simulate_with};
+pub use observer::Observer;

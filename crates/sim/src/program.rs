@@ -110,6 +110,14 @@ impl Program {
         }
     }
 
+    /// The request that a service's thread is at work on, by its place in the trace.
+    pub fn serving(&self, thread: ThreadId) -> Option<u32> {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.serving(thread.0 - self.first_thread),
+            _ => None,
+        }
+    }
+
     /// When the next request should be sent; [`Nanos::NEVER`]: there are no more.
     pub fn next_arrival(&self) -> Nanos {
         match &self.behaviour {

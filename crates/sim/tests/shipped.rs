@@ -1,36 +1,19 @@
 //! Every shipped scenario under every policy, cut short: what must hold whatever the policy.
 
 mod common;
-
-use std::path::Path;
+#[path = "common/shipped.rs"]
+mod shipped;
 
 use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
 use sim::arm::{names, run_on};
 use sim::events::{Digest, Heap, Tournament};
 
-const WARM_UP: Nanos = Nanos::from_millis(20);
-const DURATION: Nanos = Nanos::from_millis(200);
-
-/// All shipped scenarios, cut short.
-fn shipped() -> Vec<Scenario> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    assert!(files.len() >= 11, "{files:?}");
-    let read = |file: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(file).unwrap();
-        let scenario = Scenario::read(&text, &file.to_string_lossy()).unwrap();
-        Scenario { warm_up: WARM_UP, duration: DURATION, ..scenario }
-    };
-    files.iter().map(read).collect()
-}
+use shipped::{DURATION, WARM_UP, cut_short};
 
 /// Calls `check` with every scenario and policy.
 fn each(check: impl Fn(&Scenario, &PolicySpec, &str)) {
-    for scenario in shipped() {
+    for scenario in cut_short() {
         for name in names() {
             check(&scenario, &PolicySpec::plain(name), &format!("{} under {name}", scenario.name));
         }

@@ -184,6 +184,7 @@ fn trace(scenario: &Scenario, threads: &[usize], seconds: &[Vec<f64>]) -> Trace 
             idle: Some(Nanos::from_secs(1)),
             ..Counters::default()
         },
+        events: None,
     }
 }
 

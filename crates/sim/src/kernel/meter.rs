@@ -6,6 +6,7 @@ use model::trace::{Counters, Usage, Window};
 use super::Kernel;
 use crate::class::Class;
 use crate::events::EventQueue;
+use crate::observer::Observer;
 
 /// Spans between two samples of every thread's CPU time.
 const SAMPLES: u64 = 100;
@@ -50,7 +51,7 @@ pub fn sample_times(window: Window) -> impl Iterator<Item = Nanos> {
         .map(move |k| window.start + Nanos((span * u128::from(k) / u128::from(SAMPLES)) as u64))
 }
 
-impl<C: Class, Q: EventQueue> Kernel<C, Q> {
+impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Reads every thread's CPU time and the totals as they stand at a moment before the next event.
     pub(super) fn sample(&mut self, at: Nanos) {
         let mut cpu_time: Vec<Nanos> = self.core.threads.iter().map(|t| t.exec).collect();

@@ -1,5 +1,6 @@
 //! Wake-ups, blocking, and the choice of what runs next.
 
+use model::event::{What, Why};
 use model::{CpuId, Nanos, ThreadId};
 use rand::RngExt;
 
@@ -7,9 +8,10 @@ use super::{CHOICES_PER_EVENT, Kernel, TICK};
 use crate::class::Class;
 use crate::core::State;
 use crate::events::EventQueue;
+use crate::observer::Observer;
 use crate::program::Next;
 
-impl<C: Class, Q: EventQueue> Kernel<C, Q> {
+impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends first, so that
     /// a thread is not preempted with nothing left to do.
     pub(super) fn cpu_event(&mut self, cpu: CpuId) {
@@ -21,6 +23,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         } else if self.clocks[cpu.index()].tick_at <= self.core.now {
             self.tick(cpu, current);
         } else {
+            self.expire(cpu);
             self.class.turn_over(&mut self.core, cpu);
             self.arm(cpu);
         }
@@ -50,7 +53,16 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         }
     }
 
+    /// Switches on this CPU are the end of a turn until the present event is settled.
+    #[inline(always)]
+    fn expire(&mut self, cpu: CpuId) {
+        if O::LISTENS {
+            self.expiring = Some(cpu);
+        }
+    }
+
     fn tick(&mut self, cpu: CpuId, current: ThreadId) {
+        self.expire(cpu);
         self.clocks[cpu.index()].tick_at = self.core.now + TICK;
         match &mut self.realtime {
             Some(realtime) => {
@@ -85,13 +97,19 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
             }
             _ => enqueue(&mut self.class, &mut self.core, thread),
         }
+        self.observe(What::Wake { thread, cpu: self.core.thread(thread).cpu, by: waker });
     }
 
     /// Asks the program what its running thread does next.
     fn advance(&mut self, cpu: CpuId, thread: ThreadId) {
         self.tasks[thread.index()].fresh = false;
         let program = &mut self.programs[self.core.threads[thread.index()].program];
+        let served = if O::LISTENS { program.serving(thread) } else { None };
         let next = program.next(self.core.now, thread, &mut self.wakes);
+        if O::LISTENS {
+            let serves = program.serving(thread);
+            self.serve(thread, served, serves);
+        }
         if let Next::Run(work) = next {
             self.core.threads[thread.index()].remaining += work;
             self.arm(cpu);
@@ -110,7 +128,18 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         }
     }
 
+    /// Says with which request a thread is done and with which it begins.
+    fn serve(&mut self, thread: ThreadId, served: Option<u32>, serves: Option<u32>) {
+        if let Some(request) = served {
+            self.observe(What::Finish { thread, request });
+        }
+        if let Some(request) = serves {
+            self.observe(What::Start { thread, request });
+        }
+    }
+
     fn block(&mut self, cpu: CpuId, thread: ThreadId) {
+        self.observe(What::Block { thread, cpu });
         match &mut self.realtime {
             Some(realtime) if self.core.thread(thread).realtime => {
                 realtime.dequeue(&mut self.core, thread);
@@ -145,7 +174,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
         self.core.take_ran(cpu);
         let switches = next != self.clocks[cpu.index()].occupant;
         if switches {
-            self.switch(cpu, next);
+            self.switch(cpu, prev, next);
         }
         if next != prev {
             if let Some(prev) = prev {
@@ -210,8 +239,9 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     }
 
     /// The costs and counts of taking up another thread, or none.
-    fn switch(&mut self, cpu: CpuId, next: Option<ThreadId>) {
+    fn switch(&mut self, cpu: CpuId, prev: Option<ThreadId>, next: Option<ThreadId>) {
         let now = self.core.now;
+        let before = self.clocks[cpu.index()].occupant;
         let clock = &mut self.clocks[cpu.index()];
         if clock.occupant.is_none() {
             self.meter.idle += now - clock.idle_since;
@@ -233,12 +263,27 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
                 self.core.threads[thread.index()].remaining += cost;
             }
         }
+        if O::LISTENS {
+            let why = self.why(cpu, prev, before);
+            self.observe(What::Switch { cpu, from: before, to: next, why });
+        }
+    }
+
+    /// `prev` still wants the CPU; `before` is what it was last switched to.
+    fn why(&self, cpu: CpuId, prev: Option<ThreadId>, before: Option<ThreadId>) -> Why {
+        match (before, prev) {
+            (None, _) => Why::Idle,
+            (Some(_), None) => Why::Blocked,
+            (Some(_), Some(_)) if self.expiring == Some(cpu) => Why::Expired,
+            (Some(_), Some(_)) => Why::Preempted,
+        }
     }
 
     fn switch_cost(&mut self, cpu: CpuId, thread: ThreadId) -> Nanos {
         let switch = self.costs.switch(self.switch_lots.random());
         match self.tasks[thread.index()].ran_on.replace(cpu) {
             Some(from) if from != cpu => {
+                self.observe(What::Migrate { thread, from, to: cpu });
                 self.meter.migrations += 1;
                 switch + self.costs.migration(self.core.places.of(from), cpu)
             }

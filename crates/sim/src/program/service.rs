@@ -132,6 +132,10 @@ impl Service {
         }
     }
 
+    pub fn serving(&self, own: u32) -> Option<u32> {
+        self.serving[own as usize].map(|connection| self.request_on[connection as usize])
+    }
+
     pub fn outstanding(&self) -> u64 {
         self.due as u64 - self.received
     }
