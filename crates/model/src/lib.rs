@@ -6,6 +6,7 @@
 
 mod arm;
 pub mod arrivals;
+pub mod change;
 pub mod event;
 mod failure;
 mod ids;

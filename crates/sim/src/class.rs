@@ -8,6 +8,9 @@ use model::{CpuId, Nanos, ThreadId};
 
 use crate::core::Core;
 
+const UNCHANGING: &str =
+    "this class does not model affinities and weights that change; leave such changes out";
+
 /// Decides among the threads given to it. The kernel calls; the class answers and keeps its queues.
 ///
 /// Whenever a callback needs the running thread's time up to date, the class calls [`Core::take_ran`] and charges what it
@@ -51,6 +54,32 @@ pub trait Class {
 
     /// That timer.
     fn turn_over(&mut self, _core: &mut Core, _cpu: CpuId) {}
+
+    /// The affinity or the nice value of a thread is about to change: if it waits or runs it is taken out for a moment
+    /// (`DEQUEUE_SAVE`). [`Class::restore`] follows. It may be that the thread has not come to life.
+    fn save(&mut self, core: &mut Core, _thread: ThreadId) {
+        core.fail(UNCHANGING);
+    }
+
+    /// It has changed, and the thread is put back to where it was (`ENQUEUE_RESTORE`). If it runs it goes on.
+    fn restore(&mut self, core: &mut Core, _thread: ThreadId) {
+        core.fail(UNCHANGING);
+    }
+
+    /// A thread that waits goes to another CPU (`move_queued_task`).
+    fn migrate(&mut self, core: &mut Core, _thread: ThreadId, _to: CpuId) {
+        core.fail(UNCHANGING);
+    }
+
+    /// The weight of a group has changed.
+    fn weigh_group(&mut self, core: &mut Core, _group: usize, _weight: u32) {
+        core.fail(UNCHANGING);
+    }
+
+    /// A CPU has come or gone; if it has gone, it runs nothing and nobody waits there.
+    fn hotplug(&mut self, core: &mut Core) {
+        core.fail("this class does not model CPUs that come and go; leave hotplug out");
+    }
 
     /// Moves of threads between two balancing domains so far.
     fn pulls(&self) -> u64 {

@@ -3,6 +3,7 @@
 use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
 
+use crate::affinity::Affinities;
 use crate::cpu_set::CpuSet;
 use crate::places::Places;
 
@@ -65,6 +66,8 @@ pub struct Core {
     pub resched: Vec<CpuId>,
     /// CPUs without a thread and not about to choose one: those that [`Core::resched`] was not asked for since they fell idle.
     pub idle: CpuSet,
+    /// Which CPUs each thread may run on.
+    pub affinities: Affinities,
     /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from outside, such as
     /// a request from a client on another machine.
     pub waker: Option<CpuId>,
@@ -83,6 +86,7 @@ impl Core {
             cpus: vec![cpu; machine.cpus as usize],
             resched: Vec::new(),
             idle: CpuSet::all(machine.cpus),
+            affinities: Affinities::new(machine.cpus),
             waker: None,
             fault: None,
         }
@@ -130,6 +134,12 @@ impl Core {
             self.resched.push(cpu);
             self.idle.remove(cpu);
         }
+    }
+
+    /// Whether a thread may run on a CPU.
+    #[inline]
+    pub fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool {
+        self.affinities.admit(thread, cpu)
     }
 
     /// Ends the run with a reason: for what a class finds wrong and cannot mend. The first reason counts.

@@ -1,9 +1,11 @@
 //! The kernel's own part: time moves from event to event, threads run, block and wake, CPUs choose again.
 
+mod alter;
 mod fair_server;
 mod meter;
 mod schedule;
 
+use model::change::Change;
 use model::event::{Event, What};
 use model::seed::derive;
 use model::trace::{ThreadTrace, Trace, Window};
@@ -88,6 +90,16 @@ pub fn simulate_observed<C: Class, Q: EventQueue, O: Observer>(
     Kernel::<C, Q, O>::observed(setup, class, observer).run(setup)
 }
 
+/// [`simulate_observed`] while things happen to the machine and its threads, in the order of their moments.
+pub fn simulate_changing<C: Class, Q: EventQueue, O: Observer>(
+    setup: &Setup,
+    class: C,
+    changes: Vec<Change>,
+    observer: O,
+) -> Result<Run<Q>, Failure> {
+    Kernel::<C, Q, O>::observed(setup, class, observer).with_changes(changes).run(setup)
+}
+
 /// What the kernel keeps of a CPU beside what classes see.
 #[derive(Clone)]
 struct Clock {
@@ -117,6 +129,8 @@ pub struct Kernel<C, Q, O = ()> {
     observer: O,
     /// The CPU whose thread's turn ends with the present event, if one does. Kept for the observer alone.
     expiring: Option<CpuId>,
+    /// What happens in the course of the run, the next first.
+    changes: std::vec::IntoIter<Change>,
     core: Core,
     realtime: Option<Rt>,
     fair_server: FairServer,
@@ -200,7 +214,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
             fair_server: FairServer::new(cpus),
             class,
-            queue: Q::new(first_timer + timers.len()),
+            changes: Vec::new().into_iter(),
+            queue: Q::new(first_timer + timers.len() + 1),
             clocks: vec![clock; cpus],
             tasks,
             unborn: unborn.into_iter(),
@@ -214,6 +229,12 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             core,
             programs,
         }
+    }
+
+    /// Lets things happen in the course of the run, in the order of their moments.
+    pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
+        self.changes = changes.into_iter();
+        self
     }
 
     /// Runs it to its end, under the setup that it was made with.
@@ -247,6 +268,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 self.programs[program].threads().for_each(|thread| self.fork(thread));
             }
         }
+        self.change();
         self.await_birth(Nanos::ZERO);
     }
 
@@ -275,6 +297,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     fn arrival_slot(&self, program: usize) -> u32 {
         (self.core.cpus.len() + program) as u32
+    }
+
+    /// The last: changes are rare.
+    fn change_slot(&self) -> u32 {
+        (self.core.cpus.len() + self.programs.len() + 1 + self.timers.len()) as u32
     }
 
     /// Handles all events before `limit`.
@@ -331,6 +358,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.arrival(slot - cpus);
         } else if slot == cpus + self.programs.len() {
             self.birth();
+        } else if slot as u32 == self.change_slot() {
+            self.change();
         } else {
             self.queue.set(slot as u32, Nanos::NEVER);
             let thread = self.timers[slot - cpus - self.programs.len() - 1];

@@ -4,6 +4,7 @@
 //! thread runs where. What is modelled and what is not stands in `docs/fidelity.md`.
 #![forbid(unsafe_code)]
 
+pub mod affinity;
 pub mod arm;
 pub mod class;
 pub mod core;
@@ -16,5 +17,7 @@ pub mod places;
 mod program;
 
 pub use arm::SimArm;
-pub use kernel::{Kernel, Run, Setup, simulate, simulate_observed, simulate_with};
+pub use kernel::{
+    Kernel, Run, Setup, simulate, simulate_changing, simulate_observed, simulate_with,
+};
 pub use observer::Observer;

@@ -1,5 +1,6 @@
 //! Who hears of every scheduling event of a run, as it happens: a recorder, a checker.
 
+use model::change::Change;
 use model::event::Event;
 
 /// Hears of every event, in order. It cannot change the run.
@@ -9,6 +10,9 @@ pub trait Observer {
 
     /// An event has happened.
     fn on(&mut self, event: &Event);
+
+    /// The machine or a thread is not what it was, from this moment on.
+    fn changed(&mut self, _change: &Change) {}
 }
 
 /// Nobody listens.
@@ -30,5 +34,9 @@ impl<O: Observer> Observer for &mut O {
 
     fn on(&mut self, event: &Event) {
         (**self).on(event);
+    }
+
+    fn changed(&mut self, change: &Change) {
+        (**self).changed(change);
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! The kernel's part of the contract is modelled, traps included: no select_cpu for pinned threads, insertions that take effect
 //! after the callback, dispatch before stopping(prev) with a runnable prev in no queue, slices that end at ticks, a preempted
-//! thread at the head of its local queue without enqueue. Not modelled: the watchdog, core scheduling, hotplug.
+//! thread at the head of its local queue without enqueue. A CPU that comes or goes restarts the policy, as its loader does. Not
+//! modelled: the watchdog, core scheduling.
 
+mod domains;
 mod idle;
 mod platform;
 mod queue;
+mod restart;
 mod threads;
 
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario, ThreadId};
@@ -31,6 +34,10 @@ pub struct Ext {
     threads: Threads,
     /// The thread that blocked on a CPU since its last choice: dispatch is told of it, too.
     departed: Vec<Option<ThreadId>>,
+    /// Parent and weight of each group, for policies that start in the course of the run.
+    groups: Vec<(Option<usize>, u32)>,
+    /// What policies before the present one pulled.
+    pulled: u64,
 }
 
 impl Ext {
@@ -39,15 +46,33 @@ impl Ext {
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
         let options = Options::parse(spec, &scenario.machine, scenario.slice)?;
-        let mut policy = Policy::new(options);
-        let mut threads = Threads::new(scenario, seed);
-        let mut core = Core::new(scenario.machine);
-        let mut seam = Seam::new(&mut core, &mut threads);
-        policy.init(&mut seam)?;
-        for (index, group) in scenario.groups.iter().enumerate() {
-            policy.init_group(&mut seam, number(Some(index)), number(group.parent), group.weight);
+        let mut ext = Ext {
+            policy: Policy::new(options),
+            threads: Threads::new(scenario, seed),
+            departed: vec![None; scenario.machine.cpus as usize],
+            groups: scenario.groups.iter().map(|group| (group.parent, group.weight)).collect(),
+            pulled: 0,
+        };
+        ext.init(&mut Core::new(scenario.machine))?;
+        Ok(ext)
+    }
+
+    fn init(&mut self, core: &mut Core) -> Result<(), Failure> {
+        self.call(core, |policy, on| policy.init(on))?;
+        for index in 0..self.groups.len() {
+            let (parent, weight) = self.groups[index];
+            self.call(core, |policy, on| {
+                policy.init_group(on, number(Some(index)), number(parent), weight);
+            });
         }
-        Ok(Ext { policy, threads, departed: vec![None; scenario.machine.cpus as usize] })
+        Ok(())
+    }
+
+    fn init_thread(&mut self, core: &mut Core, thread: ThreadId) {
+        let group = number(core.thread(thread).group);
+        if let Err(failure) = self.call(core, |policy, on| policy.init_thread(on, thread, group)) {
+            core.fail(failure.to_string());
+        }
     }
 
     /// Calls the policy; whatever it did wrong ends the run, as `scx_error` ends a policy.
@@ -104,15 +129,12 @@ impl Ext {
 impl Class for Ext {
     fn fork(&mut self, core: &mut Core, thread: ThreadId) {
         self.threads.add(thread);
-        let group = number(core.thread(thread).group);
-        if let Err(failure) = self.call(core, |policy, on| policy.init_thread(on, thread, group)) {
-            core.fail(failure.to_string());
-        }
+        self.init_thread(core, thread);
     }
 
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
         let prev = core.thread(thread).cpu;
-        if self.threads.is_pinned() {
+        if core.affinities.is_pinned(thread) {
             return prev;
         }
         self.threads.enqueue_begins(core, thread);
@@ -125,14 +147,10 @@ impl Class for Ext {
         prev
     }
 
-    /// A thread that waits for an idle CPU wakes it, wherever it waits (`wakeup_preempt`).
     fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
         self.call(core, |policy, on| policy.runnable(on, thread));
         self.queue(core, thread, true);
-        let cpu = core.thread(thread).cpu;
-        if core.current(cpu).is_none() {
-            core.resched(cpu);
-        }
+        wake_idle(core, thread);
     }
 
     fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
@@ -177,7 +195,40 @@ impl Class for Ext {
         self.call(core, |policy, on| policy.idle(on, cpu));
     }
 
+    fn save(&mut self, core: &mut Core, thread: ThreadId) {
+        self.take_out(core, thread);
+    }
+
+    fn restore(&mut self, core: &mut Core, thread: ThreadId) {
+        self.put_in(core, thread);
+    }
+
+    /// No callback says that it leaves its queue (platform.h); enqueue says where it comes to.
+    fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+        self.threads.withdraw(core, thread);
+        core.threads[thread.index()].cpu = to;
+        self.queue(core, thread, false);
+        wake_idle(core, thread);
+    }
+
+    fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
+        self.groups[group].1 = weight;
+        self.call(core, |policy, on| policy.weigh_group(on, number(Some(group)), weight));
+    }
+
+    fn hotplug(&mut self, core: &mut Core) {
+        self.restart(core);
+    }
+
     fn pulls(&self) -> u64 {
-        self.policy.pulls()
+        self.pulled + self.policy.pulls()
+    }
+}
+
+/// A thread that waits for an idle CPU wakes it, wherever it waits (`wakeup_preempt`).
+fn wake_idle(core: &mut Core, thread: ThreadId) {
+    let cpu = core.thread(thread).cpu;
+    if core.current(cpu).is_none() {
+        core.resched(cpu);
     }
 }

@@ -54,25 +54,44 @@ impl Rt {
 
     /// The nearest CPU to `from` without a real-time thread: the last CPU itself, then its core, cache and node
     /// (`find_lowest_rq`). Within a domain it takes the lowest number, where the kernel rotates.
-    fn lowest(&self, core: &Core, from: CpuId) -> Option<CpuId> {
-        if self.low.contains(from) {
+    fn lowest(&self, core: &Core, thread: ThreadId, from: CpuId) -> Option<CpuId> {
+        if self.low.contains(from) && core.may_run_on(thread, from) {
             return Some(from);
         }
+        let restricted = core.affinities.are_restricted();
+        let admitted = restricted.then(|| core.affinities.within(thread, &self.low));
+        let low = admitted.as_ref().unwrap_or(&self.low);
         let place = core.places.of(from);
         [&place.core, &place.llc, &place.node, &(0..core.machine.cpus)]
             .into_iter()
-            .find_map(|domain| self.low.first_in(domain.clone()))
+            .find_map(|domain| low.first_in(domain.clone()))
     }
 
-    /// Takes the thread that has waited longest on the first overloaded CPU (`pull_rt_task`).
+    /// Takes the thread that has waited longest on the first overloaded CPU where one may run here (`pull_rt_task`).
     fn pull(&mut self, core: &mut Core, to: CpuId) -> Option<ThreadId> {
-        let from = self.overloaded.first()?;
-        let pulled = self.queues[from.index()].pop_front()?;
-        if self.queues[from.index()].is_empty() {
-            self.overloaded.remove(from);
+        let mut next = self.overloaded.first();
+        while let Some(from) = next {
+            let queue = &self.queues[from.index()];
+            let pulled = queue.iter().copied().find(|&thread| core.may_run_on(thread, to));
+            if let Some(pulled) = pulled {
+                self.leave(from, pulled);
+                core.threads[pulled.index()].cpu = to;
+                return Some(pulled);
+            }
+            next = self.overloaded.first_in(from.0 + 1..core.machine.cpus);
         }
-        core.threads[pulled.index()].cpu = to;
-        Some(pulled)
+        None
+    }
+
+    /// A thread leaves the queue where it waits.
+    fn leave(&mut self, cpu: CpuId, thread: ThreadId) {
+        let queue = &mut self.queues[cpu.index()];
+        if let Some(position) = queue.iter().position(|&waiting| waiting == thread) {
+            queue.remove(position);
+        }
+        if queue.is_empty() {
+            self.overloaded.remove(cpu);
+        }
     }
 
     fn note_occupied(&mut self, cpu: CpuId) {
@@ -93,7 +112,7 @@ impl Class for Rt {
     /// `select_task_rq_rt`: stays unless its CPU has a real-time thread and another has none.
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
         let last = core.thread(thread).cpu;
-        self.lowest(core, last).unwrap_or(last)
+        self.lowest(core, thread, last).unwrap_or(last)
     }
 
     fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
@@ -122,7 +141,7 @@ impl Class for Rt {
         let next = self.queues[cpu.index()].pop_front().or_else(|| self.pull(core, cpu));
         if next.is_some() {
             self.note_occupied(cpu)
-        } else {
+        } else if core.affinities.is_online(cpu) {
             self.low.insert(cpu)
         }
         next
@@ -149,6 +168,30 @@ impl Class for Rt {
         if !self.queues[cpu.index()].is_empty() {
             self.expired.insert(cpu);
             core.resched(cpu);
+        }
+    }
+
+    /// Neither affinity nor weight decides where a thread stands in its queue; where it may not stay, it is moved.
+    fn save(&mut self, _core: &mut Core, _thread: ThreadId) {}
+
+    fn restore(&mut self, _core: &mut Core, _thread: ThreadId) {}
+
+    fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+        self.leave(core.thread(thread).cpu, thread);
+        core.threads[thread.index()].cpu = to;
+        self.enqueue(core, thread);
+    }
+
+    fn weigh_group(&mut self, _core: &mut Core, _group: usize, _weight: u32) {}
+
+    fn hotplug(&mut self, core: &mut Core) {
+        for cpu in (0..core.machine.cpus).map(CpuId) {
+            let current = core.current(cpu).is_some_and(|thread| core.thread(thread).realtime);
+            if !core.affinities.is_online(cpu) {
+                self.low.remove(cpu);
+            } else if !current && self.queues[cpu.index()].is_empty() {
+                self.low.insert(cpu);
+            }
         }
     }
 }

@@ -185,7 +185,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         match next {
             Some(thread) => self.resume(cpu, thread),
             None => {
-                if !self.core.cpus[cpu.index()].need_resched {
+                let again = self.core.cpus[cpu.index()].need_resched;
+                if !again && self.core.affinities.is_online(cpu) {
                     self.core.idle.insert(cpu);
                 }
                 if switches {
@@ -216,6 +217,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     /// The higher class first; the fair server puts the lower one above it for a while.
     fn pick(&mut self, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
+        if !self.core.affinities.is_online(cpu) {
+            return None;
+        }
         let Some(realtime) = &mut self.realtime else {
             return self.class.pick(&mut self.core, cpu, prev);
         };
@@ -239,7 +243,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     }
 
     /// The costs and counts of taking up another thread, or none.
-    fn switch(&mut self, cpu: CpuId, prev: Option<ThreadId>, next: Option<ThreadId>) {
+    pub(super) fn switch(&mut self, cpu: CpuId, prev: Option<ThreadId>, next: Option<ThreadId>) {
         let now = self.core.now;
         let before = self.clocks[cpu.index()].occupant;
         let clock = &mut self.clocks[cpu.index()];
@@ -293,9 +297,18 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 }
 
 fn enqueue(class: &mut impl Class, core: &mut crate::core::Core, thread: ThreadId) {
-    let cpu = class.select_cpu(core, thread);
+    let chosen = class.select_cpu(core, thread);
+    let cpu = fallback(core, thread, chosen);
     let woken = &mut core.threads[thread.index()];
     woken.cpu = cpu;
     woken.state = State::Runnable;
     class.enqueue(core, thread);
+}
+
+/// A CPU for a thread, should it not be admitted to the one that was chosen (`select_fallback_rq`; the kernel looks in the node first).
+pub(super) fn fallback(core: &crate::core::Core, thread: ThreadId, chosen: CpuId) -> CpuId {
+    if core.may_run_on(thread, chosen) {
+        return chosen;
+    }
+    core.affinities.nearest(thread, chosen).unwrap_or(chosen)
 }

@@ -21,12 +21,13 @@ impl<'a> Seam<'a> {
         Seam { core, threads }
     }
 
-    fn domain_size(&self, level: Level) -> u32 {
-        self.threads.domain_sizes[level as usize]
-    }
-
-    fn claim_idle(&mut self, from: CpuId) -> Option<CpuId> {
-        let found = idle::nearest(&self.threads.machine, &self.core.idle, from)?;
+    fn claim_idle(&mut self, thread: ThreadId, from: CpuId) -> Option<CpuId> {
+        let (machine, idle) = (&self.threads.machine, &self.core.idle);
+        let found = if self.core.affinities.number(thread) == 0 {
+            idle::nearest(machine, idle, from)?
+        } else {
+            idle::nearest_within(machine, idle, &self.core.affinities, thread, from)?
+        };
         self.core.idle.remove(found);
         Some(found)
     }
@@ -59,17 +60,16 @@ impl Platform for Seam<'_> {
         self.core.thread(thread).cpu
     }
 
-    fn may_run_on(&self, _thread: ThreadId, _cpu: CpuId) -> bool {
-        true
+    fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool {
+        self.core.may_run_on(thread, cpu)
     }
 
-    /// Scenarios know no affinity.
-    fn affinity(&self, _thread: ThreadId) -> u32 {
-        0
+    fn affinity(&self, thread: ThreadId) -> u32 {
+        self.core.affinities.number(thread)
     }
 
-    fn is_pinned(&self, _thread: ThreadId) -> bool {
-        self.threads.is_pinned()
+    fn is_pinned(&self, thread: ThreadId) -> bool {
+        self.core.affinities.is_pinned(thread)
     }
 
     fn is_percpu_kthread(&self, _thread: ThreadId) -> bool {
@@ -81,28 +81,22 @@ impl Platform for Seam<'_> {
     }
 
     fn domain(&self, cpu: CpuId, level: Level) -> u32 {
-        cpu.0 / self.domain_size(level)
+        self.threads.domains.of(cpu, level as usize)
     }
 
     fn cpu_in(&self, cpu: CpuId, level: Level, i: u32) -> Option<CpuId> {
-        let size = self.domain_size(level);
-        if i >= size {
-            return None;
-        }
-        let own = cpu.0 % size;
-        let around = if i < size - own { own + i } else { i - (size - own) };
-        Some(CpuId(cpu.0 - own + around))
+        self.threads.domains.cpu_in(cpu, level as usize, i)
     }
 
-    fn default_cpu(&mut self, _thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool) {
-        match self.claim_idle(prev_cpu) {
+    fn default_cpu(&mut self, thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool) {
+        match self.claim_idle(thread, prev_cpu) {
             Some(cpu) => (cpu, true),
             None => (prev_cpu, false),
         }
     }
 
     fn pick_idle(&mut self, thread: ThreadId) -> Option<CpuId> {
-        self.claim_idle(self.core.thread(thread).cpu)
+        self.claim_idle(thread, self.core.thread(thread).cpu)
     }
 
     fn kick(&mut self, cpu: CpuId, how: Kick) {
@@ -137,7 +131,12 @@ impl Platform for Seam<'_> {
     }
 
     fn move_head(&mut self, queue: u32) -> bool {
-        self.threads.move_to_local(self.core, queue, 0)
+        let waiting = |position| self.threads.queue(queue)?.get(position);
+        let own = self.threads.dispatching();
+        let may = |thread| own.is_some_and(|cpu| self.core.may_run_on(thread, cpu));
+        let mut threads = (0..).map_while(waiting);
+        let position = threads.position(|entry| may(entry.thread));
+        position.is_some_and(|position| self.threads.move_to_local(self.core, queue, position))
     }
 
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {

@@ -8,7 +8,9 @@ use policy::Local;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::domains::Domains;
 use super::queue::OrderedQueue;
+use crate::affinity::Affinities;
 use crate::core::Core;
 
 /// Who owns a thread (`enum scx_ops_state`).
@@ -26,6 +28,8 @@ enum Owner {
 
 #[derive(Clone, Debug)]
 struct Thread {
+    /// Whether it has come to life.
+    born: bool,
     owner: Owner,
     slice: Nanos,
 }
@@ -54,8 +58,7 @@ struct Dispatch {
 /// The state of the class beside the policy's own.
 pub struct Threads {
     pub machine: Machine,
-    /// CPUs of a domain by [`policy::Level`]: policies ask for many domains, so divided once.
-    pub domain_sizes: [u32; 5],
+    pub domains: Domains,
     pub random: Xoshiro256PlusPlus,
     threads: Vec<Thread>,
     queues: Vec<Option<OrderedQueue>>,
@@ -71,13 +74,7 @@ impl Threads {
         let cpus = machine.cpus as usize;
         Threads {
             machine,
-            domain_sizes: [
-                1,
-                machine.smt,
-                machine.cpus / machine.llcs,
-                machine.cpus / machine.nodes,
-                machine.cpus,
-            ],
+            domains: Domains::new(&machine, &Affinities::new(machine.cpus)),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             threads: Vec::new(),
             queues: vec![None; cpus],
@@ -89,8 +86,39 @@ impl Threads {
 
     /// A thread comes under the policy.
     pub fn add(&mut self, thread: ThreadId) {
-        let unborn = Thread { owner: Owner::None, slice: Nanos::ZERO };
+        let unborn = Thread { born: false, owner: Owner::None, slice: Nanos::ZERO };
         self.threads.resize(self.threads.len().max(thread.index() + 1), unborn);
+        self.threads[thread.index()].born = true;
+    }
+
+    /// All threads under the policy.
+    pub fn ids(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        let born: Vec<u32> =
+            (0..).zip(&self.threads).filter(|(_, t)| t.born).map(|(id, _)| id).collect();
+        born.into_iter().map(ThreadId)
+    }
+
+    /// A policy is gone, with its queues, and the CPUs are others.
+    pub fn clear(&mut self, affinities: &Affinities, slice: Nanos) {
+        self.domains = Domains::new(&self.machine, affinities);
+        self.queues.iter_mut().for_each(|queue| *queue = None);
+        self.locals.iter_mut().for_each(VecDeque::clear);
+        for thread in &mut self.threads {
+            (thread.owner, thread.slice) = (Owner::None, slice);
+        }
+    }
+
+    /// Takes a thread out of whatever queue it waits in.
+    pub fn withdraw(&mut self, core: &Core, thread: ThreadId) {
+        self.local(core.thread(thread).cpu).retain(|&waiting| waiting != thread);
+        let owner = &mut self.threads[thread.index()].owner;
+        if std::mem::replace(owner, Owner::None) == Owner::Queued {
+            for queue in self.queues.iter_mut().flatten() {
+                if let Some(position) = queue.position(thread) {
+                    queue.remove(position);
+                }
+            }
+        }
     }
 
     /// What is left of a thread's slice.
@@ -101,11 +129,6 @@ impl Threads {
     /// The queue from which alone a CPU runs threads.
     pub fn local(&mut self, cpu: CpuId) -> &mut VecDeque<ThreadId> {
         &mut self.locals[cpu.index()]
-    }
-
-    /// Whether threads may run on one CPU only: scenarios know no affinity, so where there is no other.
-    pub fn is_pinned(&self) -> bool {
-        self.machine.cpus == 1
     }
 
     /// Whether select_cpu has already put the thread that wakes.
@@ -182,6 +205,11 @@ impl Threads {
         self.dispatch = Some(Dispatch { cpu, prev });
     }
 
+    /// The CPU that does.
+    pub fn dispatching(&self) -> Option<CpuId> {
+        self.dispatch.map(|dispatch| dispatch.cpu)
+    }
+
     /// The policy has brought what it had.
     pub fn dispatch_ends(&mut self) {
         self.dispatch = None;
@@ -231,13 +259,16 @@ impl Threads {
         self.insertion = Some(insertion);
     }
 
-    /// Moves the thread at a position of a queue to the dispatching CPU's local queue.
+    /// Moves the thread at a position of a queue to the dispatching CPU's local queue, if it may run there.
     pub fn move_to_local(&mut self, core: &mut Core, id: u32, position: usize) -> bool {
         let Some(Dispatch { cpu, .. }) = self.dispatch else {
             core.fail("the policy moved a thread outside of dispatch");
             return false;
         };
         let queue = self.queues.get_mut(id as usize).and_then(Option::as_mut);
+        let queue = queue.filter(|queue| {
+            queue.get(position).is_some_and(|entry| core.may_run_on(entry.thread, cpu))
+        });
         let Some(entry) = queue.and_then(|queue| queue.remove(position)) else { return false };
         self.own(core, entry.thread, Owner::Queued, Owner::Dispatching);
         core.threads[entry.thread.index()].cpu = cpu;

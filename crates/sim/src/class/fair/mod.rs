@@ -10,6 +10,7 @@
 //! unequal capacity, NUMA balancing, the cache-aware balancing of 7.2 (`SCHED_CACHE`), `util_est`, and the instant
 //! propagation of a moved thread's load to the groups around it (theirs follows within some 30 ms).
 
+mod alter;
 mod average;
 mod balance;
 mod census;
@@ -129,11 +130,12 @@ impl<T: Timeline> Class for Fair<T> {
 
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
         if self.threads.is_new(thread, core.now) {
-            self.idlest_cpu(core)
-        } else if self.is_queued(thread) {
+            self.idlest_cpu(core, thread)
+        } else if self.is_queued(thread) && core.may_run_on(thread, core.thread(thread).cpu) {
             // A sleeper that stayed is woken where it is (ttwu_runnable()).
             core.thread(thread).cpu
         } else {
+            self.uproot_refused(core, thread);
             self.wake_cpu(core, thread)
         }
     }
@@ -193,6 +195,26 @@ impl<T: Timeline> Class for Fair<T> {
     fn turn_over(&mut self, core: &mut Core, cpu: CpuId) {
         self.tree.charge(core, cpu);
     }
+
+    fn save(&mut self, core: &mut Core, thread: ThreadId) {
+        self.tree.charge(core, core.thread(thread).cpu);
+    }
+
+    fn restore(&mut self, core: &mut Core, thread: ThreadId) {
+        self.renice(core, thread);
+    }
+
+    fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+        self.carry(core, thread, to);
+        self.preempt(core, thread, Arrival::Move);
+    }
+
+    fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
+        self.set_group_weight(core, group, weight);
+    }
+
+    /// The balancer goes on to count the capacity of CPUs that are gone.
+    fn hotplug(&mut self, _core: &mut Core) {}
 
     fn pulls(&self) -> u64 {
         self.balancer.pulls

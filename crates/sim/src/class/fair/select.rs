@@ -18,35 +18,39 @@ impl<T: Timeline> Fair<T> {
     pub(super) fn wake_cpu(&mut self, core: &Core, thread: ThreadId) -> CpuId {
         let previous = core.thread(thread).cpu;
         let machine = core.machine;
-        if core.idle.contains(previous) {
+        let idle = |cpu: CpuId| core.idle.contains(cpu) && core.may_run_on(thread, cpu);
+        if idle(previous) {
             return previous;
         }
         let recent = self.threads.swap_recent(thread, previous);
         let shares = |cpu: &CpuId| machine.llc_of(*cpu) == machine.llc_of(previous);
-        if let Some(cpu) = recent.filter(shares).filter(|cpu| core.idle.contains(*cpu)) {
+        if let Some(cpu) = recent.filter(shares).filter(|cpu| idle(*cpu)) {
             return cpu;
         }
         let llc = block(previous, machine.cpus / machine.llcs);
         let tries = self.balancer.idle_tries(machine.llc_of(previous));
         if machine.smt > 1 {
-            let core_of_cache = (tries > 0).then(|| idle_core(core, llc.clone(), previous));
-            let sibling = || core.idle.first_in(block(previous, machine.smt));
+            let core_of_cache = (tries > 0).then(|| idle_core(core, thread, llc.clone(), previous));
+            let sibling = || block(previous, machine.smt).map(CpuId).find(|cpu| idle(*cpu));
             if let Some(cpu) = core_of_cache.flatten().or_else(sibling) {
                 return cpu;
             }
         }
         let after = previous.0 + 1;
         let scan = (after..llc.end).chain(llc.start..after).take(tries as usize);
-        scan.map(CpuId).find(|cpu| core.idle.contains(*cpu)).unwrap_or(previous)
+        scan.map(CpuId).find(|cpu| idle(*cpu)).unwrap_or(previous)
     }
 
     /// The CPU for a new thread: down the levels, each time the part with the most idle CPUs, or else the
     /// least load (`find_idlest_group()`, `find_idlest_cpu()`).
-    pub(super) fn idlest_cpu(&mut self, core: &Core) -> CpuId {
+    pub(super) fn idlest_cpu(&mut self, core: &Core, thread: ThreadId) -> CpuId {
         let mut range = 0..core.machine.cpus;
         let parts: Vec<u32> = self.balancer.levels.iter().rev().map(|level| level.part).collect();
         for part in parts {
-            let starts = range.clone().step_by(part as usize);
+            let starts = range.clone().step_by(part as usize).filter(|&start| {
+                let mut cpus = (start..start + part).map(CpuId);
+                cpus.any(|cpu| core.may_run_on(thread, cpu))
+            });
             let quietest = starts.min_by_key(|&start| {
                 let cpus = start..start + part;
                 let busy = cpus.clone().filter(|&cpu| !core.idle.contains(CpuId(cpu))).count();
@@ -66,11 +70,16 @@ impl<T: Timeline> Fair<T> {
 }
 
 /// A core of the cache of which no CPU is busy, from the one after `previous` on (`select_idle_core()`).
-fn idle_core(core: &Core, llc: std::ops::Range<u32>, previous: CpuId) -> Option<CpuId> {
+fn idle_core(
+    core: &Core,
+    thread: ThreadId,
+    llc: std::ops::Range<u32>,
+    previous: CpuId,
+) -> Option<CpuId> {
     let smt = core.machine.smt;
     let own = block(previous, smt).start;
     let starts = (own..llc.end).chain(llc.start..own).step_by(smt as usize);
     let mut idle =
         starts.filter(|&start| (start..start + smt).all(|cpu| core.idle.contains(CpuId(cpu))));
-    idle.next().map(CpuId)
+    idle.find_map(|start| (start..start + smt).map(CpuId).find(|&cpu| core.may_run_on(thread, cpu)))
 }

@@ -31,6 +31,11 @@ impl GroupLoads {
         self.weights.len()
     }
 
+    /// A group's weight is another, as `cpu.weight`.
+    pub fn set_weight(&mut self, group: usize, cpu_weight: u32) {
+        self.weights[group] = weight::of_group(cpu_weight);
+    }
+
     /// Notes what a group's queue on one CPU adds to the group's load, when that changed by more than a 64th
     /// (`update_tg_load_avg()`): a value shared by all CPUs is not written for less.
     fn note(&mut self, slot: usize, load: u64) {
@@ -74,7 +79,8 @@ impl<T: Timeline> Tree<T> {
         self.reweigh(id, weight);
     }
 
-    fn reweigh(&mut self, id: EntityId, weight: u64) {
+    /// Gives an entity another weight.
+    pub fn reweigh(&mut self, id: EntityId, weight: u64) {
         let queue_id = self.entity(id).queue;
         let others = self.peer(queue_id, Some(id));
         let entity = &mut self.entities[id.0 as usize];

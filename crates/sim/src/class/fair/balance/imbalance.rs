@@ -121,6 +121,7 @@ impl<T: Timeline> Fair<T> {
     pub(super) fn busiest_cpu(
         &mut self,
         core: &Core,
+        to: CpuId,
         part: &Part,
         excess: Excess,
     ) -> Option<CpuId> {
@@ -128,7 +129,7 @@ impl<T: Timeline> Fair<T> {
         for cpu in part.cpus.clone().map(CpuId) {
             let threads = self.tree.root(cpu).runnable;
             let value = match excess {
-                _ if threads == 0 => continue,
+                _ if threads == 0 || !self.gives(core, cpu, to) => continue,
                 Excess::Load(amount) => {
                     let load = self.load(core.now, cpu);
                     if threads == 1 && load > amount {

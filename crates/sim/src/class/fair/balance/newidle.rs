@@ -46,7 +46,7 @@ impl Yield {
 impl<T: Timeline> Fair<T> {
     /// Looks for work level by level. True: there is some now.
     pub(in super::super) fn pull_before_idle(&mut self, core: &mut Core, cpu: CpuId) -> bool {
-        if !self.balancer.overload {
+        if !self.balancer.overload || !core.affinities.is_online(cpu) {
             return false;
         }
         for level in 0..self.balancer.levels.len() {

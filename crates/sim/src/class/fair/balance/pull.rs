@@ -66,7 +66,7 @@ impl<T: Timeline> Fair<T> {
         let survey = self.survey(core, cpu, level, idleness)?;
         let shape = self.balancer.levels[level].clone();
         let excess = excess(&survey, &shape, idleness, || self.density(core, cpu, level))?;
-        Some((self.busiest_cpu(core, &survey.busiest, excess)?, excess))
+        Some((self.busiest_cpu(core, cpu, &survey.busiest, excess)?, excess))
     }
 
     /// A balanced domain is looked at half as often, down to the level's least.
@@ -120,7 +120,8 @@ impl<T: Timeline> Fair<T> {
             || self.tree.current[route.from.index()] == Some(thread);
         let hot = !level.is_core
             && (self.threads.is_hot(thread, core.now) || self.is_wanted(thread, route.to));
-        !running && (!hot || route.failed > level.patience)
+        let admitted = core.may_run_on(thread, route.to);
+        admitted && !running && (!hot || route.failed > level.patience)
     }
 
     /// Named to run next where it is, while the other CPU has work (`CACHE_HOT_BUDDY`).
@@ -163,7 +164,7 @@ impl<T: Timeline> Fair<T> {
     }
 
     /// Takes a runnable thread, not running, to another CPU.
-    fn carry(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+    pub(in super::super) fn carry(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
         self.exit(core, thread, Departure::Move);
         self.take_load(core.now, thread);
         core.threads[thread.index()].cpu = to;
@@ -200,7 +201,7 @@ impl<T: Timeline> Fair<T> {
         self.switch(core.now, cpu, None);
         let patience = self.balancer.levels[level].patience;
         let route = Route { from: cpu, to, level, idleness: Idleness::Idle, failed: patience + 1 };
-        let thread = self.threads.of_cpu(cpu).next();
+        let thread = self.threads.of_cpu(cpu).find(|&thread| core.may_run_on(thread, to));
         if let Some(thread) = thread {
             self.carry(core, thread, to);
             self.settle_in(core, thread, route);

@@ -134,7 +134,8 @@ impl<T: Timeline> Fair<T> {
             };
             used += part.used;
             crowded |= part.crowded;
-            let gives = !is_local && part.awake > 0;
+            let mut cpus = part.cpus.clone().map(CpuId);
+            let gives = !is_local && part.awake > 0 && cpus.any(|from| self.gives(core, from, cpu));
             if gives && busiest.as_ref().is_none_or(|other| part.is_busier(other)) {
                 busiest = Some(part);
             }
@@ -151,6 +152,13 @@ impl<T: Timeline> Fair<T> {
             self.look_closely(core, level, &mut local);
         }
         Some(Survey { local, busiest })
+    }
+
+    /// Whether a CPU has a thread that may run on another. The kernel finds that out when it has chosen, and then chooses anew
+    /// without that CPU (`LBF_ALL_PINNED`).
+    pub(super) fn gives(&self, core: &Core, from: CpuId, to: CpuId) -> bool {
+        !core.affinities.are_restricted()
+            || self.threads.of_cpu(from).any(|thread| core.may_run_on(thread, to))
     }
 
     /// Load for each CPU of a domain: what a part that is short of CPUs would come down to.

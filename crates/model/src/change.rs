@@ -1,0 +1,42 @@
+//! What may happen to a machine and its threads in the course of a run, beside what programs do.
+
+use crate::{CpuId, Nanos, ThreadId};
+
+/// Something that happens at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When; 0: before the run begins.
+    pub at: Nanos,
+    /// What.
+    pub kind: ChangeKind,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A thread may run on these CPUs only, at least one (`sched_setaffinity`).
+    Affinity {
+        /// Which thread.
+        thread: ThreadId,
+        /// Where it may run.
+        cpus: Vec<CpuId>,
+    },
+    /// A thread gets another nice value, -20 to 19 (`setpriority`).
+    Nice {
+        /// Which thread.
+        thread: ThreadId,
+        /// Its new value.
+        nice: i8,
+    },
+    /// A group gets another weight, 1 to 10,000 (`cpu.weight`).
+    Weight {
+        /// Index into [`crate::Scenario::groups`].
+        group: usize,
+        /// Its new weight.
+        weight: u32,
+    },
+    /// A CPU goes; never the last one.
+    Offline(CpuId),
+    /// It comes back.
+    Online(CpuId),
+}

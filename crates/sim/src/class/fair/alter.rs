@@ -1,0 +1,44 @@
+//! Affinities and weights that change in the course of a run.
+
+use model::{CpuId, ThreadId};
+
+use super::Fair;
+use super::timeline::Timeline;
+use super::weight;
+use crate::core::Core;
+
+impl<T: Timeline> Fair<T> {
+    /// A sleeper that stayed leaves its queue where it may not wake there any more.
+    pub(super) fn uproot_refused(&mut self, core: &Core, thread: ThreadId) {
+        if self.is_queued(thread) {
+            self.tree.finish_delayed(core.now, self.tree.entity_of(thread));
+        }
+    }
+
+    /// A thread weighs what its nice value says, and its CPU's load follows (`reweight_task_fair()`).
+    pub(super) fn renice(&mut self, core: &Core, thread: ThreadId) {
+        let id = self.tree.entity_of(thread);
+        let weight = weight::of_nice(core.thread(thread).nice);
+        let Some(entity) = self.tree.entities.get(id.0 as usize) else { return };
+        if entity.weight == weight {
+            return;
+        }
+        let cpu = self.tree.cpu_of(entity.queue);
+        self.take_load(core.now, thread);
+        self.tree.reweigh(id, weight);
+        self.settle(core.now, thread, cpu);
+    }
+
+    /// A group's entities get their parts of a new weight on every CPU (`sched_group_set_shares()`).
+    pub(super) fn set_group_weight(&mut self, core: &mut Core, group: usize, weight: u32) {
+        self.tree.groups.set_weight(group, weight);
+        for cpu in (0..core.machine.cpus).map(CpuId) {
+            self.tree.charge(core, cpu);
+            let inside = self.tree.queue_of(cpu, Some(group));
+            if let Some(owner) = self.tree.queue(inside).owner {
+                self.tree.touch(core.now, owner);
+                self.tree.update_share(core.now, owner);
+            }
+        }
+    }
+}

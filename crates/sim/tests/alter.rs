@@ -1,0 +1,175 @@
+//! Affinities, weights and CPUs that change while programs run, under every class.
+
+mod common;
+#[path = "common/one_process.rs"]
+mod one_process;
+
+use common::{run_under, scenario, setup, share};
+use model::change::{Change, ChangeKind};
+use model::event::{Event, What};
+use model::scenario::{Group, Kind, Machine, Scenario};
+use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
+use sim::class::Class;
+use sim::class::ext::Ext;
+use sim::class::fair::{Cfs, Eevdf};
+use sim::class::rt::{self, Rt};
+use sim::events::Tournament;
+
+fn change(at_s: u64, kind: ChangeKind) -> Change {
+    Change { at: Nanos::from_secs(at_s), kind }
+}
+
+/// What happened, and what was seen of it.
+fn run(scenario: &Scenario, class: impl Class, changes: &[Change]) -> (Trace, Vec<Event>) {
+    let mut events = Vec::new();
+    let run = sim::simulate_changing::<_, Tournament, _>(
+        &setup(scenario),
+        class,
+        changes.to_vec(),
+        &mut events,
+    );
+    (run.expect("the run succeeds").trace, events)
+}
+
+/// A test body under each kind of class.
+fn under_all(scenario: &Scenario, test: impl Fn(&str, &dyn Fn(&[Change]) -> (Trace, Vec<Event>))) {
+    for policy in ["cts", "gvts", "rearguard", "credit", "dwrr"] {
+        let spec = PolicySpec::parse(policy).expect("a valid policy");
+        let ext = || Ext::new(scenario, &spec, 1).expect("a known policy");
+        test(policy, &|changes| run(scenario, ext(), changes));
+    }
+    let (machine, groups) = (&scenario.machine, &scenario.groups);
+    test("cfs", &|changes| run(scenario, Cfs::new(machine, groups), changes));
+    test("eevdf", &|changes| run(scenario, Eevdf::new(machine, groups), changes));
+    test("rr", &|changes| run(scenario, Rt::new(rt::Kind::RoundRobin, machine), changes));
+}
+
+/// The CPU time of a thread in the window, in CPUs.
+fn received(trace: &Trace, thread: usize) -> f64 {
+    let (first, last) = (&trace.usage[0], &trace.usage[trace.usage.len() - 1]);
+    let received = last.cpu_time[thread] - first.cpu_time[thread];
+    received.as_secs_f64() / (last.at - first.at).as_secs_f64()
+}
+
+/// When and where threads began to run.
+fn starts(events: &[Event]) -> impl Iterator<Item = (Nanos, CpuId, ThreadId)> {
+    events.iter().filter_map(|event| match event.what {
+        What::Switch { cpu, to: Some(thread), .. } => Some((event.at, cpu, thread)),
+        _ => None,
+    })
+}
+
+#[test]
+fn threads_keep_to_their_cpus_from_the_moment_on_they_are_told() {
+    let four = scenario(4, vec![("batch", Kind::Batch { threads: 6 })]);
+    let told = Nanos::from_secs(3);
+    let pin = |thread| {
+        let cpus = vec![CpuId(1), CpuId(2)];
+        change(3, ChangeKind::Affinity { thread: ThreadId(thread), cpus })
+    };
+    let pins: Vec<Change> = (0..4).map(pin).collect();
+    let outside = |events: &[Event]| {
+        let pinned = |&(at, cpu, thread): &(Nanos, CpuId, ThreadId)| {
+            at > told && thread.0 < 4 && ![1, 2].contains(&cpu.0)
+        };
+        starts(events).filter(pinned).count()
+    };
+    under_all(&four, |name, run| {
+        let (trace, events) = run(&pins);
+        assert_eq!(outside(&events), 0, "{name}");
+        let all: f64 = (0..6).map(|thread| received(&trace, thread)).sum();
+        // The two that stay free have the two CPUs that are left.
+        assert!(all > 3.95, "{name}: {all} of 4 CPUs");
+        // The control: without the change they run elsewhere, too; a class may keep each thread where it began.
+        let free = run(&[]).1;
+        let anywhere =
+            |&(_, cpu, thread): &(Nanos, CpuId, ThreadId)| thread.0 < 4 && ![1, 2].contains(&cpu.0);
+        assert!(starts(&free).any(|start| anywhere(&start)), "{name}");
+    });
+}
+
+#[test]
+fn a_nice_value_counts_from_the_moment_on_it_is_given() {
+    let one =
+        scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
+    let nicer = [change(1, ChangeKind::Nice { thread: ThreadId(1), nice: 5 })];
+    under_all(&one, |name, run| {
+        let due = if name == "rr" { 0.5 } else { 335.0 / (335.0 + 1024.0) };
+        let got = received(&run(&nicer).0, 1);
+        assert!((got - due).abs() < 0.02, "{name}: {got}");
+        let control = received(&run(&[]).0, 1);
+        assert!((control - 0.5).abs() < 0.02, "{name}: {control}");
+    });
+}
+
+#[test]
+fn a_groups_weight_counts_from_the_moment_on_it_is_given() {
+    let mut one =
+        scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 2 })]);
+    let group = |name: &str| Group { name: name.to_string(), parent: None, weight: 100 };
+    one.groups = vec![group("a"), group("b")];
+    one.programs[0].group = Some(0);
+    one.programs[1].group = Some(1);
+    let heavier = [change(1, ChangeKind::Weight { group: 0, weight: 300 })];
+    under_all(&one, |name, run| {
+        if ["rr", "dwrr"].contains(&name) {
+            return; // groups are not seen
+        }
+        let got = share(&run(&heavier).0, 0);
+        // Credits are no more than a CPU's to each thread, and count against what it was given before.
+        let due = if name == "credit" { 0.6 } else { 0.75 };
+        assert!((got - due).abs() < 0.02, "{name}: {got}");
+        let control = share(&run(&[]).0, 0);
+        assert!((control - 0.5).abs() < 0.02, "{name}: {control}");
+    });
+}
+
+#[test]
+fn a_cpu_that_goes_runs_nothing_until_it_comes_back() {
+    let mut eight = scenario(8, vec![("batch", Kind::Batch { threads: 12 })]);
+    eight.machine = Machine { cpus: 8, smt: 2, llcs: 2, nodes: 1 };
+    let changes = [3, 5].map(|cpu| change(3, ChangeKind::Offline(CpuId(cpu))));
+    let back = change(7, ChangeKind::Online(CpuId(5)));
+    let changes: Vec<Change> = changes.into_iter().chain([back]).collect();
+    under_all(&eight, |name, run| {
+        let (trace, events) = run(&changes);
+        let gone = |&(at, cpu, _): &(Nanos, CpuId, ThreadId)| {
+            let seconds = at.as_secs_f64();
+            seconds > 3.0 && (cpu.0 == 3 || cpu.0 == 5 && seconds < 7.0)
+        };
+        assert_eq!(starts(&events).filter(gone).count(), 0, "{name}");
+        let returned =
+            |(at, cpu, _): (Nanos, CpuId, ThreadId)| at >= Nanos::from_secs(7) && cpu.0 == 5;
+        assert!(starts(&events).any(returned), "{name}");
+        let all: f64 = (0..12).map(|thread| received(&trace, thread)).sum();
+        // 8 CPUs for 2 s, 6 for 4 s, 7 for 4 s of the window's 10 s.
+        assert!((all - 6.8).abs() < 0.1, "{name}: {all} CPUs");
+        assert!(starts(&run(&[]).1).any(|start| gone(&start)), "{name}: the control");
+    });
+}
+
+#[test]
+fn threads_of_whose_cpus_none_is_left_may_run_everywhere() {
+    let two = scenario(2, vec![("batch", Kind::Batch { threads: 3 })]);
+    let pin = ChangeKind::Affinity { thread: ThreadId(0), cpus: vec![CpuId(1)] };
+    let changes = [change(0, pin), change(3, ChangeKind::Offline(CpuId(1)))];
+    under_all(&two, |name, run| {
+        let got = received(&run(&changes).0, 0);
+        assert!(got > 0.3, "{name}: {got}");
+    });
+}
+
+#[test]
+fn a_class_that_cannot_change_says_so() {
+    let one =
+        scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
+    let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
+    let class = one_process::OneProcess(ext);
+    let nicer = vec![change(1, ChangeKind::Nice { thread: ThreadId(1), nice: 5 })];
+    let run = sim::simulate_changing::<_, Tournament, _>(&setup(&one), class, nicer, ());
+    let refused = run.err().map(|failure| failure.to_string()).unwrap_or_default();
+    assert!(refused.contains("leave such changes out"), "{refused}");
+    // The control: nothing else is wrong with it.
+    let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
+    run_under(&one, one_process::OneProcess(ext));
+}
