@@ -15,3 +15,4 @@ mod state;
 pub use options::{Options, policies};
 pub use platform::{Kick, Level, Local, Platform};
 pub use policy::Policy;
+pub use state::Owner;

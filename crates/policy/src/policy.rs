@@ -7,7 +7,7 @@ use model::{CpuId, Failure, ThreadId};
 use crate::options::Options;
 use crate::platform::Platform;
 use crate::shim::{enter, handle, slot};
-use crate::state::{State, options_size};
+use crate::state::{Owner, State, options_size};
 
 mod c {
     use std::ffi::c_void;
@@ -169,6 +169,12 @@ impl Policy {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above.
         (!entry.is_null()).then(|| unsafe { c::rg_native_batch(entry) })
+    }
+
+    /// The state of all owners of a kind as words, row by row, and the words of a row: for tests that hold another build of the
+    /// same source against this one.
+    pub fn words(&self, owner: Owner) -> (&[u64], usize) {
+        self.state.words(owner)
     }
 
     fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce() -> R) -> R {

@@ -65,6 +65,27 @@ const QUEUES: usize = 8192;
 const POOLS: usize = 65_536;
 const ENTRIES: usize = 131_072;
 
+/// Whom the policy's state hangs on: a table of rows each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// `struct rg_thread`, from row 1 on.
+    Thread,
+    /// `struct rg_process`.
+    Process,
+    /// `struct rg_group`, the root's first.
+    Group,
+    /// `struct rg_cpu`.
+    Cpu,
+    /// `struct rg_queue`.
+    Queue,
+    /// `struct rg_pool`.
+    Pool,
+    /// `struct rg_entry`.
+    Entry,
+    /// `struct rg_shared`, one row.
+    Shared,
+}
+
 /// All state of one policy instance.
 pub struct State {
     pub threads: Table,
@@ -78,6 +99,21 @@ pub struct State {
 }
 
 impl State {
+    /// The rows of a kind as words, and the words of a row.
+    pub fn words(&self, owner: Owner) -> (&[u64], usize) {
+        let table = match owner {
+            Owner::Thread => &self.threads,
+            Owner::Process => &self.processes,
+            Owner::Group => &self.groups,
+            Owner::Cpu => &self.cpus,
+            Owner::Queue => &self.queues,
+            Owner::Pool => &self.pools,
+            Owner::Entry => &self.entries,
+            Owner::Shared => &self.shared,
+        };
+        (&table.words, table.stride)
+    }
+
     /// State for a machine, without threads.
     pub fn new(cpus: u32) -> State {
         let [threads, processes, groups, per_cpu, queues, pools, entries, shared, _] =

@@ -1,5 +1,6 @@
 //! This executable in a guest: boots one, and plays what a test asks for inside.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use model::scenario::Machine;
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 2] = [("costs", crate::costs::play), ("life", crate::life::play)];
+const PLAYS: [(&str, Play); 3] =
+    [("costs", crate::costs::play), ("life", crate::life::play), ("parity", crate::parity::play)];
 
 /// Plays if the arguments ask for it.
 pub fn play(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
@@ -54,8 +56,19 @@ impl Watcher for Heard {
 
 /// The lines that a play prints under a kernel, and its exit code and errors.
 pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
+    under_with(kernel, cpus, play, None)
+}
+
+/// [`under`] with a file taken along, whose path the play gets as an argument of its own.
+pub fn under_with(
+    kernel: &str,
+    cpus: u32,
+    play: &str,
+    file: Option<&Path>,
+) -> (Vec<String>, u8, String) {
     let lab = Lab::of_user().expect("a lab");
     let kernel = lab.find(kernel).unwrap_or_else(|failure| panic!("{failure}"));
+    let words = [lab::OWN_PROGRAM, ROLE, play].map(str::to_string).into_iter();
     let job = Job {
         kernel,
         machine: Machine { cpus, ..Machine::ONE_CPU },
@@ -64,10 +77,10 @@ pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
         counting: None,
         memory_mib: 1024,
         timeout: Duration::from_secs(600),
-        put: Vec::new(),
+        put: file.map(Path::to_path_buf).into_iter().collect(),
         files: Vec::new(),
         get: Vec::new(),
-        command: [lab::OWN_PROGRAM, ROLE, play].map(str::to_string).to_vec(),
+        command: words.chain(file.map(|file| file.display().to_string())).collect(),
     };
     let mut heard = Heard { lines: Vec::new(), errors: Vec::new() };
     let outcome = lab.run(&job, &mut heard).unwrap_or_else(|failure| panic!("{failure}"));

@@ -3,6 +3,9 @@
 mod costs;
 mod guest;
 mod life;
+mod parity;
+#[path = "../../../policy/tests/toy/mod.rs"]
+mod toy;
 
 use std::process::ExitCode;
 
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials: Vec<Trial> = [costs::trials(), life::trials()].into_iter().flatten().collect();
+    let trials: Vec<Trial> =
+        [costs::trials(), life::trials(), parity::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

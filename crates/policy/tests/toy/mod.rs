@@ -54,21 +54,7 @@ impl Bench {
         let machine = Machine { cpus, ..Machine::ONE_CPU };
         let spec = PolicySpec::parse(policy).unwrap();
         let policy = Policy::new(Options::parse(&spec, &machine, None).unwrap());
-        let toy = Toy {
-            now: 1_000_000_000,
-            cpus,
-            threads: Vec::new(),
-            queues: BTreeMap::new(),
-            locals: vec![VecDeque::new(); cpus as usize],
-            kicks: Vec::new(),
-            slices: BTreeMap::new(),
-            idle: Vec::new(),
-            last_local: None,
-            dispatching: (0, None),
-            draws: 7,
-            taken: None,
-            broken_clock: false,
-        };
+        let toy = Toy::new(cpus);
         let mut bench = Bench { policy, toy };
         bench.policy.init(&mut bench.toy).unwrap();
         bench
@@ -142,6 +128,25 @@ impl Bench {
 }
 
 impl Toy {
+    /// CPUs of which none is idle, and no thread.
+    pub fn new(cpus: u32) -> Toy {
+        Toy {
+            now: 1_000_000_000,
+            cpus,
+            threads: Vec::new(),
+            queues: BTreeMap::new(),
+            locals: vec![VecDeque::new(); cpus as usize],
+            kicks: Vec::new(),
+            slices: BTreeMap::new(),
+            idle: Vec::new(),
+            last_local: None,
+            dispatching: (0, None),
+            draws: 7,
+            taken: None,
+            broken_clock: false,
+        }
+    }
+
     fn of(&self, thread: ThreadId) -> &Thread {
         &self.threads[thread.index()]
     }
