@@ -21,7 +21,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
-	$(CARGO) test --workspace
+	RG_PERFETTO=$$(tools/perfetto/fetch) $(CARGO) test --workspace
 	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools/vm_results
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
@@ -67,7 +67,7 @@ setup-build: ## install what a build needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS)
 
 setup-test: ## install what the tests need, if it is missing
-	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium node:nodejs pip3:python3-pip
 
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86

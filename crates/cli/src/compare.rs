@@ -7,9 +7,11 @@ use compare::Plan;
 use load::HostArm;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
+use trace::Making;
 use vm::VmArm;
 
 use crate::files::{ScenarioFile, read_scenario};
+use crate::keep::{Traces, quoted};
 use crate::output::{Output, signature};
 use crate::watch::Terminal;
 
@@ -39,6 +41,9 @@ pub struct Args {
     /// With --on vm, say of every run on stderr how true its time is
     #[arg(long, short)]
     verbose: bool,
+    /// Write the trace of the run, scheduling events included, to this file; of several runs to a file each in this folder
+    #[arg(long, value_name = "PATH")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -67,10 +72,38 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         On::Host => Box::new(HostArm),
         On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
     };
-    let mut document = compare::run(&plan, &*arm, &Terminal::new(&scenario.name))?;
-    document.scenario_text = text;
-    (document.command, document.version) = signature();
+    let machine = arm.machine();
+    let (command, version) = signature();
+    let traces = Traces {
+        path: args.trace.as_deref(),
+        folder: plan.policies.len() * plan.seeds.len() > 1
+            || args.trace.as_ref().is_some_and(|path| path.is_dir()),
+        making: Making {
+            scenario: &scenario,
+            scenario_text: &text,
+            arm: arm.name(),
+            machine: &machine,
+            replay: String::new(),
+            version: &version,
+        },
+        command: replay(args),
+    };
+    traces.check()?;
+    let watch = Terminal::new(&scenario.name);
+    let mut document = compare::run_kept(&plan, &*arm, &watch, &traces)?;
+    (document.command, document.version) = (command, version.clone());
+    document.scenario_text = text.clone();
     args.output.compared(&document)
+}
+
+/// The command of one run of these, up to policy and seed.
+fn replay(args: &Args) -> String {
+    let scenario = quoted(&args.scenario.display().to_string());
+    let on = args.on.to_possible_value().map_or(String::new(), |on| on.get_name().to_string());
+    let duration = args.duration.map_or(String::new(), |d| format!(" --duration {}ns", d.0));
+    let with = |path: &PathBuf| format!(" --with {}", quoted(&path.display().to_string()));
+    let with: String = args.with.iter().map(with).collect();
+    format!("rearguard compare {scenario} --on {on}{duration}{with}")
 }
 
 fn say(line: &str) {

@@ -4,8 +4,10 @@
 mod check;
 mod compare;
 mod curves;
+mod diff;
 mod files;
 mod ideal;
+mod keep;
 mod lab;
 #[cfg(feature = "kernel")]
 mod load;
@@ -14,6 +16,7 @@ mod paper;
 mod stamps;
 #[cfg(feature = "kernel")]
 mod top;
+mod traces;
 mod watch;
 
 use std::process::ExitCode;
@@ -37,6 +40,7 @@ struct Cli {
 enum Command {
     Check(check::Args),
     Compare(compare::Args),
+    Diff(diff::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
     #[cfg(feature = "kernel")]
@@ -44,6 +48,7 @@ enum Command {
     Paper(paper::Args),
     #[cfg(feature = "kernel")]
     Top(top::Args),
+    Trace(traces::Args),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +62,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
@@ -65,6 +71,7 @@ fn main() -> ExitCode {
         Command::Paper(args) => paper::run(&args),
         #[cfg(feature = "kernel")]
         Command::Top(args) => top::run(&args),
+        Command::Trace(args) => traces::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
 }

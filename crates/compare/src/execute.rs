@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use model::{Arm, Failure, Trace, Watch};
+use model::{Arm, Failure, PolicySpec, Trace, Watch};
 
+use crate::keeper::Keeper;
 use crate::plan::{Plan, Run};
 
 /// How often a run that fails its own checks is repeated where real CPUs are measured. On a shared machine a disturbed
@@ -26,10 +27,11 @@ pub(crate) fn execute(
     runs: &[Run],
     arm: &dyn Arm,
     watch: &dyn Watch,
+    keeper: &dyn Keeper,
 ) -> Result<Made, Failure> {
     let workers =
         if arm.exclusive() { 1 } else { thread::available_parallelism().map_or(1, |n| n.get()) };
-    let board = Board::new(runs.len(), watch);
+    let board = Board::new(runs.len(), watch, keeper);
     thread::scope(|scope| {
         for _ in 0..workers.min(runs.len()) {
             scope.spawn(|| board.work(plan, runs, arm));
@@ -41,6 +43,7 @@ pub(crate) fn execute(
 /// What the workers share.
 struct Board<'a> {
     watch: &'a dyn Watch,
+    keeper: &'a dyn Keeper,
     next: AtomicUsize,
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
@@ -48,10 +51,11 @@ struct Board<'a> {
     discarded: Mutex<Vec<String>>,
 }
 
-impl Board<'_> {
-    fn new(runs: usize, watch: &dyn Watch) -> Board<'_> {
+impl<'a> Board<'a> {
+    fn new(runs: usize, watch: &'a dyn Watch, keeper: &'a dyn Keeper) -> Board<'a> {
         Board {
             watch,
+            keeper,
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             done: Mutex::new(vec![0.0; runs]),
@@ -66,8 +70,10 @@ impl Board<'_> {
             let Some(run) = runs.get(index).filter(|_| !self.failed.load(Ordering::Relaxed)) else {
                 return;
             };
-            let share = Share { board: self, index };
+            let wants_events = self.keeper.wants_events() && !run.twin;
+            let share = Share { board: self, index, wants_events };
             let outcome = self.run(plan, run, arm, &share);
+            let outcome = outcome.and_then(|trace| self.keep(run, trace));
             self.failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             share.progress(1.0);
             self.outcomes.lock().expect("no worker panics")[index] = Some(outcome);
@@ -84,9 +90,28 @@ impl Board<'_> {
                     let discarded = format!("{policy}, seed {}: {reason}", run.seed);
                     self.discarded.lock().expect("no worker panics").push(discarded);
                 }
+                Err(Failure::Run(reason)) => return Err(self.named(policy, run.seed, reason)),
                 outcome => return outcome,
             }
         }
+    }
+
+    /// Events are of no use to analyses, and there are many.
+    fn keep(&self, run: &Run, trace: Trace) -> Result<Trace, Failure> {
+        if !run.twin {
+            self.keeper.keep(&trace)?;
+        }
+        Ok(Trace { events: None, ..trace })
+    }
+
+    /// A failed run with the command that repeats it.
+    fn named(&self, policy: &PolicySpec, seed: u64, reason: String) -> Failure {
+        Failure::Run(match self.keeper.replay(policy, seed) {
+            Some(command) => {
+                format!("{policy}, seed {seed}: {reason}\nto make this run again: {command}")
+            }
+            None => reason,
+        })
     }
 
     fn into_made(self) -> Result<Made, Failure> {
@@ -106,6 +131,7 @@ impl Board<'_> {
 struct Share<'a> {
     board: &'a Board<'a>,
     index: usize,
+    wants_events: bool,
 }
 
 impl Watch for Share<'_> {
@@ -117,6 +143,10 @@ impl Watch for Share<'_> {
 
     fn cancelled(&self) -> bool {
         self.board.failed.load(Ordering::Relaxed) || self.board.watch.cancelled()
+    }
+
+    fn wants_events(&self) -> bool {
+        self.wants_events
     }
 }
 
@@ -162,14 +192,33 @@ mod tests {
         }
     }
 
+    /// Knows the command of every run.
+    struct Knowing;
+
+    impl Keeper for Knowing {
+        fn wants_events(&self) -> bool {
+            false
+        }
+        fn keep(&self, _: &Trace) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn replay(&self, policy: &PolicySpec, seed: u64) -> Option<String> {
+            Some(format!("again {policy} {seed}"))
+        }
+    }
+
     fn discarded(failures: usize, exclusive: bool) -> Result<usize, Failure> {
+        outcome(failures, exclusive, &())
+    }
+
+    fn outcome(failures: usize, exclusive: bool, keeper: &dyn Keeper) -> Result<usize, Failure> {
         let text = "# A.\nduration = \"1ms\"\n[machine]\ncpus = 1\n\
                     [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
         let scenario = Scenario::read(text, "test.toml").unwrap();
         let plan =
             Plan { scenario: &scenario, policies: vec![PolicySpec::plain("cfs")], seeds: vec![1] };
         let arm = Disturbed { failures, exclusive, runs: AtomicUsize::new(0) };
-        execute(&plan, &plan.runs(), &arm, &Silent).map(|made| made.discarded.len())
+        execute(&plan, &plan.runs(), &arm, &Silent, keeper).map(|made| made.discarded.len())
     }
 
     #[test]
@@ -178,5 +227,11 @@ mod tests {
         assert_eq!(discarded(2, true), Ok(2));
         assert_eq!(discarded(3, true), Err(Failure::Run("disturbed".to_string())));
         assert_eq!(discarded(1, false), Err(Failure::Run("disturbed".to_string())));
+    }
+
+    #[test]
+    fn a_failed_run_names_the_command_that_makes_it_again() {
+        let message = "cfs, seed 1: disturbed\nto make this run again: again cfs 1";
+        assert_eq!(outcome(1, false, &Knowing), Err(Failure::Run(message.to_string())));
     }
 }

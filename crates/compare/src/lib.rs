@@ -4,6 +4,7 @@
 pub mod convert;
 mod execute;
 mod finding;
+mod keeper;
 mod plan;
 mod result;
 mod verdicts;
@@ -13,6 +14,7 @@ use report::Document;
 use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
 use crate::finding::Finding;
+pub use crate::keeper::Keeper;
 pub use crate::plan::Plan;
 use crate::plan::Run;
 
@@ -20,10 +22,20 @@ use crate::plan::Run;
 ///
 /// Everything is checked before the first run starts. Fails as [`Arm::check`] and [`Arm::run`] do.
 pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Failure> {
+    run_kept(plan, arm, watch, &())
+}
+
+/// [`run`], with somebody who keeps the trace of every run.
+pub fn run_kept(
+    plan: &Plan,
+    arm: &dyn Arm,
+    watch: &dyn Watch,
+    keeper: &dyn Keeper,
+) -> Result<Document, Failure> {
     plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
     let runs = plan.runs();
-    let made = execute::execute(plan, &runs, arm, watch)?;
+    let made = execute::execute(plan, &runs, arm, watch, keeper)?;
     let machine = plan.scenario.machine;
     Ok(Document {
         schema: COMPARE_SCHEMA.to_string(),

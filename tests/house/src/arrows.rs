@@ -4,7 +4,7 @@
 pub const FLOORS: &[&[&str]] = &[
     &["model"],
     &["stats", "policy"],
-    &["queue", "report"],
+    &["queue", "report", "trace"],
     &["sim", "load", "lab", "kernel"],
     &["compare", "vm"],
     &["rearguard"],

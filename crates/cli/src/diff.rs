@@ -1,0 +1,28 @@
+//! `rearguard diff`: where two traces part.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use model::Failure;
+use trace::diff::{diff, text};
+
+use crate::traces::read;
+
+/// Say where two traces part, and what became of the latencies
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 the same; 1 they differ; 2 bad input.")]
+pub struct Args {
+    /// A trace that `--trace` wrote
+    a: PathBuf,
+    /// Another
+    b: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let found = diff(&a, &b);
+    let names = [args.a.display().to_string(), args.b.display().to_string()];
+    anstream::print!("{}", text(&found, &a, &b, [&names[0], &names[1]]));
+    Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,94 @@
+//! `--trace PATH`: the trace of every run into a file.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use compare::Keeper;
+use model::{Failure, PolicySpec, Trace};
+use trace::{Header, Making, Recorded};
+
+use crate::files::check_writable;
+
+/// Writes traces where the user wants them, and knows the command of each run.
+pub struct Traces<'a> {
+    /// The option; `None`: no traces.
+    pub path: Option<&'a Path>,
+    /// Whether the path is a folder with a file a run.
+    pub folder: bool,
+    /// How runs are made.
+    pub making: Making<'a>,
+    /// The command of a run, up to policy and seed.
+    pub command: String,
+}
+
+impl Traces<'_> {
+    /// Says whether traces can be written, before anything runs for minutes; makes the folder.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(path) = self.path else { return Ok(()) };
+        if !self.folder {
+            return check_writable(path);
+        }
+        fs::create_dir_all(path).map_err(|error| {
+            Failure::Input(format!(
+                "--trace {}: several runs need a folder, with a file for each: {error}",
+                path.display()
+            ))
+        })
+    }
+
+    fn file(&self, folder: &Path, trace: &Trace) -> PathBuf {
+        if !self.folder {
+            return folder.to_path_buf();
+        }
+        folder.join(format!("{}-seed-{}.trace", trace.policy.replace('/', "-"), trace.seed))
+    }
+}
+
+impl Keeper for Traces<'_> {
+    fn wants_events(&self) -> bool {
+        self.path.is_some()
+    }
+
+    fn keep(&self, trace: &Trace) -> Result<(), Failure> {
+        let Some(path) = self.path else { return Ok(()) };
+        let path = self.file(path, trace);
+        let replay = format!("{} --policy {} --seed {}", self.command, trace.policy, trace.seed);
+        let making = Making { replay, ..self.making.clone() };
+        let recorded = Recorded { header: Header::new(&making, trace), trace: trace.clone() };
+        let written = File::create(&path).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            trace::write(&recorded, &mut out)?;
+            out.flush()
+        });
+        written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+    }
+
+    fn replay(&self, policy: &PolicySpec, seed: u64) -> Option<String> {
+        Some(format!("{} --policy {policy} --seed {seed}", self.command))
+    }
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_quoted_word_as_one() {
+        for word in ["scenarios/null-rpc.toml", "cts:queue=cpu", "my file", "it's", "", "$(x)"] {
+            let line = format!("printf %s {}", quoted(word));
+            let said = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), word);
+        }
+        assert_eq!(quoted("cts:queue=cpu"), "cts:queue=cpu", "what needs no quotes has none");
+    }
+}

@@ -1,0 +1,117 @@
+//! `rearguard trace`: what a trace holds, and its export to other tools.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use model::{Failure, Nanos};
+use trace::Recorded;
+
+use crate::files::check_writable;
+
+/// Show a trace that `--trace` wrote, or export it
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Say where a trace is from and what it holds
+    Show {
+        /// The trace
+        file: PathBuf,
+    },
+    /// Write a trace for another tool
+    Export {
+        /// The trace
+        file: PathBuf,
+        /// For what
+        #[arg(long, value_enum)]
+        to: Format,
+        /// The file to write; for Parquet a folder, which gets a file a table
+        out: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// A file for ui.perfetto.dev and trace_processor
+    Perfetto,
+    /// Tables for pandas, DuckDB, Arrow: events, requests, threads, usage
+    Parquet,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Show { file } => {
+            anstream::print!("{}", shown(&read(file)?));
+            Ok(())
+        }
+        Command::Export { file, to, out } => export(&read(file)?, *to, out),
+    }
+}
+
+/// Reads a trace file.
+pub fn read(path: &Path) -> Result<Recorded, Failure> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    trace::read(&bytes, &name)
+}
+
+fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
+    let written = match to {
+        Format::Perfetto => {
+            check_writable(out)?;
+            fs::write(out, trace::perfetto::encode(recorded))
+        }
+        Format::Parquet => {
+            fs::create_dir_all(out).map_err(|error| {
+                Failure::Input(format!("{}: a folder is needed: {error}", out.display()))
+            })?;
+            trace::parquet::export(recorded, out)
+        }
+    };
+    written.map_err(|error| Failure::Run(format!("{}: {error}", out.display())))
+}
+
+fn shown(recorded: &Recorded) -> String {
+    let Recorded { header, trace } = recorded;
+    let events = trace.events.as_ref().map_or("none recorded".to_string(), |e| e.len().to_string());
+    let requests: usize = trace.programs.iter().map(|program| program.requests.len()).sum();
+    let kernel = header.kernel.as_deref().unwrap_or("unknown");
+    let machine = header.cpus;
+    let lines = [
+        ("scenario", header.scenario.clone()),
+        ("policy", format!("{}, seed {}", header.policy, header.seed)),
+        ("arm", format!("{}: {}", header.arm, header.machine)),
+        ("kernel", kernel.to_string()),
+        (
+            "CPUs",
+            format!(
+                "{}, {} a core, {} caches, {} nodes",
+                machine.cpus, machine.smt, machine.llcs, machine.nodes
+            ),
+        ),
+        (
+            "measured",
+            format!("from {} to {}", Nanos(header.window_start_ns), Nanos(header.window_end_ns)),
+        ),
+        (
+            "programs",
+            header
+                .programs
+                .iter()
+                .map(|program| program.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        ),
+        ("threads", header.threads.len().to_string()),
+        ("requests", requests.to_string()),
+        ("events", events),
+        ("again", header.replay.clone()),
+    ];
+    lines.iter().map(|(what, value)| format!("{what:10}{value}\n")).collect()
+}

@@ -1,0 +1,120 @@
+//! What a trace says of itself.
+
+use model::scenario::{Group, Machine, Scenario};
+use model::trace::Trace;
+use serde::{Deserialize, Serialize};
+
+/// Where a trace is from. It stands in the file as JSON, so that a person can read it without this program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scenario as its author wrote it; options of the command line may have changed its duration.
+    pub scenario_text: String,
+    /// `sim`, `host` or `vm`.
+    pub arm: String,
+    /// The machine or kernel that ran, in one line.
+    pub machine: String,
+    /// The scenario's machine.
+    pub cpus: Machine,
+    /// The policy with its options.
+    pub policy: String,
+    /// The kernel that ran or was modelled.
+    pub kernel: Option<String>,
+    /// The seed of arrivals and service times.
+    pub seed: u64,
+    /// The command that makes this run again.
+    pub replay: String,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The measured part, nanoseconds from the start of the run: its first moment.
+    pub window_start_ns: u64,
+    /// The first moment after the measured part.
+    pub window_end_ns: u64,
+    /// Groups; a parent stands before its children.
+    pub groups: Vec<Group>,
+    /// Programs, each a process.
+    pub programs: Vec<Program>,
+    /// The program of each thread, as an index.
+    pub threads: Vec<usize>,
+    /// Whether scheduling events were recorded.
+    pub events: bool,
+}
+
+/// A program of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// `service`, `batch`, `daemon` or `fork-join`.
+    pub kind: String,
+    /// Index of its group; `None`: the root.
+    pub group: Option<usize>,
+    /// The nice value of its threads.
+    pub nice: i8,
+}
+
+/// How a run was made: what its trace does not say by itself.
+#[derive(Clone, Debug)]
+pub struct Making<'a> {
+    /// The scenario as it ran.
+    pub scenario: &'a Scenario,
+    /// The scenario's text.
+    pub scenario_text: &'a str,
+    /// The arm's name.
+    pub arm: &'a str,
+    /// The arm's machine.
+    pub machine: &'a str,
+    /// The command that makes the run again.
+    pub replay: String,
+    /// The program's version.
+    pub version: &'a str,
+}
+
+impl Header {
+    /// The header of a run.
+    pub fn new(making: &Making, trace: &Trace) -> Header {
+        let scenario = making.scenario;
+        let program = |program: &model::scenario::Program| Program {
+            name: program.name.clone(),
+            kind: program.kind.word().to_string(),
+            group: program.group,
+            nice: program.nice,
+        };
+        Header {
+            scenario: scenario.name.clone(),
+            scenario_text: making.scenario_text.to_string(),
+            arm: making.arm.to_string(),
+            machine: making.machine.to_string(),
+            cpus: scenario.machine,
+            policy: trace.policy.clone(),
+            kernel: trace.kernel.clone(),
+            seed: trace.seed,
+            replay: making.replay.clone(),
+            version: making.version.to_string(),
+            window_start_ns: trace.window.start.0,
+            window_end_ns: trace.window.end.0,
+            groups: scenario.groups.clone(),
+            programs: scenario.programs.iter().map(program).collect(),
+            threads: trace.threads.iter().map(|thread| thread.program).collect(),
+            events: trace.events.is_some(),
+        }
+    }
+
+    /// What in it cannot be, if anything: everything that points somewhere must point at something.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let group = |index: &usize| *index < self.groups.len();
+        let parents = self.groups.iter().enumerate();
+        if parents.into_iter().any(|(own, one)| one.parent.is_some_and(|parent| parent >= own)) {
+            return Some("a group stands before its parent".to_string());
+        }
+        if !self.programs.iter().filter_map(|program| program.group.as_ref()).all(group) {
+            return Some("a program is in a group that there is not".to_string());
+        }
+        if !self.threads.iter().all(|program| *program < self.programs.len()) {
+            return Some("a thread belongs to a program that there is not".to_string());
+        }
+        (self.window_start_ns > self.window_end_ns)
+            .then(|| "the measured part ends before it starts".to_string())
+    }
+}
