@@ -47,7 +47,7 @@ RG_INLINE u64 rg_token_running(struct rg_cpu *cpu, u64 now)
 /* The present look must not overlook this token. */
 RG_INLINE void rg_edge_offer(struct rg_edge *edge, u64 token)
 {
-	RG_FOR_LOCKED(i, RG_OFFER_TRIES) {
+	RG_FOR(i, 0, RG_OFFER_TRIES) {
 		u64 least = edge->least;
 
 		if (token >= least || rg_compare_and_swap(&edge->least, least, token) == least)

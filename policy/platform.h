@@ -103,9 +103,9 @@ RG_CALL u32 rg_process_id(struct task_struct *thread);
 RG_CALL u32 rg_weight(struct task_struct *thread);
 
 /*
- * The CPU that it runs on, waits for or ran on last; from `runnable` on the one that select_cpu
- * chose. In running and stopping ask this instead of assuming the present CPU: the kernel calls
- * them from elsewhere when it moves threads. Cost: none.
+ * The CPU that it runs on, waits for or ran on last; from `enqueue` on the one that select_cpu
+ * chose. In stopping ask this instead of assuming the present CPU: the kernel calls it from
+ * elsewhere when it moves threads. Cost: none.
  */
 RG_CALL s32 rg_thread_cpu(struct task_struct *thread);
 
@@ -264,16 +264,10 @@ RG_CALL u32 rg_queue_length(u32 queue);
 RG_CALL struct task_struct *rg_queue_peek(u32 queue);
 
 /*
- * In dispatch: moves the first thread that may run here to this CPU's local queue; 0 where none
- * could be. Cost: high (locks).
+ * In dispatch: moves the thread of that row (rg_slot) from the queue to this CPU's local queue; 0
+ * where it is not there (any more, or not yet) or may not run here. Cost: high (locks).
  */
-RG_CALL bool rg_move_head(u32 queue);
-
-/*
- * In dispatch: moves the thread of that id (rg_thread_id) from the queue to this CPU's local queue;
- * 0 where it is not there (any more, or not yet) or may not run here. Cost: high (locks).
- */
-RG_CALL bool rg_move_thread(u32 queue, u32 id);
+RG_CALL bool rg_move_thread(u32 queue, u32 slot);
 
 /*
  * In dispatch: visits the threads that were in a queue when the visit began, in its order. Inside,
@@ -331,17 +325,12 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-/* for (i = from; i < to; i++), in a form that the BPF verifier can bound. `i` is declared here. */
+/*
+ * for (i = from; i < to; i++), in a form that the BPF verifier can bound, also under a lock. `i` is
+ * declared here. The platform may end it early after some million steps.
+ */
 #ifndef RG_FOR
 #define RG_FOR(i, from, to) for (u32 i = (from); i < (u32)(to); i++)
-#endif
-
-/*
- * for (i = 0; i < most; i++) under a lock, where RG_FOR is not allowed. The platform may end it
- * early after some million steps.
- */
-#ifndef RG_FOR_LOCKED
-#define RG_FOR_LOCKED(i, most) for (u32 i = 0; i < (u32)(most); i++)
 #endif
 
 /*
@@ -363,7 +352,7 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
  * One lock a queue. Look it up first (NULL: no such queue), then hold it for at most one step at a
  * time of a few dozen lines; a holder must not return, take another, or make any other call than
  * the tables' (rg_thread_at, rg_pool_at, rg_entry_at), rg_options, atomics, rg_div, rg_less and
- * RG_FOR_LOCKED: state of other kinds is looked up before. Cost: high if others want it.
+ * RG_FOR: state of other kinds is looked up before. Cost: high if others want it.
  */
 struct rg_lock;
 RG_CALL struct rg_lock *rg_lock_of(u32 queue);
@@ -380,25 +369,24 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *   rg_weigh_group   its weight (1 to 10,000, default 100) has changed
  *   rg_exit_group    it is gone; it has neither threads nor children
  *   rg_init_thread   a thread comes under the policy, in a group; not 0: its creation fails
- *   rg_move_thread_group  it is in another group now; if it was runnable, quiescent came before
- *                    and runnable comes after
- *   rg_select_cpu    it wakes: which CPU (not for pinned threads)
- *   rg_runnable      it has begun to want a CPU; after a wake-up, not after a slice
- *   rg_enqueue       it must be put into a queue: woken, at the end of a slice, or preempted (not
- *                    if select_cpu put it)
- *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev); a runnable
- *                    prev is in no queue
- *   rg_running       it begins to run
+ *   rg_move_thread_group  it is in another group now
+ *   rg_select_cpu    it wakes, or is new: which CPU (not for pinned threads)
+ *   rg_enqueue       it must be put into a queue: woken, new, at the end of a slice, preempted, or
+ *                    back after its affinity, weight or group has changed while it waited: then
+ *                    it was in a queue until just now (not if select_cpu put it)
+ *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev) if prev is
+ *                    runnable, which is in no queue then; after it if prev has blocked
  *   rg_tick          it runs, and the timer ticks; slices end here
- *   rg_stopping      it ceases to run; still wants the CPU or not
- *   rg_quiescent     it blocks; or it is taken out for a moment because its affinity, weight, class
- *                    or group changes: then it may have been waiting in a queue, and runnable and
- *                    enqueue follow
+ *   rg_stopping      it ceases to run, and still wants the CPU or not. Also if its affinity, weight
+ *                    or group changes while it runs: then it seems to block, and goes on
  *   rg_idle          a CPU has found nothing and goes to sleep: others see it as idle from now on
- *   rg_exit_thread   it is gone
+ *   rg_exit_thread   it is gone, or in another class, from which it may return to select_cpu or
+ *                    enqueue; it may have waited in a queue
  *
  * A thread that a higher class preempts returns to the head of its CPU's local queue without
- * enqueue.
+ * enqueue. The kernel could also say when a thread begins to run, to want a CPU, and not to want
+ * one any more; a policy sees as much in dispatch, select_cpu, enqueue, tick and stopping, and every
+ * callback costs some hundred instructions a switch before it does anything.
  */
 
 /* Flags of enqueue. */
@@ -411,13 +399,10 @@ RG_CALLBACK void rg_exit_group(u32 group);
 RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group);
 RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);
 RG_CALLBACK s32 rg_select_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags);
-RG_CALLBACK void rg_runnable(struct task_struct *thread);
 RG_CALLBACK void rg_enqueue(struct task_struct *thread, u64 flags);
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev);
-RG_CALLBACK void rg_running(struct task_struct *thread);
 RG_CALLBACK void rg_tick(struct task_struct *thread);
 RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable);
-RG_CALLBACK void rg_quiescent(struct task_struct *thread);
 RG_CALLBACK void rg_idle(s32 cpu);
 RG_CALLBACK void rg_exit_thread(struct task_struct *thread);
 

@@ -31,24 +31,25 @@ RG_INLINE s32 rg_preempt_candidate(struct rg_queue *queue, s32 home, u32 i)
 	return rg_cpu_in(queue->cpu, RG_CHOSEN(scope), at < queue->cpus ? at : at - queue->cpus);
 }
 
-/* The CPU to preempt, -1: none. */
-RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_queue *queue, s32 home,
-				u64 token, u64 pool)
+/* The CPU to preempt for a thread that has just been queued, -1: none. */
+RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
+				struct rg_queue *queue, s32 home)
 {
+	u32 asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+	u64 token = rg_account(t, thread)->token;
 	u64 lead = RG_PREEMPT_LEAD_NS;
-	u64 now = rg_now();
 	s32 victim = -1;
 
-	RG_FOR(i, 0, RG_PREEMPT_ASKED) {
+	RG_FOR(i, 0, asked) {
 		s32 at = rg_preempt_candidate(queue, home, i);
 		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
 		u64 ahead;
 
 		if (!cpu)
 			break;
-		if (!cpu->pool || cpu->pool == pool || cpu->ordered || !rg_may_run_on(t, at))
+		if (!cpu->pool || cpu->pool == thread->pool || cpu->ordered || !rg_may_run_on(t, at))
 			continue;
-		ahead = rg_less(rg_token_running(cpu, now), token);
+		ahead = rg_less(rg_token_running(cpu, thread->queued_at), token);
 		if (ahead > lead) {
 			lead = ahead;
 			victim = at;
@@ -63,18 +64,16 @@ RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_queue *queue, s
 RG_INLINE void rg_preempt(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
 	struct rg_queue *queue = rg_queue(rg_queue_of(home));
-	u64 token = rg_account(t, thread)->token;
 	struct rg_cpu *cpu;
 	s32 victim;
 
 	if (!queue)
 		return;
-	victim = rg_preempt_victim(t, queue, home, token, thread->pool);
+	victim = rg_preempt_victim(t, thread, queue, home);
 	cpu = victim < 0 ? 0 : rg_cpu(victim);
 	if (!cpu)
 		return;
 	cpu->ordered = 1;
-	cpu->preemptions++;
 	rg_kick(victim, RG_KICK_PREEMPT);
 }
 

@@ -113,11 +113,12 @@ RG_INLINE u32 rg_queue_after(u32 id, u32 steps, u32 queues)
 /* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */
 RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
 {
-	struct rg_queue *from = thread->queue ? rg_queue(thread->queue - 1) : 0;
-	struct rg_queue *to = next ? rg_queue(next - 1) : 0;
+	struct rg_queue *from, *to;
 
 	if (thread->queue == next)
 		return;
+	from = thread->queue ? rg_queue(thread->queue - 1) : 0;
+	to = next ? rg_queue(next - 1) : 0;
 	if (from && !rg_add(&from->threads, -1))
 		rg_target_queue_idle(from->cpu);
 	if (to && rg_add(&to->threads, 1) == 1)

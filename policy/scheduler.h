@@ -53,6 +53,7 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	if (!thread)
 		return -12; /* ENOMEM */
 	*thread = blank;
+	thread->slot = rg_slot(t);
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
@@ -60,32 +61,6 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	thread->fresh = 1;
 	thread->group = group;
 	return 0;
-}
-
-RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
-{
-	struct rg_thread *thread = rg_thread(t);
-
-	if (thread)
-		thread->group = group;
-}
-
-/* An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. */
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
-{
-	struct rg_thread *thread = rg_thread(t);
-	bool idle = 0;
-	s32 cpu;
-
-	if (!thread)
-		return prev_cpu;
-	if (thread->fresh && RG_CHOSEN(balance) != RG_BALANCE_NONE)
-		prev_cpu = rg_spread(t, prev_cpu);
-	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
-	if (idle)
-		rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
-	thread->direct = idle;
-	return cpu;
 }
 
 RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, struct rg_edge *edge)
@@ -98,29 +73,24 @@ RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, st
 		rg_token_place(account, edge->edge);
 }
 
-/*
- * The one callback that every wake-up passes, pinned threads' too: here the thread gets its token
- * and its place. One that is on its way to an idle CPU is shown there at once, so that the edge
- * never overlooks it.
- */
-RG_CALLBACK void rg_runnable(struct task_struct *t)
+/* The thread begins to want a CPU, at this one: here it gets its token and its place. */
+RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
-	struct rg_thread *thread = rg_thread(t);
-	s32 at = rg_thread_cpu(t);
 	u32 queue = rg_queue_of(at);
+	struct rg_account *account = rg_account(t, thread);
 	struct rg_edge *edge = rg_edge_of(queue);
 	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_account *account;
-	u64 now = rg_now();
 
-	if (!thread || !edge || !cpu)
+	if (!edge || !cpu)
 		return;
-	account = rg_account(t, thread);
 	rg_edge_look(cpu, edge, now);
-	rg_utilisation_wake(thread);
+	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+		rg_utilisation_wake(thread, now);
 	rg_bucket_drain(thread, rg_less(now, thread->slept_at));
 	rg_token_enter(t, thread, queue);
 	thread->fresh = 0;
+	if (thread->exec_seen == RG_NEVER)
+		thread->exec_seen = rg_exec_ns(t);
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_wake(t, thread);
 	if (rg_weight_join(t, thread))
@@ -128,13 +98,58 @@ RG_CALLBACK void rg_runnable(struct task_struct *t)
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_change(thread, thread->counted, 1);
 	rg_edge_offer(edge, account->token);
-	thread->weight = rg_weight_effective(t, thread);
-	thread->place = rg_order_place(thread);
+	rg_weight_refresh(thread);
+	thread->place = rg_order_place(thread, now);
 	thread->pool = rg_pool(t, thread);
-	thread->id = rg_thread_id(t);
-	if (thread->direct)
-		rg_cpu_show(cpu, thread, account->token, now);
-	thread->direct = 0;
+}
+
+/* The thread ceases to want a CPU. */
+RG_INLINE void rg_cease(struct task_struct *t, struct rg_thread *thread)
+{
+	u64 now = rg_now();
+
+	thread->slept_at = now;
+	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+		rg_gvts_block(thread, now);
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_change(thread, -(u64)thread->counted, -1);
+	rg_weight_leave(t, thread);
+	rg_queue_move(thread, 0);
+}
+
+RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
+{
+	struct rg_thread *thread = rg_thread(t);
+
+	if (!thread)
+		return;
+	if (thread->counted)
+		rg_cease(t, thread);
+	thread->group = group;
+}
+
+/*
+ * An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. The thread
+ * is shown there before it runs, so that the edge never overlooks it.
+ */
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+{
+	struct rg_thread *thread = rg_thread(t);
+	bool idle = 0;
+	s32 cpu;
+
+	if (!thread)
+		return prev_cpu;
+	if (thread->fresh && RG_CHOSEN(balance) != RG_BALANCE_NONE)
+		prev_cpu = rg_spread(t, prev_cpu);
+	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	if (!idle)
+		return cpu;
+	rg_activate(t, thread, cpu, rg_now());
+	rg_token_bring(cpu, t, thread);
+	rg_class_show(cpu, t, thread);
+	rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
+	return cpu;
 }
 
 RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s32 home)
@@ -153,10 +168,27 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 
 	if (cpu) {
 		cpu->hint = thread->waits;
-		cpu->kicks++;
 		rg_kick(idle, RG_KICK_IDLE);
 	} else if (RG_CHOSEN(preempt) && (flags & RG_ENQUEUE_WAKEUP)) {
 		rg_preempt_by(t, thread, home);
+	}
+}
+
+/*
+ * The thread wants a CPU: since now, or still. One whose weight has changed while it waited counts
+ * anew.
+ */
+RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home, u64 now)
+{
+	if (thread->waits)
+		rg_index_leave(thread);
+	if (thread->counted && thread->counted != rg_weight(t))
+		rg_cease(t, thread);
+	if (thread->counted) {
+		rg_token_enter(t, thread, rg_queue_of(home));
+		rg_order_again(thread, now);
+	} else {
+		rg_activate(t, thread, home, now);
 	}
 }
 
@@ -166,20 +198,16 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	s32 home = rg_thread_cpu(t);
 	struct rg_cpu *cpu = rg_cpu(home);
 	bool indexed = RG_CHOSEN(pick) != RG_PICK_CREDIT;
-	u32 shared = rg_queue_of(home);
+	u64 now = rg_now();
 	u32 queue;
 
 	if (!thread || !cpu || rg_is_percpu_kthread(t)) {
 		rg_insert_local(t, RG_CHOSEN(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
 		return;
 	}
-	if (thread->waits)
-		rg_index_leave(thread);
-	queue = indexed && rg_is_pinned(t) ? cpu->own : shared;
-	rg_token_enter(t, thread, shared);
-	if (!(flags & RG_ENQUEUE_WAKEUP))
-		rg_order_again(thread);
-	thread->queued_at = rg_now();
+	rg_want(t, thread, home, now);
+	queue = indexed && rg_is_pinned(t) ? cpu->own : rg_queue_of(home);
+	thread->queued_at = now;
 	if (indexed)
 		rg_index_enter(t, thread, queue, rg_account(t, thread)->token);
 	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
@@ -202,13 +230,11 @@ RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_th
  */
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
-	struct rg_thread *thread = prev ? rg_thread(prev) : 0;
+	struct rg_thread *thread = prev && rg_is_runnable(prev) ? rg_thread(prev) : 0;
 
-	if (thread && !rg_is_runnable(prev))
-		thread = 0;
 	if (thread) {
 		rg_token_charge(prev, thread);
-		rg_order_again(thread);
+		rg_order_again(thread, rg_now());
 	}
 	if (rg_balance_before(cpu, prev, thread))
 		return;
@@ -220,22 +246,7 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		rg_steal(cpu);
 }
 
-RG_CALLBACK void rg_running(struct task_struct *t)
-{
-	struct rg_thread *thread = rg_thread(t);
-	s32 at = rg_thread_cpu(t);
-	struct rg_cpu *cpu = rg_cpu(at);
-
-	if (!thread || !cpu)
-		return;
-	thread->weight = rg_weight_effective(t, thread);
-	rg_token_bring(at, t, thread);
-	rg_class_show(at, t, thread);
-	cpu->slices++;
-	cpu->migrations += thread->cpu != (u32)at;
-	thread->cpu = at;
-}
-
+/* Also the first to see a thread that came to run without dispatch or select_cpu. */
 RG_CALLBACK void rg_tick(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
@@ -246,8 +257,9 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!thread || !cpu || !edge)
 		return;
 	rg_token_charge(t, thread);
-	thread->weight = rg_weight_effective(t, thread);
-	rg_token_show(at, t, thread);
+	if (!thread->counted)
+		rg_activate(t, thread, at, rg_now());
+	rg_token_bring(at, t, thread);
 	rg_class_show(at, t, thread);
 	rg_edge_look(cpu, edge, cpu->since);
 }
@@ -265,34 +277,15 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 	if (!thread || !cpu)
 		return;
 	rg_token_charge(t, thread);
-	if (cpu->thread != rg_thread_id(t))
-		return; /* dispatch has already announced the next one */
-	rg_token_show(at, t, thread);
-	cpu->weight = 0;
-	if (!runnable)
-		cpu->pool = 0;
-}
-
-/* The thread is no longer active. */
-RG_INLINE void rg_cease(struct task_struct *t, struct rg_thread *thread)
-{
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
-		rg_account_change(thread, -(u64)thread->counted, -1);
-	rg_weight_leave(t, thread);
-	rg_queue_move(thread, 0);
-}
-
-RG_CALLBACK void rg_quiescent(struct task_struct *t)
-{
-	struct rg_thread *thread = rg_thread(t);
-
-	if (!thread)
-		return;
-	if (thread->waits)
-		rg_index_leave(thread);
-	thread->slept_at = rg_now();
-	rg_gvts_block(thread);
-	rg_cease(t, thread);
+	if (cpu->thread == thread->slot) { /* else dispatch has already announced the next one */
+		cpu->weight = 0;
+		if (runnable)
+			cpu->token = rg_account(t, thread)->token;
+		else
+			cpu->pool = 0;
+	}
+	if (!runnable && thread->counted)
+		rg_cease(t, thread);
 }
 
 /*
@@ -316,11 +309,14 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
 
-	if (thread && thread->waits)
-		rg_index_leave(thread);
-	if (!thread || !thread->counted)
+	if (!thread)
 		return;
-	rg_cease(t, thread);
+	if (thread->waits)
+		rg_index_leave(thread);
+	if (thread->counted)
+		rg_cease(t, thread);
+	/* What it receives in another class is not ours to charge. */
+	thread->exec_seen = RG_NEVER;
 }
 
 #endif

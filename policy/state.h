@@ -27,7 +27,7 @@ struct rg_account {
 
 struct rg_thread {
 	struct rg_account account;
-	u64 exec_seen; /* rg_exec_ns when the token was last charged */
+	u64 exec_seen; /* rg_exec_ns when the token was last charged; RG_NEVER: it was away */
 	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
 	u64 place;     /* the key in its queue: lower runs first among those of its pool */
 	u64 burned;    /* the level of its bucket in ns */
@@ -39,7 +39,7 @@ struct rg_thread {
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those who share credits */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
-	u32 id;        /* rg_thread_id, likewise */
+	u32 slot;      /* its own row */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
@@ -48,14 +48,13 @@ struct rg_thread {
 	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
 	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
 	u32 cpu;       /* the one that it ran on last */
-	u32 direct;    /* select_cpu has put it on an idle CPU */
 	/* Under the lock of the queue where it waits, see index/: */
 	u32 waits; /* that queue, plus 1; 0: it waits in none */
 	u32 row;   /* of its pool in the index, plus 1; 0: it is not in the index */
+	u32 last_row; /* where it was last */
 	u32 next;  /* its neighbours there, by slot; 0: none */
 	u32 prev;
 	u32 unlisted; /* it waits, and there was no room in the index */
-	u32 unused;
 };
 
 struct rg_process {
@@ -78,7 +77,7 @@ struct rg_group {
  * queue's heap as there are threads, or more: see index/pools.h. Under the queue's lock.
  */
 struct rg_pool {
-	u64 key;      /* 0: the row is free */
+	u64 key;      /* see rg_pool_key; 0: nobody's yet */
 	u64 pool;     /* see rg_pool */
 	u64 token;    /* of a thread alone: what its entry in the heap says */
 	u32 affinity; /* of all its threads: rg_affinity */
@@ -137,8 +136,8 @@ struct rg_listing {
 	u64 key; /* of its pool */
 	u32 affinity;
 	u32 slot;
-	u32 id;
 	u32 row;
+	u32 unused;
 };
 
 #define RG_TRIES 4 /* a power of two */
@@ -167,7 +166,7 @@ struct rg_cpu {
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the edge */
 	struct rg_ask ask;
-	u32 thread;    /* its id; meaningful while pool is not 0 */
+	u32 thread;    /* its row; meaningful while pool is not 0 */
 	u32 own;       /* the queue of those who may run here alone */
 	u32 hint;      /* a queue where somebody waits that this CPU was woken for, plus 1 */
 	u32 choices;   /* dispatches so far */
@@ -177,13 +176,7 @@ struct rg_cpu {
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 class;     /* of what it runs, under pick=credit */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
-	/* Statistics. */
-	u64 slices;      /* given to whoever ran on */
-	u64 migrations;  /* threads that ran elsewhere before */
-	u64 preemptions; /* ordered by threads that woke here */
-	u64 inversions;  /* avoided: first come ran instead of whoever held the least token */
-	u64 kicks;       /* of idle CPUs */
-	u64 misses;      /* threads that were no longer, or not yet, where the index said */
+	u64 inversions; /* avoided: first come ran instead of whoever held the least token */
 };
 
 struct rg_queue {

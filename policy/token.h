@@ -4,7 +4,7 @@
  *          order rules inside a process.
  * Rule.    Every thread carries a virtual time, its token. It advances by CPU time / effective
  *          weight, and on wake-up is placed at max(own, edge - slack), where the edge is the least
- *          token of the queue's threads. Whoever runs takes the least token of its pool in exchange
+ *          token of all who wait or run at its queue, or at any (edge.h). Whoever runs takes the least token of its pool in exchange
  *          for its own.
  * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets
  *          what its threads are due, and nothing is left to settle when the one that ran blocks. A
@@ -47,7 +47,7 @@ RG_INLINE void rg_cpu_show(struct rg_cpu *cpu, struct rg_thread *thread, u64 tok
 	cpu->token = token;
 	cpu->weight = thread->weight;
 	cpu->since = now;
-	cpu->thread = thread->id;
+	cpu->thread = thread->slot;
 	cpu->ordered = 0;
 	cpu->pool = thread->pool;
 }
@@ -86,10 +86,13 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
  */
 RG_INLINE void rg_token_rebase(struct rg_account *account, u32 id)
 {
-	struct rg_edge *to = rg_edge_of(id);
-	struct rg_edge *from = account->queue ? rg_edge_of(account->queue - 1) : 0;
+	struct rg_edge *to, *from;
 
-	if (account->queue == id + 1 || !to)
+	if (account->queue == id + 1)
+		return;
+	to = rg_edge_of(id);
+	from = account->queue ? rg_edge_of(account->queue - 1) : 0;
+	if (!to)
 		return;
 	if (!from)
 		account->token = to->edge + RG_CHOSEN(slack_ns);
@@ -105,13 +108,15 @@ RG_INLINE void rg_token_enter(struct task_struct *t, struct rg_thread *thread, u
 	rg_queue_move(thread, id + 1);
 }
 
-/* The thread is the next that the CPU runs, or runs there. */
+/* The thread is the next that the CPU runs. */
 RG_INLINE void rg_token_bring(s32 cpu, struct task_struct *t, struct rg_thread *thread)
 {
 	if (thread->waits)
 		rg_index_leave(thread);
 	rg_token_enter(t, thread, rg_queue_of(cpu));
+	rg_weight_refresh(thread);
 	rg_token_show(cpu, t, thread);
+	thread->cpu = cpu;
 }
 
 /* Places the token of whoever wakes: sleep earns no more than the slack. */

@@ -102,10 +102,10 @@ RG_INLINE u64 rg_weight_sum_of(u64 active, u64 member)
 	return active > member && active < RG_WEIGHT_MOST ? active : member;
 }
 
-/* The effective weight of an active thread at present, at least 1 / RG_WEIGHT_ONE. */
-RG_INLINE u64 rg_weight_effective(struct task_struct *t, struct rg_thread *thread)
+/* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */
+RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 {
-	u64 own = rg_weight(t);
+	u64 own = thread->counted;
 	u64 weight = own * RG_WEIGHT_ONE;
 	u32 at = RG_CHOSEN(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
 
@@ -119,7 +119,8 @@ RG_INLINE u64 rg_weight_effective(struct task_struct *t, struct rg_thread *threa
 		own = group->weight;
 		at = group->parent;
 	}
-	return weight ? weight : 1;
+	if (own)
+		thread->weight = weight ? weight : 1;
 }
 
 /* A group comes, or its weight is another. */

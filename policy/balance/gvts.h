@@ -53,7 +53,8 @@ RG_INLINE u64 rg_need_of(u64 token, u64 weight, u32 utilisation, u64 target)
 
 RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
 {
-	return rg_need_of(thread->account.token, thread->weight, rg_utilisation(thread), target);
+	return rg_need_of(thread->account.token, thread->weight, rg_utilisation(thread, rg_now()),
+			  target);
 }
 
 /* What the threads need that run on the CPUs of a queue. */
@@ -183,15 +184,17 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 
 /*
  * In dispatch, before the CPU's own queue is asked: whether a lagging thread came from another.
- * Idle CPUs (no prev, nobody waits) are rg_steal's.
+ * Idle CPUs (no prev, nobody waits) are rg_steal's. Where there is one queue, targets only place
+ * who wakes.
  */
 RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 {
-	u64 least = rg_gvts_least(cpu, prev ? prev->account.token : RG_NEVER);
 	struct rg_shared *shared = rg_shared();
+	u64 least;
 
-	if (!shared)
+	if (!shared || (shared->queues < 2 && RG_CHOSEN(edge) != RG_EDGE_TARGET))
 		return 0;
+	least = rg_gvts_least(cpu, prev ? prev->account.token : RG_NEVER);
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *domain = rg_target(cpu, level);
 		bool round = 0;
@@ -235,11 +238,11 @@ RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *threa
 }
 
 /* The thread blocks. */
-RG_INLINE void rg_gvts_block(struct rg_thread *thread)
+RG_INLINE void rg_gvts_block(struct rg_thread *thread, u64 now)
 {
 	struct rg_shared *shared = rg_shared();
 
-	rg_utilisation_block(thread);
+	rg_utilisation_block(thread, now);
 	if (shared)
 		thread->asleep = shared->least_target;
 }

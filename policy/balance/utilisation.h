@@ -31,22 +31,22 @@ RG_INLINE u32 rg_faded(u32 value, u64 span_ns)
 }
 
 /* Of a thread that is runnable at present. */
-RG_INLINE u32 rg_utilisation(struct rg_thread *thread)
+RG_INLINE u32 rg_utilisation(struct rg_thread *thread, u64 now)
 {
 	u32 missing = RG_UTILISATION_ONE - thread->utilised;
 
-	return RG_UTILISATION_ONE - rg_faded(missing, rg_less(rg_now(), thread->woke_at));
+	return RG_UTILISATION_ONE - rg_faded(missing, rg_less(now, thread->woke_at));
 }
 
-RG_INLINE void rg_utilisation_wake(struct rg_thread *thread)
+RG_INLINE void rg_utilisation_wake(struct rg_thread *thread, u64 now)
 {
-	thread->woke_at = rg_now();
+	thread->woke_at = now;
 	thread->utilised = rg_faded(thread->utilised, rg_less(thread->woke_at, thread->slept_at));
 }
 
-RG_INLINE void rg_utilisation_block(struct rg_thread *thread)
+RG_INLINE void rg_utilisation_block(struct rg_thread *thread, u64 now)
 {
-	thread->utilised = rg_utilisation(thread);
+	thread->utilised = rg_utilisation(thread, now);
 }
 
 #endif

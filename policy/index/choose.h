@@ -36,7 +36,7 @@ RG_INLINE bool rg_is_refused(struct rg_cpu *here, u32 affinity)
 {
 	bool refused = 0;
 
-	RG_FOR_LOCKED(i, RG_REFUSED) {
+	RG_FOR(i, 0, RG_REFUSED) {
 		if (here->refused[rg_masked(i, RG_REFUSED)] == affinity)
 			refused = 1;
 	}
@@ -49,7 +49,7 @@ RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
 	struct rg_pool *pool = rg_pool_at(row);
 	bool may = pool->waiting;
 
-	RG_FOR_LOCKED(i, RG_TRIES) {
+	RG_FOR(i, 0, RG_TRIES) {
 		if (i >= here->ask.tries)
 			break;
 		if (here->ask.tried[rg_masked(i, RG_TRIES)] == row)
@@ -80,7 +80,7 @@ RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool 
 {
 	u32 best = RG_TOP;
 
-	RG_FOR_LOCKED(i, RG_TOP) {
+	RG_FOR(i, 0, RG_TOP) {
 		struct rg_entry *entry = rg_heap_at(queue, i);
 
 		if (i >= queue->count)
@@ -133,7 +133,6 @@ RG_INLINE void rg_withdraw_thread(struct rg_edge *edge, struct rg_cpu *here, u32
 	pick->key = pool->key;
 	pick->affinity = pool->affinity;
 	pick->slot = pool->first;
-	pick->id = thread->id;
 	pick->row = row;
 	rg_cpu_show(here, thread, token, here->ask.now);
 	rg_edge_offer(edge, token);
@@ -150,15 +149,16 @@ RG_INLINE void rg_withdraw(struct rg_queue *queue, struct rg_edge *edge, struct 
 	rg_withdraw_thread(edge, here, entry.row, entry.token);
 	rg_heap_remove(queue, best);
 	pool->tokens--;
-	rg_pool_free_if_empty(pool);
+	rg_pool_leave_if_empty(pool);
 }
 
 /*
  * The CPU's own thread holds the least token. If a sibling has an earlier place it takes over that
  * token; its own stays and is adopted when the other is enqueued.
  */
-RG_INLINE bool rg_yield_to_sibling(struct rg_edge *edge, struct rg_cpu *here, u32 row)
+RG_INLINE bool rg_yield_to_sibling(struct rg_edge *edge, struct rg_cpu *here, u64 key)
 {
+	u32 row = rg_pool_find(key, rg_mine(here)->last_row, 0);
 	struct rg_pool *pool = rg_pool_at(row - 1);
 
 	if (!row || !rg_may_take(here, row - 1))
@@ -193,7 +193,7 @@ RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_edge *edge, struct rg_
 	if (best == RG_TOP)
 		return RG_NOBODY;
 	if (here->ask.mine && here->ask.token <= rg_heap_at(queue, best)->token)
-		return rg_yield_to_sibling(edge, here, rg_pool_find(key)) ? RG_TAKEN : RG_STAYS;
+		return rg_yield_to_sibling(edge, here, key) ? RG_TAKEN : RG_STAYS;
 	if (here->ask.mine && rg_keeps_place(queue, here, best))
 		return RG_STAYS;
 	if (RG_CHOSEN(sticky_ns))

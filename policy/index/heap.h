@@ -37,7 +37,7 @@ RG_INLINE void rg_heap_publish(struct rg_queue *queue)
 /* Puts an entry at a free position or above. */
 RG_INLINE void rg_heap_rise(struct rg_queue *queue, u32 i, struct rg_entry *entry)
 {
-	RG_FOR_LOCKED(step, RG_HEAP_LEVELS) {
+	RG_FOR(step, 0, RG_HEAP_LEVELS) {
 		struct rg_entry *above = rg_heap_at(queue, (i - 1) >> 1);
 
 		if (!i || !rg_heap_before(entry, above))
@@ -53,7 +53,7 @@ RG_INLINE void rg_heap_sink(struct rg_queue *queue, u32 position, struct rg_entr
 {
 	u32 i = rg_opaque(position);
 
-	RG_FOR_LOCKED(step, RG_HEAP_LEVELS) {
+	RG_FOR(step, 0, RG_HEAP_LEVELS) {
 		u32 child = 2 * i + 1;
 
 		if (child >= queue->count)

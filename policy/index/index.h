@@ -33,7 +33,7 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 			    struct rg_listing *pick)
 {
 	bool full = queue->count >= queue->capacity;
-	u32 row = full ? 0 : rg_pool_find(pick->key);
+	u32 row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	struct rg_pool *pool;
 
 	if (!row && !full)
@@ -53,6 +53,7 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 	}
 	rg_pool_link(pool, pick->slot, thread);
 	thread->row = row;
+	thread->last_row = row;
 }
 
 /*
@@ -61,14 +62,18 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
  */
 RG_INLINE void rg_index_tidy(struct rg_queue *queue)
 {
-	RG_FOR_LOCKED(i, RG_DROPS) {
+	RG_FOR(i, 0, RG_DROPS) {
 		struct rg_entry *root = rg_heap_at(queue, 0);
-		struct rg_pool *pool = rg_pool_at(root->row);
-		u64 own = rg_thread_at(pool->first)->account.token;
+		struct rg_pool *pool;
+		u64 own;
 
 		if (!queue->count)
 			break;
-		if (pool->waiting && (!(pool->pool & 1) || root->token >= own))
+		pool = rg_pool_at(root->row);
+		if (pool->waiting && !(pool->pool & 1))
+			break;
+		own = rg_thread_at(pool->first)->account.token;
+		if (pool->waiting && root->token >= own)
 			break;
 		if (pool->waiting) {
 			pool->token = own;
@@ -76,7 +81,7 @@ RG_INLINE void rg_index_tidy(struct rg_queue *queue)
 			continue;
 		}
 		pool->tokens--;
-		rg_pool_free_if_empty(pool);
+		rg_pool_leave_if_empty(pool);
 		rg_heap_remove(queue, 0);
 	}
 }
@@ -104,7 +109,7 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 /* In enqueue: the thread will wait in this queue, and has this token. */
 RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 token)
 {
-	struct rg_listing pick = { .token = token, .slot = rg_slot(t), .affinity = rg_affinity(t) };
+	struct rg_listing pick = { .token = token, .slot = thread->slot, .affinity = rg_affinity(t) };
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 

@@ -3,16 +3,18 @@
  * Problem. First come, first served inside a pool, whichever of its tokens is served.
  * Rule.    The waiting threads of each pool stand in a list by place, linked by numbers. A pool
  *          is a row of a table, found by hash of who it is, which queue, and where its threads
- *          may run; the first who waits claims it, and the last to go leaves it free.
+ *          may run; the first who waits claims it, and the last to go leaves it for whoever comes:
+ *          the same pool again, or another that finds no better.
  * Why.     Whoever wakes has the latest place, and whoever returns one of the first: from the
- *          nearer end both are found at once.
- * Figure.  At most 8 rows are looked at.
+ *          nearer end both are found at once. And a thread remembers the row where it was last,
+ *          which is mostly still its pool's.
+ * Figure.  One row is looked at, at most 16.
  * Limits.  Where all 8 are others' the thread is served from the queue alone. Places that come in
  *          no order (order=random, order=vtime within a process) are looked for one by one.
  *
  * Homogeneous affinity: if the first thread of a pool may not run on a CPU, none of it may. All of
- * this runs under the queue's lock; rows of other queues stand beside, so a row is claimed at
- * once.
+ * this runs under the queue's lock; rows of other queues stand beside, so a row is claimed, by its
+ * own queue too, at once. A key includes the queue: nobody else claims under the same one.
  */
 #ifndef RG_INDEX_POOLS_H
 #define RG_INDEX_POOLS_H
@@ -21,9 +23,10 @@
 
 #define RG_BUCKET_ROWS 8
 #define RG_LIST_STEPS RG_THREADS
+#define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor tokens */
 
 /*
- * Who a pool is: 33 bits of rg_pool, 13 of the queue, 18 of the affinity, of which two may thus be
+ * Who a pool is: 32 bits of rg_pool, 13 of the queue, 18 of the affinity, of which two may thus be
  * taken for one: then its first thread may be refused, and others are served from the queue alone.
  */
 RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 affinity)
@@ -38,14 +41,27 @@ RG_INLINE u32 rg_pool_bucket(u64 key)
 	return (u32)(key * 0x9e3779b97f4a7c15ULL >> 48) & (RG_POOLS - RG_BUCKET_ROWS);
 }
 
-/* The row of a key plus 1; 0: none. */
-RG_INLINE u32 rg_pool_find(u64 key)
+/* Whether the row is the pool's of this key; if `again`, also if it was and becomes so now. */
+RG_INLINE bool rg_pool_is(u32 row, u64 key, bool again)
+{
+	struct rg_pool *pool = rg_pool_at(row);
+	u64 empty = key | RG_POOL_EMPTY;
+
+	if (pool->key == key)
+		return 1;
+	return again && pool->key == empty && rg_compare_and_swap(&pool->key, empty, key) == empty;
+}
+
+/* The row of a key plus 1, `hint` if that is it; 0: none. */
+RG_INLINE u32 rg_pool_find(u64 key, u32 hint, bool again)
 {
 	u32 first = rg_pool_bucket(key);
 	u32 found = 0;
 
-	RG_FOR_LOCKED(i, RG_BUCKET_ROWS) {
-		if (rg_pool_at(first + i)->key != key)
+	if (hint && rg_pool_is(hint - 1, key, again))
+		return hint;
+	RG_FOR(i, 0, RG_BUCKET_ROWS) {
+		if (!rg_pool_is(first + i, key, again))
 			continue;
 		found = first + i + 1;
 		break;
@@ -53,16 +69,19 @@ RG_INLINE u32 rg_pool_find(u64 key)
 	return found;
 }
 
-/* Claims a row, empty as the last owner left it. */
+/* Claims a row that is empty; 0: none is. */
 RG_INLINE u32 rg_pool_claim(u64 key)
 {
 	u32 first = rg_pool_bucket(key);
 	u32 claimed = 0;
 
-	RG_FOR_LOCKED(i, RG_BUCKET_ROWS) {
+	RG_FOR(i, 0, RG_BUCKET_ROWS) {
 		struct rg_pool *pool = rg_pool_at(first + i);
+		u64 now = pool->key;
 
-		if (pool->key || rg_compare_and_swap(&pool->key, 0, key))
+		if (now && !(now & RG_POOL_EMPTY))
+			continue;
+		if (rg_compare_and_swap(&pool->key, now, key) != now)
 			continue;
 		claimed = first + i + 1;
 		break;
@@ -70,11 +89,11 @@ RG_INLINE u32 rg_pool_claim(u64 key)
 	return claimed;
 }
 
-/* Frees the row of a pool that has neither threads nor tokens. */
-RG_INLINE void rg_pool_free_if_empty(struct rg_pool *pool)
+/* Leaves the row of a pool that has neither threads nor tokens. */
+RG_INLINE void rg_pool_leave_if_empty(struct rg_pool *pool)
 {
 	if (!pool->waiting && !pool->tokens)
-		rg_swap(&pool->key, 0);
+		rg_swap(&pool->key, pool->key | RG_POOL_EMPTY);
 }
 
 /* After whom a place comes, by slot; 0: before all. Equal places: first come first. */
@@ -87,7 +106,7 @@ RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 place)
 
 	if (place < first)
 		return 0;
-	RG_FOR_LOCKED(i, RG_LIST_STEPS) {
+	RG_FOR(i, 0, RG_LIST_STEPS) {
 		u32 next = rg_thread_at(at)->next;
 
 		if (from_first && next && rg_thread_at(next)->place <= place)

@@ -14,9 +14,9 @@
 
 #include "../state.h"
 
-RG_INLINE u64 rg_order_fcfs(void)
+RG_INLINE u64 rg_order_fcfs(u64 now)
 {
-	return rg_now();
+	return now;
 }
 
 #endif

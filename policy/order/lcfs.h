@@ -13,9 +13,9 @@
 
 #include "../state.h"
 
-RG_INLINE u64 rg_order_lcfs(void)
+RG_INLINE u64 rg_order_lcfs(u64 now)
 {
-	return ~rg_now();
+	return ~now;
 }
 
 #endif

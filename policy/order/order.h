@@ -12,17 +12,17 @@
 #include "vtime.h"
 
 /* The place of a thread that has just become runnable, or that must start again. */
-RG_INLINE u64 rg_order_place(struct rg_thread *thread)
+RG_INLINE u64 rg_order_place(struct rg_thread *thread, u64 now)
 {
 	switch (RG_CHOSEN(order)) {
 	case RG_ORDER_LCFS:
-		return rg_order_lcfs();
+		return rg_order_lcfs(now);
 	case RG_ORDER_VTIME:
 		return rg_order_vtime(thread);
 	case RG_ORDER_RANDOM:
 		return rg_order_random();
 	default:
-		return rg_order_fcfs();
+		return rg_order_fcfs(now);
 	}
 }
 
@@ -31,12 +31,12 @@ RG_INLINE u64 rg_order_place(struct rg_thread *thread)
  * keeps its place: a request longer than a slice is then served first come, first served to its
  * end; the CTS prototype's `tail` makes it round robin. A batch thread has lost its claim.
  */
-RG_INLINE void rg_order_again(struct rg_thread *thread)
+RG_INLINE void rg_order_again(struct rg_thread *thread, u64 now)
 {
 	bool tail = RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME;
 
 	if (tail || thread->batch)
-		thread->place = rg_order_place(thread);
+		thread->place = rg_order_place(thread, now);
 }
 
 #endif

@@ -35,7 +35,7 @@ RG_INLINE void rg_class_show(s32 at, struct task_struct *t, struct rg_thread *th
 	cpu->class = rg_class_of(t, thread);
 }
 
-/* The best class in a queue of those who may run on the CPU, and the id of its first thread. */
+/* The best class in a queue of those who may run on the CPU, and the row of its first thread. */
 RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
 {
 	u32 best = RG_CLASS_NOBODY;
@@ -48,7 +48,7 @@ RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
 		if (class <= best)
 			continue;
 		best = class;
-		*first = rg_thread_id(t);
+		*first = rg_slot(t);
 		if (best == RG_CLASS_BOOST)
 			break;
 	}
@@ -58,9 +58,18 @@ RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
 /* Brings the first thread of a class above `above`. */
 RG_INLINE bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
 {
+	struct rg_cpu *here = rg_cpu(cpu);
+	struct rg_thread *thread;
 	u32 first = 0;
+	u32 class = rg_class_best(cpu, id, &first);
 
-	return rg_class_best(cpu, id, &first) > above && rg_move_thread(id, first);
+	if (!here || class <= above || !rg_move_thread(id, first))
+		return 0;
+	thread = rg_thread_at(first);
+	rg_queue_move(thread, rg_queue_of(cpu) + 1);
+	rg_cpu_show(here, thread, thread->account.token, rg_now());
+	here->class = class;
+	return 1;
 }
 
 RG_INLINE bool rg_pick_credit(s32 cpu, u32 id, struct task_struct *prev)

@@ -8,7 +8,7 @@
  *          early sees to it that a CPU asks again.
  * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
  *          the index's word, nor on a failed move.
- * Figure.  Moves failed: misses in the statistics.
+ * Figure.  docs/policies.md.
  * Limits.  A walk asks 32 threads.
  */
 #ifndef RG_PICK_H
@@ -31,15 +31,17 @@ RG_INLINE void rg_pick_settle(struct rg_cpu *here)
 	u64 token = here->ask.pick.token;
 
 	thread->waits = 0;
-	if (RG_CHOSEN(fair) == RG_FAIR_PROCESS)
-		return;
-	if (!rg_is_alone(thread) && thread->account.token != token)
-		here->inversions++;
-	if (!rg_is_alone(thread) || thread->account.token < token)
-		thread->account.token = token;
-	rg_token_rebase(&thread->account, rg_queue_of(here->ask.cpu));
-	if (thread->account.token != token)
-		rg_cpu_show(here, thread, thread->account.token, here->ask.now);
+	thread->cpu = here->ask.cpu;
+	rg_weight_refresh(thread);
+	if (RG_CHOSEN(fair) == RG_FAIR_THREAD) {
+		if (!rg_is_alone(thread) && thread->account.token != token)
+			here->inversions++;
+		if (!rg_is_alone(thread) || thread->account.token < token)
+			thread->account.token = token;
+		rg_token_rebase(&thread->account, rg_queue_of(here->ask.cpu));
+		token = thread->account.token;
+	}
+	rg_cpu_show(here, thread, token, here->ask.now);
 }
 
 /* The CPU's own thread, if it has one, is what it shows again. */
@@ -62,18 +64,17 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 
 	if (!queue || !lock || !edge)
 		return RG_NOBODY;
-	key = rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity);
+	key = here->ask.mine ? rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity) : 0;
 	RG_FOR(i, 0, RG_TRIES) {
 		rg_acquire(lock);
 		verdict = rg_choose(queue, edge, here, key);
 		rg_release(lock);
 		if (verdict != RG_TAKEN)
 			break;
-		if (rg_move_thread(id, here->ask.pick.id)) {
+		if (rg_move_thread(id, here->ask.pick.slot)) {
 			rg_pick_settle(here);
 			break;
 		}
-		here->misses++;
 		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
 		rg_index_put_back(lock, queue, id, &here->ask.pick);
 		rg_pick_show_mine(here);
@@ -83,14 +84,13 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 }
 
 /* Wakes an idle CPU that may run the thread. */
-RG_INLINE bool rg_wake_cpu(struct task_struct *t, struct rg_cpu *here)
+RG_INLINE bool rg_wake_cpu(struct task_struct *t)
 {
 	s32 idle = rg_pick_idle(t);
 
 	if (idle < 0)
 		return 0;
 	rg_kick(idle, RG_KICK_IDLE);
-	here->kicks++;
 	return 1;
 }
 
@@ -109,7 +109,7 @@ RG_INLINE u32 rg_pick_walk(u32 id, struct rg_cpu *here)
 			break;
 		if (!rg_may_run_on(t, cpu)) {
 			rg_refuse(here, rg_affinity(t));
-			woken = woken || rg_wake_cpu(t, here);
+			woken = woken || rg_wake_cpu(t);
 			continue;
 		}
 		if (!thread || !RG_MOVE(t))
@@ -165,7 +165,7 @@ RG_INLINE void rg_pick_again(struct rg_cpu *here, struct task_struct *prev)
 	if (!here->ask.tries || (affinity && rg_is_refused(here, affinity)))
 		return;
 	if (prev)
-		rg_wake_cpu(prev, here);
+		rg_wake_cpu(prev);
 	else
 		rg_kick(here->ask.cpu, RG_KICK_IDLE);
 }
@@ -196,14 +196,16 @@ RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 	rg_cpu_show(here, mine, here->ask.token, here->ask.now);
 }
 
-/* Of the two queues of a CPU, the one with the lesser token (0), or the other one. */
-RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared, u32 turn)
+/* Of the two queues of a CPU, which may be one, the one with the lesser token. */
+RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 {
-	struct rg_queue *own = rg_queue(here->own);
-	struct rg_queue *common = rg_queue(shared);
-	bool own_first = own && common && own->least < common->least;
+	struct rg_queue *own, *common;
 
-	return own_first == !turn ? here->own : shared;
+	if (here->own == shared)
+		return shared;
+	own = rg_queue(here->own);
+	common = rg_queue(shared);
+	return own && common && own->least < common->least ? here->own : shared;
 }
 
 /*
@@ -215,7 +217,7 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 	struct rg_cpu *here = rg_cpu(cpu);
 	u32 shared = rg_queue_of(cpu);
 	u32 verdict = RG_NOBODY;
-	u32 first, second;
+	u32 first;
 
 	if (!here)
 		return 0;
@@ -223,11 +225,10 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 		return rg_pick_credit(cpu, shared, prev);
 	rg_ask_for(here, cpu, prev);
 	here->choices++;
-	first = rg_pick_queue(here, shared, 0);
-	second = rg_pick_queue(here, shared, 1);
+	first = rg_pick_queue(here, shared);
 	verdict = rg_pick_from(cpu, first);
-	if (verdict == RG_NOBODY && second != first)
-		verdict = rg_pick_from(cpu, second);
+	if (verdict == RG_NOBODY && here->own != shared)
+		verdict = rg_pick_from(cpu, first == shared ? here->own : shared);
 	if (verdict == RG_NOBODY)
 		rg_pick_again(here, prev);
 	if (verdict == RG_STAYS)

@@ -49,8 +49,6 @@ pub trait Platform {
     fn queue_length(&self, queue: u32) -> u32;
     /// The first thread of a queue.
     fn queue_peek(&self, queue: u32) -> Option<ThreadId>;
-    /// Moves the first thread that may run there to the dispatching CPU's local queue.
-    fn move_head(&mut self, queue: u32) -> bool;
     /// Moves a thread to the dispatching CPU's local queue; `false` where it is not in the queue or may not run there.
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool;
     /// The next thread of a visit. The cursor starts at 0 and means what the platform likes.

@@ -21,13 +21,10 @@ mod c {
         pub safe fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
         pub safe fn rg_move_thread_group(thread: *mut c_void, group: u32);
         pub safe fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
-        pub safe fn rg_runnable(thread: *mut c_void);
         pub safe fn rg_enqueue(thread: *mut c_void, flags: u64);
         pub safe fn rg_dispatch(cpu: i32, prev: *mut c_void);
-        pub safe fn rg_running(thread: *mut c_void);
         pub safe fn rg_tick(thread: *mut c_void);
         pub safe fn rg_stopping(thread: *mut c_void, runnable: bool);
-        pub safe fn rg_quiescent(thread: *mut c_void);
         pub safe fn rg_idle(cpu: i32);
         pub safe fn rg_exit_thread(thread: *mut c_void);
         pub fn rg_native_pulls(shared: *const c_void) -> u64;
@@ -95,20 +92,15 @@ impl Policy {
         refused("a thread", error)
     }
 
-    /// A thread is in another group now. If it was runnable, quiescent came before and runnable comes after.
+    /// A thread is in another group now.
     pub fn move_thread_group(&mut self, on: &mut dyn Platform, thread: ThreadId, group: u32) {
         self.run(on, || c::rg_move_thread_group(to_c(thread), group));
     }
 
-    /// A thread wakes: which CPU? Not for pinned threads.
+    /// A thread wakes or is new: which CPU? Not for pinned threads.
     pub fn select_cpu(&mut self, on: &mut dyn Platform, thread: ThreadId, prev: CpuId) -> CpuId {
         let cpu = self.run(on, || c::rg_select_cpu(to_c(thread), prev.0 as i32, WAKEUP));
         CpuId(cpu as u32)
-    }
-
-    /// A thread has begun to want a CPU.
-    pub fn runnable(&mut self, on: &mut dyn Platform, thread: ThreadId) {
-        self.run(on, || c::rg_runnable(to_c(thread)));
     }
 
     /// A thread must be put into a queue.
@@ -121,24 +113,14 @@ impl Policy {
         self.run(on, || c::rg_dispatch(cpu.0 as i32, handle(prev)));
     }
 
-    /// A thread begins to run.
-    pub fn running(&mut self, on: &mut dyn Platform, thread: ThreadId) {
-        self.run(on, || c::rg_running(to_c(thread)));
-    }
-
     /// The timer ticks for the running thread.
     pub fn tick(&mut self, on: &mut dyn Platform, thread: ThreadId) {
         self.run(on, || c::rg_tick(to_c(thread)));
     }
 
-    /// A thread ceases to run.
+    /// A thread ceases to run; it blocks unless it is still runnable.
     pub fn stopping(&mut self, on: &mut dyn Platform, thread: ThreadId, runnable: bool) {
         self.run(on, || c::rg_stopping(to_c(thread), runnable));
-    }
-
-    /// A thread blocks, or is taken out for a moment, perhaps of a queue.
-    pub fn quiescent(&mut self, on: &mut dyn Platform, thread: ThreadId) {
-        self.run(on, || c::rg_quiescent(to_c(thread)));
     }
 
     /// A CPU has found nothing and goes to sleep.
@@ -146,7 +128,7 @@ impl Policy {
         self.run(on, || c::rg_idle(cpu.0 as i32));
     }
 
-    /// A thread is gone.
+    /// A thread is gone, or in another class; it may have waited in a queue.
     pub fn exit_thread(&mut self, on: &mut dyn Platform, thread: ThreadId) {
         self.run(on, || c::rg_exit_thread(to_c(thread)));
     }

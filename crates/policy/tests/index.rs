@@ -186,7 +186,7 @@ impl Trial {
         for entries in self.bench.toy.queues.values_mut() {
             entries.retain(|entry| entry.1 != thread);
         }
-        self.bench.policy.quiescent(&mut self.bench.toy, thread);
+        self.bench.policy.exit_thread(&mut self.bench.toy, thread);
         self.oracle.leave(thread);
         self.asleep.push(thread);
     }
@@ -194,7 +194,6 @@ impl Trial {
     fn block(&mut self, cpu: usize) {
         let Some((thread, _)) = self.running[cpu].take() else { return };
         self.bench.policy.stopping(&mut self.bench.toy, thread, false);
-        self.bench.policy.quiescent(&mut self.bench.toy, thread);
         self.asleep.push(thread);
     }
 
@@ -233,7 +232,6 @@ impl Trial {
             self.bench.policy.enqueue(&mut self.bench.toy, prev.thread, false);
             self.entered(prev.thread);
         }
-        self.bench.policy.running(&mut self.bench.toy, next);
         let place = match prev.filter(|prev| prev.thread == next) {
             Some(prev) => prev.place,
             None => self.bench.toy.taken.expect("a thread was moved"),

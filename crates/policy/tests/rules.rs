@@ -77,7 +77,6 @@ fn sleep_earns_no_more_than_half_a_slice() {
     assert_eq!(bench.dispatch(0, None), Some(sleeper));
     bench.run(sleeper, MS, true);
     assert_eq!(bench.dispatch(0, None), Some(hog));
-    bench.policy.running(&mut bench.toy, hog);
     bench.pass(hog, 100 * MS);
     bench.policy.tick(&mut bench.toy, hog);
     bench.wake(sleeper);
@@ -148,7 +147,6 @@ fn a_waker_interrupts_strangers_far_ahead_and_no_sibling() {
         bench.run(waker, MS, true);
         bench.wake(hog);
         bench.dispatch(0, None);
-        bench.policy.running(&mut bench.toy, hog);
         bench.pass(hog, hog_ns);
         bench.wake(waker);
         bench.toy.kicks.contains(&(0, Kick::Preempt))
@@ -169,7 +167,6 @@ fn the_end_of_a_slice_keeps_the_place_unless_told_otherwise() {
         bench.toy.now += 1;
         bench.wake(second);
         assert_eq!(bench.dispatch(0, None), Some(first));
-        bench.policy.running(&mut bench.toy, first);
         bench.pass(first, 4 * MS);
         (bench.dispatch(0, Some(first)), bench.toy.slices[&first.0])
     };
@@ -215,7 +212,7 @@ fn shares_of_groups_follow_who_is_active() {
     let inner =
         [1, 2].map(|process| bench.thread_like(Thread { process, group: 2, ..like.clone() }));
     let charged = |bench: &mut Bench, thread| {
-        bench.policy.running(&mut bench.toy, thread);
+        bench.policy.tick(&mut bench.toy, thread);
         let before = bench.token(thread);
         bench.pass(thread, MS);
         bench.policy.tick(&mut bench.toy, thread);
@@ -228,7 +225,7 @@ fn shares_of_groups_follow_who_is_active() {
     assert_eq!(charged(&mut bench, inner[0]), MS);
     bench.wake(inner[1]);
     assert_eq!(charged(&mut bench, inner[0]), 2 * MS);
-    bench.policy.quiescent(&mut bench.toy, inner[1]);
+    bench.policy.exit_thread(&mut bench.toy, inner[1]);
     assert_eq!(charged(&mut bench, inner[0]), MS);
     bench.policy.exit_thread(&mut bench.toy, inner[0]);
     bench.wake(inner[1]);
@@ -278,7 +275,7 @@ fn a_new_weight_of_a_group_counts_at_once() {
     let [x, y] =
         [2, 3].map(|group| bench.thread_like(Thread { process: group, group, ..like.clone() }));
     let charged = |bench: &mut Bench, thread| {
-        bench.policy.running(&mut bench.toy, thread);
+        bench.policy.tick(&mut bench.toy, thread);
         let before = bench.token(thread);
         bench.pass(thread, 12 * MS);
         bench.policy.tick(&mut bench.toy, thread);
@@ -291,7 +288,7 @@ fn a_new_weight_of_a_group_counts_at_once() {
     // The outermost group's own weight, too; and whoever sleeps meanwhile returns at the new weight.
     bench.policy.weigh_group(&mut bench.toy, 1, 200);
     assert_eq!(charged(&mut bench, y), 24 * MS);
-    bench.policy.quiescent(&mut bench.toy, y);
+    bench.policy.exit_thread(&mut bench.toy, y);
     bench.policy.weigh_group(&mut bench.toy, 3, 100 * 9);
     assert_eq!(charged(&mut bench, x), 6 * MS);
     bench.wake(y);
@@ -308,15 +305,15 @@ fn a_thread_that_moves_takes_its_weight_along() {
         [0, 1].map(|process| bench.thread_like(Thread { process, group: 1, ..like.clone() }));
     [x, y].into_iter().for_each(|thread| bench.wake(thread));
     let charged = |bench: &mut Bench, thread| {
-        bench.policy.running(&mut bench.toy, thread);
+        bench.policy.tick(&mut bench.toy, thread);
         let before = bench.token(thread);
         bench.pass(thread, MS);
         bench.policy.tick(&mut bench.toy, thread);
         bench.token(thread) - before
     };
     assert_eq!(charged(&mut bench, x), 2 * MS);
-    bench.policy.quiescent(&mut bench.toy, y);
+    bench.policy.exit_thread(&mut bench.toy, y);
     bench.policy.move_thread_group(&mut bench.toy, y, 2);
-    bench.policy.runnable(&mut bench.toy, y);
+    bench.wake(y);
     assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [MS, MS]);
 }

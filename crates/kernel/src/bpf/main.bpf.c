@@ -87,7 +87,18 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
 /* The thread comes from another scheduling class, or is new. */
 void BPF_STRUCT_OPS(rearguard_enable, struct task_struct *p)
 {
+	struct task_struct *reference = bpf_task_acquire(p);
+
 	rg_tally_begin(p);
+	if (reference)
+		rg_refer(rg_slot(p), reference);
+}
+
+/* It ends, or goes to another class. */
+void BPF_STRUCT_OPS(rearguard_disable, struct task_struct *p)
+{
+	rg_exit_thread(p);
+	rg_refer(rg_slot(p), 0);
 }
 
 void BPF_STRUCT_OPS(rearguard_set_cpumask, struct task_struct *p, const struct cpumask *mask)
@@ -112,21 +123,10 @@ s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u6
 	return rg_select_cpu(p, prev_cpu, wake_flags);
 }
 
-void BPF_STRUCT_OPS(rearguard_runnable, struct task_struct *p, u64 enq_flags)
-{
-	rg_runnable(p);
-}
-
-/*
- * A thread that has been reaped cannot be found by its id any more, so it skips the queues: all
- * that it has left is to go away.
- */
 void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	if (!rg_slot(p))
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
-	else if (!p->sighand)
-		rg_insert_local(p, RG_CHOSEN(slice_ns), 0);
 	else
 		rg_enqueue(p, enq_flags & SCX_ENQ_WAKEUP ? RG_ENQUEUE_WAKEUP : 0);
 }
@@ -136,27 +136,17 @@ void BPF_STRUCT_OPS(rearguard_dispatch, s32 cpu, struct task_struct *prev)
 	rg_dispatch(cpu, prev);
 }
 
-void BPF_STRUCT_OPS(rearguard_running, struct task_struct *p)
-{
-	rg_tally_run(p);
-	rg_running(p);
-}
-
 void BPF_STRUCT_OPS(rearguard_tick, struct task_struct *p)
 {
-	rg_tally_charge(p);
+	rg_tally_charge(p, 0);
 	rg_tick(p);
 }
 
 void BPF_STRUCT_OPS(rearguard_stopping, struct task_struct *p, bool runnable)
 {
-	rg_tally_charge(p);
+	rg_tally_charge(p, 1);
 	rg_stopping(p, runnable);
-}
-
-void BPF_STRUCT_OPS(rearguard_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	rg_quiescent(p);
+	rg_forget_dead(p);
 }
 
 void BPF_STRUCT_OPS(rearguard_update_idle, s32 cpu, bool idle)
@@ -171,7 +161,6 @@ void BPF_STRUCT_OPS(rearguard_exit_task, struct task_struct *p, struct scx_exit_
 
 	if (!slot)
 		return;
-	rg_exit_thread(p);
 	rg_thread_leave(p, slot);
 }
 
@@ -192,16 +181,14 @@ SCX_OPS_DEFINE(rearguard,
 	       .cgroup_exit		= (void *)rearguard_cgroup_exit,
 	       .init_task		= (void *)rearguard_init_task,
 	       .enable			= (void *)rearguard_enable,
+	       .disable			= (void *)rearguard_disable,
 	       .set_cpumask		= (void *)rearguard_set_cpumask,
 	       .cgroup_move		= (void *)rearguard_cgroup_move,
 	       .select_cpu		= (void *)rearguard_select_cpu,
-	       .runnable		= (void *)rearguard_runnable,
 	       .enqueue			= (void *)rearguard_enqueue,
 	       .dispatch		= (void *)rearguard_dispatch,
-	       .running			= (void *)rearguard_running,
 	       .tick			= (void *)rearguard_tick,
 	       .stopping		= (void *)rearguard_stopping,
-	       .quiescent		= (void *)rearguard_quiescent,
 	       .update_idle		= (void *)rearguard_update_idle,
 	       .exit_task		= (void *)rearguard_exit_task,
 	       .exit			= (void *)rearguard_exit,

@@ -9,12 +9,14 @@
 #define RG_CALL static __always_inline
 #define RG_CALLBACK static __always_inline
 
-/* The loop's iterator ends with its scope, so the outer loop runs once, to declare `i`. */
+/*
+ * A counter that begins at a number unknown to the verifier is not followed step by step, and the
+ * compiler may not step through a table by addresses instead, which the verifier cannot bound. (The
+ * kernel's iterators, bpf_for, do both at some hundred instructions a loop.)
+ */
 #define RG_FOR(i, from, to)                                                                     \
-	for (u32 i = 0, rg_once = 1; rg_once; rg_once = 0)                                      \
-		bpf_for(i, from, to)
-/* A counter that begins at a number unknown to the verifier is not followed step by step. */
-#define RG_FOR_LOCKED(i, most) for (u32 i = rg_zero; i < (u32)(most) && can_loop; i++)
+	for (u32 i = (from) + rg_zero; i < (u32)(to) && can_loop && rg_hidden(i); i++)
+#define rg_hidden(number) ({ barrier_var(number); 1; })
 #define RG_VISIT(thread, queue) bpf_for_each(scx_dsq, thread, queue, 0)
 #define RG_MOVE(thread) scx_bpf_dsq_move(BPF_FOR_EACH_ITER, thread, SCX_DSQ_LOCAL, 0)
 

@@ -74,19 +74,15 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
 	return __COMPAT_scx_bpf_dsq_peek(queue);
 }
 
-RG_CALL bool rg_move_head(u32 queue)
-{
-	return scx_bpf_dsq_move_to_local(queue, 0);
-}
-
 /*
  * An iterator that never moves is the way to name a queue to the kernel. It comes first: the
  * kernel refuses threads that were queued after it, so a thread whose affinity changes behind our
- * check is never moved on the strength of the old one.
+ * check is never moved on the strength of the old one. (Where the thread is the first of its queue,
+ * scx_bpf_dsq_move_to_local would cost as much.)
  */
-RG_CALL bool rg_move_thread(u32 queue, u32 id)
+RG_CALL bool rg_move_thread(u32 queue, u32 slot)
 {
-	struct task_struct *t = bpf_task_from_pid(id);
+	struct task_struct *t = rg_task_at(slot);
 	struct bpf_iter_scx_dsq cursor;
 	bool moved = 0;
 
@@ -96,7 +92,6 @@ RG_CALL bool rg_move_thread(u32 queue, u32 id)
 	    rg_may_run_on(t, bpf_get_smp_processor_id()))
 		moved = scx_bpf_dsq_move(&cursor, t, SCX_DSQ_LOCAL, 0);
 	bpf_iter_scx_dsq_destroy(&cursor);
-	bpf_task_release(t);
 	return moved;
 }
 

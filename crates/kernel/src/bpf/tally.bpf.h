@@ -10,7 +10,7 @@
 
 struct rg_tally {
 	u64 ran_ns;
-	u64 slices;     /* how often a thread began to run */
+	u64 slices;     /* how often a thread ran */
 	u64 migrations; /* of these, on another CPU than before */
 };
 
@@ -33,28 +33,27 @@ static __always_inline void rg_tally_begin(struct task_struct *t)
 	rg_seat_at(rg_slot(t))->exec_seen = t->se.sum_exec_runtime;
 }
 
-static __always_inline void rg_tally_run(struct task_struct *t)
+static __always_inline void rg_tally_add(struct rg_tally *tally, u64 ran_ns, u64 slices, bool moved)
 {
-	struct rg_seat *seat = rg_seat_at(rg_slot(t));
-	s32 cpu = scx_bpf_task_cpu(t);
-
-	__sync_fetch_and_add(&rg_process_tally(seat)->slices, 1);
-	__sync_fetch_and_add(&rg_group_tally(seat)->slices, 1);
-	if (seat->cpu == cpu)
-		return;
-	seat->cpu = cpu;
-	__sync_fetch_and_add(&rg_process_tally(seat)->migrations, 1);
-	__sync_fetch_and_add(&rg_group_tally(seat)->migrations, 1);
+	__sync_fetch_and_add(&tally->ran_ns, ran_ns);
+	if (slices)
+		__sync_fetch_and_add(&tally->slices, slices);
+	if (moved)
+		__sync_fetch_and_add(&tally->migrations, 1);
 }
 
-static __always_inline void rg_tally_charge(struct task_struct *t)
+/* The thread has run; `slices`: 1 if it stops now. */
+static __always_inline void rg_tally_charge(struct task_struct *t, u64 slices)
 {
 	struct rg_seat *seat = rg_seat_at(rg_slot(t));
-	u64 ran = t->se.sum_exec_runtime - seat->exec_seen;
+	u64 ran_ns = t->se.sum_exec_runtime - seat->exec_seen;
+	s32 cpu = scx_bpf_task_cpu(t);
+	bool moved = seat->cpu != cpu;
 
-	seat->exec_seen += ran;
-	__sync_fetch_and_add(&rg_process_tally(seat)->ran_ns, ran);
-	__sync_fetch_and_add(&rg_group_tally(seat)->ran_ns, ran);
+	seat->exec_seen += ran_ns;
+	seat->cpu = cpu;
+	rg_tally_add(rg_process_tally(seat), ran_ns, slices, moved);
+	rg_tally_add(rg_group_tally(seat), ran_ns, slices, moved);
 }
 
 #endif

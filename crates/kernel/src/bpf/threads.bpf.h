@@ -23,6 +23,8 @@ struct rg_seat {
 	u32 unused;
 };
 
+#define RG_TASK_DEAD 0x80 /* TASK_DEAD of linux/sched.h: macros are not in BTF */
+
 struct rg_ticket {
 	u32 slot;
 };
@@ -33,6 +35,21 @@ struct {
 	__type(key, int);
 	__type(value, struct rg_ticket);
 } rg_tickets SEC(".maps");
+
+/*
+ * The thread itself, to be moved: a reference, held from when the thread comes under the policy
+ * until it has left the CPU for good. (A search by its id costs some 200 instructions a switch.)
+ */
+struct rg_reference {
+	struct task_struct __kptr *thread;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RG_THREADS);
+	__type(key, u32);
+	__type(value, struct rg_reference);
+} rg_references SEC(".maps");
 
 RG_STACK(rg_free_threads, RG_THREADS);
 struct rg_deal rg_thread_deal;
@@ -63,6 +80,34 @@ RG_CALL u32 rg_slot(struct task_struct *t)
 	if (slot)
 		rg_last_slots[t->pid & (RG_THREADS - 1)] = slot;
 	return slot;
+}
+
+/* NULL: the row is nobody's, or its thread's that ends. */
+static __always_inline struct task_struct *rg_task_at(u32 slot)
+{
+	struct rg_reference *reference = bpf_map_lookup_elem(&rg_references, &slot);
+
+	return reference ? reference->thread : 0;
+}
+
+/* Keeps a reference to a thread (0: none) in its row, instead of the one that was there. */
+static __always_inline void rg_refer(u32 slot, struct task_struct *t)
+{
+	struct rg_reference *reference = bpf_map_lookup_elem(&rg_references, &slot);
+	struct task_struct *old = reference ? bpf_kptr_xchg(&reference->thread, t) : t;
+
+	if (old)
+		bpf_task_release(old);
+}
+
+/*
+ * A thread that is dead stays in memory as long as somebody refers to it, and kernels before 6.19
+ * tell us of its end only when nobody does.
+ */
+static __always_inline void rg_forget_dead(struct task_struct *t)
+{
+	if (t->__state & RG_TASK_DEAD)
+		rg_refer(rg_slot(t), 0);
 }
 
 RG_CALL struct rg_thread *rg_thread_at(u32 slot)
@@ -121,6 +166,7 @@ static __always_inline u32 rg_thread_enter(struct task_struct *t)
 static __always_inline void rg_thread_leave(struct task_struct *t, u32 slot)
 {
 	rg_seat_at(slot)->thread = 0;
+	rg_refer(slot, 0);
 	rg_process_leave(t->tgid);
 	rg_row_give(&rg_free_threads, slot);
 }

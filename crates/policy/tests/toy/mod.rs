@@ -83,7 +83,6 @@ impl Bench {
 
     /// The thread wakes where it is and waits.
     pub fn wake(&mut self, thread: ThreadId) {
-        self.policy.runnable(&mut self.toy, thread);
         self.policy.enqueue(&mut self.toy, thread, true);
     }
 
@@ -96,12 +95,8 @@ impl Bench {
 
     /// The thread runs for a while and then blocks or, still runnable, stops.
     pub fn run(&mut self, thread: ThreadId, ns: u64, blocks: bool) {
-        self.policy.running(&mut self.toy, thread);
         self.pass(thread, ns);
         self.policy.stopping(&mut self.toy, thread, !blocks);
-        if blocks {
-            self.policy.quiescent(&mut self.toy, thread);
-        }
     }
 
     /// Time passes while the thread runs.
@@ -233,9 +228,6 @@ impl Platform for Toy {
     }
     fn queue_peek(&self, queue: u32) -> Option<ThreadId> {
         self.queues[&queue].first().map(|entry| entry.1)
-    }
-    fn move_head(&mut self, queue: u32) -> bool {
-        !self.queues[&queue].is_empty() && self.move_at(queue, 0)
     }
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
         let found = self.queues[&queue].iter().position(|entry| entry.1 == thread);

@@ -148,7 +148,6 @@ impl Class for Ext {
     }
 
     fn enqueue(&mut self, core: &mut Core, thread: ThreadId) {
-        self.call(core, |policy, on| policy.runnable(on, thread));
         self.queue(core, thread, true);
         wake_idle(core, thread);
     }
@@ -157,19 +156,13 @@ impl Class for Ext {
         let cpu = core.thread(thread).cpu;
         self.account(core, cpu, thread);
         self.departed[cpu.index()] = Some(thread);
-        self.call(core, |policy, on| {
-            policy.stopping(on, thread, false);
-            policy.quiescent(on, thread);
-        });
+        self.call(core, |policy, on| policy.stopping(on, thread, false));
     }
 
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         let next = self.next(core, cpu, prev)?;
-        if prev != Some(next) {
-            if let Some(prev) = prev {
-                self.put_back(core, cpu, prev);
-            }
-            self.call(core, |policy, on| policy.running(on, next));
+        if let Some(prev) = prev.filter(|&prev| prev != next) {
+            self.put_back(core, cpu, prev);
         }
         let slice = self.threads.slice_mut(next);
         if *slice == Nanos::ZERO {

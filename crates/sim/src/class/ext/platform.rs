@@ -130,15 +130,6 @@ impl Platform for Seam<'_> {
         self.threads.queue(queue)?.get(0).map(|entry| entry.thread)
     }
 
-    fn move_head(&mut self, queue: u32) -> bool {
-        let waiting = |position| self.threads.queue(queue)?.get(position);
-        let own = self.threads.dispatching();
-        let may = |thread| own.is_some_and(|cpu| self.core.may_run_on(thread, cpu));
-        let mut threads = (0..).map_while(waiting);
-        let position = threads.position(|entry| may(entry.thread));
-        position.is_some_and(|position| self.threads.move_to_local(self.core, queue, position))
-    }
-
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
         let position = self.threads.queue(queue).and_then(|queue| queue.position(thread));
         position.is_some_and(|position| self.threads.move_to_local(self.core, queue, position))

@@ -20,19 +20,12 @@ impl Ext {
         } else {
             self.threads.withdraw(core, thread);
         }
-        self.call(core, |policy, on| policy.quiescent(on, thread));
     }
 
     /// `enqueue_task_scx` of such a thread: the current thread of a CPU goes on with its slice and without being put
     /// anywhere (`sticky_cpu`).
     pub(super) fn put_in(&mut self, core: &mut Core, thread: ThreadId) {
-        if core.thread(thread).state == State::Blocked {
-            return;
-        }
-        self.call(core, |policy, on| policy.runnable(on, thread));
-        if core.thread(thread).state == State::Running {
-            self.call(core, |policy, on| policy.running(on, thread));
-        } else {
+        if !matches!(core.thread(thread).state, State::Blocked | State::Running) {
             self.queue(core, thread, false);
         }
     }
