@@ -385,8 +385,8 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *
  * A thread that a higher class preempts returns to the head of its CPU's local queue without
  * enqueue. The kernel could also say when a thread begins to run, to want a CPU, and not to want
- * one any more; a policy sees as much in dispatch, select_cpu, enqueue, tick and stopping, and every
- * callback costs some hundred instructions a switch before it does anything.
+ * one any more; a policy sees as much in dispatch, select_cpu, enqueue, tick and stopping, and
+ * every callback costs some hundred instructions a switch before it does anything.
  */
 
 /* Flags of enqueue. */

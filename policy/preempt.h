@@ -47,7 +47,8 @@ RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
 
 		if (!cpu)
 			break;
-		if (!cpu->pool || cpu->pool == thread->pool || cpu->ordered || !rg_may_run_on(t, at))
+		if (!cpu->pool || cpu->pool == thread->pool || cpu->ordered ||
+		    !rg_may_run_on(t, at))
 			continue;
 		ahead = rg_less(rg_token_running(cpu, thread->queued_at), token);
 		if (ahead > lead) {

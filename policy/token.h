@@ -4,8 +4,8 @@
  *          order rules inside a process.
  * Rule.    Every thread carries a virtual time, its token. It advances by CPU time / effective
  *          weight, and on wake-up is placed at max(own, edge - slack), where the edge is the least
- *          token of all who wait or run at its queue, or at any (edge.h). Whoever runs takes the least token of its pool in exchange
- *          for its own.
+ *          token of all who wait or run at its queue, or at any (edge.h). Whoever runs takes the
+ *          least token of its pool in exchange for its own.
  * Why.     Shares follow the tokens, and an exchange conserves them as a multiset: a process gets
  *          what its threads are due, and nothing is left to settle when the one that ran blocks. A
  *          slack above 0 lets a waking thread win against threads at the edge itself.

@@ -109,7 +109,11 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 /* In enqueue: the thread will wait in this queue, and has this token. */
 RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 token)
 {
-	struct rg_listing pick = { .token = token, .slot = thread->slot, .affinity = rg_affinity(t) };
+	struct rg_listing pick = {
+		.token = token,
+		.slot = thread->slot,
+		.affinity = rg_affinity(t),
+	};
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 

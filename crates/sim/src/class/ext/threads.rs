@@ -205,11 +205,6 @@ impl Threads {
         self.dispatch = Some(Dispatch { cpu, prev });
     }
 
-    /// The CPU that does.
-    pub fn dispatching(&self) -> Option<CpuId> {
-        self.dispatch.map(|dispatch| dispatch.cpu)
-    }
-
     /// The policy has brought what it had.
     pub fn dispatch_ends(&mut self) {
         self.dispatch = None;
