@@ -55,9 +55,12 @@ struct Choice {
     field: fn(&mut Options) -> &mut u32,
 }
 
+const BALANCE_NONE: u32 = 1;
 const BALANCE_GVTS: u32 = 2;
 const BALANCE_DWRR: u32 = 3;
+const BALANCE_CREDIT: u32 = 4;
 const PICK_THREAD: u32 = 1;
+const PICK_CREDIT: u32 = 2;
 const EDGE_QUEUE: u32 = 0;
 const EDGE_MACHINE: u32 = 1;
 const EDGE_TARGET: u32 = 2;
@@ -175,7 +178,6 @@ impl Options {
         }
         if options.pick == PICK_THREAD {
             options.order = ORDER_VTIME;
-            refuse_order(spec)?;
         }
         match options.balance {
             BALANCE_GVTS => {
@@ -186,6 +188,10 @@ impl Options {
         }
         if options.edge == EDGE_BY_BALANCE {
             options.edge = options.edge_of_balance();
+        }
+        options.refuse(spec)?;
+        if options.edge == EDGE_TARGET {
+            options.lead_ns = u64::MAX; // targets hold tokens together, and nobody looks for an edge
         }
         options.derive(bucket)
     }
@@ -223,6 +229,27 @@ impl Options {
         }
     }
 
+    /// Choices that mean nothing together.
+    fn refuse(&self, spec: &PolicySpec) -> Result<(), Failure> {
+        let given = |key: &str| spec.options.get(key).map(String::as_str);
+        let credited = [BALANCE_NONE, BALANCE_CREDIT].contains(&self.balance);
+        let reason = match () {
+            () if self.pick == PICK_THREAD
+                && given("order").is_some_and(|order| order != "vtime") =>
+            {
+                "order has no meaning with pick=thread, which leaves no threads to order"
+            }
+            () if self.pick == PICK_CREDIT && !credited => {
+                "pick=credit needs balance=credit or balance=none: other balances go by tokens, which it does not keep"
+            }
+            () if self.edge == EDGE_TARGET && given("lead") == Some("on") => {
+                "lead=on has no meaning where targets place who wakes (edge=target)"
+            }
+            () => return Ok(()),
+        };
+        Err(Failure::Input(format!("{reason}; leave one of them out")))
+    }
+
     fn choose(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
             let keys = CHOICES.iter().map(|choice| choice.key).chain(OTHER_KEYS);
@@ -257,16 +284,6 @@ impl Options {
     /// The slice that threads get.
     pub fn slice(&self) -> Nanos {
         Nanos(self.slice_ns)
-    }
-}
-
-/// With pick=thread a pool is one thread, and its queue stands by virtual time.
-fn refuse_order(spec: &PolicySpec) -> Result<(), Failure> {
-    match spec.options.get("order") {
-        Some(order) if order != "vtime" => Err(Failure::Input(format!(
-            "order={order} has no meaning with pick=thread, which leaves no threads to order; leave one of them out"
-        ))),
-        _ => Ok(()),
     }
 }
 
@@ -353,6 +370,8 @@ mod tests {
             ("cts:slice=4", "no unit"),
             ("cts:slice=10us", "100 us"),
             ("cts:pick=thread:order=fcfs", "pick=thread"),
+            ("cts:pick=credit", "balance=credit"),
+            ("gvts:lead=on", "edge=target"),
         ] {
             match parse(text) {
                 Err(Failure::Input(message)) => assert!(message.contains(said), "{message}"),
