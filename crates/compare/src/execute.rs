@@ -70,8 +70,7 @@ impl<'a> Board<'a> {
             let Some(run) = runs.get(index).filter(|_| !self.failed.load(Ordering::Relaxed)) else {
                 return;
             };
-            let wants_events = self.keeper.wants_events() && !run.twin;
-            let share = Share { board: self, index, wants_events };
+            let share = Share { board: self, index };
             let outcome = self.run(plan, run, arm, &share);
             let outcome = outcome.and_then(|trace| self.keep(run, trace));
             self.failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
@@ -131,7 +130,6 @@ impl<'a> Board<'a> {
 struct Share<'a> {
     board: &'a Board<'a>,
     index: usize,
-    wants_events: bool,
 }
 
 impl Watch for Share<'_> {
@@ -145,8 +143,9 @@ impl Watch for Share<'_> {
         self.board.failed.load(Ordering::Relaxed) || self.board.watch.cancelled()
     }
 
+    /// Of the baseline's second run, too: both of the A/A pair shall bear the same burden.
     fn wants_events(&self) -> bool {
-        self.wants_events
+        self.board.keeper.wants_events()
     }
 }
 

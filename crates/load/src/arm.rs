@@ -48,7 +48,8 @@ impl Arm for HostArm {
     ) -> Result<Trace, Failure> {
         let Ready { policy: services, placement } = check(scenario, policy)?;
         let _alone = Exclusive::acquire(watch)?;
-        run_on(&Stage { scenario, policy: policy.to_string(), services, placement, seed }, watch)
+        let policy = policy.to_string();
+        run_on(&Stage { scenario, policy, services, placement, seed, events: false }, watch)
     }
 }
 
@@ -64,6 +65,8 @@ pub struct Stage<'a> {
     pub placement: Placement,
     /// The seed of arrivals and service times.
     pub seed: u64,
+    /// Whether to record scheduling events. It changes settings of the whole machine for good: only for a guest.
+    pub events: bool,
 }
 
 /// Runs a scenario once on this machine, unconditionally.

@@ -42,7 +42,7 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         threads,
         usage: seen.samples.window.iter().map(usage).collect(),
         counters: seen.samples.counters,
-        events: None,
+        events: seen.events,
     })
 }
 

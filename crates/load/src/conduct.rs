@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use model::event::Event;
 use model::scenario::{Kind, Scenario};
 use model::trace::Window;
 use model::{Failure, Nanos, Watch, workload};
@@ -14,6 +15,7 @@ use crate::check::class;
 use crate::children::Program;
 use crate::client::{Generator, Link, Record};
 use crate::clock;
+use crate::ftrace::Recorder;
 use crate::groups::Groups;
 use crate::privilege;
 use crate::role::order::{Go, Order, Work};
@@ -42,6 +44,8 @@ pub struct Seen {
     pub threads: Vec<usize>,
     /// Rounds of each program inside the window.
     pub rounds: Vec<u64>,
+    /// Scheduling events, if they were recorded.
+    pub events: Option<Vec<Event>>,
 }
 
 /// What the generator's thread brings back.
@@ -59,6 +63,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let mut programs = start(stage, &groups, watch)?;
     let generator = generator(scenario, &mut programs, stage.seed)?;
     let sampler = sampler(&programs, &placement.scenario).map_err(broken)?;
+    let recorder = recorder(stage, &programs).map_err(broken)?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
@@ -67,11 +72,18 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
 
     let (sent, samples) = measure(&mut programs, generator, &sampler, &go, watch)?;
     let end = sampler.sample(begin).map_err(broken)?;
+    let events = recorder.map(|recorder| recorder.finish(begin)).transpose().map_err(broken)?;
     let threads = programs.iter().map(|program| program.threads.len()).collect();
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
     let services = generator.into_records(begin);
-    Ok(Seen { window, services, run_delay, samples, end, threads, rounds })
+    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, events })
+}
+
+fn recorder(stage: &Stage, programs: &[Program]) -> io::Result<Option<Recorder>> {
+    let threads = || programs.iter().flat_map(|program| program.threads.iter().copied()).collect();
+    let start = || Recorder::start(threads(), &stage.placement.scenario);
+    stage.events.then(start).transpose()
 }
 
 fn start(stage: &Stage, groups: &Groups, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {

@@ -13,6 +13,7 @@ mod clock;
 mod conduct;
 mod cpu_time;
 mod exclusive;
+mod ftrace;
 mod groups;
 mod machine;
 mod policy;

@@ -83,6 +83,7 @@ impl Arm for VmArm {
             services: needs.services,
             placement: placement(scenario),
             seed,
+            events: watch.wants_events(),
         };
         let job = job(scenario, needs, &order)?;
         let mut hearing = Hearing::new(watch);

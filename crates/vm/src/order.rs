@@ -30,6 +30,8 @@ pub struct Order {
     pub placement: Placement,
     /// The seed of arrivals and service times.
     pub seed: u64,
+    /// Whether the trace shall hold scheduling events.
+    pub events: bool,
 }
 
 /// Who schedules normal threads.

@@ -45,6 +45,7 @@ fn perform(order: &Order) -> Result<Report, Failure> {
         services: order.services,
         placement: order.placement.clone(),
         seed: order.seed,
+        events: order.events,
     };
     let trace =
         run_on(&stage, &Reporter::default()).map_err(|failure| match (failure, wakeups) {
