@@ -50,9 +50,17 @@ pub fn load(policy: &PolicySpec, slice: Option<Nanos>) -> Result<Loaded, Failure
     // Bad input is bad input on any machine.
     Options::parse(policy, &model::scenario::Machine::ONE_CPU, slice)?;
     ready()?;
-    let name = format!("rearguard_{}", policy.name);
+    let name = name(&policy.name);
     let present = Some(enter(policy, slice, &name)?);
     Ok(Loaded { policy: policy.clone(), slice, name, present })
+}
+
+/// A scheduler's name in /sys: the project's own policy has the project's name.
+fn name(policy: &str) -> String {
+    match policy {
+        "rearguard" => policy.to_string(),
+        other => format!("rearguard_{other}"),
+    }
 }
 
 impl Loaded {

@@ -21,7 +21,7 @@ pub fn ready() -> Result<(), Failure> {
     }
 }
 
-/// The name of the sched_ext scheduler that is in force, ours (`rearguard_...`) or another's; `None` without one.
+/// The name of the sched_ext scheduler that is in force, ours (`rearguard`, `rearguard_cts`) or another's; `None` without one.
 ///
 /// [`Failure::Machine`] where the kernel has no sched_ext.
 pub fn in_force() -> Result<Option<String>, Failure> {

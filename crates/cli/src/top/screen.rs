@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use kernel::stats::{Group, Process, Report};
+use kernel::stats::{Figures, Process, Report};
 use model::Failure;
 
 /// Rows of processes where there is no terminal that says how many fit.
@@ -28,12 +28,12 @@ pub fn table(report: &Report, rows: usize) -> String {
     let titles = "share    due    lag ms   active  slices/s   moves/s";
     let _ = writeln!(text, "{titles}  group (weight)");
     for (path, group) in &report.groups {
-        let _ = writeln!(text, "{}  {path} ({})", group_row(group), group.weight);
+        let _ = writeln!(text, "{}  {path} ({})", numbers(group.into()), group.weight);
     }
     let _ = writeln!(text, "{titles}  process (threads, of them batch)");
     for (id, process) in busiest(report, rows) {
         let Process { name, threads, batch, .. } = process;
-        let _ = writeln!(text, "{}  {id} {name} ({threads}, {batch})", process_row(process));
+        let _ = writeln!(text, "{}  {id} {name} ({threads}, {batch})", numbers(process.into()));
     }
     text
 }
@@ -78,29 +78,10 @@ fn busiest(report: &Report, rows: usize) -> Vec<(&u32, &Process)> {
     processes
 }
 
-fn group_row(row: &Group) -> String {
-    numbers(
-        row.share,
-        row.due_share,
-        row.lag_ns,
-        row.active,
-        row.slices_per_s,
-        row.migrations_per_s,
+fn numbers(of: Figures) -> String {
+    let Figures { share, due_share, active, slices_per_s, migrations_per_s, .. } = of;
+    let lag_ms = of.lag_ns / 1e6;
+    format!(
+        "{share:5.3}  {due_share:5.3}  {lag_ms:8.1}  {active:7}  {slices_per_s:8.0}  {migrations_per_s:8.0}"
     )
-}
-
-fn process_row(row: &Process) -> String {
-    numbers(
-        row.share,
-        row.due_share,
-        row.lag_ns,
-        row.active,
-        row.slices_per_s,
-        row.migrations_per_s,
-    )
-}
-
-fn numbers(share: f64, due: f64, lag_ns: f64, active: u32, slices: f64, moves: f64) -> String {
-    let lag_ms = lag_ns / 1e6;
-    format!("{share:5.3}  {due:5.3}  {lag_ms:8.1}  {active:7}  {slices:8.0}  {moves:8.0}")
 }

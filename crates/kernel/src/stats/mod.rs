@@ -3,6 +3,7 @@
 //! The rows of the tables are read where they lie (libbpf maps them into this process), so a look costs the scheduler nothing.
 
 mod due;
+mod figures;
 mod lag;
 mod names;
 mod open_metrics;
@@ -10,7 +11,10 @@ mod report;
 mod rows;
 mod sample;
 mod server;
+#[cfg(test)]
+mod tests;
 
+pub use figures::Figures;
 pub use open_metrics::open_metrics;
 pub use report::{Group, Process, Queue, Report};
 pub(crate) use rows::Rows;

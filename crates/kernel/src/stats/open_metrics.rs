@@ -6,6 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
+use super::figures::Figures;
 use super::report::Report;
 
 type Labels = Vec<(&'static str, String)>;
@@ -19,16 +20,7 @@ pub fn open_metrics(report: &Report) -> String {
     let mut registry = Registry::with_prefix("rearguard");
     totals(&mut registry, report);
     let groups = report.groups.iter().map(|(path, row)| (vec![("group", path.clone())], row));
-    rows(
-        &mut registry,
-        groups,
-        &[
-            ("group_share_ratio", "Received share of all CPUs", |row| row.share),
-            ("group_due_share_ratio", "Due share of all CPUs", |row| row.due_share),
-            ("group_lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
-            ("group_active_threads", "Threads that run or wait", |row| f64::from(row.active)),
-        ],
-    );
+    figures(&mut registry, "group", groups.clone().map(|(labels, row)| (labels, row.into())));
     let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
     let processes = processes.map(|(id, row)| {
         (
@@ -36,18 +28,13 @@ pub fn open_metrics(report: &Report) -> String {
             row,
         )
     });
+    figures(&mut registry, "process", processes.clone().map(|(labels, row)| (labels, row.into())));
     rows(
         &mut registry,
         processes,
-        &[
-            ("process_share_ratio", "Received share of all CPUs", |row| row.share),
-            ("process_due_share_ratio", "Due share of all CPUs", |row| row.due_share),
-            ("process_lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
-            ("process_active_threads", "Threads that run or wait", |row| f64::from(row.active)),
-            ("process_batch_threads", "Active threads with a pool of their own", |row| {
-                f64::from(row.batch)
-            }),
-        ],
+        &[("process_batch_threads", "Active threads with a pool of their own", |row| {
+            f64::from(row.batch)
+        })],
     );
     let queues = report.queues.iter().map(|(at, row)| (vec![("queue", at.to_string())], row));
     rows(
@@ -91,6 +78,20 @@ fn totals(registry: &mut Registry, report: &Report) {
             ),
         ],
     );
+}
+
+/// The columns that groups and processes share.
+const FIGURES: [Column<Figures>; 4] = [
+    ("share_ratio", "Received share of all CPUs", |row| row.share),
+    ("due_share_ratio", "Due share of all CPUs", |row| row.due_share),
+    ("lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
+    ("active_threads", "Threads that run or wait", |row| f64::from(row.active)),
+];
+
+fn figures(registry: &mut Registry, whose: &str, of: impl Iterator<Item = (Labels, Figures)>) {
+    let of: Vec<(Labels, Figures)> = of.collect();
+    let whose = registry.sub_registry_with_prefix(whose);
+    rows(whose, of.iter().map(|(labels, row)| (labels.clone(), row)), &FIGURES);
 }
 
 fn rows<'a, T: 'a>(

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use scx_stats_derive::Stats;
 use serde::{Deserialize, Serialize};
 
+use super::figures::{Figures, Span};
 use super::names::Names;
-use super::rows::{Active, Tally};
-use super::sample::{Due, Sample};
+use super::rows::ProcessRow;
+use super::sample::Sample;
 
 /// A group: a cgroup with all below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
@@ -151,105 +152,34 @@ pub fn report(before: &Sample, after: &Sample, names: &mut Names) -> Report {
     }
 }
 
-/// The active threads of a process or group together.
-#[derive(Default)]
-struct Standing {
-    active: u32,
-    batch: u32,
-    lag_ns: f64,
-}
-
-/// From one sample to another.
-struct Span<'a> {
-    before: &'a Sample,
-    after: &'a Sample,
-    seconds: f64,
-}
-
 impl Span<'_> {
-    fn rate(&self, before: u64, after: u64) -> f64 {
-        after.saturating_sub(before) as f64 / self.seconds
-    }
-
-    /// As the share of all CPUs.
-    fn received(&self, before: Tally, after: Tally) -> f64 {
-        let ran_s = after.ran_ns.saturating_sub(before.ran_ns) as f64 / 1e9;
-        ran_s / self.seconds / self.after.cpus.max(1) as f64
-    }
-
-    fn due(&self, of: fn(&Due) -> &BTreeMap<u32, f64>, row: u32) -> f64 {
-        let at = |sample: &Sample| of(&sample.due).get(&row).copied().unwrap_or(0.0);
-        let seconds = self.after.due.seconds - self.before.due.seconds;
-        let due = at(self.after) - at(self.before);
-        if seconds > 0.0 { due / seconds / self.after.cpus.max(1) as f64 } else { 0.0 }
-    }
-
-    /// The active threads of each row.
-    fn standings(&self, row: fn(&Active) -> u32) -> BTreeMap<u32, Standing> {
-        let mut standings: BTreeMap<u32, Standing> = BTreeMap::new();
-        for (thread, lag) in self.after.active.iter().zip(&self.after.lags) {
-            let standing = standings.entry(row(thread)).or_default();
-            standing.active += 1;
-            standing.batch += u32::from(thread.batch);
-            standing.lag_ns += lag;
-        }
-        standings
-    }
-
     fn processes(&self, names: &mut Names) -> BTreeMap<u32, Process> {
-        let mut processes = BTreeMap::new();
         let standings = self.standings(|thread| thread.process);
-        for (&row, of) in &self.after.processes {
-            let before = self.before.processes.get(&row).map_or(Tally::default(), |of| of.tally);
-            let mut process = Process {
-                name: names.process(of.id),
-                group: names.group(self.after.groups.get(&of.group).map_or(0, |group| group.id)),
-                threads: of.threads,
-                share: self.received(before, of.tally),
-                due_share: self.due(|due| &due.processes, row),
-                slices_per_s: self.rate(before.slices, of.tally.slices),
-                migrations_per_s: self.rate(before.migrations, of.tally.migrations),
-                ..Process::default()
-            };
-            if let Some(standing) = standings.get(&row) {
-                process.active = standing.active;
-                process.batch = standing.batch;
-                process.lag_ns = standing.lag_ns;
-            }
-            processes.insert(of.id, process);
-        }
-        processes
+        let due = [&self.before.due.processes, &self.after.due.processes];
+        let process = |(row, of): (&u32, &ProcessRow)| {
+            let tallies = (self.before.processes.get(row).map(|of| of.tally), of.tally);
+            let figures = self.figures(standings.get(row), tallies, due.map(|due| due.get(row)));
+            let group = names.group(self.after.groups.get(&of.group).map_or(0, |group| group.id));
+            (of.id, Process::new(names.process(of.id), group, of.threads, figures))
+        };
+        self.after.processes.iter().map(process).collect()
     }
 
     /// Groups by path, each with all below it.
     fn groups(&self, names: &mut Names) -> BTreeMap<String, Group> {
-        let mut groups: BTreeMap<u32, Group> = self
-            .after
-            .groups
-            .iter()
-            .map(|(row, of)| (*row, Group { weight: of.weight, ..Group::default() }))
-            .collect();
         let standings = self.standings(|thread| thread.group);
-        for (&row, of) in &self.after.groups {
-            let before = self.before.groups.get(&row).map_or(Tally::default(), |of| of.tally);
-            let mut own = Group {
-                share: self.received(before, of.tally),
-                due_share: self.due(|due| &due.groups, row),
-                slices_per_s: self.rate(before.slices, of.tally.slices),
-                migrations_per_s: self.rate(before.migrations, of.tally.migrations),
-                ..Group::default()
-            };
-            if let Some(standing) = standings.get(&row) {
-                own.active = standing.active;
-                own.lag_ns = standing.lag_ns;
-            }
-            for above in self.lineage(row) {
-                groups.entry(above).or_default().add(&own);
-            }
+        let due = [&self.before.due.groups, &self.after.due.groups];
+        let mut sums: BTreeMap<u32, Figures> = BTreeMap::new();
+        for (row, of) in &self.after.groups {
+            let tallies = (self.before.groups.get(row).map(|of| of.tally), of.tally);
+            let own = self.figures(standings.get(row), tallies, due.map(|due| due.get(row)));
+            self.lineage(*row).into_iter().for_each(|above| *sums.entry(above).or_default() += own);
         }
-        let name =
-            |(row, group)| (names.group(self.after.groups.get(&row).map_or(0, |of| of.id)), group);
-        groups.into_iter().map(name).collect()
+        let group = |(row, figures)| {
+            let (id, weight) = self.after.groups.get(&row).map_or((0, 0), |of| (of.id, of.weight));
+            (names.group(id), Group::new(weight, figures))
+        };
+        sums.into_iter().map(group).collect()
     }
 
     /// The group and all above it, the root last.
@@ -266,12 +196,28 @@ impl Span<'_> {
 }
 
 impl Group {
-    fn add(&mut self, other: &Group) {
-        self.share += other.share;
-        self.due_share += other.due_share;
-        self.lag_ns += other.lag_ns;
-        self.active += other.active;
-        self.slices_per_s += other.slices_per_s;
-        self.migrations_per_s += other.migrations_per_s;
+    fn new(weight: u32, figures: Figures) -> Group {
+        let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } =
+            figures;
+        Group { weight, share, due_share, lag_ns, active, slices_per_s, migrations_per_s }
+    }
+}
+
+impl Process {
+    fn new(name: String, group: String, threads: u32, figures: Figures) -> Process {
+        let Figures { share, due_share, lag_ns, active, batch, .. } = figures;
+        let Figures { slices_per_s, migrations_per_s, .. } = figures;
+        Process {
+            name,
+            group,
+            threads,
+            active,
+            batch,
+            share,
+            due_share,
+            lag_ns,
+            slices_per_s,
+            migrations_per_s,
+        }
     }
 }

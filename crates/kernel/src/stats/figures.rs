@@ -1,0 +1,109 @@
+//! What is said of a process and of a group alike: what it received, what was due, and how its threads stand.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use super::report::{Group, Process};
+use super::rows::{Active, Tally};
+use super::sample::Sample;
+
+/// The figures of a process or group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Of all CPUs' time, 0 to 1.
+    pub share: f64,
+    /// By the weights of those who wanted a CPU, 0 to 1.
+    pub due_share: f64,
+    /// Above 0 it is owed.
+    pub lag_ns: f64,
+    /// Threads that run or wait.
+    pub active: u32,
+    /// Of these, with a pool of their own.
+    pub batch: u32,
+    /// Begun to run, of its threads.
+    pub slices_per_s: f64,
+    /// Slices begun on another CPU than the one before.
+    pub migrations_per_s: f64,
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Figures) {
+        self.share += other.share;
+        self.due_share += other.due_share;
+        self.lag_ns += other.lag_ns;
+        self.active += other.active;
+        self.batch += other.batch;
+        self.slices_per_s += other.slices_per_s;
+        self.migrations_per_s += other.migrations_per_s;
+    }
+}
+
+impl From<&Group> for Figures {
+    fn from(group: &Group) -> Figures {
+        let Group { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = *group;
+        Figures { share, due_share, lag_ns, active, batch: 0, slices_per_s, migrations_per_s }
+    }
+}
+
+impl From<&Process> for Figures {
+    fn from(process: &Process) -> Figures {
+        let Process { share, due_share, lag_ns, active, batch, .. } = *process;
+        let Process { slices_per_s, migrations_per_s, .. } = *process;
+        Figures { share, due_share, lag_ns, active, batch, slices_per_s, migrations_per_s }
+    }
+}
+
+/// From one sample to another.
+pub(super) struct Span<'a> {
+    pub before: &'a Sample,
+    pub after: &'a Sample,
+    pub seconds: f64,
+}
+
+impl Span<'_> {
+    /// Of a count, a second.
+    pub fn rate(&self, before: u64, after: u64) -> f64 {
+        after.saturating_sub(before) as f64 / self.seconds
+    }
+
+    /// How the active threads of each row stand.
+    pub fn standings(&self, row: fn(&Active) -> u32) -> BTreeMap<u32, Figures> {
+        let mut standings: BTreeMap<u32, Figures> = BTreeMap::new();
+        for (thread, lag) in self.after.active.iter().zip(&self.after.lags) {
+            let standing = standings.entry(row(thread)).or_default();
+            standing.active += 1;
+            standing.batch += u32::from(thread.batch);
+            standing.lag_ns += lag;
+        }
+        standings
+    }
+
+    /// A standing (none: nobody is active) with what was received between two tallies (none: the row is new), and what was due.
+    pub fn figures(
+        &self,
+        standing: Option<&Figures>,
+        (before, after): (Option<Tally>, Tally),
+        due: [Option<&f64>; 2],
+    ) -> Figures {
+        let before = before.unwrap_or_default();
+        Figures {
+            share: self.received(before, after),
+            due_share: self.due(due.map(|due| due.copied().unwrap_or(0.0))),
+            slices_per_s: self.rate(before.slices, after.slices),
+            migrations_per_s: self.rate(before.migrations, after.migrations),
+            ..standing.copied().unwrap_or_default()
+        }
+    }
+
+    /// As the share of all CPUs.
+    fn received(&self, before: Tally, after: Tally) -> f64 {
+        let ran_s = after.ran_ns.saturating_sub(before.ran_ns) as f64 / 1e9;
+        ran_s / self.seconds / self.after.cpus.max(1) as f64
+    }
+
+    fn due(&self, [before, after]: [f64; 2]) -> f64 {
+        let seconds = self.after.due.seconds - self.before.due.seconds;
+        let due = after - before;
+        if seconds > 0.0 { due / seconds / self.after.cpus.max(1) as f64 } else { 0.0 }
+    }
+}
