@@ -83,7 +83,12 @@ fn slices_of_a_track_are_closed_and_those_of_requests_never_overlap() {
     assert_eq!(begun["request"], requests(&recorded));
     assert_eq!(begun["serves"], requests(&recorded));
     let names: Vec<&str> = tracks.values().map(|track| track.name.as_str()).collect();
-    for name in ["requests", "requests waiting", "threads waiting for a CPU", "CPUs in use"] {
+    for name in [
+        "requests of service",
+        "requests of service that wait",
+        "threads waiting for a CPU",
+        "CPUs in use by batch",
+    ] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
 }
@@ -145,7 +150,7 @@ fn perfettos_own_trace_processor_finds_what_is_in_the_trace() {
             "select count(*) as n from thread_state where state = 'Running' and utid in (select utid from thread where tid > 0)",
             "select p.name as name, count(*) as threads from thread join process p using (upid) where p.pid > 0 group by p.upid order by p.pid",
             "select count(*) as n from slice s join thread_track tt on s.track_id = tt.id join thread t using (utid) where t.name = 'service/3'",
-            "select max(value) as most from counter c join counter_track t on c.track_id = t.id where t.name = 'CPUs in use'",
+            "select max(value) as most from counter c join counter_track t on c.track_id = t.id where t.name = 'CPUs in use by service'",
         ],
     );
     assert_eq!(answers[0], json!([]), "no errors, no loss");

@@ -16,8 +16,8 @@ use prost::Message;
 use crate::Recorded;
 use crate::names::Names;
 use proto::{
-    Annotation, Counter, EventKind, Packet, Process, ProcessOfTrack, ProcessTree, Thread,
-    ThreadOfTrack, Track, TrackEvent,
+    Annotation, Counter, EventKind, Packet, Process, ProcessTree, Thread, ThreadOfTrack, Track,
+    TrackEvent,
 };
 
 /// Packets belong to one sequence, which has begun afresh (`SEQ_INCREMENTAL_STATE_CLEARED`).
@@ -41,8 +41,8 @@ struct Out<'a> {
     /// The first thread of each program: its id is the process's.
     leaders: Vec<i32>,
     last_uuid: u64,
-    /// Tracks of processes, by program, and of threads.
-    tracks: BTreeMap<(usize, Option<ThreadId>), u64>,
+    /// Tracks of threads.
+    tracks: BTreeMap<ThreadId, u64>,
     bytes: Vec<u8>,
 }
 
@@ -103,32 +103,22 @@ impl<'a> Out<'a> {
         self.last_uuid
     }
 
-    /// The track of a program's process, or of one of its threads.
-    fn own_track(&mut self, program: usize, thread: Option<ThreadId>) -> u64 {
-        if let Some(uuid) = self.tracks.get(&(program, thread)) {
+    /// The track of a thread.
+    fn thread_track(&mut self, thread: ThreadId) -> u64 {
+        if let Some(uuid) = self.tracks.get(&thread) {
             return *uuid;
         }
-        let pid = self.leaders[program];
-        let track = match thread {
-            None => {
-                let name = self.recorded.header.programs[program].name.clone();
-                Track { process: Some(ProcessOfTrack { pid, name }), ..Track::default() }
-            }
-            Some(thread) => {
-                let name = self.names.of(thread).to_string();
-                let of = ThreadOfTrack { pid, tid: tid(thread), name };
-                Track { thread: Some(of), ..Track::default() }
-            }
-        };
-        let uuid = self.track(track);
-        self.tracks.insert((program, thread), uuid);
+        let pid = self.leaders[self.recorded.header.threads[thread.index()]];
+        let name = self.names.of(thread).to_string();
+        let of = ThreadOfTrack { pid, tid: tid(thread), name };
+        let uuid = self.track(Track { thread: Some(of), ..Track::default() });
+        self.tracks.insert(thread, uuid);
         uuid
     }
 
-    fn counter(&mut self, program: Option<usize>, name: &str, unit_name: &str) -> u64 {
-        let parent_uuid = program.map(|program| self.own_track(program, None));
+    fn counter(&mut self, name: &str, unit_name: &str) -> u64 {
         let counter = Some(Counter { unit_name: unit_name.to_string() });
-        self.track(Track { name: name.to_string(), parent_uuid, counter, ..Track::default() })
+        self.track(Track { name: name.to_string(), counter, ..Track::default() })
     }
 
     fn event(&mut self, at_ns: u64, event: TrackEvent) {

@@ -130,30 +130,17 @@ pub struct Thread {
     pub tgid: i32,
 }
 
-/// A track: of a process, a thread, a counter, or one that only has a name.
+/// A track: of a thread, a counter, or one that only has a name.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Track {
     #[prost(uint64, tag = "1")]
     pub uuid: u64,
     #[prost(string, tag = "2")]
     pub name: String,
-    #[prost(message, optional, tag = "3")]
-    pub process: Option<ProcessOfTrack>,
     #[prost(message, optional, tag = "4")]
     pub thread: Option<ThreadOfTrack>,
-    #[prost(uint64, optional, tag = "5")]
-    pub parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
     pub counter: Option<Counter>,
-}
-
-/// The process that a track is of.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct ProcessOfTrack {
-    #[prost(int32, tag = "1")]
-    pub pid: i32,
-    #[prost(string, tag = "6")]
-    pub name: String,
 }
 
 /// The thread that a track is of.

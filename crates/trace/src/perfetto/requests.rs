@@ -12,10 +12,10 @@ use super::proto::Track;
 /// Writes every program's requests.
 pub fn encode(out: &mut Out) {
     let recorded = out.recorded;
-    for (program, of) in recorded.trace.programs.iter().enumerate() {
+    for (program, of) in recorded.header.programs.iter().zip(&recorded.trace.programs) {
         if !of.requests.is_empty() {
-            slices(out, program, &of.requests);
-            waiting(out, program, &of.requests);
+            slices(out, &program.name, &of.requests);
+            waiting(out, &program.name, &of.requests);
         }
     }
 }
@@ -29,15 +29,15 @@ struct Lanes {
 
 impl Lanes {
     /// The track of a request that lasts from `from` to `until`.
-    fn take(&mut self, out: &mut Out, program: usize, from: Nanos, until: Nanos) -> u64 {
+    fn take(&mut self, out: &mut Out, program: &str, from: Nanos, until: Nanos) -> u64 {
         while let Some(Reverse((end, lane))) = self.busy.peek().copied().filter(|r| r.0.0 <= from) {
             debug_assert!(end <= from);
             self.busy.pop();
             self.free.insert(lane);
         }
         let lane = self.free.pop_first().unwrap_or_else(|| {
-            let parent_uuid = Some(out.own_track(program, None));
-            let track = Track { name: "requests".to_string(), parent_uuid, ..Track::default() };
+            let name = format!("requests of {program}");
+            let track = Track { name, ..Track::default() };
             self.tracks.push(out.track(track));
             self.tracks.len() - 1
         });
@@ -62,7 +62,7 @@ fn last(request: &Request) -> Nanos {
     known.max().unwrap_or(request.intended).max(request.intended)
 }
 
-fn slices(out: &mut Out, program: usize, requests: &[Request]) {
+fn slices(out: &mut Out, program: &str, requests: &[Request]) {
     let mut lanes = Lanes { tracks: Vec::new(), free: BTreeSet::new(), busy: BinaryHeap::new() };
     for (index, request) in requests.iter().enumerate() {
         let end = last(request);
@@ -84,8 +84,8 @@ fn slices(out: &mut Out, program: usize, requests: &[Request]) {
 }
 
 /// A counter of the requests that should have been sent and that no thread has begun with.
-fn waiting(out: &mut Out, program: usize, requests: &[Request]) {
-    let track = out.counter(Some(program), "requests waiting", "requests");
+fn waiting(out: &mut Out, program: &str, requests: &[Request]) {
+    let track = out.counter(&format!("requests of {program} that wait"), "requests");
     let arrivals = requests.iter().map(|request| (request.intended, 1));
     let starts = requests.iter().map(|request| (request.started, -1));
     let mut changes: Vec<(Nanos, i64)> =

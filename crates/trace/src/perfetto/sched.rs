@@ -113,7 +113,7 @@ enum State {
 
 /// A counter of the threads that could run and have no CPU.
 fn waiting(out: &mut Out, events: &[Event]) {
-    let track = out.counter(None, "threads waiting for a CPU", "threads");
+    let track = out.counter("threads waiting for a CPU", "threads");
     let mut states = vec![State::Asleep; out.recorded.header.threads.len()];
     let (mut waits, mut shown) = (0, 0);
     for (at, event) in events.iter().enumerate() {
@@ -146,16 +146,14 @@ fn waiting(out: &mut Out, events: &[Event]) {
 
 /// On the track of each serving thread, the requests that it is at work on.
 fn serving(out: &mut Out, events: &[Event]) {
-    let recorded = out.recorded;
-    let program = |thread: ThreadId| recorded.header.threads[thread.index()];
     for event in events {
         match event.what {
             What::Start { thread, request } => {
-                let track = out.own_track(program(thread), Some(thread));
+                let track = out.thread_track(thread);
                 out.begin(track, event.at.0, "serves", &[("request", u64::from(request))]);
             }
             What::Finish { thread, .. } => {
-                let track = out.own_track(program(thread), Some(thread));
+                let track = out.thread_track(thread);
                 out.end(track, event.at.0);
             }
             _ => {}

@@ -8,8 +8,8 @@ use super::proto::{EventKind, TrackEvent};
 /// Writes how many CPUs each program used in each span between two readings.
 pub fn encode(out: &mut Out) {
     let recorded = out.recorded;
-    for program in 0..recorded.header.programs.len() {
-        let track_uuid = out.counter(Some(program), "CPUs in use", "CPUs");
+    for (program, of) in recorded.header.programs.iter().enumerate() {
+        let track_uuid = out.counter(&format!("CPUs in use by {}", of.name), "CPUs");
         for pair in recorded.trace.usage.windows(2) {
             let cpu_ns = |usage| cpu_ns(recorded, usage, program);
             let used = cpu_ns(&pair[1]).saturating_sub(cpu_ns(&pair[0]));
