@@ -97,8 +97,8 @@ RG_CALL u32 rg_thread_id(struct task_struct *thread);
 RG_CALL u32 rg_process_id(struct task_struct *thread);
 
 /*
- * The thread's own weight: 100 at nice 0, 1 to 10,000, without its groups. Stale: nice may change.
- * Cost: none.
+ * The thread's own weight as the kernel's default class has it, without its groups: 1,024 at nice
+ * 0, 15 at nice 19, 88,761 at nice -20, 3 under SCHED_IDLE. Stale: nice may change. Cost: none.
  */
 RG_CALL u32 rg_weight(struct task_struct *thread);
 

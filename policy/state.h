@@ -16,7 +16,7 @@ struct rg_share {
 };
 
 /*
- * A token: virtual time in ns of CPU time at weight 100, and the queue in whose virtual time it
+ * A token: virtual time in ns of CPU time at nice 0, and the queue in whose virtual time it
  * counts, plus 1 (0: none yet).
  */
 struct rg_account {
@@ -67,7 +67,7 @@ struct rg_group {
 	u64 members;  /* of a child of the root: the active weights of all threads below */
 	u64 credited; /* what it counts among those who share credits */
 	u32 parent;   /* 0: the root */
-	u32 weight;
+	u32 weight;   /* cpu.weight */
 	u32 threads; /* how many those of `members` are */
 	u32 unused;
 };

@@ -7,7 +7,8 @@
  *          to the root (GVTS section 3.4).
  * Why.     One number a thread, so that one queue serves any nesting; the sums change only when
  *          somebody wakes or sleeps. The root's members keep their own weight instead of a share of
- *          1: virtual time without groups is then what CFS's is.
+ *          1: virtual time without groups is then what CFS's is. Threads weigh what they do in
+ *          the default class: by sched_ext's own weights, 1 to 10,000, nice 19 is 1 instead of 1.46.
  * Figure.  Groups of 8 and 12 threads share evenly within 1%: docs/policies.md.
  * Limits.  8 levels below the root; a thread that runs while its group changes is charged at the
  *          weight of the last tick.
@@ -18,10 +19,17 @@
 #include "state.h"
 
 #define RG_DEPTH 8
-#define RG_NORMAL_WEIGHT 100
+#define RG_NORMAL_WEIGHT 1024 /* of a thread at nice 0, and of a group by default */
+#define RG_NORMAL_CPU_WEIGHT 100
 #define RG_WEIGHT_ONE 65536 /* effective weights are in fractions of this */
 #define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
 #define RG_SETTLE_TRIES 4
+
+/* The group's own weight among its siblings, which are groups and threads. */
+RG_INLINE u64 rg_weight_of(struct rg_group *group)
+{
+	return rg_div((u64)group->weight * RG_NORMAL_WEIGHT, RG_NORMAL_CPU_WEIGHT);
+}
 
 /*
  * Lets the group count in its parent if and only if somebody in it is active; answers by how much
@@ -33,10 +41,10 @@ RG_INLINE u64 rg_share_settle(struct rg_group *group)
 	u64 change = 0;
 
 	RG_FOR(i, 0, RG_SETTLE_TRIES) {
-		u64 due = group->share.active ? group->weight : 0;
+		u64 due = group->share.active ? rg_weight_of(group) : 0;
 
 		change += due - rg_swap(&group->share.counted, due);
-		if (due == (group->share.active ? group->weight : 0))
+		if (due == (group->share.active ? rg_weight_of(group) : 0))
 			break;
 	}
 	return change;
@@ -115,8 +123,9 @@ RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		weight = rg_div(weight * group->weight, rg_weight_sum_of(group->share.active, own));
-		own = group->weight;
+		weight = rg_div(weight * rg_weight_of(group),
+				rg_weight_sum_of(group->share.active, own));
+		own = rg_weight_of(group);
 		at = group->parent;
 	}
 	if (own)
@@ -132,7 +141,7 @@ RG_INLINE void rg_weight_of_group(u32 at, u32 weight)
 	rg_weight_change(group->parent, rg_share_settle(group));
 }
 
-/* CPU time as virtual time. Exact up to 45 minutes at once. */
+/* CPU time as virtual time. Exact up to 4 minutes at once. */
 RG_INLINE u64 rg_virtual(u64 ran_ns, u64 weight)
 {
 	return rg_div(ran_ns * RG_NORMAL_WEIGHT * RG_WEIGHT_ONE, weight);

@@ -22,7 +22,7 @@
 #define RG_ACCOUNT_NS 30000000ULL
 #define RG_ACCOUNT_TICK_NS 10000000ULL
 #define RG_CREDIT_ZERO (64 * RG_ACCOUNT_NS)
-#define RG_EARNED_BITS 20 /* of the fraction of what a unit of weight has earned */
+#define RG_EARNED_BITS 23 /* of the fraction of what a unit of weight has earned */
 
 /* The child of the root that holds the thread; 0: the thread is one itself. */
 RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
@@ -76,7 +76,7 @@ RG_INLINE u64 rg_account_weight(struct task_struct *t, struct rg_thread *thread)
 	u64 weight = rg_weight(t);
 
 	if (group) {
-		rg_account_count(&group->credited, group->weight, group->threads);
+		rg_account_count(&group->credited, rg_weight_of(group), group->threads);
 		return rg_div(weight * group->credited, rg_weight_sum_of(group->members, weight));
 	}
 	if (!thread->counted)
@@ -101,7 +101,8 @@ RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threa
 		return;
 	}
 	rg_add(&group->members, weight);
-	rg_account_count(&group->credited, group->weight, rg_add(&group->threads, threads));
+	rg_account_count(&group->credited, rg_weight_of(group),
+			 rg_add(&group->threads, threads));
 }
 
 /* Gives out the credits of a period that has ended, once, whoever finds so. */

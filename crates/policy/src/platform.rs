@@ -15,7 +15,7 @@ pub trait Platform {
     fn exec_ns(&self, thread: ThreadId) -> u64;
     /// The process of a thread, counted from 0.
     fn process(&self, thread: ThreadId) -> u32;
-    /// A thread's own weight: 100 at nice 0.
+    /// A thread's own weight: 1,024 at nice 0.
     fn weight(&self, thread: ThreadId) -> u32;
     /// The CPU that a thread runs on, waits for, or ran on last.
     fn thread_cpu(&self, thread: ThreadId) -> CpuId;

@@ -139,7 +139,7 @@ impl Policy {
         unsafe { c::rg_native_pulls(self.state.shared.at(0)) }
     }
 
-    /// The virtual time of a thread in ns at weight 100; `None` before its [`Policy::init_thread`].
+    /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`].
     pub fn token(&self, thread: ThreadId) -> Option<u64> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above, for a `struct rg_thread`; null is excluded.

@@ -121,7 +121,7 @@ impl Trial {
             process,
             cpu: 0,
             exec_ns: 0,
-            weight: 100,
+            weight: 1_024,
             group: 0,
             only_on: None,
             percpu_kthread: false,

@@ -39,6 +39,7 @@ volatile u32 rg_zero;
 #include "groups.bpf.h"
 #include "queues.bpf.h"
 #include "topology.bpf.h"
+#include "weights.bpf.h"
 
 struct rg_cpu rg_cpus[RG_MAX_CPUS] SEC(".bss.cpus");
 struct rg_pool rg_pools[RG_POOLS] SEC(".bss.pools");
@@ -71,11 +72,6 @@ RG_CALL u32 rg_process_id(struct task_struct *t)
 	return t->tgid;
 }
 
-/* The kernel keeps it for nice values and, at 1, for SCHED_IDLE. */
-RG_CALL u32 rg_weight(struct task_struct *t)
-{
-	return t->scx.weight;
-}
 
 RG_CALL s32 rg_thread_cpu(struct task_struct *t)
 {

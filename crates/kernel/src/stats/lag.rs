@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::rows::Active;
 
-/// A weight of 100 receives virtual time as fast as CPU time.
-const NORMAL: f64 = 100.0;
+/// The weight at which virtual time passes as fast as CPU time: that of a thread of nice 0.
+const NORMAL: f64 = 1_024.0;
 
 /// The lag of each active thread in ns of CPU time: how far its virtual time is behind the mean, by weight, of all that share its
 /// clock, times its weight. Above 0 it is owed. The lags of one clock sum to 0.
@@ -44,15 +44,15 @@ mod tests {
     fn who_is_behind_is_owed_and_the_sum_is_nil() {
         let high = 1 << 60;
         assert_eq!(
-            lags(&[thread(0, high + 2_000, 100.0), thread(0, high, 100.0)]),
+            lags(&[thread(0, high + 2_000, NORMAL), thread(0, high, NORMAL)]),
             [-1_000.0, 1_000.0]
         );
-        let lags = lags(&[thread(0, 4_000, 300.0), thread(0, 0, 100.0)]);
+        let lags = lags(&[thread(0, 4_000, 3.0 * NORMAL), thread(0, 0, NORMAL)]);
         assert_eq!(lags, [-3_000.0, 3_000.0]);
     }
 
     #[test]
     fn clocks_are_not_compared() {
-        assert_eq!(lags(&[thread(1, 5_000, 100.0), thread(2, 9_000_000, 100.0)]), [0.0, 0.0]);
+        assert_eq!(lags(&[thread(1, 5_000, NORMAL), thread(2, 9_000_000, NORMAL)]), [0.0, 0.0]);
     }
 }

@@ -66,7 +66,7 @@ impl Bench {
             process,
             cpu,
             exec_ns: 0,
-            weight: 100,
+            weight: 1_024,
             group: 0,
             only_on: None,
             percpu_kthread: false,

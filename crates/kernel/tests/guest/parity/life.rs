@@ -51,7 +51,7 @@ impl Life {
             process: id % PROCESSES,
             cpu,
             exec_ns: 0,
-            weight: 100,
+            weight: 1_024,
             group: id % (GROUPS.len() as u32 + 1),
             only_on: pinned.then_some(cpu),
             percpu_kthread: id == THREADS - 1,

@@ -1,6 +1,6 @@
 //! The seam: the modelled kernel as a policy sees it during one callback.
 
-use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+use model::weight::nice_weight;
 use model::{CpuId, Nanos, ThreadId};
 use policy::{Kick, Level, Local, Platform};
 use rand::RngExt;
@@ -50,10 +50,8 @@ impl Platform for Seam<'_> {
         self.core.thread(thread).program as u32
     }
 
-    /// `sched_weight_to_cgroup`.
     fn weight(&self, thread: ThreadId) -> u32 {
-        let weight = nice_weight(self.core.thread(thread).nice);
-        ((weight * GROUP_WEIGHT + NICE_0_WEIGHT / 2) / NICE_0_WEIGHT).clamp(1, 10_000)
+        nice_weight(self.core.thread(thread).nice)
     }
 
     fn thread_cpu(&self, thread: ThreadId) -> CpuId {
