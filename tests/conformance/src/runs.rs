@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use model::scenario::Kind;
-use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace};
+use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace, Watch};
 use queue::{Discipline, ideal};
 use stats::{Summary, summarise, window_latencies};
 
@@ -42,6 +42,26 @@ pub fn run(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Seen, Fai
     let trace = arm.run(scenario, &policy, 1, &Silent)?;
     let summary = summarise(scenario, &[&trace]);
     Ok(Seen { scenario: scenario.clone(), trace, summary })
+}
+
+/// Shows nothing, never stops, and wants scheduling events.
+struct Recording;
+
+impl Watch for Recording {
+    fn progress(&self, _done: f64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+    fn wants_events(&self) -> bool {
+        true
+    }
+}
+
+/// A run with its scheduling events, where the arm has them.
+pub fn recorded(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Trace, Failed> {
+    let policy = PolicySpec::parse(policy)?;
+    arm.check(scenario, &policy)?;
+    Ok(arm.run(scenario, &policy, 1, &Recording)?)
 }
 
 impl Seen {
