@@ -11,14 +11,14 @@ UNKNOWN = "-"
 
 def documents(folder: Path, scenario: Scenario, policy: str) -> list[dict]:
     """The results of a policy, one a seed."""
-    results = folder / Point(scenario, policy, 0).folder()
+    results = folder / Point(scenario, policy).folder()
     files = sorted(results.glob(f"{scenario.duration}-*.json"))
-    return [pooled(json.loads(file.read_text())) for file in files]
+    return [only(json.loads(file.read_text())) for file in files]
 
 
-def pooled(document: dict) -> dict:
-    """The only result of a document of one policy and one seed."""
-    return next(result for result in document["results"] if result["seed"] is None)
+def only(document: dict) -> dict:
+    """The result of a document of one policy and one seed."""
+    return document["results"][0]
 
 
 def service(result: dict) -> dict:

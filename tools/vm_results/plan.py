@@ -1,13 +1,18 @@
 """What is measured: scenarios, policies, how long, which seeds."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import marks
 
 SERVICE_POLICIES = (
-    "cfs,eevdf,fifo,rr,cts,cts:queue=cpu,gvts,rearguard,dwrr,credit,scx_lavd,scx_flash,scx_beerland"
+    "rearguard,eevdf,cfs,cts,gvts,fifo,dwrr,credit,rr,cts:queue=cpu,scx_lavd,scx_flash,scx_beerland"
 ).split(",")
-LAG_POLICIES = "cfs,eevdf,cts,gvts,rearguard,dwrr,credit,scx_lavd,scx_flash,scx_beerland".split(",")
+# One first come, first served queue for the machine.
+GLOBAL_FIFO = "cts:queue=machine:pick=thread:order=fcfs"
+LAG_POLICIES = (
+    f"rearguard,eevdf,cfs,gvts,cts,dwrr,credit,{GLOBAL_FIFO},scx_lavd,scx_flash,scx_beerland"
+).split(",")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ SERVICES = (
     Scenario("four-cpus-and-batch", "5s"),
 )
 LAGS = (
+    Scenario("twenty-processes", "10s"),
     Scenario("gvts-fig8", "10s"),
     Scenario("gvts-fig9", "10s"),
     Scenario("gvts-fig7", "10s"),
@@ -46,11 +52,10 @@ LAGS = (
 
 @dataclass(frozen=True)
 class Point:
-    """One run: a scenario under a policy with a seed."""
+    """A scenario under a policy: a row of a table."""
 
     scenario: Scenario
     policy: str
-    seed: int
 
     def folder(self) -> str:
         """Where its results of all seeds are kept."""
@@ -59,16 +64,16 @@ class Point:
         parts = [policy, marks.of_policy(self.policy)]
         return f"{scenario}-{marks.of_scenario(scenario)}/{'-'.join(filter(None, parts))}"
 
-    def file(self) -> str:
-        """Where its result is kept."""
-        return f"{self.folder()}/{self.scenario.duration}-{self.seed}.json"
+    def file(self, seed: int) -> str:
+        """Where the result of a seed is kept."""
+        return f"{self.folder()}/{self.scenario.duration}-{seed}.json"
+
+    def missing(self, folder: Path, seeds) -> list[int]:
+        """The seeds without a result."""
+        return [seed for seed in seeds if not (folder / self.file(seed)).exists()]
 
 
-def points(scenarios, policies, seeds):
-    """All of them, seed by seed, so that an early end leaves whole tables of fewer seeds."""
-    return [
-        Point(scenario, policy, seed)
-        for seed in seeds
-        for scenario in scenarios
-        for policy in policies(scenario)
-    ]
+def points(scenarios, policies_of) -> list[Point]:
+    """All of them, the worthiest first: each scenario under the first policy named for it, then under the second, ..."""
+    rows = [(rank, Point(one, policy)) for one in scenarios for rank, policy in enumerate(policies_of(one))]
+    return [point for _, point in sorted(rows, key=lambda row: row[0])]

@@ -32,6 +32,9 @@ pub struct Args {
     /// Exactly these seeds
     #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
     seed: Vec<u64>,
+    /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless given
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
@@ -65,8 +68,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(duration) = args.duration {
         scenario.duration = duration;
     }
-    let plan =
-        Plan { scenario: &scenario, policies: args.policy.clone(), seeds: seeds(args, &scenario) };
+    let plan = Plan {
+        scenario: &scenario,
+        policies: args.policy.clone(),
+        seeds: seeds(args, &scenario),
+        jobs: args.jobs.map(usize::from),
+    };
     let arm: Box<dyn Arm> = match args.on {
         On::Sim => Box::new(SimArm),
         On::Host => Box::new(HostArm),

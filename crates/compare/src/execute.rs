@@ -1,4 +1,4 @@
-//! Making the runs: one after the other on real CPUs, on all cores in simulation.
+//! Making the runs: one after the other on real CPUs, on all cores in simulation and in guests.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,6 +6,7 @@ use std::thread;
 
 use model::{Arm, Failure, PolicySpec, Trace, Watch};
 
+use crate::batch::{Batch, batches};
 use crate::keeper::Keeper;
 use crate::plan::{Plan, Run};
 
@@ -29,12 +30,15 @@ pub(crate) fn execute(
     watch: &dyn Watch,
     keeper: &dyn Keeper,
 ) -> Result<Made, Failure> {
-    let workers =
-        if arm.exclusive() { 1 } else { thread::available_parallelism().map_or(1, |n| n.get()) };
-    let board = Board::new(runs.len(), watch, keeper);
+    let cores = || thread::available_parallelism().map_or(1, |n| n.get());
+    let workers = if arm.exclusive() { 1 } else { plan.jobs.unwrap_or_else(cores) };
+    // Events of several runs at once could be more than the arm has memory for.
+    let shared = arm.shares_preparation() && !keeper.wants_events();
+    let batches = batches(runs, shared, workers);
+    let board = Board::new(runs.len(), batches.len(), watch, keeper);
     thread::scope(|scope| {
-        for _ in 0..workers.min(runs.len()) {
-            scope.spawn(|| board.work(plan, runs, arm));
+        for _ in 0..workers.min(batches.len()) {
+            scope.spawn(|| board.work(plan, runs, &batches, arm));
         }
     });
     board.into_made()
@@ -47,52 +51,72 @@ struct Board<'a> {
     next: AtomicUsize,
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
-    outcomes: Mutex<Vec<Option<Result<Trace, Failure>>>>,
+    traces: Mutex<Vec<Option<Trace>>>,
+    failures: Mutex<Vec<Failure>>,
     discarded: Mutex<Vec<String>>,
 }
 
 impl<'a> Board<'a> {
-    fn new(runs: usize, watch: &'a dyn Watch, keeper: &'a dyn Keeper) -> Board<'a> {
+    fn new(runs: usize, batches: usize, watch: &'a dyn Watch, keeper: &'a dyn Keeper) -> Board<'a> {
         Board {
             watch,
             keeper,
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
-            done: Mutex::new(vec![0.0; runs]),
-            outcomes: Mutex::new((0..runs).map(|_| None).collect()),
+            done: Mutex::new(vec![0.0; batches]),
+            traces: Mutex::new((0..runs).map(|_| None).collect()),
+            failures: Mutex::default(),
             discarded: Mutex::default(),
         }
     }
 
-    fn work(&self, plan: &Plan, runs: &[Run], arm: &dyn Arm) {
+    fn work(&self, plan: &Plan, runs: &[Run], batches: &[Batch], arm: &dyn Arm) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(run) = runs.get(index).filter(|_| !self.failed.load(Ordering::Relaxed)) else {
+            let Some(batch) = batches.get(index).filter(|_| !self.failed.load(Ordering::Relaxed))
+            else {
                 return;
             };
             let share = Share { board: self, index };
-            let outcome = self.run(plan, run, arm, &share);
-            let outcome = outcome.and_then(|trace| self.keep(run, trace));
-            self.failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            let made = self.run(plan, batch, arm, &share);
+            if let Err(failure) = made.and_then(|traces| self.keep_all(runs, batch, traces)) {
+                self.failed.store(true, Ordering::Relaxed);
+                self.failures.lock().expect("no worker panics").push(failure);
+            }
             share.progress(1.0);
-            self.outcomes.lock().expect("no worker panics")[index] = Some(outcome);
         }
     }
 
-    fn run(&self, plan: &Plan, run: &Run, arm: &dyn Arm, share: &Share) -> Result<Trace, Failure> {
-        let policy = &plan.policies[run.policy];
+    fn run(
+        &self,
+        plan: &Plan,
+        batch: &Batch,
+        arm: &dyn Arm,
+        share: &Share,
+    ) -> Result<Vec<Trace>, Failure> {
+        let policy = &plan.policies[batch.policy];
         let mut repeats = if arm.exclusive() { REPEATS } else { 0 };
         loop {
-            match arm.run(plan.scenario, policy, run.seed, share) {
+            match arm.run_seeds(plan.scenario, policy, &batch.seeds, share) {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     repeats -= 1;
-                    let discarded = format!("{policy}, seed {}: {reason}", run.seed);
+                    let discarded = format!("{policy}, seed {}: {reason}", batch.seeds[0]);
                     self.discarded.lock().expect("no worker panics").push(discarded);
                 }
-                Err(Failure::Run(reason)) => return Err(self.named(policy, run.seed, reason)),
+                Err(Failure::Run(reason)) => {
+                    return Err(self.named(policy, batch.seeds[0], reason));
+                }
                 outcome => return outcome,
             }
         }
+    }
+
+    fn keep_all(&self, runs: &[Run], batch: &Batch, made: Vec<Trace>) -> Result<(), Failure> {
+        for (&place, trace) in batch.places.iter().zip(made) {
+            let kept = self.keep(&runs[place], trace)?;
+            self.traces.lock().expect("no worker panics")[place] = Some(kept);
+        }
+        Ok(())
     }
 
     /// Events are of no use to analyses, and there are many.
@@ -114,19 +138,20 @@ impl<'a> Board<'a> {
     }
 
     fn into_made(self) -> Result<Made, Failure> {
-        let outcomes: Vec<_> =
-            self.outcomes.into_inner().expect("no worker panics").into_iter().flatten().collect();
-        let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        let failures = self.failures.into_inner().expect("no worker panics").into_iter();
         // A run that another's failure stopped reports an interruption: name the cause, not that.
-        if let Some(cause) = failures.min_by_key(|failure| **failure == Failure::Interrupted) {
-            return Err(cause.clone());
+        if let Some(cause) = failures.min_by_key(|failure| *failure == Failure::Interrupted) {
+            return Err(cause);
         }
-        let traces = outcomes.into_iter().collect::<Result<_, _>>()?;
-        Ok(Made { traces, discarded: self.discarded.into_inner().expect("no worker panics") })
+        let traces = self.traces.into_inner().expect("no worker panics").into_iter().flatten();
+        Ok(Made {
+            traces: traces.collect(),
+            discarded: self.discarded.into_inner().expect("no worker panics"),
+        })
     }
 }
 
-/// One run's part of the whole progress.
+/// One batch's part of the whole progress.
 struct Share<'a> {
     board: &'a Board<'a>,
     index: usize,
@@ -214,8 +239,8 @@ mod tests {
         let text = "# A.\nduration = \"1ms\"\n[machine]\ncpus = 1\n\
                     [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
         let scenario = Scenario::read(text, "test.toml").unwrap();
-        let plan =
-            Plan { scenario: &scenario, policies: vec![PolicySpec::plain("cfs")], seeds: vec![1] };
+        let policies = vec![PolicySpec::plain("cfs")];
+        let plan = Plan { scenario: &scenario, policies, seeds: vec![1], jobs: None };
         let arm = Disturbed { failures, exclusive, runs: AtomicUsize::new(0) };
         execute(&plan, &plan.runs(), &arm, &Silent, keeper).map(|made| made.discarded.len())
     }

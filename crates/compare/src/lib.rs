@@ -1,6 +1,7 @@
 //! One comparison: interleaved runs of several policies over one arm, and the result document made of their traces.
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod convert;
 mod execute;
 mod finding;
@@ -61,9 +62,10 @@ fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
         Finding::new(plan.scenario, &finding::chosen(plan, runs, traces, policy, twin))
     };
     let findings: Vec<Finding> = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
+    let twin = plan.has_twin().then(|| of(0, true));
     Document {
         results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
-        verdicts: verdicts::verdicts(plan, &findings, &of(0, true)),
+        verdicts: verdicts::verdicts(plan, &findings, twin.as_ref()),
         ..Document::default()
     }
 }

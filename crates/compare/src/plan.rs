@@ -13,6 +13,8 @@ pub struct Plan<'a> {
     pub policies: Vec<PolicySpec>,
     /// One run of each policy a seed; at least one seed.
     pub seeds: Vec<u64>,
+    /// Runs at a time where they do not disturb each other; `None`: one a core.
+    pub jobs: Option<usize>,
 }
 
 /// One run to make.
@@ -41,10 +43,17 @@ impl Plan<'_> {
         rounds.flat_map(|(round, seed)| self.round(round, *seed)).collect()
     }
 
+    /// Whether the first policy runs twice: where no other one is held against it there is no verdict to check.
+    pub(crate) fn has_twin(&self) -> bool {
+        self.policies.len() > 1
+    }
+
     fn round(&self, round: usize, seed: u64) -> Vec<Run> {
         let mut runs: Vec<Run> =
             (0..self.policies.len()).map(|policy| Run { policy, twin: false, seed }).collect();
-        runs.push(Run { policy: 0, twin: true, seed });
+        if self.has_twin() {
+            runs.push(Run { policy: 0, twin: true, seed });
+        }
         let first = round % runs.len();
         runs.rotate_left(first);
         runs
@@ -63,12 +72,16 @@ fn once<T: Ord + Display>(what: &str, given: &[T]) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
+    fn scenario() -> Scenario {
+        let text = "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
+        Scenario::read(text, "test.toml").unwrap()
+    }
+
     #[test]
     fn every_contender_takes_every_place_and_meets_every_seed() {
-        let text = "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
-        let scenario = Scenario::read(text, "test.toml").unwrap();
+        let scenario = scenario();
         let policies = ["a", "b"].map(PolicySpec::plain).to_vec();
-        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8, 9] };
+        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8, 9], jobs: None };
         let runs = plan.runs();
         let contender = |run: &Run| (run.policy, run.twin);
         for place in 0..3 {
@@ -79,6 +92,15 @@ mod tests {
             runs.iter().map(|run| run.seed).collect::<Vec<_>>(),
             [7, 7, 7, 8, 8, 8, 9, 9, 9]
         );
+    }
+
+    #[test]
+    fn a_policy_alone_is_compared_with_nothing_and_runs_once() {
+        let scenario = scenario();
+        let policies = vec![PolicySpec::plain("a")];
+        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8], jobs: None };
+        let alone = |seed| Run { policy: 0, twin: false, seed };
+        assert_eq!(plan.runs(), [alone(7), alone(8)]);
     }
 
     #[test]

@@ -18,10 +18,10 @@ fn metrics(outlier_threshold: Nanos) -> [(&'static str, Metric); 4] {
     ]
 }
 
-/// All verdicts: the A/A pair first.
-pub(crate) fn verdicts(plan: &Plan, findings: &[Finding], twin: &Finding) -> Vec<Verdict> {
+/// All verdicts: the A/A pair first. None on a policy alone.
+pub(crate) fn verdicts(plan: &Plan, findings: &[Finding], twin: Option<&Finding>) -> Vec<Verdict> {
     let others = findings.iter().enumerate().skip(1);
-    let sides = std::iter::once((0, twin)).chain(others);
+    let sides = twin.map(|twin| (0, twin)).into_iter().chain(others);
     sides.flat_map(|(policy, finding)| against(plan, policy, finding, &findings[0])).collect()
 }
 

@@ -18,7 +18,7 @@ pub use fetch::Fetched;
 pub use guest::order::INIT as OWN_PROGRAM;
 pub use image::archive::Entry;
 pub use image::closure::locate;
-pub use run::{Job, Outcome, Watcher};
+pub use run::{Cost, Job, Outcome, Watcher};
 pub use store::{Kernel, Lab, NEWEST};
 pub use wire::Stream;
 

@@ -1,6 +1,7 @@
 //! One command under one kernel.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -88,6 +89,24 @@ pub struct Outcome {
     pub files: Vec<Entry>,
     /// What was asked for and could not be read: path and reason.
     pub absent: Vec<String>,
+    /// What it took.
+    pub cost: Cost,
+}
+
+/// CPU time of this machine that a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Until the guest's kernel was up.
+    pub boot: Duration,
+    /// From the start to the end.
+    pub whole: Duration,
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (whole, boot) = (self.whole.as_secs_f64(), self.boot.as_secs_f64());
+        write!(f, "{whole:.1} s of a core, {boot:.1} s of them to boot")
+    }
 }
 
 impl Lab {
@@ -119,6 +138,7 @@ impl Lab {
             accelerator: accelerator.name(),
             archive: Vec::new(),
             absent: Vec::new(),
+            cost: Cost::default(),
             watcher,
         };
         let code = match hearing.listen(&running, job.timeout)? {
@@ -140,6 +160,7 @@ struct Hearing<'a> {
     accelerator: &'static str,
     archive: Vec<u8>,
     absent: Vec<String>,
+    cost: Cost,
     watcher: &'a mut dyn Watcher,
 }
 
@@ -155,7 +176,14 @@ impl Hearing<'_> {
                 )));
             }
             let ending = match running.frames.recv_timeout(LOOK) {
-                Ok(Ok(frame)) => self.hear(frame)?,
+                Ok(Ok(frame)) => {
+                    match frame {
+                        Frame::Booted => self.cost.boot = running.cpu_time(),
+                        Frame::Exit(_) => self.cost.whole = running.cpu_time(),
+                        _ => {}
+                    }
+                    self.hear(frame)?
+                }
                 Ok(Err(error)) => {
                     Some(Ending::Broken(format!("the guest's words are broken: {error}")))
                 }
@@ -189,7 +217,7 @@ impl Hearing<'_> {
             archive::read(self.archive.as_slice())
         };
         let files = files.map_err(|error| Failure::Run(format!("files of the guest: {error}")))?;
-        Ok(Outcome { code, files, absent: self.absent })
+        Ok(Outcome { code, files, absent: self.absent, cost: self.cost })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::conduct::conduct;
 use crate::exclusive::Exclusive;
 use crate::machine::{self, Placement};
 use crate::policy::Policy;
+use crate::sampler::Pulls;
 
 /// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`, `fifo`, `rr`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +50,11 @@ impl Arm for HostArm {
         let Ready { policy: services, placement } = check(scenario, policy)?;
         let _alone = Exclusive::acquire(watch)?;
         let policy = policy.to_string();
-        run_on(&Stage { scenario, policy, services, placement, seed, events: false }, watch)
+        let events = false;
+        run_on(
+            &Stage { scenario, policy, services, placement, seed, events, pulls: &|| None },
+            watch,
+        )
     }
 }
 
@@ -67,6 +72,8 @@ pub struct Stage<'a> {
     pub seed: u64,
     /// Whether to record scheduling events. It changes settings of the whole machine for good: only for a guest.
     pub events: bool,
+    /// Who counts moves between balancing domains.
+    pub pulls: Pulls<'a>,
 }
 
 /// Runs a scenario once on this machine, unconditionally.

@@ -62,7 +62,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let groups = Groups::make(scenario).map_err(broken)?;
     let mut programs = start(stage, &groups, watch)?;
     let generator = generator(scenario, &mut programs, stage.seed)?;
-    let sampler = sampler(&programs, &placement.scenario).map_err(broken)?;
+    let sampler = sampler(&programs, stage).map_err(broken)?;
     let recorder = recorder(stage, &programs).map_err(broken)?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
@@ -125,11 +125,11 @@ fn generator(
     Ok(generator)
 }
 
-fn sampler(programs: &[Program], cpus: &[usize]) -> io::Result<Sampler> {
+fn sampler<'a>(programs: &[Program], stage: &Stage<'a>) -> io::Result<Sampler<'a>> {
     let threads = programs
         .iter()
         .flat_map(|program| program.threads.iter().map(|thread| (program.id(), *thread)));
-    Sampler::new(threads, cpus)
+    Sampler::new(threads, &stage.placement.scenario, stage.pulls)
 }
 
 /// Generator and sampler at work, while this thread looks after the children and the user.

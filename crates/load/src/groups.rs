@@ -66,11 +66,10 @@ impl Groups {
         let guard = Guard::post(&orders)?;
         write(&control, "+cpu")?;
         for (group, folder) in scenario.groups.iter().zip(&folders) {
+            // Before the group is made, or it has no weight.
+            group.parent.map_or(Ok(()), |parent| write(&folders[parent].join(CONTROL), "+cpu"))?;
             fs::create_dir(folder)?;
             write(&folder.join("cpu.weight"), &group.weight.to_string())?;
-        }
-        for parent in scenario.groups.iter().filter_map(|group| group.parent) {
-            write(&folders[parent].join(CONTROL), "+cpu")?;
         }
         Ok(Groups { folders, _guard: Some(guard) })
     }

@@ -24,6 +24,7 @@ mod wire;
 
 pub use arm::{HostArm, Stage, run_on};
 pub use check::check_scenario;
-pub use machine::Placement;
+pub use machine::{Placement, idle};
 pub use policy::Policy as Services;
 pub use role::role_main;
+pub use sampler::Pulls;

@@ -49,10 +49,21 @@ pub struct Samples {
     pub counters: Counters,
 }
 
+/// Counts moves between balancing domains so far; `None`: it cannot say.
+pub type Pulls<'a> = &'a (dyn Fn() -> Option<u64> + Sync);
+
 /// Reads the threads of a run.
-pub struct Sampler {
+pub struct Sampler<'a> {
     threads: Vec<Probe>,
     cpus: Vec<usize>,
+    pulls: Pulls<'a>,
+}
+
+/// Totals so far.
+struct Totals {
+    migrations: Option<u64>,
+    pulls: Option<u64>,
+    idle: Option<Nanos>,
 }
 
 /// The open files of one thread.
@@ -61,14 +72,15 @@ struct Probe {
     sched: PathBuf,
 }
 
-impl Sampler {
+impl<'a> Sampler<'a> {
     /// A sampler of these threads, given as (process, thread), which run on these CPUs.
     pub fn new(
         threads: impl IntoIterator<Item = (u32, i32)>,
         cpus: &[usize],
-    ) -> io::Result<Sampler> {
+        pulls: Pulls<'a>,
+    ) -> io::Result<Sampler<'a>> {
         let threads = threads.into_iter().map(Probe::open).collect::<io::Result<_>>()?;
-        Ok(Sampler { threads, cpus: cpus.to_vec() })
+        Ok(Sampler { threads, cpus: cpus.to_vec(), pulls })
     }
 
     /// All threads, now.
@@ -92,7 +104,7 @@ impl Sampler {
         if !doze(start + window.start, stop) {
             return Ok(None);
         }
-        let before = (self.migrations(), machine::idle(&self.cpus));
+        let before = self.totals();
         let mut samples = Vec::new();
         for i in 0..=READINGS {
             if !doze(start + window.start + Nanos(window.span().0 / READINGS * i), stop) {
@@ -100,21 +112,30 @@ impl Sampler {
             }
             samples.push(self.sample(start)?);
         }
-        let counters = self.counters(&samples, before);
+        let counters = self.counters(&samples, &before);
         Ok(Some(Samples { base, window: samples, counters }))
     }
 
-    fn counters(&self, window: &[Sample], before: (Option<u64>, Option<Nanos>)) -> Counters {
+    fn totals(&self) -> Totals {
+        Totals {
+            migrations: self.migrations(),
+            pulls: (self.pulls)(),
+            idle: machine::idle(&self.cpus),
+        }
+    }
+
+    fn counters(&self, window: &[Sample], before: &Totals) -> Counters {
         let switches = |sample: &Sample| sample.readings.iter().map(|r| r.switches).sum::<u64>();
         let total = window.first().zip(window.last());
-        let (migrations, idle) = before;
+        let after = self.totals();
+        let since = |before: Option<u64>, after: Option<u64>| {
+            before.zip(after).map(|(before, after)| after.saturating_sub(before))
+        };
         Counters {
             switches: total.map(|(first, last)| switches(last) - switches(first)),
-            migrations: migrations.zip(self.migrations()).map(|(first, last)| last - first),
-            pulls: None,
-            idle: idle
-                .zip(machine::idle(&self.cpus))
-                .map(|(first, last)| last.saturating_sub(first)),
+            migrations: since(before.migrations, after.migrations),
+            pulls: since(before.pulls, after.pulls),
+            idle: before.idle.zip(after.idle).map(|(first, last)| last.saturating_sub(first)),
         }
     }
 

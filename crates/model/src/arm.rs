@@ -26,6 +26,23 @@ pub trait Arm: Sync {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure>;
+
+    /// Whether what goes before a run takes so long that [`Arm::run_seeds`] is worth its while.
+    fn shares_preparation(&self) -> bool {
+        false
+    }
+
+    /// Runs the scenario once for each seed, one run after the other; a trace each, in the order of the seeds. An arm whose runs take long
+    /// to prepare prepares once for all of them.
+    fn run_seeds(
+        &self,
+        scenario: &Scenario,
+        policy: &PolicySpec,
+        seeds: &[u64],
+        watch: &dyn Watch,
+    ) -> Result<Vec<Trace>, Failure> {
+        seeds.iter().map(|seed| self.run(scenario, policy, *seed, watch)).collect()
+    }
 }
 
 /// What an arm tells its caller while it runs, and asks of it.

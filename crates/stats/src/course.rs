@@ -4,6 +4,7 @@ use model::scenario::Kind;
 use model::trace::Usage;
 use model::{Nanos, Scenario, Trace};
 
+use crate::capacity;
 use crate::share::Shares;
 use crate::waiting::Waiting;
 
@@ -50,6 +51,7 @@ impl Course {
             .collect();
         lags.iter_mut().for_each(|lag| lag.lag_s.extend(trace.usage.first().map(|_| 0.0)));
         let waiting = Waiting::new(trace);
+        let cpus = capacity::cpus(scenario, trace);
         for pair in trace.usage.windows(2) {
             let (from, to) = (pair[0].at, pair[1].at);
             let span_s = to.saturating_sub(from).as_secs_f64();
@@ -60,7 +62,7 @@ impl Course {
             let wanted = |t: usize| (received[t] + by_program[programs[t]]).min(span_s);
             let demand: Vec<f64> =
                 (0..programs.len()).map(|t| if is_batch(t) { span_s } else { wanted(t) }).collect();
-            let due = shares.due(f64::from(scenario.machine.cpus) * span_s, &demand);
+            let due = shares.due(cpus * span_s, &demand);
             add(&mut due_s, &due);
             add(&mut got_s, &received);
             lags.iter_mut().for_each(|lag| lag.lag_s.push(due_s[lag.thread] - got_s[lag.thread]));

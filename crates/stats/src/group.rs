@@ -3,6 +3,7 @@
 use model::scenario::{Kind, Program};
 use model::{Scenario, Trace};
 
+use crate::capacity;
 use crate::course::received_s;
 use crate::share::{Shares, thread_weight};
 use crate::summary::window_requests;
@@ -33,7 +34,8 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
             .map(|program| window * wanted_cpus(scenario, trace, program))
             .collect();
         let demand: Vec<f64> = programs.iter().map(|program| wanted[*program]).collect();
-        let due_now = Shares::new(scenario, &programs).due(capacity, &demand);
+        let due_now =
+            Shares::new(scenario, &programs).due(capacity::cpus(scenario, trace) * window, &demand);
         sum_into(&mut due, by_entry(scenario, trace, &due_now));
         sum_into(&mut got, by_entry(scenario, trace, &received_s(first, last)));
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod capacity;
 mod ccdf;
 mod course;
 mod estimate;

@@ -207,6 +207,21 @@ fn lag_is_what_was_due_less_what_was_received() {
 }
 
 #[test]
+fn what_interrupts_took_is_due_to_nobody() {
+    let scenario = scenario(2, vec![], vec![batch("b", None, 0, 2)]);
+    let mut trace = trace(&scenario, &[0, 0], &[vec![0.9, 0.9]]);
+    trace.counters.idle = Some(Nanos::ZERO);
+    let summary = summarise(&scenario, &[&trace]);
+    assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.0]);
+    assert_close(&[summary.groups[0].due_share, summary.groups[0].share], &[0.9, 0.9]);
+    // The control: where nobody tells whether it was idle, it may have been.
+    trace.counters.idle = None;
+    let summary = summarise(&scenario, &[&trace]);
+    assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.1]);
+    assert_close(&[summary.groups[0].due_share], &[1.0]);
+}
+
+#[test]
 fn what_others_use_is_not_due_to_batch() {
     let daemon = Kind::Daemon { threads: 1, run: Nanos(1), sleep: Nanos(3) };
     let daemon = Program { name: "d".into(), group: None, nice: 0, kind: daemon };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lab::{Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
+use lab::{Cost, Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
 use load::Placement;
 use model::scenario::Kind;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
@@ -41,11 +41,12 @@ impl VmArm {
         Ok(VmArm { lab: Lab::of_user()?, programs, tell })
     }
 
-    fn tell(&self, report: &Report, seed: u64) {
+    fn tell(&self, order: &Order, kernel: &str, report: &Report, cost: Cost) {
         let Some(tell) = self.tell else { return };
-        let kernel = report.trace.kernel.as_deref().unwrap_or("unknown");
+        let seeds: Vec<String> = order.seeds.iter().map(u64::to_string).collect();
         let late = report.wakeups.map_or("one CPU".to_string(), |late| late.to_string());
-        tell(&format!("{}, seed {seed}: Linux {kernel}, {late}", report.trace.policy));
+        let (policy, seeds) = (&order.policy, seeds.join(", "));
+        tell(&format!("{policy}, seed {seeds}: Linux {kernel}, {late}; {cost}"));
     }
 }
 
@@ -75,6 +76,22 @@ impl Arm for VmArm {
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
+        let mut traces = self.run_seeds(scenario, policy, &[seed], watch)?;
+        traces.pop().ok_or_else(|| Failure::Run("the guest's report is empty".to_string()))
+    }
+
+    fn shares_preparation(&self) -> bool {
+        true
+    }
+
+    /// All in one guest, under a scheduler that is put into force once.
+    fn run_seeds(
+        &self,
+        scenario: &Scenario,
+        policy: &PolicySpec,
+        seeds: &[u64],
+        watch: &dyn Watch,
+    ) -> Result<Vec<Trace>, Failure> {
         let needs = needs(&self.lab, &self.programs, scenario, policy)?;
         let order = Order {
             scenario: scenario.clone(),
@@ -82,15 +99,17 @@ impl Arm for VmArm {
             scheduler: needs.scheduler.clone(),
             services: needs.services,
             placement: placement(scenario),
-            seed,
+            seeds: seeds.to_vec(),
             events: watch.wants_events(),
         };
+        let kernel = needs.kernel.release.clone();
         let job = job(scenario, needs, &order)?;
         let mut hearing = Hearing::new(watch);
         let outcome = self.lab.run(&job, &mut hearing)?;
+        let cost = outcome.cost;
         let report = report(outcome, hearing.complaint())?;
-        self.tell(&report, seed);
-        Ok(report.trace)
+        self.tell(&order, &kernel, &report, cost);
+        Ok(report.traces)
     }
 }
 
@@ -110,7 +129,7 @@ fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure>
         counting: Some(counting(scenario)),
         real_time: None,
         memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
-        timeout: timeout(scenario),
+        timeout: timeout(scenario, order.seeds.len()),
         put,
         files,
         get: vec![REPORT.to_string()],
@@ -162,8 +181,8 @@ fn counting(scenario: &Scenario) -> Counting {
     Counting { shift: if scenario.machine.cpus < MANY_CPUS { 0 } else { 2 }, turn: Some(turn) }
 }
 
-/// Real time until a run that still goes on has failed: warm-up and window, and as long for what is outstanding.
-fn timeout(scenario: &Scenario) -> Duration {
+/// Real time until a guest that still runs has failed: for each run warm-up and window, and as long for what is outstanding.
+fn timeout(scenario: &Scenario, runs: usize) -> Duration {
     let guest = Duration::from_nanos((scenario.warm_up + scenario.duration + scenario.duration).0);
-    BOOT + guest * REAL_SECONDS_A_SECOND
+    BOOT + guest * REAL_SECONDS_A_SECOND * runs as u32
 }

@@ -15,7 +15,7 @@ pub const REPORT: &str = "/rearguard/report";
 /// What a line of progress begins with.
 pub const PROGRESS: &str = "progress ";
 
-/// One run.
+/// Runs of one scenario under one policy.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Order {
     /// What runs.
@@ -28,9 +28,9 @@ pub struct Order {
     pub services: Services,
     /// On which CPUs.
     pub placement: Placement,
-    /// The seed of arrivals and service times.
-    pub seed: u64,
-    /// Whether the trace shall hold scheduling events.
+    /// The seeds of arrivals and service times: a run each.
+    pub seeds: Vec<u64>,
+    /// Whether the traces shall hold scheduling events.
     pub events: bool,
 }
 
@@ -48,8 +48,8 @@ pub enum Scheduler {
 /// What the guest found.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// The run.
-    pub trace: Trace,
+    /// The runs, in the order of their seeds.
+    pub traces: Vec<Trace>,
     /// How late an idle CPU woke up while the others computed; `None`: there were no others.
     pub wakeups: Option<Wakeups>,
 }

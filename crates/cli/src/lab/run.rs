@@ -170,6 +170,7 @@ mod tests {
             code,
             files: Vec::new(),
             absent: absent.iter().map(|text| (*text).to_string()).collect(),
+            cost: lab::Cost::default(),
         };
         assert_eq!(finish(&outcome(0, &["/x: none"])).unwrap_err().exit_code(), 1);
         assert_eq!(finish(&outcome(7, &["/x: none"])).unwrap(), ExitCode::from(7));

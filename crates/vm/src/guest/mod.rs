@@ -1,6 +1,7 @@
 //! The arm's part in the guest: makes it calm, puts the scheduler in force, runs the scenario, and makes sure of both.
 
 mod calm;
+mod crossings;
 mod scheduler;
 mod wakeups;
 
@@ -10,9 +11,10 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use load::{Stage, run_on};
-use model::{Failure, Watch};
+use model::{Failure, Trace, Watch};
 
 use crate::order::{ORDER, Order, PROGRESS, REPORT, ROLE, Report};
+use crossings::Crossings;
 
 /// Plays the arm's part in a guest if the arguments ask for it, and says how it ended; `None`: they do not.
 pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
@@ -39,29 +41,49 @@ fn perform(order: &Order) -> Result<Report, Failure> {
     calm::settle(&order.placement)?;
     let mut scheduler = scheduler::enter(order)?;
     let wakeups = wakeups::measure(&order.placement).map_err(broken)?;
+    let crossings = Crossings::watch(&order.scenario.machine).map_err(broken)?;
+    let runs = order.seeds.len();
+    let traces = order.seeds.iter().enumerate().map(|(run, &seed)| {
+        let reporter = Reporter { run, runs, told: Mutex::default() };
+        let trace = run_seed(order, seed, &crossings, &reporter).map_err(|failure| {
+            match (failure, wakeups) {
+                (Failure::Run(why), Some(late)) => {
+                    Failure::Run(format!("seed {seed}: {why} ({late})"))
+                }
+                (failure, _) => failure,
+            }
+        })?;
+        scheduler.check()?;
+        Ok(trace)
+    });
+    Ok(Report { traces: traces.collect::<Result<_, Failure>>()?, wakeups })
+}
+
+fn run_seed(
+    order: &Order,
+    seed: u64,
+    crossings: &Crossings,
+    reporter: &Reporter,
+) -> Result<Trace, Failure> {
     let stage = Stage {
         scenario: &order.scenario,
         policy: order.policy.clone(),
         services: order.services,
         placement: order.placement.clone(),
-        seed: order.seed,
+        seed,
         events: order.events,
+        pulls: &|| crossings.count(),
     };
-    let trace =
-        run_on(&stage, &Reporter::default()).map_err(|failure| match (failure, wakeups) {
-            (Failure::Run(why), Some(late)) => Failure::Run(format!("{why} ({late})")),
-            (failure, _) => failure,
-        })?;
-    scheduler.check()?;
-    Ok(Report { trace, wakeups })
+    run_on(&stage, reporter)
 }
 
 /// Steps of progress that are reported: each line costs the guest some work.
 const STEPS: f64 = 10.0;
 
-/// Says on stdout how far the run is.
-#[derive(Default)]
+/// Says on stdout how far the runs are.
 struct Reporter {
+    run: usize,
+    runs: usize,
     told: Mutex<f64>,
 }
 
@@ -72,7 +94,8 @@ impl Watch for Reporter {
             *told = done;
             let mut stdout = io::stdout().lock();
             // A host that hears nothing more has ended the guest already.
-            let _ = writeln!(stdout, "{PROGRESS}{done:.2}").and_then(|()| stdout.flush());
+            let all = (self.run as f64 + done) / self.runs as f64;
+            let _ = writeln!(stdout, "{PROGRESS}{all:.3}").and_then(|()| stdout.flush());
         }
     }
 
