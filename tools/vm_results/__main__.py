@@ -6,10 +6,11 @@ from pathlib import Path
 
 from . import tables
 from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, points
-from .runs import run_all
+from .runs import run_all, todo
 
-AFTER = """Results are kept, a file a run, and measured again only after their file is gone: an interrupted command goes on where
-it was. Everything takes hours; each run needs a guest, and without KVM a core."""
+AFTER = """Results are kept, a file a seed, and measured again only after their file is gone or what they depend on has changed: an interrupted
+command goes on where it was. What is missing is measured in the order of its worth: ours in every scenario, then its first rival, and so on.
+Everything takes hours; each guest needs a core."""
 
 
 def arguments() -> argparse.Namespace:
@@ -21,7 +22,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--policy", help="only these, by comma")
     parser.add_argument("--on", default="vm", help="the arm (default vm)")
     parser.add_argument("--seeds", type=int, default=5, help="how many, from 1 (default 5)")
-    parser.add_argument("--at-once", type=int, default=2, help="guests at a time (default 2)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="guests at a time (default: one a core)")
+    parser.add_argument("--minutes", type=float, help="begin nothing after so long (default: no limit)")
+    parser.add_argument("--missing", action="store_true", help="only list what is missing, the worthiest first")
     parser.add_argument("--folder", type=Path, default=cache / "rearguard/vm-results", help="the results")
     parser.add_argument("--document", type=Path, default=Path("docs/kernel.md"))
     parser.add_argument("--tables-only", action="store_true", help="measure nothing")
@@ -38,12 +41,16 @@ def chosen(args: argparse.Namespace) -> list:
     if unknown or not scenarios:
         raise SystemExit(f"vm-results: nothing is planned for {unknown or args.scenario}")
     policies = lambda scenario: of(args.policy, SERVICE_POLICIES if scenario in SERVICES else LAG_POLICIES)
-    return points(scenarios, policies, range(1, args.seeds + 1))
+    return points(scenarios, policies)
 
 
 def main() -> None:
     """Measures and writes."""
     args = arguments()
+    if args.missing:
+        for point, seeds in todo(args, chosen(args)):
+            print(f"{point.scenario.name} {point.policy}: seeds {', '.join(map(str, seeds))}")
+        return
     failed = [] if args.tables_only else run_all(args, chosen(args))
     tables.replace_between_marks(args.document, tables.markdown(args.folder))
     if failed:

@@ -24,16 +24,19 @@ def run_all(args: Namespace, points: list[Point]) -> list[str]:
     rows = todo(args, points)
     print(f"{len(points)} rows, {len(rows)} of them to complete", file=sys.stderr)
     end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
+    left = []
+
+    def attempt(row: tuple[Point, list[int]]) -> str | None:
+        if time.monotonic() < end:
+            return run(args, *row)
+        left.append(row)
+        return None
+
     with ThreadPoolExecutor(args.jobs) as pool:
-        outcomes = list(pool.map(lambda row: run(args, *row) if time.monotonic() < end else LATER, rows))
-    later = outcomes.count(LATER)
-    if later:
-        print(f"the time is over: {later} rows are left", file=sys.stderr)
-    return [outcome for outcome in outcomes if outcome not in (None, LATER)]
-
-
-# A row that the time did not suffice for.
-LATER = "later"
+        outcomes = list(pool.map(attempt, rows))
+    if left:
+        print(f"the time is over: {len(left)} rows are left", file=sys.stderr)
+    return [outcome for outcome in outcomes if outcome]
 
 
 def command(args: Namespace, point: Point, seeds: list[int]) -> list[str]:

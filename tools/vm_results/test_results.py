@@ -3,10 +3,14 @@
 import json
 import tempfile
 import unittest
+from argparse import Namespace
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 from . import figures, marks, tables
-from .plan import SERVICES, Point
+from .plan import SERVICES, Point, points
+from .runs import run_all
 
 
 def document(p99_9_ns, ideal_ns=2_000_000) -> str:
@@ -28,7 +32,7 @@ class Tables(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def keep(self, seed: int, text: str):
-        file = self.folder / Point(SERVICES[0], "eevdf", seed).file()
+        file = self.folder / Point(SERVICES[0], "eevdf").file(seed)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
@@ -54,6 +58,66 @@ class Tables(unittest.TestCase):
         self.assertNotIn("old", text)
         page.write_text("no marks")
         self.assertRaises(SystemExit, tables.replace_between_marks, page, "new")
+
+
+class Runs(unittest.TestCase):
+    """With a program in place of `rearguard`, which writes down what it was asked."""
+
+    SHAM = """#!/usr/bin/env python3
+import json, sys
+seeds = sys.argv[sys.argv.index("--seed") + 1].split(",")
+policy = sys.argv[sys.argv.index("--policy") + 1]
+open(__file__ + ".log", "a").write(f"{policy} {','.join(seeds)}\\n")
+if policy == "cfs":
+    sys.exit("no such kernel")
+print(json.dumps({"results": [{"seed": None}] + [{"seed": int(seed)} for seed in seeds]}))
+"""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        sham = self.folder / "sham"
+        sham.write_text(self.SHAM)
+        sham.chmod(0o755)
+        self.args = Namespace(
+            rearguard=str(sham), on="vm", seeds=3, jobs=1, minutes=None, folder=self.folder / "results"
+        )
+        self.points = points(SERVICES[:1], lambda _: ["rearguard", "eevdf"])
+
+    def run_all(self):
+        with redirect_stderr(StringIO()) as said:
+            failed = run_all(self.args, self.points)
+        log = self.folder / "sham.log"
+        asked = log.read_text().split("\n")[:-1] if log.exists() else []
+        log.unlink(missing_ok=True)
+        return failed, asked, said.getvalue()
+
+    def test_a_row_is_one_guest_and_only_what_is_missing_is_measured(self):
+        self.assertEqual(self.run_all()[:2], ([], ["rearguard 1,2,3", "eevdf 1,2,3"]))
+        (self.args.folder / self.points[1].file(2)).unlink()
+        self.assertEqual(self.run_all()[:2], ([], ["eevdf 2"]))
+        self.assertEqual(self.run_all()[:2], ([], []))
+        kept = json.loads((self.args.folder / self.points[0].file(3)).read_text())
+        self.assertEqual(kept["results"], [{"seed": 3}])
+
+    def test_after_its_time_nothing_begins(self):
+        self.args.minutes = -1
+        failed, asked, said = self.run_all()
+        self.assertEqual((failed, asked), ([], []))
+        self.assertIn("2 rows are left", said)
+
+    def test_a_failure_is_told_and_tried_again(self):
+        self.points = points(SERVICES[:1], lambda _: ["cfs"])
+        for _ in range(2):
+            failed, asked, _ = self.run_all()
+            self.assertEqual((len(failed), asked), (1, ["cfs 1,2,3"]))
+
+    def test_the_worthiest_comes_first(self):
+        both = points(SERVICES[:2], lambda _: ["rearguard", "eevdf"])
+        ranked = [(point.policy, point.scenario) for point in both]
+        first, second = SERVICES[:2]
+        self.assertEqual(
+            ranked, [("rearguard", first), ("rearguard", second), ("eevdf", first), ("eevdf", second)]
+        )
 
 
 class Marks(unittest.TestCase):
