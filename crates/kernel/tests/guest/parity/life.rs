@@ -98,7 +98,8 @@ impl Life {
             7 => self.change(),
             8 => self.reborn(),
             9 => self.weigh(),
-            10..12 => self.block(cpu),
+            10 => self.leave(),
+            11 => self.block(cpu),
             12..14 if !is_busy => self.block(cpu),
             14..16 => self.tick(cpu),
             16..19 => self.pass(),
@@ -114,7 +115,6 @@ impl Life {
             let cpu = self.pair.call(Event::SelectCpu(thread, home))? as u32;
             self.settle(thread, cpu);
         }
-        self.pair.call(Event::Runnable(thread))?;
         let is_local = self.pair.machine.toy.locals.iter().any(|local| local.contains(&thread));
         if !is_local {
             self.pair.call(Event::Enqueue(thread, true))?;
@@ -140,11 +140,18 @@ impl Life {
         let group = self.below(GROUPS.len() + 1) as u32;
         let toy = &mut self.pair.machine.toy;
         toy.queues.values_mut().for_each(|queue| queue.retain(|entry| entry.1 != thread));
-        self.pair.call(Event::Quiescent(thread))?;
         self.pair.machine.toy.threads[thread.index()].weight = weight;
         self.pair.call(Event::MoveThreadGroup(thread, group))?;
-        self.pair.call(Event::Runnable(thread))?;
         self.pair.call(Event::Enqueue(thread, false)).map(drop)
+    }
+
+    /// A thread that waits goes to another class, from which it wakes again.
+    fn leave(&mut self) -> Result<(), String> {
+        let waiting = self.waiting();
+        let Some(thread) = self.one_of(&waiting) else { return Ok(()) };
+        let toy = &mut self.pair.machine.toy;
+        toy.queues.values_mut().for_each(|queue| queue.retain(|entry| entry.1 != thread));
+        self.pair.call(Event::ExitThread(thread)).map(drop)
     }
 
     /// A thread ends and another has its number.
@@ -166,7 +173,6 @@ impl Life {
         let Some(thread) = self.running[cpu].take() else { return Ok(()) };
         self.blocked[cpu] = Some(thread);
         self.pair.call(Event::Stopping(thread, false))?;
-        self.pair.call(Event::Quiescent(thread))?;
         self.dispatch(cpu)
     }
 
@@ -225,6 +231,6 @@ impl Life {
         }
         self.running[cpu] = Some(next);
         self.pair.machine.toy.threads[next.index()].cpu = cpu as u32;
-        self.pair.call(Event::Running(next)).map(drop)
+        Ok(())
     }
 }

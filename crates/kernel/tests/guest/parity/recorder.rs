@@ -136,11 +136,6 @@ impl Platform for Recorder {
         self.note(Call::Peek, [queue.into(), 0, 0, 0], id(first));
         first
     }
-    fn move_head(&mut self, queue: u32) -> bool {
-        let first = self.toy.queue_peek(queue);
-        let moved = self.toy.move_head(queue);
-        self.noted_move(Call::MoveHead, [queue.into(), 0], first, moved)
-    }
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
         let moved = self.toy.move_thread(queue, thread);
         self.noted_move(Call::Move, [queue.into(), id(Some(thread))], Some(thread), moved)

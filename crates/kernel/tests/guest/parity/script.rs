@@ -22,7 +22,6 @@ pub enum Call {
     Local,
     Length,
     Peek,
-    MoveHead,
     Move,
     Visit,
     VisitMove,
@@ -30,8 +29,8 @@ pub enum Call {
 }
 
 impl Call {
-    /// Those that some policy makes: all but [`Call::MoveHead`].
-    pub const MADE: [Call; 13] = [
+    /// All kinds: each is made by some policy.
+    pub const ALL: [Call; 13] = [
         Call::Random,
         Call::DefaultCpu,
         Call::PickIdle,
@@ -65,13 +64,10 @@ pub enum Event {
     InitThread(ThreadId, u32),
     MoveThreadGroup(ThreadId, u32),
     SelectCpu(ThreadId, u32),
-    Runnable(ThreadId),
     Enqueue(ThreadId, bool),
     Dispatch(u32, Option<ThreadId>),
-    Running(ThreadId),
     Tick(ThreadId),
     Stopping(ThreadId, bool),
-    Quiescent(ThreadId),
     Idle(u32),
     ExitThread(ThreadId),
 }
@@ -90,13 +86,10 @@ impl Event {
             Event::SelectCpu(thread, prev) => {
                 return i64::from(policy.select_cpu(on, thread, CpuId(prev)).0);
             }
-            Event::Runnable(thread) => policy.runnable(on, thread),
             Event::Enqueue(thread, woken) => policy.enqueue(on, thread, woken),
             Event::Dispatch(cpu, prev) => policy.dispatch(on, CpuId(cpu), prev),
-            Event::Running(thread) => policy.running(on, thread),
             Event::Tick(thread) => policy.tick(on, thread),
             Event::Stopping(thread, runnable) => policy.stopping(on, thread, runnable),
-            Event::Quiescent(thread) => policy.quiescent(on, thread),
             Event::Idle(cpu) => policy.idle(on, CpuId(cpu)),
             Event::ExitThread(thread) => policy.exit_thread(on, thread),
         }
@@ -117,15 +110,12 @@ impl Event {
                 ("move_thread_group", Some(thread), [group, 0, 0])
             }
             Event::SelectCpu(thread, prev) => ("select_cpu", Some(thread), [prev, WAKEUP, 0]),
-            Event::Runnable(thread) => ("runnable", Some(thread), [0; 3]),
             Event::Enqueue(thread, woken) => ("enqueue", Some(thread), [woken.into(), 0, 0]),
             Event::Dispatch(cpu, prev) => ("dispatch", prev, [cpu, 0, 0]),
-            Event::Running(thread) => ("running", Some(thread), [0; 3]),
             Event::Tick(thread) => ("tick", Some(thread), [0; 3]),
             Event::Stopping(thread, runnable) => {
                 ("stopping", Some(thread), [runnable.into(), 0, 0])
             }
-            Event::Quiescent(thread) => ("quiescent", Some(thread), [0; 3]),
             Event::Idle(cpu) => ("idle", None, [cpu, 0, 0]),
             Event::ExitThread(thread) => ("exit_thread", Some(thread), [0; 3]),
         }

@@ -12,22 +12,22 @@
 #define RG_CALL static __always_inline
 #define RG_CALLBACK static __always_inline
 
+/*
+ * As in src/bpf: the verifier does not know where the counter begins, and the compiler may not keep
+ * it in other forms.
+ */
 #define RG_FOR(i, from, to)                                                                     \
-	for (u32 i = 0, rg_once = 1; rg_once; rg_once = 0)                                      \
-		bpf_for(i, from, to)
-/* The compiler may not keep the counter in other forms: older verifiers then follow every step. */
-#define RG_FOR_LOCKED(i, most)                                                                  \
-	for (u32 i = parity_zero; i < (u32)(most) && can_loop; ({                               \
+	for (u32 i = (from) + parity_zero; i < (u32)(to) && can_loop; ({                        \
 		     i++;                                                                       \
 		     barrier_var(i);                                                            \
 	     }))
 /* A visit ends where the native one ended. */
 #define RG_VISIT(thread, queue)                                                                 \
-	for (u32 rg_visited = (queue), rg_step = parity_zero;                                   \
-	     rg_step < PARITY_THREADS && can_loop; rg_step++)                                   \
-		if (!((thread) = parity_visit(rg_visited)))                                     \
-			break;                                                                  \
-		else
+	for (u32 rg_visited = (queue), rg_step = 0, rg_once = 1; rg_once; rg_once = 0)          \
+		bpf_for(rg_step, 0, PARITY_THREADS)                                             \
+			if (!((thread) = parity_visit(rg_visited)))                             \
+				break;                                                          \
+			else
 #define RG_MOVE(thread) parity_visited(rg_visited, thread)
 #define rg_masked(row, rows)                                                                    \
 	({                                                                                      \
@@ -67,7 +67,7 @@ RG_CALL u32 rg_thread_id(struct task_struct *t)
 /* Numbered beside threads, as natively. */
 RG_CALL u32 rg_process_id(struct task_struct *t)
 {
-	return 1u << 31 | parity_thread(t)->process;
+	return 1u << 30 | parity_thread(t)->process;
 }
 
 RG_CALL u32 rg_weight(struct task_struct *t)
@@ -80,11 +80,15 @@ RG_CALL s32 rg_thread_cpu(struct task_struct *t)
 	return parity_thread(t)->cpu;
 }
 
+/* A function of its own, so that the verifier follows one answer instead of three ways to it. */
+__noinline u32 parity_admits(s32 only_on, s32 cpu)
+{
+	return only_on < 0 || only_on == cpu;
+}
+
 RG_CALL bool rg_may_run_on(struct task_struct *t, s32 cpu)
 {
-	s32 only_on = parity_thread(t)->only_on;
-
-	return only_on < 0 || only_on == cpu;
+	return parity_admits(parity_thread(t)->only_on, cpu);
 }
 
 RG_CALL u32 rg_affinity(struct task_struct *t)
@@ -165,14 +169,9 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
 	return parity_handle(parity_act(PARITY_PEEK, queue, 0, 0, 0));
 }
 
-RG_CALL bool rg_move_head(u32 queue)
+RG_CALL bool rg_move_thread(u32 queue, u32 slot)
 {
-	return parity_moved(parity_act(PARITY_MOVE_HEAD, queue, 0, 0, 0));
-}
-
-RG_CALL bool rg_move_thread(u32 queue, u32 id)
-{
-	return parity_moved(parity_act(PARITY_MOVE, queue, id, 0, 0));
+	return parity_moved(parity_act(PARITY_MOVE, queue, slot, 0, 0));
 }
 
 RG_CALL void rg_set_slice(struct task_struct *t, u64 slice_ns)
