@@ -93,7 +93,7 @@ struct Named {
 }
 
 /// Options that are not choices.
-const OTHER_KEYS: [&str; 5] = ["bucket", "interval", "lead", "slice", "sticky"];
+const OTHER_KEYS: [&str; 6] = ["bucket", "interval", "lead", "slack", "slice", "sticky"];
 
 const POLICIES: [Named; 8] = [
     Named {
@@ -164,13 +164,14 @@ impl Options {
         };
         let mut options = Options::cts(machine, slice.unwrap_or(DEFAULT_SLICE));
         let given = spec.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let mut bucket = true;
+        let (mut bucket, mut slack) = (true, true);
         let mut interval = None;
         for (key, value) in named.chosen.iter().copied().chain(given) {
             match key {
                 "slice" => options.slice_ns = slice_of(value)?,
                 "interval" => interval = Some(interval_of(value)?),
                 "bucket" => bucket = switch(key, value)?,
+                "slack" => slack = switch(key, value)?,
                 "sticky" => options.sticky_ns = if switch(key, value)? { STICKY.0 } else { 0 },
                 "lead" => options.lead_ns = if switch(key, value)? { LEAD.0 } else { u64::MAX },
                 _ => options.choose(key, value)?,
@@ -193,7 +194,7 @@ impl Options {
         if options.edge == EDGE_TARGET {
             options.lead_ns = u64::MAX; // targets hold tokens together, and nobody looks for an edge
         }
-        options.derive(bucket)
+        options.derive(bucket, slack)
     }
 
     fn cts(machine: &Machine, slice: Nanos) -> Options {
@@ -260,15 +261,17 @@ impl Options {
     }
 
     /// What follows from the slice.
-    fn derive(mut self, bucket: bool) -> Result<Options, Failure> {
+    fn derive(mut self, bucket: bool, slack: bool) -> Result<Options, Failure> {
         let slice = Nanos(self.slice_ns);
         let [shortest, longest] = SLICES;
         if slice < shortest || slice > longest {
             let range = format!("expected {shortest} to {longest}");
             return Err(Failure::Input(format!("a slice of {slice}: {range}")));
         }
-        // More would let a thread that sleeps briefly run ahead of those that do not.
-        self.slack_ns = slice.0 / 2;
+        if slack {
+            // More would let a thread that sleeps briefly run ahead of those that do not.
+            self.slack_ns = slice.0 / 2;
+        }
         if bucket {
             self.bucket_ns = LEAST_BUCKET.0.max(4 * slice.0);
         }

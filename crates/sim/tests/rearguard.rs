@@ -45,13 +45,14 @@ fn services_have_the_ideal_tail_alone_and_beside_hogs() {
 }
 
 #[test]
-fn the_tail_beside_hogs_rests_on_preemption_and_the_bucket() {
+fn the_tail_beside_hogs_rests_on_preemption_slack_and_the_bucket() {
     let at = |name: &str, policy: &str| {
         let (scenario, trace) = first(name, policy);
         tails(&scenario, &trace).excess(0.999)
     };
     for name in ["service-and-batch", "four-cpus-and-batch"] {
         assert!(at(name, "rearguard:preempt=off") > 1.5, "{name}");
+        assert!(at(name, "rearguard:slack=off") > 1.3, "{name}");
         assert!(at(name, "rearguard:bucket=off") > 1.2, "{name}");
     }
     assert!(at("null-rpc", "rearguard:order=lcfs") > 2.0);
