@@ -36,11 +36,35 @@ fn hear(level: PrintLevel, said: String) {
 
 /// The line that says why the kernel refused a program: the verifier's last word before its statistics, else libbpf's.
 pub fn reason() -> Option<String> {
-    let said = WARNINGS.lock().expect("no panic while it is held").concat();
+    verdict(&WARNINGS.lock().expect("no panic while it is held").concat())
+}
+
+fn verdict(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let verdict = lines
         .iter()
         .rposition(|line| line.starts_with("processed "))
         .and_then(|at| at.checked_sub(1));
     verdict.map(|at| lines[at]).or(lines.first().copied()).map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verdict;
+
+    #[test]
+    fn the_verifiers_last_word_is_the_reason() {
+        let log = "libbpf: prog 'init': BPF program load failed: -EINVAL\n\
+                   libbpf: prog 'init': -- BEGIN PROG LOAD LOG --\n\
+                   ; return cpu < CPUS ? &cpus[cpu] : 0; @ tables.bpf.h:58\n\
+                   math between map_value pointer and register with unbounded min value is not allowed\n\
+                   processed 581 insns (limit 1000000) max_states_per_insn 1 total_states 47 peak_states 57\n\
+                   -- END PROG LOAD LOG --\nlibbpf: prog 'init': failed to load: -EINVAL\n";
+        let word =
+            "math between map_value pointer and register with unbounded min value is not allowed";
+        assert_eq!(verdict(log).as_deref(), Some(word));
+        let without = "libbpf: failed to load object: -EPERM\nmore\n";
+        assert_eq!(verdict(without).as_deref(), Some("libbpf: failed to load object: -EPERM"));
+        assert_eq!(verdict(""), None);
+    }
 }

@@ -1,13 +1,9 @@
 //! What a kernel must have before a policy can be loaded, asked before anything is changed.
 
 use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
 
 use caps::{CapSet, Capability};
 use model::Failure;
-
-const SYSFS: &str = "/sys/kernel/sched_ext";
 
 /// Says whether this kernel and this process can load a policy now; [`Failure::Machine`] with the remedy if not.
 pub fn ready() -> Result<(), Failure> {
@@ -21,21 +17,17 @@ pub fn ready() -> Result<(), Failure> {
     }
 }
 
-/// The name of the sched_ext scheduler that is in force, ours (`rearguard`, `rearguard_cts`) or another's; `None` without one.
+/// The name of the sched_ext scheduler that is loaded, ours (`rearguard`, `rearguard_cts`) or another's; `None` without one.
 ///
 /// [`Failure::Machine`] where the kernel has no sched_ext.
 pub fn in_force() -> Result<Option<String>, Failure> {
     has_sched_ext()?;
-    let state = read("state")?.unwrap_or_default();
-    // `root/ops` vanishes between the two questions if the scheduler does.
-    match read("root/ops")? {
-        Some(name) if state != "disabled" => Ok(Some(name)),
-        _ => Ok(None),
-    }
+    sched_ext::loaded()
+        .map_err(|error| Failure::Machine(format!("cannot read /sys/kernel/sched_ext: {error}")))
 }
 
 fn has_sched_ext() -> Result<(), Failure> {
-    if Path::new(SYSFS).is_dir() {
+    if sched_ext::exists() {
         return Ok(());
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -55,16 +47,4 @@ fn privileged() -> Result<(), Failure> {
     Err(Failure::Machine(
         "loading a scheduler takes privileges: run it with sudo (or give it CAP_BPF and CAP_PERFMON)".into(),
     ))
-}
-
-/// A file of sched_ext, `None` where there is none at present.
-fn read(name: &str) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(Path::new(SYSFS).join(name)) {
-        Ok(text) => Ok(Some(text.trim().to_string())),
-        // ENODEV: it went while we opened it.
-        Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(19) => {
-            Ok(None)
-        }
-        Err(error) => Err(Failure::Machine(format!("cannot read {SYSFS}/{name}: {error}"))),
-    }
 }

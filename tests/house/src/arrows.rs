@@ -2,7 +2,7 @@
 
 /// The floors of the house, the lowest first: a crate may lean only on crates of a lower floor.
 pub const FLOORS: &[&[&str]] = &[
-    &["model"],
+    &["model", "sched_ext"],
     &["stats", "policy"],
     &["queue", "report", "trace"],
     &["sim", "load", "lab", "kernel"],

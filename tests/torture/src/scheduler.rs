@@ -8,12 +8,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sched_ext::File;
 
-const STATE: &str = "/sys/kernel/sched_ext/state";
-const OPS: &str = "/sys/kernel/sched_ext/root/ops";
-const REJECTED: &str = "/sys/kernel/sched_ext/nr_rejected";
-const EVENTS: &str = "/sys/kernel/sched_ext/root/events";
-const SEQUENCE: &str = "/sys/kernel/sched_ext/enable_seq";
 const SAID: &str = "/tmp/loader.log";
 
 /// How long loading and unloading may take in a busy guest on a busy machine.
@@ -79,7 +75,7 @@ impl Scheduler {
     pub fn load(&mut self) -> Result<(), String> {
         let Some((program, args)) = self.command.split_first() else { return Ok(()) };
         let log = fs::File::create(SAID).map_err(|error| error.to_string())?;
-        let before = read(SEQUENCE);
+        let before = read(File::Enablings);
         let loader = Command::new(program)
             .args(args)
             .stdin(Stdio::null())
@@ -90,10 +86,10 @@ impl Scheduler {
         self.loader = Some(loader);
         self.await_state("enabled")?;
         // The kernel counts after it has changed the state.
-        while read(SEQUENCE) == before {
+        while read(File::Enablings) == before {
             sleep(LOOK);
         }
-        (self.name, self.sequence) = (read(OPS), read(SEQUENCE));
+        (self.name, self.sequence) = (read(File::Name), read(File::Enablings));
         Ok(())
     }
 
@@ -103,7 +99,7 @@ impl Scheduler {
             return Ok(());
         }
         self.await_state("enabled")?;
-        self.sequence = read(SEQUENCE);
+        self.sequence = read(File::Enablings);
         Ok(())
     }
 
@@ -141,10 +137,10 @@ impl Scheduler {
                 faults.push(format!("{what} is `{is}`, not `{wanted}`"));
             }
         };
-        expect("the state of sched_ext", read(STATE), "enabled");
-        expect("the scheduler in force", read(OPS), &self.name);
-        expect("the count of its enablings", read(SEQUENCE), &self.sequence);
-        expect("the count of refused threads", read(REJECTED), "0");
+        expect("the state of sched_ext", read(File::State), "enabled");
+        expect("the scheduler in force", read(File::Name), &self.name);
+        expect("the count of its enablings", read(File::Enablings), &self.sequence);
+        expect("the count of refused threads", read(File::Refused), "0");
         if !faults.is_empty() {
             faults.push(format!("the loader said: {}", said()));
         }
@@ -153,7 +149,7 @@ impl Scheduler {
 
     /// The kernel's counts of what it had to mend, those above zero.
     pub fn events(&self) -> String {
-        let text = read(EVENTS);
+        let text = read(File::Events);
         let counted = text.lines().filter(|line| !line.ends_with(" 0"));
         counted.map(str::to_lowercase).collect::<Vec<_>>().join(", ")
     }
@@ -174,7 +170,7 @@ impl Scheduler {
     fn await_state(&mut self, wanted: &str) -> Result<(), String> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
-            if read(STATE) == wanted {
+            if read(File::State) == wanted {
                 return Ok(());
             }
             let ended = self.loader.as_mut().and_then(|loader| loader.try_wait().ok().flatten());
@@ -183,18 +179,18 @@ impl Scheduler {
             }
             sleep(LOOK);
         }
-        let (state, said) = (read(STATE), said());
+        let (state, said) = (read(File::State), said());
         Err(format!("sched_ext is {state}, not {wanted}, after {PATIENCE:?}: {said}"))
     }
 }
 
 /// The loader's last lines: it may have been told to show all that the verifier says.
 fn said() -> String {
-    let text = read(SAID);
+    let text = fs::read_to_string(SAID).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-fn read(path: &str) -> String {
-    fs::read_to_string(path).map(|text| text.trim().to_string()).unwrap_or_default()
+fn read(file: File) -> String {
+    sched_ext::read(file).ok().flatten().unwrap_or_default()
 }

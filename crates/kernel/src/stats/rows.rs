@@ -89,11 +89,13 @@ impl<'a> Rows<'a> {
         both.take(dealt as usize + 1).filter(|(seat, _)| now(&seat.thread) != 0)
     }
 
-    /// Threads that run or wait.
+    /// Threads that run or wait; not our own, of which one runs whenever anybody looks.
     pub fn active(&self) -> Vec<Active> {
         let fair = self.maps.rodata_data.as_ref().map_or(0, |data| data.rg_chosen.fair);
         let processes = self.maps.bss_processes_data.as_ref();
-        let active = self.seats().filter(|(_, thread)| now(&thread.counted) != 0);
+        let own = std::process::id();
+        let active =
+            self.seats().filter(|(seat, thread)| now(&thread.counted) != 0 && now(&seat.id) != own);
         active
             .map(|(seat, thread)| {
                 let process = now(&seat.process);

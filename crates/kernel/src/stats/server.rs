@@ -18,6 +18,9 @@ const SOCKET: &str = "/var/run/scx/root/stats";
 /// How long after a question somebody counts as watching.
 const WATCHING: Duration = Duration::from_secs(10);
 
+/// How long a watcher waits for an answer, at most; the first one for as long as the server was told to serve.
+const STEP: Duration = Duration::from_millis(10);
+
 /// Rates over less mean nothing.
 const LEAST_SPAN: Duration = Duration::from_millis(250);
 
@@ -37,23 +40,43 @@ impl Server {
             .add_meta(Queue::meta())
             .add_ops("top", StatsOps { open: Box::new(open), close: None });
         let server = StatsServer::new(data).launch().map_err(|error| {
-            Failure::Machine(format!("cannot serve statistics at {SOCKET}: {error:#}"))
+            Failure::Machine(format!(
+                "cannot serve statistics at {SOCKET}: {error:#}; run it with sudo, or make that folder this user's own"
+            ))
         })?;
         Ok(Server { server, asked: None })
     }
 
     /// Answers whoever asks about the policy within `wait`.
+    ///
+    /// It sleeps between looks at the questions: to wait at the channel spins before it blocks, which costs half a CPU where virtual
+    /// CPUs take turns on one.
     pub fn serve(&mut self, wait: Duration, loaded: &mut Loaded) {
-        let (answers, questions) = self.server.channels();
         let until = Instant::now() + wait;
-        while questions.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {
+        loop {
+            self.answer(loaded);
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            sleep(if self.is_watched() { left.min(STEP) } else { left });
+        }
+        loaded.glance(self.is_watched());
+    }
+
+    fn answer(&mut self, loaded: &mut Loaded) {
+        let (answers, questions) = self.server.channels();
+        while questions.try_recv().is_ok() {
             self.asked = Some(Instant::now());
             if let Some(sample) = loaded.look() {
                 // A watcher that has gone needs no answer.
                 let _ = answers.send(sample);
             }
         }
-        loaded.glance(self.asked.is_some_and(|asked| asked.elapsed() < WATCHING));
+    }
+
+    fn is_watched(&self) -> bool {
+        self.asked.is_some_and(|asked| asked.elapsed() < WATCHING)
     }
 }
 

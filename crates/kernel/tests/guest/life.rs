@@ -52,8 +52,9 @@ a second one: exit code 3, named: true
 after a CPU went: Restarted
 on one CPU: Some(\"rearguard_cts\")
 after it came: Restarted
-report: 2 CPUs, both busy: true, spinners even: true
+report: 2 CPUs, both busy: true, spinners even: true, cheap: true
 after work: InForce
+SysRq-S: disabled by sysrq-S, ejected: false, then None
 dropped: None
 again: Some(\"rearguard_cts\")
 killed: None
@@ -78,6 +79,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
     lines.push(format!("after it came: {:?}", awaited(&mut loaded)?));
     lines.push(report(&mut loaded)?);
     lines.push(format!("after work: {:?}", loaded.poll()?));
+    lines.push(format!("SysRq-S: {}", ended_from_outside(&mut loaded)?));
     drop(loaded);
     lines.push(format!("dropped: {:?}", kernel::in_force()?));
     lines.extend(killed()?);
@@ -124,6 +126,17 @@ fn awaited(loaded: &mut kernel::Loaded) -> Result<kernel::Poll, Failure> {
     }
 }
 
+/// The administrator's emergency exit.
+fn ended_from_outside(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
+    fs::write("/proc/sys/kernel/sysrq", "1").map_err(io)?;
+    fs::write("/proc/sysrq-trigger", "S").map_err(io)?;
+    let kernel::Poll::Ended(ending) = awaited(loaded)? else {
+        return Ok("nothing ended".into());
+    };
+    let after = kernel::in_force()?;
+    Ok(format!("{}, ejected: {}, then {after:?}", ending.reason, ending.ejected))
+}
+
 /// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated second of work is dear.
 fn report(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
     let spinners: Vec<Child> = (0..3).map(|_| start("spin")).collect::<Result<_, _>>()?;
@@ -141,10 +154,16 @@ fn report(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
     let share = |child: &Child| report.processes.get(&child.id()).map_or(0.0, |of| of.share);
     let even = spinners.iter().all(|child| (share(child) - 1.0 / 3.0).abs() < 0.05);
     let busy = report.groups["/"].share > 0.95;
+    // Who looks costs next to nothing and is not counted among those who want a CPU.
+    let own = &report.processes[&std::process::id()];
+    let cheap = own.share < 0.05 && own.due_share == 0.0;
     for mut spinner in spinners {
         spinner.kill().and_then(|()| spinner.wait()).map_err(io)?;
     }
-    Ok(format!("report: {} CPUs, both busy: {busy}, spinners even: {even}", report.cpus))
+    Ok(format!(
+        "report: {} CPUs, both busy: {busy}, spinners even: {even}, cheap: {cheap}",
+        report.cpus
+    ))
 }
 
 /// kill -9 of the process that holds the policy.

@@ -3,8 +3,8 @@
 //! A sched_ext scheduler that makes a mistake is ejected, and the workload goes on silently in the default class: a run that did not
 //! look at its end would report that class as the policy.
 
+mod log;
 mod program;
-mod state;
 
 use model::{Failure, Nanos};
 
@@ -56,7 +56,7 @@ impl InForce {
             }
             InForce::Program(program) => Some(program.check()?),
         };
-        let found = state::in_force();
+        let found = in_force();
         let name = |scheduler: &Option<String>| {
             scheduler.clone().unwrap_or_else(|| "the default class".to_string())
         };
@@ -67,9 +67,14 @@ impl InForce {
     }
 }
 
+/// The scheduler in force. A kernel that does not say has none.
+fn in_force() -> Option<String> {
+    sched_ext::in_force().ok().flatten()
+}
+
 /// A run that another scheduler ended than began it.
 fn lost(who: &str, why: &str) -> Failure {
-    let messages = state::kernel_messages();
+    let messages = log::kernel_messages();
     Failure::Run(format!(
         "{who} was not in force to the end of the run: {why}; the kernel's last messages:\n{messages}"
     ))

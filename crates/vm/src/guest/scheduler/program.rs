@@ -10,7 +10,7 @@ use model::Failure;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::state;
+use super::{in_force, log};
 use crate::guest::broken;
 
 /// What it says goes here.
@@ -48,7 +48,7 @@ impl Program {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             started.alive()?;
-            if let Some(name) = state::in_force() {
+            if let Some(name) = in_force() {
                 started.name = name;
                 return Ok(started);
             }
@@ -74,7 +74,7 @@ impl Program {
         let said = fs::read_to_string(LOG).unwrap_or_default();
         let lines: Vec<&str> = said.lines().collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
-        let messages = state::kernel_messages();
+        let messages = log::kernel_messages();
         Failure::Run(format!(
             "the scheduler's program failed: {why}; its last words:\n{last}\nthe kernel's last messages:\n{messages}"
         ))

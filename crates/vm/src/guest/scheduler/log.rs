@@ -1,6 +1,6 @@
-//! What the kernel says of sched_ext.
+//! What the kernel said last.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -8,13 +8,6 @@ use nix::fcntl::OFlag;
 
 /// Messages of the kernel that a failure shows.
 const MESSAGES: usize = 20;
-
-/// The name of the sched_ext scheduler that is in force; `None`: none is, or the kernel has no sched_ext.
-pub fn in_force() -> Option<String> {
-    let read = |name: &str| fs::read_to_string(format!("/sys/kernel/sched_ext/{name}")).ok();
-    let enabled = read("state")?.trim() == "enabled";
-    read("root/ops").filter(|_| enabled).map(|name| name.trim().to_string())
-}
 
 /// The kernel's last messages.
 pub fn kernel_messages() -> String {
