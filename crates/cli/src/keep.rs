@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use compare::Keeper;
 use model::{Failure, PolicySpec, Trace};
-use trace::{Header, Making, Recorded};
+use trace::{Header, Making};
 
 use crate::files::check_writable;
 
@@ -55,10 +55,10 @@ impl Keeper for Traces<'_> {
         let path = self.file(path, trace);
         let replay = format!("{} --policy {} --seed {}", self.command, trace.policy, trace.seed);
         let making = Making { replay, ..self.making.clone() };
-        let recorded = Recorded { header: Header::new(&making, trace), trace: trace.clone() };
+        let header = Header::new(&making, trace);
         let written = File::create(&path).and_then(|file| {
             let mut out = BufWriter::new(file);
-            trace::write(&recorded, &mut out)?;
+            trace::write(&header, trace, &mut out)?;
             out.flush()
         });
         written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))

@@ -8,14 +8,13 @@ use model::trace::{Request, Trace};
 use serde::Serialize;
 
 use crate::block::{End, EventEntry, Kind, Requests, Usage, put};
-use crate::{Recorded, SCHEMA};
+use crate::{Header, SCHEMA};
 
 /// Entries of a block: some tens of kilobytes, so that a fault in a file can be told closely.
 const BLOCK: usize = 8_192;
 
 /// Writes a trace. The same trace gives the same bytes.
-pub fn write(recorded: &Recorded, out: &mut impl Write) -> io::Result<()> {
-    let Recorded { header, trace } = recorded;
+pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{SCHEMA}")?;
     put(out, Kind::Header, &serde_json::to_vec(header)?)?;
     for (index, program) in trace.programs.iter().enumerate() {

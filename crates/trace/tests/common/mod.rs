@@ -59,6 +59,6 @@ pub fn recorded(name: &str, policy: &str, seed: u64, duration: Nanos) -> Recorde
 /// It as a file.
 pub fn bytes(recorded: &Recorded) -> Vec<u8> {
     let mut out = Vec::new();
-    trace::write(recorded, &mut out).unwrap();
+    trace::write(&recorded.header, &recorded.trace, &mut out).unwrap();
     out
 }
