@@ -88,3 +88,6 @@ pub enum Why {
     /// The thread before gave way to one that woke up, or to what the policy asked for.
     Preempted,
 }
+
+// A trace holds millions of them.
+const _: () = assert!(size_of::<Event>() <= 32);
