@@ -70,7 +70,7 @@ pub struct Stage<'a> {
     pub placement: Placement,
     /// The seed of arrivals and service times.
     pub seed: u64,
-    /// Whether to record scheduling events. It changes settings of the whole machine for good: only for a guest.
+    /// Whether to record scheduling events. A run that is killed leaves the tracing behind: only for a guest.
     pub events: bool,
     /// Who counts moves between balancing domains.
     pub pulls: Pulls<'a>,

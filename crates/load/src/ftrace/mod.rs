@@ -1,6 +1,6 @@
 //! Scheduling events by the kernel's own tracing (tracefs), of the scenario's threads alone.
 //!
-//! It changes settings of the whole machine and does not undo them: only for a machine that is gone after the run.
+//! In an instance of its own, so that nobody else's tracing is touched. A run that is killed leaves the instance behind: only for a machine that is gone after the run.
 
 mod line;
 
@@ -13,7 +13,7 @@ use model::{CpuId, Nanos, ThreadId};
 
 use line::{Line, Seen};
 
-const FOLDER: &str = "/sys/kernel/tracing";
+const FOLDER: &str = "/sys/kernel/tracing/instances/rearguard";
 /// Memory of all CPUs' buffers: an event takes some 60 bytes.
 const BUFFERS_KIB: usize = 128 << 10;
 const EVENTS: [&str; 2] = ["sched_switch", "sched_wakeup"];
@@ -34,18 +34,17 @@ fn set(file: &str, value: &str) -> io::Result<()> {
 impl Recorder {
     /// Starts to record what the scheduler does with these threads on these CPUs.
     pub fn start(threads: Vec<i32>, cpus: &[usize]) -> io::Result<Recorder> {
+        fs::create_dir_all(FOLDER)?;
         set("tracing_on", "0")?;
         set("trace_clock", "mono")?;
         let online = fs::read_dir(Path::new(FOLDER).join("per_cpu"))?.count().max(1);
         set("buffer_size_kb", &(BUFFERS_KIB / online).to_string())?;
-        set("set_event_pid", "")?;
         let only = OpenOptions::new().append(true).open(Path::new(FOLDER).join("set_event_pid"));
         let mut only = only?;
         threads.iter().try_for_each(|thread| only.write_all(format!("{thread} ").as_bytes()))?;
         for event in EVENTS {
             set(&format!("events/sched/{event}/enable"), "1")?;
         }
-        set("trace", "")?;
         set("tracing_on", "1")?;
         Ok(Recorder { threads, cpus: cpus.to_vec() })
     }
@@ -69,6 +68,7 @@ impl Recorder {
                 seen.hear(&line);
             }
         }
+        fs::remove_dir(FOLDER)?;
         Ok(seen.events)
     }
 }
