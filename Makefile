@@ -5,6 +5,8 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 CARGO ?= cargo
 # What `make torture` loads.
 POLICY ?= rearguard
+# How many seeds `make swarm` runs, unless MINUTES says for how long.
+SEEDS ?= 10000
 REARGUARD := target/release/rearguard
 
 .DEFAULT_GOAL := help
@@ -45,6 +47,9 @@ vm-results: setup-lab ## measure ours beside all rivals on real kernels and writ
 build: ## build the release binary, target/release/rearguard
 	$(CARGO) build --release --package rearguard
 
+swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
+	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
+
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events
 	benches/ideal/run
 	benches/sim/run
@@ -72,4 +77,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture vm-results build bench bench-kernel coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture swarm vm-results build bench bench-kernel coverage fmt setup-build setup-test setup-lab

@@ -1,5 +1,6 @@
 //! The sim arm: from a policy's name to a run.
 
+use model::change::Change;
 use model::event::Event;
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
@@ -8,7 +9,7 @@ use crate::class::fair::{Cfs, Eevdf};
 use crate::class::rt;
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
-use crate::kernel::{Run, Setup, simulate_observed};
+use crate::kernel::{Run, Setup, simulate_changing};
 use crate::observer::Observer;
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
@@ -102,6 +103,18 @@ pub fn observe<Q: EventQueue, O: Observer>(
     watch: &dyn Watch,
     observer: O,
 ) -> Result<Run<Q>, Failure> {
+    observe_changing(scenario, policy, seed, watch, Vec::new(), observer)
+}
+
+/// [`observe`] while things happen to the machine and its threads, in the order of their moments.
+pub fn observe_changing<Q: EventQueue, O: Observer>(
+    scenario: &Scenario,
+    policy: &PolicySpec,
+    seed: u64,
+    watch: &dyn Watch,
+    changes: Vec<Change>,
+    observer: O,
+) -> Result<Run<Q>, Failure> {
     let choice = choose(policy)?;
     let setup = Setup {
         scenario,
@@ -114,11 +127,15 @@ pub fn observe<Q: EventQueue, O: Observer>(
     };
     let (machine, groups) = (&scenario.machine, &scenario.groups);
     match choice {
-        Choice::Cfs => simulate_observed(&setup, Cfs::seeded(machine, groups, seed), observer),
-        Choice::Eevdf | Choice::Realtime(_) => {
-            simulate_observed(&setup, Eevdf::seeded(machine, groups, seed), observer)
+        Choice::Cfs => {
+            simulate_changing(&setup, Cfs::seeded(machine, groups, seed), changes, observer)
         }
-        Choice::Ext => simulate_observed(&setup, Ext::new(scenario, policy, seed)?, observer),
+        Choice::Eevdf | Choice::Realtime(_) => {
+            simulate_changing(&setup, Eevdf::seeded(machine, groups, seed), changes, observer)
+        }
+        Choice::Ext => {
+            simulate_changing(&setup, Ext::new(scenario, policy, seed)?, changes, observer)
+        }
     }
 }
 

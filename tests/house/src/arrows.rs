@@ -4,7 +4,7 @@
 pub const FLOORS: &[&[&str]] = &[
     &["model", "sched_ext"],
     &["stats", "policy"],
-    &["queue", "report", "trace"],
+    &["queue", "report", "trace", "check"],
     &["sim", "load", "lab", "kernel"],
     &["compare", "vm"],
     &["rearguard"],

@@ -1,6 +1,6 @@
 //! Threads that leave the policy for a moment, and policies that start while threads are there.
 
-use model::ThreadId;
+use model::{CpuId, ThreadId};
 use policy::Policy;
 
 use super::{DEFAULT_SLICE, Ext};
@@ -33,6 +33,9 @@ impl Ext {
     /// A policy without callbacks for CPUs that come and go is ended by one, and its loader starts it anew
     /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so nobody sees the class between.
     pub(super) fn restart(&mut self, core: &mut Core) {
+        for cpu in (0..core.machine.cpus).map(CpuId) {
+            core.take_ran(cpu);
+        }
         self.pulled = self.pulls();
         self.policy = Policy::new(*self.policy.options());
         self.threads.clear(&core.affinities, DEFAULT_SLICE);

@@ -1,0 +1,198 @@
+//! Which policy promises what, as data: read from `docs/policies.md` and the files of `policy/` that it names.
+//!
+//! What is promised to nobody is not asked of anybody: there is no row for it.
+
+mod fair;
+mod policies;
+
+use model::scenario::{Kind, Machine, Program};
+use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
+
+pub use fair::Fair;
+pub use policies::{Chosen, names};
+
+/// CPUs that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Each alone.
+    Cpu,
+    /// Those of a last-level cache.
+    Llc,
+    /// All.
+    Machine,
+}
+
+impl Scope {
+    /// How many there are of it.
+    pub fn count(self, machine: &Machine) -> u32 {
+        match self {
+            Scope::Cpu => machine.cpus,
+            Scope::Llc => machine.llcs,
+            Scope::Machine => 1,
+        }
+    }
+
+    /// Whether two CPUs belong together.
+    pub fn joins(self, machine: &Machine, a: CpuId, b: CpuId) -> bool {
+        match self {
+            Scope::Cpu => a == b,
+            Scope::Llc => machine.llc_of(a) == machine.llc_of(b),
+            Scope::Machine => true,
+        }
+    }
+}
+
+/// No CPU idles while a thread waits within its reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// How far that is while every thread may run everywhere.
+    pub free: Scope,
+    /// How far while some may not; `None`: nothing is promised.
+    pub restricted: Option<Scope>,
+    /// Up to how many waiting threads that holds.
+    pub most_waiting: usize,
+    /// Whether only services are promised anything.
+    pub services_only: bool,
+}
+
+/// Who came first starts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InOrder {
+    /// CPUs that share a queue.
+    pub scope: Scope,
+    /// A thread whose bucket has overflowed this has no place until it is empty; [`Nanos::NEVER`]: all keep theirs.
+    pub brim: Nanos,
+    /// Whether threads of different processes stand in one order.
+    pub across_processes: bool,
+    /// Whether only services are promised anything.
+    pub services_only: bool,
+    /// Whether it holds only while nothing about the machine and its threads changes.
+    pub unchanged: bool,
+}
+
+impl InOrder {
+    /// Whether it is promised to a kind of program.
+    pub fn covers(&self, kind: &Kind) -> bool {
+        !self.services_only || matches!(kind, Kind::Service(_))
+    }
+}
+
+/// What a policy promises on a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Promises {
+    /// Whether and how far it conserves work.
+    pub conserving: Option<Reach>,
+    /// Whether and where it serves in order.
+    pub order: Option<InOrder>,
+    /// How long at most anybody waits.
+    pub wait: Option<Nanos>,
+    /// How evenly it divides.
+    pub fair: Option<Fair>,
+}
+
+/// Queues that an idle CPU asks beside its own before it gives up (`RG_STEAL_ASKED` in `policy/balance/steal.h`).
+const QUEUES_ASKED: u32 = 8;
+
+/// Waiting threads that a CPU looks at where the index knows none for it (`RG_WALK` in `policy/pick/pick.h`).
+const THREADS_ASKED: usize = 32;
+
+/// One choice in so many of a CPU looks for who waits longest (`policy/pick/patience.h`), from this wait on.
+const PATIENT_CHOICES: u64 = 16;
+const PATIENCE: Nanos = Nanos::from_secs(10);
+
+/// After so long a wait the kernel ejects a policy (`SCX_WATCHDOG_MAX_TIMEOUT`).
+const WATCHDOG: Nanos = Nanos::from_secs(30);
+
+impl Promises {
+    /// What a policy promises in a scenario. [`Failure::Input`] for an unknown name.
+    pub fn of(policy: &PolicySpec, scenario: &Scenario) -> Result<Promises, Failure> {
+        Ok(match policy.name.as_str() {
+            "cfs" | "eevdf" | "rr" => Promises::default(),
+            "fifo" => fifo(scenario),
+            _ => of_chosen(&Chosen::read(policy, scenario)?, scenario),
+        })
+    }
+}
+
+/// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for normal threads nobody pulls.
+/// Affinities make it an approximation (no push of a running thread for one that is pinned).
+fn fifo(scenario: &Scenario) -> Promises {
+    let service = |program: &Program| matches!(program.kind, Kind::Service(_));
+    let alone = scenario.programs.iter().all(service);
+    let everywhere = Reach {
+        free: Scope::Machine,
+        restricted: None,
+        most_waiting: usize::MAX,
+        services_only: true,
+    };
+    let in_turn = InOrder {
+        scope: Scope::Cpu,
+        brim: Nanos::NEVER,
+        across_processes: true,
+        services_only: true,
+        unchanged: true,
+    };
+    Promises {
+        conserving: alone.then_some(everywhere),
+        order: Some(in_turn),
+        ..Promises::default()
+    }
+}
+
+fn of_chosen(chosen: &Chosen, scenario: &Scenario) -> Promises {
+    Promises {
+        conserving: reach(chosen, &scenario.machine),
+        order: in_order(chosen),
+        wait: longest_wait(chosen, scenario),
+        fair: Fair::of(chosen, scenario),
+    }
+}
+
+/// A CPU idles only where no queue that it asks has work for it. Where threads have affinities, it may choose a queue
+/// of whose threads none may run there.
+///
+/// `pick=credit` keeps no index, by which other balances than its own know where somebody waits: nothing is promised then.
+fn reach(chosen: &Chosen, machine: &Machine) -> Option<Reach> {
+    if chosen.word("pick") == "credit" && chosen.word("balance") != "credit" {
+        return None;
+    }
+    let own = chosen.scope;
+    let asks_all = own.count(machine) <= QUEUES_ASKED + 1;
+    let (free, restricted) = match chosen.word("balance") {
+        "credit" => (Scope::Machine, Scope::Machine),
+        "none" => (own, own),
+        _ if asks_all => (Scope::Machine, own),
+        _ => (own, own),
+    };
+    Some(Reach {
+        free,
+        restricted: Some(restricted),
+        most_waiting: THREADS_ASKED,
+        services_only: false,
+    })
+}
+
+/// With `requeue=tail` a place lasts for a slice only; without pools there is nobody to stand in order with; `balance=credit` takes the first
+/// thread with credit before its siblings without.
+fn in_order(chosen: &Chosen) -> Option<InOrder> {
+    let pools = chosen.word("pick") == "process" && chosen.word("balance") != "credit";
+    let kept = chosen.word("order") == "fcfs" && chosen.word("requeue") == "head";
+    let brim = if chosen.is("bucket") { chosen.brim() } else { Nanos::NEVER };
+    let promise = InOrder {
+        scope: chosen.scope,
+        brim,
+        across_processes: false,
+        services_only: false,
+        unchanged: false,
+    };
+    (pools && kept).then_some(promise)
+}
+
+/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that nobody meets the kernel's watchdog
+/// (`policy/pick/patience.h`); with too many threads nothing can keep them from it.
+fn longest_wait(chosen: &Chosen, scenario: &Scenario) -> Option<Nanos> {
+    let in_order = chosen.word("pick") == "process" && chosen.word("order") == "fcfs";
+    let threads = scenario.programs.iter().map(|p| u64::from(p.kind.threads())).sum::<u64>();
+    let all_late = PATIENCE + Nanos(PATIENT_CHOICES * threads * chosen.quantum().0);
+    (in_order && chosen.is("patience") && all_late < WATCHDOG).then_some(WATCHDOG)
+}

@@ -1,0 +1,128 @@
+//! How evenly CPU time is divided.
+
+use model::scenario::Machine;
+use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+use model::{Nanos, Scenario};
+
+use super::{Chosen, Scope};
+
+/// Every thread, and so every group, receives what is due to it (weighted max-min fairness), up to a lag.
+///
+/// In one order of tokens whoever has the least is next, for a turn: so nobody is ahead of the least by more than a turn, nor behind the
+/// average by more than the turns of all others. First come, first served inside a process makes the first turn as long as it takes
+/// a thread to lose its place. Where virtual times are held together by targets, their intervals come to it, as CPU time by the thread's
+/// effective weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fair {
+    /// How long a thread runs at most while others of its weight wait.
+    turn: Nanos,
+    /// The sum of the intervals between targets of all levels, in virtual time at weight 100; 0: there is one queue.
+    intervals: Nanos,
+}
+
+/// Between targets of a domain (GVTS section 4): cores, caches, nodes, the machine.
+const INTERVALS_MS: [u64; 4] = [30, 90, 150, 300];
+
+/// What a batch thread may go early to stay on its CPU (`sticky`).
+const STICKY: Nanos = Nanos::from_millis(10);
+
+/// A thread may be an interval behind its target and one ahead, on each level.
+const SIDES: f64 = 2.0;
+
+impl Fair {
+    /// Promised by whoever holds all tokens in one order: in one queue, or by targets. Who shares by process instead of by thread, sees no groups,
+    /// or lets spinning threads keep their place, does not.
+    pub fn of(chosen: &Chosen, scenario: &Scenario) -> Option<Fair> {
+        let one_queue = chosen.scope.count(&scenario.machine) == 1;
+        let global = chosen.word("balance") == "gvts" && chosen.is("infeasible");
+        let by_token = ["process", "thread"].contains(&chosen.word("pick"))
+            && chosen.word("fair") == "thread"
+            && ["steal", "none", "gvts"].contains(&chosen.word("balance"))
+            && chosen.word("edge") == "by balance"
+            && chosen.is("bucket")
+            && !leads_without_edge(chosen);
+        if !by_token || !(one_queue || global) {
+            return None;
+        }
+        let pools = chosen.word("pick") == "process";
+        let first = if pools { chosen.brim() } else { Nanos::ZERO };
+        let sticky = if chosen.is("sticky") { STICKY } else { Nanos::ZERO };
+        let (lowest, sum) = intervals(chosen, &scenario.machine);
+        if !one_queue && passes_targets(chosen.quantum(), lowest, scenario) {
+            return None;
+        }
+        let intervals = if one_queue { Nanos::ZERO } else { sum };
+        Some(Fair { turn: chosen.quantum() + first + sticky, intervals })
+    }
+
+    /// By how much CPU time each thread may lag or lead, in seconds.
+    pub fn lags_s(&self, scenario: &Scenario) -> Vec<f64> {
+        let weights = effective_weights(scenario);
+        let others = weights.len() as f64 / f64::from(scenario.machine.cpus);
+        let turns = self.turn.as_secs_f64() * (2.0 + others);
+        let of_weight = |weight: f64| (weight / f64::from(GROUP_WEIGHT)).max(1.0);
+        let targets = |weight| SIDES * self.intervals.as_secs_f64() * of_weight(weight);
+        weights.into_iter().map(|weight| turns + targets(weight)).collect()
+    }
+
+    /// By how much CPU time all threads of a group together may: as if a CPU each went to one that leads.
+    pub fn share_s(&self, scenario: &Scenario) -> f64 {
+        let worst = self.lags_s(scenario).into_iter().fold(0.0, f64::max);
+        worst * f64::from(scenario.machine.cpus)
+    }
+}
+
+/// With `lead` tokens are bounded by an edge, which nobody looks for where wakers are placed by targets: all end at the bound.
+fn leads_without_edge(chosen: &Chosen) -> bool {
+    chosen.is("lead") && chosen.word("balance") == "gvts" && chosen.word("pick") == "thread"
+}
+
+/// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/policies.md`, Limits).
+fn passes_targets(turn: Nanos, lowest: Nanos, scenario: &Scenario) -> bool {
+    let lightest = effective_weights(scenario).into_iter().fold(f64::MAX, f64::min);
+    turn.as_secs_f64() * f64::from(GROUP_WEIGHT) / lightest > lowest.as_secs_f64()
+}
+
+/// The lowest interval and the sum of those of all levels above the queues that join more than the one below, in proportion to the lowest if that was
+/// said.
+fn intervals(chosen: &Chosen, machine: &Machine) -> (Nanos, Nanos) {
+    let Machine { cpus, smt, llcs, nodes } = *machine;
+    let sizes = [1, smt, cpus / llcs, cpus / nodes, cpus];
+    let queues = if chosen.scope == Scope::Llc { 2 } else { 0 };
+    let used = (queues..INTERVALS_MS.len()).filter(|&level| sizes[level + 1] > sizes[level]);
+    let used_ms: Vec<u64> = used.map(|level| INTERVALS_MS[level]).collect();
+    let (lowest, sum) = (used_ms.first().copied().unwrap_or(1), used_ms.iter().sum::<u64>());
+    match chosen.interval {
+        Some(interval) => (interval, Nanos((interval.0 / lowest).saturating_mul(sum))),
+        None => (Nanos::from_millis(lowest), Nanos::from_millis(sum)),
+    }
+}
+
+/// The effective weight of each thread while all are active (GVTS section 3.4): 100 for one of nice 0 outside of groups.
+fn effective_weights(scenario: &Scenario) -> Vec<f64> {
+    let own =
+        |nice| f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT);
+    let threads = |program: &model::scenario::Program| program.kind.threads();
+    let mut sums = vec![0.0; scenario.groups.len()];
+    for program in &scenario.programs {
+        if let Some(group) = program.group {
+            sums[group] += own(program.nice) * f64::from(threads(program));
+        }
+    }
+    for (index, group) in scenario.groups.iter().enumerate().rev() {
+        if let Some(parent) = group.parent.filter(|_| sums[index] > 0.0) {
+            sums[parent] += f64::from(group.weight);
+        }
+    }
+    let effective = |program: &model::scenario::Program| {
+        let (mut weight, mut at) = (own(program.nice), program.group);
+        while let Some(index) = at {
+            let group = &scenario.groups[index];
+            weight *= f64::from(group.weight) / sums[index];
+            at = group.parent;
+        }
+        weight
+    };
+    let programs = scenario.programs.iter();
+    programs.flat_map(|p| vec![effective(p); threads(p) as usize]).collect()
+}

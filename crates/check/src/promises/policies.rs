@@ -1,0 +1,127 @@
+//! The choices of each policy, as `docs/policies.md` has them.
+
+use model::{Failure, Nanos, PolicySpec, Scenario, units};
+
+use super::Scope;
+
+/// Options with a word for a value, and their default.
+const DEFAULTS: [(&str, &str); 13] = [
+    ("balance", "steal"),
+    ("pick", "process"),
+    ("order", "fcfs"),
+    ("queue", "llc"),
+    ("requeue", "head"),
+    ("fair", "thread"),
+    ("preempt", "on"),
+    ("bucket", "on"),
+    ("infeasible", "on"),
+    ("edge", "by balance"),
+    ("sticky", "off"),
+    ("lead", "off"),
+    ("patience", "on"),
+];
+
+/// A policy and what it chooses beside the defaults.
+type Row = (&'static str, &'static [(&'static str, &'static str)]);
+
+const POLICIES: [Row; 8] = [
+    ("rearguard", &[("balance", "gvts"), ("sticky", "on"), ("lead", "on")]),
+    ("cts", &[]),
+    ("lcfs", &[("order", "lcfs")]),
+    ("random", &[("order", "random")]),
+    ("vtime", &[("pick", "thread")]),
+    ("gvts", &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")]),
+    ("dwrr", &[("balance", "dwrr"), ("pick", "thread"), ("queue", "cpu")]),
+    (
+        "credit",
+        &[
+            ("balance", "credit"),
+            ("pick", "credit"),
+            ("queue", "cpu"),
+            ("requeue", "tail"),
+            ("slice", "30ms"),
+        ],
+    ),
+];
+
+/// The kernel's own classes, which promise what [`super::Promises::of`] says.
+const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
+
+/// One tick at HZ=250, where slices end; also the default slice.
+const TICK: Nanos = Nanos::from_millis(4);
+
+/// The least brim of the bucket, and how many slices it is at least.
+const LEAST_BRIM: Nanos = Nanos::from_millis(50);
+const BRIM_SLICES: u64 = 4;
+
+/// All policies of which something is known.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CLASSES.into_iter().chain(POLICIES.iter().map(|(name, _)| *name))
+}
+
+/// The choices of a policy with its options.
+pub struct Chosen {
+    words: Vec<(String, String)>,
+    /// CPUs that share a queue.
+    pub scope: Scope,
+    /// What threads get at a time.
+    pub slice: Nanos,
+    /// Between targets, if it was said.
+    pub interval: Option<Nanos>,
+}
+
+impl Chosen {
+    /// Reads a policy that is valid otherwise; later choices go over earlier ones.
+    pub fn read(policy: &PolicySpec, scenario: &Scenario) -> Result<Chosen, Failure> {
+        let Some((_, row)) = POLICIES.iter().find(|(name, _)| *name == policy.name) else {
+            let text = format!("policy `{policy}`: nothing is known of what it promises");
+            return Err(Failure::Input(text));
+        };
+        let given = policy.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let words = DEFAULTS.iter().copied().chain(row.iter().copied()).chain(given);
+        let mut chosen = Chosen {
+            words: words.map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+            scope: Scope::Llc,
+            slice: scenario.slice.unwrap_or(TICK),
+            interval: None,
+        };
+        if let Some(slice) = chosen.find("slice") {
+            chosen.slice = duration(slice)?;
+        }
+        chosen.interval = chosen.find("interval").map(duration).transpose()?;
+        chosen.scope = match chosen.word("queue") {
+            "cpu" => Scope::Cpu,
+            "machine" => Scope::Machine,
+            _ => Scope::Llc,
+        };
+        Ok(chosen)
+    }
+
+    fn find(&self, key: &str) -> Option<&str> {
+        self.words.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The word chosen for an option.
+    pub fn word(&self, key: &str) -> &str {
+        self.find(key).unwrap_or("")
+    }
+
+    /// Whether an option is on.
+    pub fn is(&self, key: &str) -> bool {
+        self.word(key) == "on"
+    }
+
+    /// The CPU time that costs a thread its place, while `bucket` is on.
+    pub fn brim(&self) -> Nanos {
+        LEAST_BRIM.max(Nanos(BRIM_SLICES * self.slice.0))
+    }
+
+    /// How long a thread runs at least when others wait: slices end at ticks.
+    pub fn quantum(&self) -> Nanos {
+        Nanos(self.slice.0.div_ceil(TICK.0) * TICK.0)
+    }
+}
+
+fn duration(text: &str) -> Result<Nanos, Failure> {
+    units::duration(text).map_err(|reason| Failure::Input(reason.to_string()))
+}

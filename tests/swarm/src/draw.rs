@@ -1,0 +1,89 @@
+//! A case: everything that a seed decides.
+
+mod changes;
+mod machine;
+mod policy;
+mod programs;
+
+use std::fmt;
+
+use model::change::Change;
+use model::{Nanos, PolicySpec, Scenario};
+
+use crate::lots::Lots;
+
+/// What one seed stands for.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The seed, also that of the run.
+    pub seed: u64,
+    /// Machine, groups and programs.
+    pub scenario: Scenario,
+    /// Who schedules.
+    pub policy: PolicySpec,
+    /// What happens meanwhile.
+    pub changes: Vec<Change>,
+}
+
+impl Case {
+    /// The case of a seed.
+    pub fn draw(seed: u64) -> Case {
+        let mut lots = Lots::new(seed, 0);
+        let machine = machine::draw(&mut lots);
+        let groups = machine::groups(&mut lots);
+        let duration = duration(&mut lots, machine.cpus);
+        let programs = programs::draw(&mut lots, machine.cpus, groups.len(), duration);
+        let slice = lots.one_in(4).then(|| Nanos(lots.magnitude(100_000, 100_000_000)));
+        let scenario = Scenario {
+            name: format!("swarm-{seed}"),
+            shows: String::new(),
+            machine,
+            groups,
+            programs,
+            duration,
+            warm_up: Nanos::from_millis(lots.of(&[0, 10, 200])),
+            seeds: vec![seed],
+            outlier_threshold: Nanos::from_millis(10),
+            slice,
+        };
+        let policy = policy::draw(&mut lots, &scenario);
+        let changes = changes::draw(&mut lots, &scenario);
+        Case { seed, scenario, policy, changes }
+    }
+}
+
+/// Short on a large machine, so that one costs about what another does; long enough for the longest waits on a small one.
+fn duration(lots: &mut Lots, cpus: u32) -> Nanos {
+    let longest_ms = (80_000 / u64::from(cpus)).clamp(1_000, 40_000);
+    Nanos::from_millis(lots.magnitude(200, longest_ms))
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Case { seed, scenario, policy, changes } = self;
+        let model::scenario::Machine { cpus, smt, llcs, nodes } = scenario.machine;
+        writeln!(f, "seed {seed}: policy {policy}")?;
+        writeln!(f, "  machine: {cpus} CPUs, {smt} a core, {llcs} caches, {nodes} nodes")?;
+        writeln!(
+            f,
+            "  {} after {}, slice {:?}",
+            scenario.duration, scenario.warm_up, scenario.slice
+        )?;
+        for group in &scenario.groups {
+            writeln!(f, "  group {} weight {}", group.name, group.weight)?;
+        }
+        let mut first = 0;
+        for program in &scenario.programs {
+            let threads = program.kind.threads();
+            let group = program.group.map_or("/", |index| scenario.groups[index].name.as_str());
+            let last = first + threads - 1;
+            writeln!(
+                f,
+                "  program {} (threads {first} to {last}) in {group}, nice {}: {:?}",
+                program.name, program.nice, program.kind
+            )?;
+            first += threads;
+        }
+        changes.iter().try_for_each(|change| writeln!(f, "  at {}: {:?}", change.at, change.kind))
+    }
+}

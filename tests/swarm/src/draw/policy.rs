@@ -1,0 +1,51 @@
+//! Policies with their options.
+
+use std::collections::BTreeMap;
+
+use model::{PolicySpec, Scenario};
+use policy::Options;
+
+use crate::lots::Lots;
+
+/// The kernel's own classes have no options.
+const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
+
+/// Options and their values.
+const OPTIONS: [(&str, &[&str]); 15] = [
+    ("balance", &["steal", "none", "gvts", "dwrr", "credit"]),
+    ("pick", &["process", "thread", "credit"]),
+    ("order", &["fcfs", "lcfs", "vtime", "random"]),
+    ("queue", &["cpu", "llc", "machine"]),
+    ("requeue", &["head", "tail"]),
+    ("fair", &["thread", "process"]),
+    ("preempt", &["off", "on"]),
+    ("bucket", &["off", "on"]),
+    ("infeasible", &["off", "on"]),
+    ("edge", &["queue", "machine", "target"]),
+    ("sticky", &["off", "on"]),
+    ("lead", &["off", "on"]),
+    ("patience", &["off", "on"]),
+    ("slice", &["100us", "1ms", "4ms", "10ms", "100ms"]),
+    ("interval", &["1ms", "10ms", "30ms", "300ms"]),
+];
+
+/// A policy: mostly as it is, else with a few options. What the policy itself refuses is drawn again.
+pub fn draw(lots: &mut Lots, scenario: &Scenario) -> PolicySpec {
+    let behind_the_seam: Vec<&str> = policy::policies().map(|(name, _)| name).collect();
+    if lots.one_in(6) {
+        return PolicySpec::plain(lots.of(&CLASSES));
+    }
+    loop {
+        let name = if lots.one_in(3) { "rearguard" } else { lots.of(&behind_the_seam) };
+        let count = lots.of(&[0, 0, 1, 1, 2, 3, 6]);
+        let mut options = BTreeMap::new();
+        for _ in 0..count {
+            let (key, values) = lots.of(&OPTIONS);
+            options.insert(key.to_string(), lots.of(values).to_string());
+        }
+        let spec = PolicySpec { name: name.to_string(), options };
+        if Options::parse(&spec, &scenario.machine, scenario.slice).is_ok() {
+            return spec;
+        }
+    }
+}

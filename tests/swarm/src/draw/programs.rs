@@ -1,0 +1,81 @@
+//! Programs: what wants the CPUs.
+
+use model::Nanos;
+use model::law::Law;
+use model::scenario::{Architecture, Arrivals, Kind, Program, Service};
+
+use crate::lots::Lots;
+
+/// Requests of one service in one run, so that no case costs much more than another.
+const MOST_REQUESTS: f64 = 5_000.0;
+const MICROSECOND: u64 = 1_000;
+
+/// A few programs that want between little and too much. A quarter of the cases spins only: there, all that is due is known.
+pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<Program> {
+    let spins_only = lots.one_in(4);
+    let count = lots.within(1, 5);
+    let program = |index| {
+        let kind = if spins_only { batch(lots, cpus) } else { kind(lots, cpus, duration) };
+        let grouped = groups > 0 && !lots.one_in(3);
+        Program {
+            name: format!("p{index}"),
+            group: grouped.then(|| lots.within(0, groups as u64 - 1) as usize),
+            nice: nice(lots),
+            kind,
+        }
+    };
+    (0..count).map(program).collect()
+}
+
+/// A nice value, mostly 0.
+pub fn nice(lots: &mut Lots) -> i8 {
+    if lots.one_in(3) { lots.within(0, 39) as i8 - 20 } else { 0 }
+}
+
+fn batch(lots: &mut Lots, cpus: u32) -> Kind {
+    Kind::Batch { threads: threads(lots, cpus) }
+}
+
+fn threads(lots: &mut Lots, cpus: u32) -> u32 {
+    lots.magnitude(1, 2 * u64::from(cpus) + 1) as u32
+}
+
+fn span(lots: &mut Lots) -> Nanos {
+    Nanos(lots.magnitude(20 * MICROSECOND, 20_000 * MICROSECOND))
+}
+
+fn kind(lots: &mut Lots, cpus: u32, duration: Nanos) -> Kind {
+    match lots.within(0, 5) {
+        0 | 1 => Kind::Service(service(lots, cpus, duration)),
+        2 | 3 => batch(lots, cpus),
+        4 => Kind::Daemon { threads: threads(lots, cpus), run: span(lots), sleep: span(lots) },
+        _ => Kind::ForkJoin { threads: threads(lots, cpus), work: span(lots) },
+    }
+}
+
+fn law(lots: &mut Lots) -> Law {
+    if lots.one_in(2) { Law::Fixed } else { Law::Exponential }
+}
+
+fn service(lots: &mut Lots, cpus: u32, duration: Nanos) -> Service {
+    let connections = lots.magnitude(1, 64) as u32;
+    let workers = lots.within(1, u64::from(connections)) as u32;
+    let architecture = match lots.within(0, 3) {
+        0 => Architecture::SharedQueue { workers },
+        1 => Architecture::Partitioned { workers },
+        _ => Architecture::ThreadPerConnection,
+    };
+    let service_time = span(lots);
+    let wanted = lots.within(5, 100) as f64 / 100.0 * f64::from(cpus);
+    let most = MOST_REQUESTS / (2.0 * duration.as_secs_f64());
+    Service {
+        architecture,
+        connections,
+        request_bytes: 128,
+        response_bytes: 128,
+        service_law: law(lots),
+        service_time,
+        arrival_law: law(lots),
+        arrivals: Arrivals::Rate((wanted / service_time.as_secs_f64()).min(most)),
+    }
+}

@@ -1,0 +1,14 @@
+//! The swarm: random machines, scenarios, policies and faults, each from one seed, under every checker.
+//!
+//! [`Case::draw`] makes one, [`run`] runs it, [`shrink`] makes a failing one small.
+#![forbid(unsafe_code)]
+
+mod draw;
+mod lots;
+pub mod planted;
+mod run;
+mod shrink;
+
+pub use draw::Case;
+pub use run::{Outcome, Watcher, run, watch};
+pub use shrink::shrink;

@@ -1,0 +1,74 @@
+//! A failing case made small: what can be left out while the same rule still fails is left out.
+
+use model::change::ChangeKind;
+use model::{Nanos, ThreadId};
+
+use crate::draw::Case;
+use crate::run::run;
+
+/// Runs at most.
+const TRIES: usize = 200;
+
+/// The smallest case found that breaks the rule as well.
+pub fn shrink(case: &Case, rule: &str) -> Case {
+    let mut best = case.clone();
+    let mut tries = TRIES;
+    let mut fails = |case: &Case| {
+        tries = tries.saturating_sub(1);
+        tries > 0 && run(case).faults.iter().any(|fault| fault.rule == rule)
+    };
+    while let Some(smaller) = smaller(&best).into_iter().find(|case| fails(case)) {
+        best = smaller;
+    }
+    best
+}
+
+/// Cases with a little less, the greatest steps first.
+fn smaller(case: &Case) -> Vec<Case> {
+    let mut cases = Vec::new();
+    if !case.changes.is_empty() {
+        cases.push(Case { changes: Vec::new(), ..case.clone() });
+    }
+    let programs = case.scenario.programs.len();
+    cases.extend((0..programs).filter(|_| programs > 1).map(|index| without(case, index)));
+    if case.scenario.duration > Nanos::from_millis(50) {
+        let mut shorter = case.clone();
+        shorter.scenario.duration = Nanos(case.scenario.duration.0 / 2);
+        cases.push(shorter);
+    }
+    for key in case.policy.options.keys() {
+        let mut plainer = case.clone();
+        plainer.policy.options.remove(key);
+        cases.push(plainer);
+    }
+    for index in 0..case.changes.len() {
+        let mut calmer = case.clone();
+        calmer.changes.remove(index);
+        cases.push(calmer);
+    }
+    cases
+}
+
+/// The case without a program; changes of its threads go with it, others keep their threads.
+fn without(case: &Case, index: usize) -> Case {
+    let mut smaller = case.clone();
+    let threads = |programs: &[model::scenario::Program]| -> u32 {
+        programs.iter().map(|program| program.kind.threads()).sum()
+    };
+    let first = threads(&case.scenario.programs[..index]);
+    let after = threads(&case.scenario.programs[..=index]);
+    smaller.scenario.programs.remove(index);
+    smaller.changes.retain_mut(|change| {
+        let (ChangeKind::Affinity { thread, .. } | ChangeKind::Nice { thread, .. }) =
+            &mut change.kind
+        else {
+            return true;
+        };
+        let goes = (first..after).contains(&thread.0);
+        if thread.0 >= after {
+            *thread = ThreadId(thread.0 - (after - first));
+        }
+        !goes
+    });
+    smaller
+}

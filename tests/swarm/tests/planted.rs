@@ -1,0 +1,152 @@
+//! A bug planted for each rule is caught by that rule; without it the same run passes.
+
+use check::rules::NAMES;
+use model::change::{Change, ChangeKind};
+use model::{CpuId, Nanos, PolicySpec, Scenario, Silent, ThreadId};
+use sim::class::Class;
+use sim::class::ext::Ext;
+use sim::class::rt::{self, Rt};
+use sim::costs::Costs;
+use sim::events::Tournament;
+use sim::{Observer, Setup, simulate_changing};
+use swarm::planted::{Bug, Late, Planted};
+use swarm::{Case, watch};
+
+const HEAD: &str = "# Planted.\nwarm_up = \"0s\"\n";
+const SERVICE: &str = "[[program]]\nname = \"s\"\nkind = \"service\"\nservice_time = \"500us\"\n\
+                       arrivals = { utilisation = 0.9 }\n";
+
+fn case(machine: &str, programs: &str, policy: &str, duration: &str) -> Case {
+    let text = format!("{HEAD}duration = \"{duration}\"\n[machine]\n{machine}\n{programs}");
+    let scenario = Scenario::read(&text, "planted").expect("a valid scenario");
+    let policy = PolicySpec::parse(policy).expect("a valid policy");
+    Case { seed: 1, scenario, policy, changes: Vec::new() }
+}
+
+fn four_cpus() -> Case {
+    case("cpus = 4", SERVICE, "cts", "2s")
+}
+
+/// The class of a case.
+fn class(case: &Case) -> Ext {
+    Ext::new(&case.scenario, &case.policy, case.seed).expect("a known policy")
+}
+
+fn simulate<O: Observer>(
+    case: &Case,
+    class: impl Class,
+    observer: O,
+) -> Result<sim::Run<Tournament>, model::Failure> {
+    let setup = Setup {
+        scenario: &case.scenario,
+        policy: "planted",
+        kernel: "modelled",
+        seed: case.seed,
+        realtime: None,
+        costs: Costs::DEFAULT,
+        watch: &Silent,
+    };
+    simulate_changing(&setup, class, case.changes.clone(), observer)
+}
+
+/// The rules that a class breaks in a case.
+fn broken(case: &Case, class: impl Class) -> Vec<&'static str> {
+    let outcome = watch(case, |watcher| simulate(case, class, watcher));
+    outcome.faults.iter().map(|fault| fault.rule).collect()
+}
+
+/// A rule is broken by a bug, and none without it.
+fn catches(rule: &str, case: &Case, bug: Bug) {
+    let found = broken(case, Planted::new(class(case), bug));
+    assert!(found.contains(&rule), "{bug:?} breaks {found:?}, not `{rule}`");
+    assert!(broken(case, class(case)).is_empty(), "`{rule}`: the control");
+}
+
+/// A rule is broken by a class that was loaded with something else than was promised.
+fn catches_other(rule: &str, case: &Case, loaded: &Case) {
+    let found = broken(case, class(loaded));
+    assert!(found.contains(&rule), "{found:?}, not `{rule}`");
+    assert!(broken(case, class(case)).is_empty(), "`{rule}`: the control");
+}
+
+#[test]
+fn every_rule_has_its_bug_here() {
+    let text = include_str!("planted.rs");
+    for name in NAMES {
+        let caught = [format!("catches(\"{name}\""), format!("catches_other(\"{name}\"")];
+        let asserted = format!("contains(&\"{name}\")");
+        let tested = caught.iter().chain([&asserted]).any(|call| text.contains(call));
+        assert!(tested, "{name}");
+    }
+}
+
+#[test]
+fn a_lost_wake_up() {
+    let case = case("cpus = 4", SERVICE, "rr", "2s");
+    let class = || Rt::new(rt::Kind::RoundRobin, &case.scenario.machine);
+    let found = broken(&case, Planted::new(class(), Bug::LosesWakeUp));
+    assert!(found.contains(&"lost"), "{found:?}");
+    assert!(broken(&case, class()).is_empty(), "the control");
+}
+
+#[test]
+fn a_thread_moved_against_its_affinity() {
+    let mut case = four_cpus();
+    let pin = |thread| Change {
+        at: Nanos::ZERO,
+        kind: ChangeKind::Affinity { thread: ThreadId(thread), cpus: vec![CpuId(1), CpuId(2)] },
+    };
+    case.changes = (0..8).map(pin).collect();
+    catches("affinity", &case, Bug::IgnoresAffinity);
+}
+
+#[test]
+fn a_cpu_that_idles_beside_work() {
+    catches("work conserving", &four_cpus(), Bug::IdlesCpu);
+}
+
+#[test]
+fn two_starts_that_are_swapped() {
+    let one = case("cpus = 1", SERVICE, "cts", "2s");
+    catches("order", &one, Bug::SwapsStarts);
+}
+
+#[test]
+fn a_thread_on_two_cpus() {
+    catches("one place", &four_cpus(), Bug::RunsTwice);
+}
+
+#[test]
+fn cpu_time_charged_twice() {
+    let batch = "[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 6\n";
+    catches("accounts", &case("cpus = 4", batch, "cts", "2s"), Bug::ChargesTwice);
+}
+
+#[test]
+fn a_stamp_from_the_past() {
+    let case = four_cpus();
+    let outcome = watch(&case, |watcher| simulate(&case, class(&case), Late::new(watcher)));
+    let found: Vec<&str> = outcome.faults.iter().map(|fault| fault.rule).collect();
+    assert!(found.contains(&"time"), "{found:?}");
+    assert!(broken(&case, class(&case)).is_empty(), "the control");
+}
+
+#[test]
+fn groups_whose_weights_are_forgotten() {
+    let groups = "[[group]]\nname = \"a\"\nweight = 300\n[[group]]\nname = \"b\"\n\
+                  [[program]]\nname = \"a\"\nkind = \"batch\"\nthreads = 6\ngroup = \"a\"\n\
+                  [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 6\ngroup = \"b\"\n";
+    let case = case("cpus = 4", groups, "cts", "20s");
+    let mut loaded = case.clone();
+    loaded.scenario.groups[0].weight = 100;
+    catches_other("share", &case, &loaded);
+}
+
+#[test]
+fn threads_that_nobody_balances() {
+    let batch = "[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 6\n";
+    let case = case("cpus = 4", batch, "gvts", "20s");
+    let mut loaded = case.clone();
+    loaded.policy = PolicySpec::parse("gvts:balance=none").expect("a valid policy");
+    catches_other("lag", &case, &loaded);
+}
