@@ -26,8 +26,11 @@ pub struct Thread {
     pub state: State,
     /// Since when.
     pub since: Nanos,
-    /// When it began to want a CPU; a change of its affinity or its nice value begins that anew.
+    /// When it began to want a CPU.
     pub asked: Nanos,
+    /// Whether its affinity or nice value changed, or a policy began anew, while it wanted a CPU: whether that was taken for
+    /// sleep and a new arrival is the scheduler's own business.
+    pub disturbed: bool,
     /// CPU time that it received up to the last time when it ceased to run.
     pub received: Nanos,
     /// Where it may run: a flag a CPU.
@@ -61,6 +64,7 @@ impl Scene {
             state: State::Asleep,
             since: Nanos::ZERO,
             asked: Nanos::ZERO,
+            disturbed: false,
             received: Nanos::ZERO,
             admitted: vec![true; cpus],
         };
@@ -164,26 +168,26 @@ impl Scene {
                 let admitted = &mut self.threads[thread.index()].admitted;
                 admitted.fill(false);
                 cpus.iter().for_each(|cpu| admitted[cpu.index()] = true);
-                self.ask_again(*thread);
+                self.disturb(*thread);
             }
-            ChangeKind::Nice { thread, .. } => self.ask_again(*thread),
+            ChangeKind::Nice { thread, .. } => self.disturb(*thread),
             ChangeKind::Weight { .. } => {}
             ChangeKind::Offline(cpu) | ChangeKind::Online(cpu) => {
                 self.restricted = true;
                 self.online[cpu.index()] = matches!(kind, ChangeKind::Online(_));
-                (0..self.threads.len() as u32).for_each(|id| self.ask_again(ThreadId(id)));
+                (0..self.threads.len() as u32).for_each(|id| self.disturb(ThreadId(id)));
             }
         }
     }
 
-    /// Whoever wants a CPU begins to want it now, and where it waits nobody knows if it may not wait there.
-    fn ask_again(&mut self, thread: ThreadId) {
+    /// Where a thread waits nobody knows if it may not wait there any more; its wait begins anew.
+    fn disturb(&mut self, thread: ThreadId) {
         let waits = match self.thread(thread).state {
             State::Waits(at) => at.filter(|&cpu| self.may_run_on(thread, cpu)),
             _ => None,
         };
         let entry = &mut self.threads[thread.index()];
-        entry.asked = self.now;
+        entry.disturbed |= entry.state != State::Asleep;
         if matches!(entry.state, State::Waits(_)) {
             (entry.state, entry.since) = (State::Waits(waits), self.now);
         }

@@ -39,8 +39,7 @@ impl Fair {
             && chosen.word("fair") == "thread"
             && ["steal", "none", "gvts"].contains(&chosen.word("balance"))
             && chosen.word("edge") == "by balance"
-            && chosen.is("bucket")
-            && !leads_without_edge(chosen);
+            && chosen.is("bucket");
         if !by_token || !(one_queue || global) {
             return None;
         }
@@ -70,11 +69,6 @@ impl Fair {
         let worst = self.lags_s(scenario).into_iter().fold(0.0, f64::max);
         worst * f64::from(scenario.machine.cpus)
     }
-}
-
-/// With `lead` tokens are bounded by an edge, which nobody looks for where wakers are placed by targets: all end at the bound.
-fn leads_without_edge(chosen: &Chosen) -> bool {
-    chosen.is("lead") && chosen.word("balance") == "gvts" && chosen.word("pick") == "thread"
 }
 
 /// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/policies.md`, Limits).

@@ -68,6 +68,7 @@ impl Order {
         let related = self.promise.across_processes || a.program == b.program;
         related
             && b.since < scene.now
+            && !b.disturbed
             && self.promised[b.program]
             && self.promise.scope.joins(&self.machine, from, at)
             && a.admitted == b.admitted
@@ -106,7 +107,7 @@ impl Rule for Order {
 
     fn started(&mut self, scene: &Scene, thread: ThreadId, cpu: CpuId) -> Option<Finding> {
         let entitled = self.promised[scene.thread(thread).program];
-        if !entitled || self.buckets[thread.index()].overflowed {
+        if !entitled || scene.thread(thread).disturbed || self.buckets[thread.index()].overflowed {
             return None;
         }
         if self.promise.unchanged && scene.changed.is_some() {
