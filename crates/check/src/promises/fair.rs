@@ -58,7 +58,7 @@ impl Fair {
     pub fn lags_s(&self, scenario: &Scenario) -> Vec<f64> {
         let weights = effective_weights(scenario);
         let others = weights.len() as f64 / f64::from(scenario.machine.cpus);
-        let turns = self.turn.as_secs_f64() * (2.0 + others);
+        let turns = self.turn.as_secs_f64() * (3.0 + others);
         let of_weight = |weight: f64| (weight / f64::from(GROUP_WEIGHT)).max(1.0);
         let targets = |weight| SIDES * self.intervals.as_secs_f64() * of_weight(weight);
         weights.into_iter().map(|weight| turns + targets(weight)).collect()
