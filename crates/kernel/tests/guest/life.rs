@@ -54,7 +54,7 @@ on one CPU: Some(\"rearguard_cts\")
 after it came: Restarted
 report: 2 CPUs, both busy: true, spinners even: true, cheap: true
 after work: InForce
-SysRq-S: disabled by sysrq-S, ejected: false, then None
+SysRq-S: disabled by sysrq-S, ejected: false
 dropped: None
 again: Some(\"rearguard_cts\")
 killed: None
@@ -133,8 +133,7 @@ fn ended_from_outside(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
     let kernel::Poll::Ended(ending) = awaited(loaded)? else {
         return Ok("nothing ended".into());
     };
-    let after = kernel::in_force()?;
-    Ok(format!("{}, ejected: {}, then {after:?}", ending.reason, ending.ejected))
+    Ok(format!("{}, ejected: {}", ending.reason, ending.ejected))
 }
 
 /// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated second of work is dear.
