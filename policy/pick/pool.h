@@ -3,6 +3,7 @@
 #ifndef RG_PICK_POOL_H
 #define RG_PICK_POOL_H
 
+#include "all.h"
 #include "process.h"
 #include "thread.h"
 
@@ -10,14 +11,18 @@ RG_INLINE bool rg_is_alone(struct rg_thread *thread)
 {
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
 		return rg_is_alone_thread();
+	if (RG_CHOSEN(pick) == RG_PICK_ALL)
+		return 0;
 	return rg_is_alone_process(thread);
 }
 
-/* The pool of a thread: its id or its process's, and whether it is alone. Never 0. */
+/* The pool of a thread: its id, its process's or everybody's, and whether it is alone. Never 0. */
 RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool alone = rg_is_alone(thread);
 
+	if (RG_CHOSEN(pick) == RG_PICK_ALL)
+		return RG_POOL_OF_ALL;
 	return (u64)(alone ? rg_thread_id(t) : rg_process_id(t)) << 1 | alone;
 }
 

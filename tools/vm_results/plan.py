@@ -9,7 +9,7 @@ SERVICE_POLICIES = (
     "rearguard,eevdf,cfs,cts,gvts,fifo,dwrr,credit,rr,cts:queue=cpu,scx_lavd,scx_flash,scx_beerland"
 ).split(",")
 # One first come, first served queue for the machine.
-GLOBAL_FIFO = "cts:queue=machine:pick=thread:order=fcfs"
+GLOBAL_FIFO = "global"
 LAG_POLICIES = (
     f"rearguard,eevdf,cfs,gvts,cts,dwrr,credit,{GLOBAL_FIFO},scx_lavd,scx_flash,scx_beerland"
 ).split(",")

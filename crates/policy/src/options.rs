@@ -74,7 +74,7 @@ const CHOICES: [Choice; 10] = [
         words: &["steal", "none", "gvts", "dwrr", "credit"],
         field: |o| &mut o.balance,
     },
-    Choice { key: "pick", words: &["process", "thread", "credit"], field: |o| &mut o.pick },
+    Choice { key: "pick", words: &["process", "thread", "credit", "all"], field: |o| &mut o.pick },
     Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
     Choice { key: "queue", words: &["cpu", "", "llc", "", "machine"], field: |o| &mut o.scope },
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
@@ -95,7 +95,7 @@ struct Named {
 /// Options that are not choices.
 const OTHER_KEYS: [&str; 6] = ["bucket", "interval", "lead", "slack", "slice", "sticky"];
 
-const POLICIES: [Named; 8] = [
+const POLICIES: [Named; 9] = [
     Named {
         name: "rearguard",
         line: "first come, first served inside a process, fair between groups over the whole machine",
@@ -120,6 +120,17 @@ const POLICIES: [Named; 8] = [
         name: "vtime",
         line: "threads compete one by one for the least virtual time",
         chosen: &[("pick", "thread")],
+    },
+    Named {
+        name: "global",
+        line: "one queue for the machine, first come, first served, in slices of 20 ms",
+        chosen: &[
+            ("pick", "all"),
+            ("queue", "machine"),
+            ("requeue", "tail"),
+            ("bucket", "off"),
+            ("slice", "20ms"),
+        ],
     },
     Named {
         name: "gvts",
@@ -242,6 +253,9 @@ impl Options {
             }
             () if self.pick == PICK_CREDIT && !credited => {
                 "pick=credit needs balance=credit or balance=none: other balances go by tokens, which it does not keep"
+            }
+            () if self.balance == BALANCE_CREDIT && self.pick != PICK_CREDIT => {
+                "balance=credit needs pick=credit: it moves threads by their credit, past the order of all others"
             }
             () if self.edge == EDGE_TARGET && given("lead") == Some("on") => {
                 "lead=on has no meaning where targets place who wakes (edge=target)"
@@ -374,6 +388,7 @@ mod tests {
             ("cts:slice=10us", "100 us"),
             ("cts:pick=thread:order=fcfs", "pick=thread"),
             ("cts:pick=credit", "balance=credit"),
+            ("cts:balance=credit", "pick=credit"),
             ("gvts:lead=on", "edge=target"),
         ] {
             match parse(text) {

@@ -125,7 +125,7 @@ fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure>
     Ok(Job {
         kernel: needs.kernel,
         machine: scenario.machine,
-        apart: has_services(scenario),
+        apart: has_apart(scenario),
         counting: Some(counting(scenario)),
         real_time: None,
         memory_mib: MEMORY_MIB + threads / THREADS_A_MIB,
@@ -157,7 +157,11 @@ fn report(outcome: Outcome, complaint: String) -> Result<Report, Failure> {
         .map_err(|error| Failure::Run(format!("the guest's report is broken: {error}")))
 }
 
-/// Only what sends requests needs a CPU of its own.
+/// What sends requests has a CPU of its own, and so has what reads the threads' clocks, unless there is one CPU: with two the guest would take turns.
+fn has_apart(scenario: &Scenario) -> bool {
+    scenario.machine.cpus > 1 || has_services(scenario)
+}
+
 fn has_services(scenario: &Scenario) -> bool {
     scenario.programs.iter().any(|program| matches!(program.kind, Kind::Service(_)))
 }
@@ -165,14 +169,14 @@ fn has_services(scenario: &Scenario) -> bool {
 /// The scenario's CPUs come first; the generator's is the one apart, where there is one.
 fn placement(scenario: &Scenario) -> Placement {
     let cpus = scenario.machine.cpus as usize;
-    let generator = if has_services(scenario) { cpus } else { 0 };
+    let generator = if has_apart(scenario) { cpus } else { 0 };
     Placement { generator, scenario: (0..cpus).collect() }
 }
 
 /// A single CPU takes no turns.
 fn counting(scenario: &Scenario) -> Counting {
     let serves = has_services(scenario);
-    let others = scenario.machine.cpus - 1 + u32::from(serves);
+    let others = scenario.machine.cpus - 1 + u32::from(has_apart(scenario));
     let turn = match others {
         0 => return Counting { shift: 0, turn: None },
         _ if serves => Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN),

@@ -24,12 +24,22 @@ const DEFAULTS: [(&str, &str); 13] = [
 /// A policy and what it chooses beside the defaults.
 type Row = (&'static str, &'static [(&'static str, &'static str)]);
 
-const POLICIES: [Row; 8] = [
+const POLICIES: [Row; 9] = [
     ("rearguard", &[("balance", "gvts"), ("sticky", "on"), ("lead", "on")]),
     ("cts", &[]),
     ("lcfs", &[("order", "lcfs")]),
     ("random", &[("order", "random")]),
     ("vtime", &[("pick", "thread")]),
+    (
+        "global",
+        &[
+            ("pick", "all"),
+            ("queue", "machine"),
+            ("requeue", "tail"),
+            ("bucket", "off"),
+            ("slice", "20ms"),
+        ],
+    ),
     ("gvts", &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")]),
     ("dwrr", &[("balance", "dwrr"), ("pick", "thread"), ("queue", "cpu")]),
     (

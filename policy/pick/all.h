@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. The simplest rival: what does one queue, first come, first served, already give?
+ * Rule.    All threads are one pool: nobody's share is looked at, whoever comes first runs first, a
+ *          slice at a time. With one queue for the machine it is a global FIFO, as the kernel's
+ *          example scx_simple.
+ * Why.     It is as fair as any to equal threads that spin, and nothing waits beside an idle CPU.
+ * Figure.  docs/policies.md.
+ * Limits.  A request waits behind everybody's slices; weights and groups mean nothing.
+ */
+#ifndef RG_PICK_ALL_H
+#define RG_PICK_ALL_H
+
+#define RG_POOL_OF_ALL (1ULL << 1)
+
+#endif
