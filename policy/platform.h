@@ -264,10 +264,11 @@ RG_CALL u32 rg_queue_length(u32 queue);
 RG_CALL struct task_struct *rg_queue_peek(u32 queue);
 
 /*
- * In dispatch: moves the thread of that row (rg_slot) from the queue to this CPU's local queue; 0
- * where it is not there (any more, or not yet) or may not run here. Cost: high (locks).
+ * In dispatch: moves the thread of that row (rg_slot) from the queue to this CPU's local queue,
+ * unless it is not there (any more, or not yet), or may not run here. Cost: high (locks).
  */
-RG_CALL bool rg_move_thread(u32 queue, u32 slot);
+enum rg_move { RG_GONE, RG_REFUSED, RG_MOVED };
+RG_CALL u32 rg_move_thread(u32 queue, u32 slot);
 
 /*
  * In dispatch: visits the threads that were in a queue when the visit began, in its order. Inside,

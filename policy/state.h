@@ -152,10 +152,12 @@ struct rg_ask {
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
 	u32 cpu;      /* who asks */
+	u32 gone;     /* a thread was not, or not yet, where the index said */
+	u32 unused;
 };
 
 /* Affinities that are refused: see index/choose.h. A power of two. */
-#define RG_REFUSED 8
+#define RG_REFUSALS 8
 
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
@@ -170,7 +172,7 @@ struct rg_cpu {
 	u32 own;       /* the queue of those who may run here alone */
 	u32 hint;      /* a queue where somebody waits that this CPU was woken for, plus 1 */
 	u32 choices;   /* dispatches so far */
-	u32 refused[RG_REFUSED]; /* affinities that do not admit this CPU */
+	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
 	u32 refusals;  /* how many were noted */
 	u32 ordered;   /* a preemption is on its way */
 	u32 asked;     /* queues that it has asked for work in vain */

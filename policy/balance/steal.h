@@ -2,7 +2,8 @@
 /*
  * Problem. Work waits in one queue while the CPUs of another idle.
  * Rule.    A CPU whose queue is empty takes from one that is not: the one that it was woken for,
- *          else one of its node, else any; whom it takes is the pick's decision.
+ *          else one of its node, else any, until one has somebody who may run there; whom it takes
+ *          is the pick's decision.
  * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the
  *          tail: no request waits beside an idle CPU.
  * Figure.  docs/policies.md.
@@ -23,46 +24,55 @@ RG_INLINE bool rg_has_waiting(u32 id)
 	return queue && queue->created && queue->least != RG_NEVER;
 }
 
-/* A queue where somebody waits, near if possible; itself: none. */
-RG_INLINE u32 rg_steal_choice(struct rg_cpu *here, s32 cpu, u32 own, u32 queues)
+/* Takes a thread from the next few queues, those of this node or the others. */
+RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near)
 {
 	u32 node = rg_domain(cpu, RG_LEVEL_NODE);
-	u32 choice = own;
+	u32 own = rg_queue_of(cpu);
 
 	RG_FOR(i, 1, RG_STEAL_ASKED + 1) {
 		u32 id = rg_queue_after(own, here->asked + i, queues);
 		struct rg_queue *queue = rg_queue(id);
 
-		if (here->asked + i >= queues) {
-			here->asked = 0;
-			return choice;
-		}
+		if (here->asked + i >= queues)
+			break;
 		if (!queue || !rg_has_waiting(id))
 			continue;
-		if (choice == own || rg_domain(queue->cpu, RG_LEVEL_NODE) == node)
-			choice = id;
-		if (rg_domain(queue->cpu, RG_LEVEL_NODE) == node)
-			return choice;
+		if ((rg_domain(queue->cpu, RG_LEVEL_NODE) == node) == near && rg_pick_other(cpu, id))
+			return 1;
 	}
-	here->asked += RG_STEAL_ASKED;
-	return choice;
+	return 0;
+}
+
+/* Takes a thread from the queue that the CPU was woken for, or from another. */
+RG_INLINE bool rg_steal_any(struct rg_cpu *here, s32 cpu, u32 queues)
+{
+	u32 hint = here->hint - 1;
+
+	if (here->hint && hint != rg_queue_of(cpu) && rg_has_waiting(hint) &&
+	    rg_pick_other(cpu, hint))
+		return 1;
+	return rg_steal_next(here, cpu, queues, 1) || rg_steal_next(here, cpu, queues, 0);
 }
 
 RG_INLINE void rg_steal(s32 cpu)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(cpu);
-	u32 own = rg_queue_of(cpu);
-	u32 choice;
 
 	if (!shared || !here || shared->queues < 2)
 		return;
-	choice = here->hint ? here->hint - 1 : own;
-	here->hint = 0;
-	if (choice == own || !rg_has_waiting(choice))
-		choice = rg_steal_choice(here, cpu, own, shared->queues);
-	if (choice != own && rg_pick_other(cpu, choice))
+	if (rg_steal_any(here, cpu, shared->queues)) {
 		rg_add(&shared->pulls, 1);
+		here->asked = 0;
+	} else {
+		here->asked += RG_STEAL_ASKED;
+		if (here->asked + 1 < shared->queues)
+			rg_kick(cpu, RG_KICK_IDLE);
+		else
+			here->asked = 0;
+	}
+	here->hint = 0;
 }
 
 #endif

@@ -29,15 +29,15 @@ enum rg_verdict {
 RG_INLINE void rg_refuse(struct rg_cpu *here, u32 affinity)
 {
 	if (affinity)
-		here->refused[rg_masked(here->refusals++, RG_REFUSED)] = affinity;
+		here->refused[rg_masked(here->refusals++, RG_REFUSALS)] = affinity;
 }
 
 RG_INLINE bool rg_is_refused(struct rg_cpu *here, u32 affinity)
 {
 	bool refused = 0;
 
-	RG_FOR(i, 0, RG_REFUSED) {
-		if (here->refused[rg_masked(i, RG_REFUSED)] == affinity)
+	RG_FOR(i, 0, RG_REFUSALS) {
+		if (here->refused[rg_masked(i, RG_REFUSALS)] == affinity)
 			refused = 1;
 	}
 	return refused;

@@ -63,7 +63,7 @@ RG_INLINE bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
 	u32 first = 0;
 	u32 class = rg_class_best(cpu, id, &first);
 
-	if (!here || class <= above || !rg_move_thread(id, first))
+	if (!here || class <= above || rg_move_thread(id, first) != RG_MOVED)
 		return 0;
 	thread = rg_thread_at(first);
 	rg_queue_move(thread, rg_queue_of(cpu) + 1);

@@ -46,7 +46,8 @@ RG_INLINE bool rg_pick_overdue(u32 id, struct rg_queue *queue, struct rg_cpu *he
 		return 0;
 	head = rg_queue_peek(id);
 	thread = head ? rg_thread(head) : 0;
-	if (!thread || !rg_is_overdue(thread, here->ask.now) || !rg_move_thread(id, rg_slot(head)))
+	if (!thread || !rg_is_overdue(thread, here->ask.now) ||
+	    rg_move_thread(id, rg_slot(head)) != RG_MOVED)
 		return 0;
 	rg_token_bring(here->ask.cpu, head, thread);
 	return 1;

@@ -60,6 +60,7 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 	struct rg_lock *lock = rg_lock_of(id);
 	struct rg_edge *edge = rg_edge_of(rg_queue_of(here->ask.cpu));
 	u32 verdict = RG_NOBODY;
+	u32 moved;
 	u64 key;
 
 	if (!queue || !lock || !edge)
@@ -71,10 +72,15 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 		rg_release(lock);
 		if (verdict != RG_TAKEN)
 			break;
-		if (rg_move_thread(id, here->ask.pick.slot)) {
+		moved = rg_move_thread(id, here->ask.pick.slot);
+		if (moved == RG_MOVED) {
 			rg_pick_settle(here);
 			break;
 		}
+		if (moved == RG_REFUSED)
+			rg_refuse(here, here->ask.pick.affinity);
+		else
+			here->ask.gone = 1;
 		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
 		rg_index_put_back(lock, queue, id, &here->ask.pick);
 		rg_pick_show_mine(here);
@@ -152,17 +158,13 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	here->ask.cpu = cpu;
 	here->ask.now = rg_now();
 	here->ask.tries = 0;
+	here->ask.gone = 0;
 }
 
-/*
- * Nobody was moved. If one was found too early, a CPU asks again: this one or, if busy, another.
- * One whose affinity is now known to refuse this CPU was not.
- */
+/* Nobody was moved. If one was found too early, a CPU asks again: this one or, if busy, another. */
 RG_INLINE void rg_pick_again(struct rg_cpu *here, struct task_struct *prev)
 {
-	u32 affinity = here->ask.pick.affinity;
-
-	if (!here->ask.tries || (affinity && rg_is_refused(here, affinity)))
+	if (!here->ask.gone)
 		return;
 	if (prev)
 		rg_wake_cpu(prev);

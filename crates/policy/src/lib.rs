@@ -13,6 +13,6 @@ mod shim;
 mod state;
 
 pub use options::{Options, policies};
-pub use platform::{Kick, Level, Local, Platform};
+pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;
 pub use state::Owner;

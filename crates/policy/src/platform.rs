@@ -49,8 +49,8 @@ pub trait Platform {
     fn queue_length(&self, queue: u32) -> u32;
     /// The first thread of a queue.
     fn queue_peek(&self, queue: u32) -> Option<ThreadId>;
-    /// Moves a thread to the dispatching CPU's local queue; `false` where it is not in the queue or may not run there.
-    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool;
+    /// Moves a thread to the dispatching CPU's local queue.
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> Move;
     /// The next thread of a visit. The cursor starts at 0 and means what the platform likes.
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId>;
     /// Moves the thread just visited to the dispatching CPU's local queue.
@@ -72,6 +72,17 @@ pub enum Level {
     Node,
     /// All CPUs.
     Machine,
+}
+
+/// What became of a move: `enum rg_move`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// The thread is not in the queue.
+    Gone,
+    /// It may not run there.
+    Refused,
+    /// It is in the local queue.
+    Moved,
 }
 
 /// How hard to kick.

@@ -178,7 +178,7 @@ calls! {
         on.platform.insert_local(thread(t), slice_ns, Local { head: flags & 1 != 0, preempt: flags & 2 != 0 });
     fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
     fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
-    fn rg_move_thread(on, queue: u32, slot: u32) -> bool [false] on.platform.move_thread(queue, ThreadId(slot - 1));
+    fn rg_move_thread(on, queue: u32, slot: u32) -> u32 [0] on.platform.move_thread(queue, ThreadId(slot - 1)) as u32;
     fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]

@@ -80,17 +80,21 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
  * check is never moved on the strength of the old one. (Where the thread is the first of its queue,
  * scx_bpf_dsq_move_to_local would cost as much.)
  */
-RG_CALL bool rg_move_thread(u32 queue, u32 slot)
+RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 {
 	struct task_struct *t = rg_task_at(slot);
 	struct bpf_iter_scx_dsq cursor;
-	bool moved = 0;
+	u32 moved = RG_GONE;
 
 	if (!t)
-		return 0;
-	if (!bpf_iter_scx_dsq_new(&cursor, queue, 0) &&
-	    rg_may_run_on(t, bpf_get_smp_processor_id()))
-		moved = scx_bpf_dsq_move(&cursor, t, SCX_DSQ_LOCAL, 0);
+		return moved;
+	if (bpf_iter_scx_dsq_new(&cursor, queue, 0)) {
+		/* No such queue. */
+	} else if (!rg_may_run_on(t, bpf_get_smp_processor_id())) {
+		moved = RG_REFUSED;
+	} else if (scx_bpf_dsq_move(&cursor, t, SCX_DSQ_LOCAL, 0)) {
+		moved = RG_MOVED;
+	}
 	bpf_iter_scx_dsq_destroy(&cursor);
 	return moved;
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use model::scenario::Machine;
 use model::{CpuId, PolicySpec, ThreadId};
-use policy::{Kick, Level, Local, Options, Platform, Policy};
+use policy::{Kick, Level, Local, Move, Options, Platform, Policy};
 
 /// A thread that does nothing on its own.
 #[derive(Clone)]
@@ -229,10 +229,13 @@ impl Platform for Toy {
     fn queue_peek(&self, queue: u32) -> Option<ThreadId> {
         self.queues[&queue].first().map(|entry| entry.1)
     }
-    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> Move {
         let found = self.queues[&queue].iter().position(|entry| entry.1 == thread);
-        let may = self.may_run_on(thread, CpuId(self.dispatching.0));
-        may && found.is_some_and(|position| self.move_at(queue, position))
+        match found {
+            _ if !self.may_run_on(thread, CpuId(self.dispatching.0)) => Move::Refused,
+            Some(position) if self.move_at(queue, position) => Move::Moved,
+            _ => Move::Gone,
+        }
     }
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId> {
         let entry = self.queues[&queue].get(*cursor as usize)?;

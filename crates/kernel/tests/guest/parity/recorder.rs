@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use model::{CpuId, ThreadId};
-use policy::{Kick, Level, Local, Platform};
+use policy::{Kick, Level, Local, Move, Platform};
 
 use super::script::{Act, Call};
 use crate::toy::Toy;
@@ -136,9 +136,10 @@ impl Platform for Recorder {
         self.note(Call::Peek, [queue.into(), 0, 0, 0], id(first));
         first
     }
-    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> Move {
         let moved = self.toy.move_thread(queue, thread);
-        self.noted_move(Call::Move, [queue.into(), id(Some(thread))], Some(thread), moved)
+        self.note(Call::Move, [queue.into(), id(Some(thread)), 0, 0], moved as u64);
+        moved
     }
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId> {
         let next = self.toy.visit_next(queue, cursor);

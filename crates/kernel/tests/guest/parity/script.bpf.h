@@ -36,7 +36,7 @@ struct parity_thread {
 struct parity_act {
 	u64 call; /* an enum parity_call */
 	u64 args[4];
-	u64 answer; /* of a move: the thread's id */
+	u64 answer; /* of a visited thread's move: its id */
 };
 
 struct {

@@ -169,9 +169,12 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
 	return parity_handle(parity_act(PARITY_PEEK, queue, 0, 0, 0));
 }
 
-RG_CALL bool rg_move_thread(u32 queue, u32 slot)
+RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 {
-	return parity_moved(parity_act(PARITY_MOVE, queue, slot, 0, 0));
+	u32 moved = parity_act(PARITY_MOVE, queue, slot, 0, 0);
+
+	parity_moved(moved == RG_MOVED ? slot : 0);
+	return moved;
 }
 
 RG_CALL void rg_set_slice(struct task_struct *t, u64 slice_ns)

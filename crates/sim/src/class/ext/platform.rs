@@ -2,7 +2,7 @@
 
 use model::weight::nice_weight;
 use model::{CpuId, Nanos, ThreadId};
-use policy::{Kick, Level, Local, Platform};
+use policy::{Kick, Level, Local, Move, Platform};
 use rand::RngExt;
 
 use super::idle;
@@ -128,9 +128,14 @@ impl Platform for Seam<'_> {
         self.threads.queue(queue)?.get(0).map(|entry| entry.thread)
     }
 
-    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> bool {
+    fn move_thread(&mut self, queue: u32, thread: ThreadId) -> Move {
         let position = self.threads.queue(queue).and_then(|queue| queue.position(thread));
-        position.is_some_and(|position| self.threads.move_to_local(self.core, queue, position))
+        match position {
+            Some(position) if self.threads.move_to_local(self.core, queue, position) => Move::Moved,
+            // Nothing else refuses a thread that is there.
+            Some(_) => Move::Refused,
+            None => Move::Gone,
+        }
     }
 
     /// The cursor is the position of the next thread; nothing else changes a queue during a visit.
