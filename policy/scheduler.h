@@ -242,7 +242,7 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_CHOSEN(slice_ns));
-	else if (RG_CHOSEN(balance) != RG_BALANCE_NONE && RG_CHOSEN(balance) != RG_BALANCE_CREDIT)
+	else if (RG_CHOSEN(balance) != RG_BALANCE_CREDIT)
 		rg_steal(cpu);
 }
 

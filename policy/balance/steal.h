@@ -44,15 +44,29 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 	return 0;
 }
 
-/* Takes a thread from the queue that the CPU was woken for, or from another. */
-RG_INLINE bool rg_steal_any(struct rg_cpu *here, s32 cpu, u32 queues)
+/* Takes a thread from the queue that the CPU was woken for. */
+RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu)
 {
-	u32 hint = here->hint - 1;
+	u32 hint = here->hint;
 
-	if (here->hint && hint != rg_queue_of(cpu) && rg_has_waiting(hint) &&
-	    rg_pick_other(cpu, hint))
+	here->hint = 0;
+	return hint && hint - 1 != rg_queue_of(cpu) && rg_has_waiting(hint - 1) &&
+	       rg_pick_other(cpu, hint - 1);
+}
+
+/* Looks at the next few queues, near ones first; where that was not all, the CPU asks again. */
+RG_INLINE bool rg_steal_round(struct rg_cpu *here, s32 cpu, u32 queues)
+{
+	if (rg_steal_next(here, cpu, queues, 1) || rg_steal_next(here, cpu, queues, 0)) {
+		here->asked = 0;
 		return 1;
-	return rg_steal_next(here, cpu, queues, 1) || rg_steal_next(here, cpu, queues, 0);
+	}
+	here->asked += RG_STEAL_ASKED;
+	if (here->asked + 1 < queues)
+		rg_kick(cpu, RG_KICK_IDLE);
+	else
+		here->asked = 0;
+	return 0;
 }
 
 RG_INLINE void rg_steal(s32 cpu)
@@ -62,17 +76,9 @@ RG_INLINE void rg_steal(s32 cpu)
 
 	if (!shared || !here || shared->queues < 2)
 		return;
-	if (rg_steal_any(here, cpu, shared->queues)) {
+	if (rg_steal_hinted(here, cpu) || (RG_CHOSEN(balance) != RG_BALANCE_NONE &&
+					   rg_steal_round(here, cpu, shared->queues)))
 		rg_add(&shared->pulls, 1);
-		here->asked = 0;
-	} else {
-		here->asked += RG_STEAL_ASKED;
-		if (here->asked + 1 < shared->queues)
-			rg_kick(cpu, RG_KICK_IDLE);
-		else
-			here->asked = 0;
-	}
-	here->hint = 0;
 }
 
 #endif

@@ -40,7 +40,7 @@ impl Fair {
             && ["steal", "none", "gvts"].contains(&chosen.word("balance"))
             && chosen.word("edge") == "by balance"
             && chosen.is("bucket");
-        if !by_token || !(one_queue || global) {
+        if !by_token || !(one_queue || global) || hands_on_in_groups(scenario) {
             return None;
         }
         let pools = chosen.word("pick") == "process";
@@ -69,6 +69,25 @@ impl Fair {
         let worst = self.lags_s(scenario).into_iter().fold(0.0, f64::max);
         worst * f64::from(scenario.machine.cpus)
     }
+}
+
+/// Whether a group holds a thread that is due more than a CPU: what it cannot use goes to all others by their effective weights, where max-min
+/// fairness gives it to the group first (`docs/policies.md`, Limits).
+fn hands_on_in_groups(scenario: &Scenario) -> bool {
+    let weights = effective_weights(scenario);
+    let programs = scenario.programs.iter();
+    let grouped = programs.flat_map(|p| vec![p.group.is_some(); p.kind.threads() as usize]);
+    let mut left: Vec<(f64, bool)> = weights.into_iter().zip(grouped).collect();
+    left.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut sum: f64 = left.iter().map(|thread| thread.0).sum();
+    let mut cpus = f64::from(scenario.machine.cpus);
+    let capped = left.into_iter().take_while(|(weight, _)| {
+        let is_capped = weight * cpus >= sum;
+        sum -= weight;
+        cpus -= 1.0;
+        is_capped
+    });
+    capped.into_iter().any(|(_, grouped)| grouped)
 }
 
 /// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/policies.md`, Limits).
