@@ -99,6 +99,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 		rg_account_change(thread, thread->counted, 1);
 	rg_edge_offer(edge, account->token);
 	rg_weight_refresh(thread);
+	thread->woke_at = now;
 	thread->place = rg_order_place(thread, now);
 	thread->pool = rg_pool(t, thread);
 }

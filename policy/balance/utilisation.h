@@ -40,8 +40,7 @@ RG_INLINE u32 rg_utilisation(struct rg_thread *thread, u64 now)
 
 RG_INLINE void rg_utilisation_wake(struct rg_thread *thread, u64 now)
 {
-	thread->woke_at = now;
-	thread->utilised = rg_faded(thread->utilised, rg_less(thread->woke_at, thread->slept_at));
+	thread->utilised = rg_faded(thread->utilised, rg_less(now, thread->slept_at));
 }
 
 RG_INLINE void rg_utilisation_block(struct rg_thread *thread, u64 now)

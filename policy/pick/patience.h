@@ -5,7 +5,7 @@
  *          thread wait for 30 s. And a thread for which the index had no room must not depend on
  *          CPUs that fall idle.
  * Rule.    Every 16th choice looks at the head of the queue: a batch thread that has waited for
- *          5 s, or another for 10 s, goes first, for one slice. While threads are not in the
+ *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in the
  *          index, every other choice is the head's if it is one of them.
  * Why.     The queue stands by arrival, so its head has waited longest.
  * Figure.  docs/policies.md.
@@ -29,11 +29,15 @@ RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 	return RG_CHOSEN(patience) && !(choice & (RG_PATIENCE_CHOICES - 1));
 }
 
+/*
+ * A batch thread that has had a turn waits anew. Another keeps its place, so it stays overdue: if it
+ * were not, it would hide all behind it.
+ */
 RG_INLINE bool rg_is_overdue(struct rg_thread *thread, u64 now)
 {
-	u64 most_ns = thread->batch ? RG_PATIENCE_NS : 2 * RG_PATIENCE_NS;
-
-	return thread->unlisted || rg_less(now, thread->queued_at) > most_ns;
+	if (thread->batch)
+		return thread->unlisted || rg_less(now, thread->queued_at) > RG_PATIENCE_NS;
+	return thread->unlisted || rg_less(now, thread->woke_at) > 2 * RG_PATIENCE_NS;
 }
 
 /* Brings the head of the queue if it has waited too long. */

@@ -23,7 +23,9 @@ impl Rule for Time {
 
     fn ended(&mut self, scene: &Scene, trace: &Trace) -> Option<Finding> {
         let requests = trace.programs.iter().flat_map(|program| &program.requests);
-        let broken = requests.into_iter().find(|request| !rises(request, scene.now));
+        // Nothing may happen between the last event and the end.
+        let end = scene.now.max(trace.window.end);
+        let broken = requests.into_iter().find(|request| !rises(request, end));
         let usage = trace.usage.windows(2).find_map(|pair| {
             let falls = |id: &usize| pair[1].cpu_time[*id] < pair[0].cpu_time[*id];
             (0..trace.threads.len()).find(falls)
