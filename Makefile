@@ -44,6 +44,9 @@ vm-results: setup-lab ## measure ours beside all rivals on real kernels and writ
 	tools/rivals
 	tools/vm-results
 
+fidelity: vm-results ## how far the simulator is from real kernels, into docs/fidelity.md (what vm-results measures, then minutes)
+	tools/fidelity
+
 build: ## build the release binary, target/release/rearguard
 	$(CARGO) build --release --package rearguard
 
@@ -77,4 +80,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture swarm vm-results build bench bench-kernel coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture swarm vm-results fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab

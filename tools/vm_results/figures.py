@@ -16,6 +16,11 @@ def documents(folder: Path, scenario: Scenario, policy: str) -> list[dict]:
     return [only(json.loads(file.read_text())) for file in files]
 
 
+def result(folder: Path, point: Point, seed: int) -> dict:
+    """The result of one seed."""
+    return only(json.loads((folder / point.file(seed)).read_text()))
+
+
 def only(document: dict) -> dict:
     """The result of a document of one policy and one seed."""
     return document["results"][0]

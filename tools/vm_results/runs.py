@@ -20,9 +20,14 @@ def todo(args: Namespace, points: list[Point]) -> list[tuple[Point, list[int]]]:
 
 
 def run_all(args: Namespace, points: list[Point]) -> list[str]:
-    """Measures what is missing, so many guests at once, until the time is over; what failed, a line each."""
+    """Measures what is missing; what failed, a line each."""
     rows = todo(args, points)
     print(f"{len(points)} rows, {len(rows)} of them to complete", file=sys.stderr)
+    return run_rows(args, rows)
+
+
+def run_rows(args: Namespace, rows: list[tuple[Point, list[int]]]) -> list[str]:
+    """Measures rows, so many at once, until the time is over; what failed, a line each."""
     end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
     left = []
 

@@ -5,18 +5,18 @@ from pathlib import Path
 from .figures import UNKNOWN, documents, excess, middle, service, spread, worst_share_error
 from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, Scenario
 
-BEGIN = "<!-- measured: tools/vm-results writes what stands between these marks -->"
+BEGIN = "<!-- measured: tools/{tool} writes what stands between these marks -->"
 END = "<!-- end of measured -->"
 
 
-def replace_between_marks(document: Path, text: str) -> None:
-    """Puts the tables into the document; its prose stays."""
-    old = document.read_text()
-    if old.count(BEGIN) != 1 or old.count(END) != 1:
-        raise SystemExit(f"vm-results: {document}: the marks `{BEGIN}` and `{END}` must stand there once")
-    head, rest = old.split(BEGIN)
+def replace_between_marks(document: Path, text: str, tool: str = "vm-results") -> None:
+    """Puts the tables of a tool into the document; its prose stays."""
+    old, begin = document.read_text(), BEGIN.format(tool=tool)
+    if old.count(begin) != 1 or old.count(END) != 1:
+        raise SystemExit(f"{tool}: {document}: the marks `{begin}` and `{END}` must stand there once")
+    head, rest = old.split(begin)
     _, tail = rest.split(END)
-    document.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{tail}")
+    document.write_text(f"{head}{begin}\n\n{text}\n{END}{tail}")
 
 
 def markdown(folder: Path) -> str:

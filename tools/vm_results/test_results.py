@@ -50,7 +50,7 @@ class Tables(unittest.TestCase):
 
     def test_prose_outside_the_marks_stays(self):
         page = self.folder / "page.md"
-        page.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+        page.write_text(f"before\n{tables.BEGIN.format(tool='vm-results')}\nold\n{tables.END}\nafter\n")
         tables.replace_between_marks(page, "new")
         text = page.read_text()
         self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"))

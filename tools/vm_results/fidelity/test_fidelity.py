@@ -1,0 +1,128 @@
+"""What is within the promise and what is not; nothing is left out."""
+
+import tempfile
+import unittest
+from argparse import Namespace
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+
+from ..plan import LAGS, SERVICES, Point
+from .distances import distances
+from .pairs import Pair, pairs, planned, seeds_of, simulate
+from .tables import markdown
+
+
+def service_result(p99_ns, ideal_ns=2_000_000, inversions=0.25, share=0.8) -> dict:
+    """A result of one seed, as far as it is read."""
+    q = lambda value: {"value": value, "low": None, "high": None}
+    program = {
+        "name": "service", "kind": "service",
+        "latency_ns": {"p50": q(1_000_000), "p99": q(p99_ns), "p99_9": q(9_000_000)},
+        "ideal_ns": {key: q(ideal_ns) for key in ("p50", "p99", "p99_9")},
+        "inversions_per_request": inversions, "completion_inversions_per_request": 0.0,
+    }
+    groups = [{"name": "service", "share": share}, {"name": "batch", "share": 1.0 - share}]
+    return {"programs": [program], "groups": groups, "switches": 100, "migrations": 0, "threads_lag_s": None}
+
+
+def pair(policy: str, sim: list[dict], real: list[dict], scenario=SERVICES[0]) -> Pair:
+    return Pair(Point(scenario, policy), sim, real)
+
+
+def times(of: Pair) -> dict:
+    """How many times what is allowed, by figure."""
+    return {one.figure.name: one.times_allowed for one in distances(of)}
+
+
+class Distances(unittest.TestCase):
+    """Against results made by hand; equal arms are the control of each."""
+
+    def test_equal_arms_are_at_no_distance(self):
+        same = [service_result(5_000_000)]
+        told = times(pair("cts", same, same))
+        promised = {name: value for name, value in told.items() if value is not None}
+        self.assertEqual(set(promised.values()), {0.0})
+        self.assertEqual(len(promised), 9)
+        self.assertNotIn("### Outside, the worst first\n\n|", markdown([pair("cts", same, same)], []))
+
+    def test_ten_percent_of_the_real_one_are_allowed_and_25_to_a_class(self):
+        off = [service_result(6_000_000)]
+        real = [service_result(5_000_000)]
+        self.assertAlmostEqual(times(pair("cts", off, real))["p99, ms"], 2.0)
+        self.assertAlmostEqual(times(pair("eevdf", off, real))["p99, ms"], 0.8)
+
+    def test_the_ideal_of_each_arm_is_its_own(self):
+        told = times(pair("cts", [service_result(6_000_000, 2_400_000)], [service_result(5_000_000)]))
+        self.assertAlmostEqual(told["p99 / ideal"], 0.0)
+        self.assertAlmostEqual(told["p99, ms"], 2.0)
+
+    def test_inversions_are_a_difference(self):
+        off, real = [service_result(5_000_000, inversions=0.45)], [service_result(5_000_000)]
+        self.assertAlmostEqual(times(pair("cts", off, real))["inversions by start"], 2.0)
+
+    def test_of_the_shares_the_one_furthest_off_is_told(self):
+        off, real = [service_result(5_000_000, share=0.808)], [service_result(5_000_000)]
+        self.assertAlmostEqual(times(pair("cts", off, real))["share of batch"], 2.0)
+
+    def test_medians_over_seeds(self):
+        real = [service_result(5_000_000)] * 3
+        outlier = [service_result(value) for value in (5_000_000, 5_000_000, 50_000_000)]
+        self.assertAlmostEqual(times(pair("cts", outlier, real))["p99, ms"], 0.0)
+
+    def test_a_lost_tail_is_outside(self):
+        lost, real = [service_result(None), service_result(5_000_000)], [service_result(5_000_000)] * 2
+        self.assertIsNone(times(pair("cts", lost, real))["p99, ms"])
+        self.assertIn("| p99, ms | - | 5 | - | - |", markdown([pair("cts", lost, real)], []))
+
+    def test_the_worst_comes_first(self):
+        off = [service_result(6_000_000, inversions=2.25)]
+        text = markdown([pair("cts", off, [service_result(5_000_000)])], [])
+        self.assertLess(text.index("| inversions by start | 2.25 |"), text.index("| p99, ms | 6 |"))
+
+    def test_what_is_missing_is_said(self):
+        text = markdown([], [Point(LAGS[0], "cts")])
+        self.assertIn("### Not measured on a real kernel yet\n\n* `twenty-processes`: `cts`", text)
+        self.assertNotIn("Not measured", markdown([], []))
+
+
+class Pairs(unittest.TestCase):
+    """With a program in place of the simulator."""
+
+    SHAM = """#!/usr/bin/env python3
+import json, sys
+seeds = sys.argv[sys.argv.index("--seed") + 1].split(",")
+print(json.dumps({"results": [{"seed": int(seed)} for seed in seeds]}))
+"""
+
+    def setUp(self):
+        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.sim, self.real, sham = root / "sim", root / "real", root / "sham"
+        sham.write_text(self.SHAM)
+        sham.chmod(0o755)
+        self.args = Namespace(rearguard=str(sham), on="sim", jobs=1, minutes=None, folder=self.sim)
+        self.row = Point(SERVICES[0], "eevdf")
+
+    def keep_real(self, seed: int):
+        file = self.real / self.row.file(seed)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"results": [{}]}')
+
+    def test_only_seeds_with_a_real_result_are_simulated(self):
+        self.keep_real(2)
+        self.keep_real(5)
+        with redirect_stderr(StringIO()):
+            self.assertEqual(simulate(self.args, self.real, [self.row, Point(SERVICES[1], "cts")]), [])
+        self.assertEqual(seeds_of(self.sim, self.row), [2, 5])
+        (found,) = pairs(self.sim, self.real, [self.row, Point(SERVICES[1], "cts")])
+        self.assertEqual([one["seed"] for one in found.sim], [2, 5])
+        self.assertEqual(len(found.real), 2)
+
+    def test_the_simulator_has_no_foreign_schedulers(self):
+        policies = {point.policy for point in planned()}
+        self.assertIn("rearguard", policies)
+        self.assertFalse([policy for policy in policies if policy.startswith("scx_")])
+
+
+if __name__ == "__main__":
+    unittest.main()
