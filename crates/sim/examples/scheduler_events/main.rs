@@ -26,6 +26,8 @@ const REQUESTS: u64 = 2_000_000;
 /// Per turn: some hundred milliseconds of a slower one.
 const PEER_TICKS: u64 = TICKS / 8;
 const TURNS: usize = 5;
+/// Ends of slices, by which time threads that wait have all run.
+const DECISIONS: u64 = 200_000;
 
 /// One kind of load by the number of CPUs.
 #[derive(Clone, Copy)]
@@ -178,13 +180,36 @@ fn classes(load: Load, cpus: u32) {
     }
 }
 
+/// What a decision of our policies costs as CPUs and waiting threads grow: slices end at every tick of every CPU.
+fn deep(policy: &str) {
+    for (cpus, queued) in
+        [(4, 10), (4, 100), (4, 1_000), (4, 10_000), (16, 1_000), (64, 1_000), (64, 10_000)]
+    {
+        let duration = Nanos(DECISIONS * TICK.0 / u64::from(cpus));
+        let scenario = scenario(cpus, duration, Kind::Batch { threads: cpus + queued });
+        let ext = || Ext::new(&scenario, &PolicySpec::plain(policy), 1).expect("it exists");
+        let paces = (0..TURNS).map(|_| turn::<_, Tournament>(&scenario, ext())).collect();
+        median(paces).print(&format!("{policy}, {cpus} CPUs, {queued} threads wait"));
+    }
+}
+
+/// All parts, or the one that is named: `grow`, `classes` or `deep`.
 fn main() {
+    let wanted = std::env::args().nth(1);
+    let is_wanted = |part: &str| wanted.as_deref().is_none_or(|name| name == part);
     println!(
         "{:48} {:>10} {:>11} {:>13}",
         "CPU time of one core", "an event", "events", "simulated"
     );
-    LOADS.into_iter().for_each(grow);
-    for cpus in [16, 1_024] {
-        LOADS.into_iter().for_each(|load| classes(load, cpus));
+    if is_wanted("grow") {
+        LOADS.into_iter().for_each(grow);
+    }
+    if is_wanted("classes") {
+        for cpus in [16, 1_024] {
+            LOADS.into_iter().for_each(|load| classes(load, cpus));
+        }
+    }
+    if is_wanted("deep") {
+        ["cts", "rearguard"].into_iter().for_each(deep);
     }
 }
