@@ -46,7 +46,7 @@ def run_rows(args: Namespace, rows: list[tuple[Point, list[int]]]) -> list[str]:
 
 def command(args: Namespace, point: Point, seeds: list[int]) -> list[str]:
     """What measures a row, in one guest: rows are what goes on at once."""
-    line = [args.rearguard, "compare", f"scenarios/{point.scenario.name}.toml", "--on", args.on]
+    line = [args.rearguard, "compare", str(args.scenarios / f"{point.scenario.name}.toml"), "--on", args.on]
     line += ["--policy", point.policy, "--seed", ",".join(map(str, seeds)), "--jobs", "1"]
     return line + ["--duration", point.scenario.duration, "--json"]
 

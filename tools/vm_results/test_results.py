@@ -79,7 +79,8 @@ print(json.dumps({"results": [{"seed": None}] + [{"seed": int(seed)} for seed in
         sham.write_text(self.SHAM)
         sham.chmod(0o755)
         self.args = Namespace(
-            rearguard=str(sham), on="vm", seeds=3, jobs=1, minutes=None, folder=self.folder / "results"
+            rearguard=str(sham), on="vm", seeds=3, jobs=1, minutes=None, folder=self.folder / "results",
+            scenarios=Path("scenarios"),
         )
         self.points = points(SERVICES[:1], lambda _: ["rearguard", "eevdf"])
 

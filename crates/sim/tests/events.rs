@@ -130,7 +130,11 @@ fn events_tell_what_the_trace_tells_and_change_nothing() {
             assert_eq!(follow(&trace, &events, scenario.machine.cpus), Ok(()), "{what}");
             let count = |is: fn(&What) -> bool| Some(count(&events, trace.window, is));
             let counters = trace.counters;
-            assert_eq!(count(|w| matches!(w, What::Switch { .. })), counters.switches, "{what}");
+            assert_eq!(
+                count(|w| matches!(w, What::Switch { to: Some(_), .. })),
+                counters.switches,
+                "{what}"
+            );
             assert_eq!(count(|w| matches!(w, What::Migrate { .. })), counters.migrations, "{what}");
             assert_requests(&trace, &events, &what);
         }

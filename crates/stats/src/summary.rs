@@ -119,8 +119,7 @@ fn program(scenario: &Scenario, traces: &[&Trace], index: usize) -> ProgramSumma
         lost: lost as u64,
         rounds: traces.iter().map(|trace| trace.programs[index].rounds).sum(),
         rate_per_s: requests as f64 / seconds,
-        utilisation: traces.iter().map(|trace| used_s(trace, index)).sum::<f64>()
-            / (cpus * seconds),
+        utilisation: utilisation(traces, index, cpus),
         latency: latency_estimates(&latencies),
         inversions: matches!(program.kind, Kind::Service(_))
             .then(|| inversions(traces, index, requests))
@@ -135,6 +134,18 @@ fn inversions(traces: &[&Trace], program: usize, requests: usize) -> Inversions 
         pairs.sum::<u64>() as f64 / requests as f64
     };
     Inversions { start: total(|request| request.started), completion: total(|r| r.completed) }
+}
+
+/// Over the time between the readings: a real machine's first one comes after the window's start, by as long as it took to read
+/// the other counters.
+fn utilisation(traces: &[&Trace], program: usize, cpus: f64) -> f64 {
+    let read_s = |trace: &&Trace| match (trace.usage.first(), trace.usage.last()) {
+        (Some(first), Some(last)) => last.at.saturating_sub(first.at).as_secs_f64(),
+        _ => 0.0,
+    };
+    let seconds: f64 = traces.iter().map(read_s).sum();
+    let used: f64 = traces.iter().map(|trace| used_s(trace, program)).sum();
+    if seconds > 0.0 { used / (cpus * seconds) } else { 0.0 }
 }
 
 /// CPU time that the threads of a program received, in seconds.

@@ -294,7 +294,8 @@ fn a_service_is_due_what_its_load_wants() {
     assert_close(&[summary.groups[0].due_share, summary.groups[1].due_share], &[0.3, 0.7]);
     let program = &summary.programs[0];
     assert_eq!((program.requests, program.lost, program.kind), (3, 1, "service"));
-    assert_close(&[program.rate_per_s, program.utilisation], &[3.0 / 0.9, 0.3 / 1.0 * 1.0 / 0.9]);
+    // The readings span a second, the window 900 ms.
+    assert_close(&[program.rate_per_s, program.utilisation], &[3.0 / 0.9, 0.3]);
     let inversions = program.inversions.unwrap();
     assert_eq!((inversions.start, inversions.completion), (0.0, 1.0 / 3.0));
     let outlier = program.outlier.unwrap();

@@ -7,7 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from .. import tables as document
-from .pairs import pairs, planned, simulate
+from ..plan import SERVICES, Point
+from .adapt import adapt
+from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
 
 AFTER = """Real results are those that tools/vm-results keeps; it measures what is missing. Simulated ones take seconds and are made anew."""
@@ -24,15 +26,25 @@ def arguments() -> Namespace:
     return parser.parse_args()
 
 
+def both(args: Namespace, folder: Path, rows: list[Point]) -> tuple[list[Pair], list[str]]:
+    """Simulates as it is and with the guest's kernel part, for all that is measured."""
+    sim, adapted, scenarios = folder / "sim", folder / "adapted", folder / "scenarios"
+    scenarios.mkdir()
+    common = {"rearguard": args.rearguard, "on": "sim", "jobs": args.jobs, "minutes": None}
+    failed = simulate(Namespace(**common, folder=sim, scenarios=Path("scenarios")), args.folder, rows)
+    own = Namespace(**common, folder=adapted, scenarios=scenarios)
+    for point in rows:
+        if point.scenario in SERVICES and seeds_of(sim, point):
+            failed += adapt(own, sim, args.folder, point)
+    return pairs(sim, adapted, args.folder, rows), failed
+
+
 def main() -> None:
     """Simulates, compares, writes."""
     args = arguments()
     rows = planned()
     with tempfile.TemporaryDirectory() as folder:
-        sim = Path(folder)
-        of_sim = Namespace(rearguard=args.rearguard, on="sim", jobs=args.jobs, minutes=None, folder=sim)
-        failed = simulate(of_sim, args.folder, rows)
-        found = pairs(sim, args.folder, rows)
+        found, failed = both(args, Path(folder), rows)
     known = {pair.point for pair in found}
     missing = [point for point in rows if point not in known]
     document.replace_between_marks(args.document, markdown(found, missing), "fidelity")

@@ -25,11 +25,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Distance:
-    """A figure on both arms: medians over the same seeds."""
+    """A figure on both arms: medians over the same seeds. What needs no adapting is adapted as it is."""
 
     pair: Pair
     figure: Figure
     sim: float | None
+    adapted: float | None
     real: float | None
 
     @property
@@ -43,12 +44,11 @@ class Distance:
             known.append(part * abs(self.real))
         return max(known) if known else None
 
-    @property
-    def times_allowed(self) -> float | None:
+    def times_allowed(self, simulated: float | None) -> float | None:
         """The distance over what is allowed: above 1 it is outside. Unknown where an arm lost requests."""
-        if self.sim is None or self.real is None or self.allowed is None:
+        if simulated is None or self.real is None or self.allowed is None:
             return None
-        off = abs(self.sim - self.real)
+        off = abs(simulated - self.real)
         return off / self.allowed if self.allowed else (float("inf") if off else 0.0)
 
     @property
@@ -117,12 +117,13 @@ def distances(pair: Pair) -> list[Distance]:
     work = [Figure("switches a second", rate("switches", scenario))]
     work.append(Figure("migrations a second", rate("migrations", scenario)))
     shares = [measured(pair, figure) for figure in share_figures(pair)]
-    worst = sorted(shares, key=lambda one: -(one.times_allowed or 0.0))[:1]
+    worst = sorted(shares, key=lambda one: -(one.times_allowed(one.sim) or 0.0))[:1]
     return [measured(pair, figure) for figure in own] + worst + [measured(pair, figure) for figure in work]
 
 
 def measured(pair: Pair, figure: Figure) -> Distance:
     """Its medians. One seed without a value leaves none: lost requests are not to be left out."""
     values = lambda results: [figure.read(result) for result in results]
-    middle = lambda all_of: None if None in all_of else median(all_of)
-    return Distance(pair, figure, middle(values(pair.sim)), middle(values(pair.real)))
+    middle = lambda all_of: None if None in all_of or not all_of else median(all_of)
+    arms = (pair.sim, pair.adapted or pair.sim, pair.real)
+    return Distance(pair, figure, *(middle(values(results)) for results in arms))

@@ -14,6 +14,8 @@ class Pair:
 
     point: Point
     sim: list[dict]
+    # Simulated with the kernel's part that the real one had; empty without a service.
+    adapted: list[dict]
     real: list[dict]
 
 
@@ -36,8 +38,13 @@ def simulate(args: Namespace, real: Path, rows: list[Point]) -> list[str]:
     return runs.run_rows(args, [(point, seeds) for point, seeds in wanted if seeds])
 
 
-def pairs(sim: Path, real: Path, rows: list[Point]) -> list[Pair]:
+def pairs(sim: Path, adapted: Path, real: Path, rows: list[Point]) -> list[Pair]:
     """Those that both arms have results for."""
-    both = [(point, sorted(set(seeds_of(sim, point)) & set(seeds_of(real, point)))) for point in rows]
-    read = lambda folder, point, seeds: [figures.result(folder, point, seed) for seed in seeds]
-    return [Pair(one, read(sim, one, seeds), read(real, one, seeds)) for one, seeds in both if seeds]
+    found = []
+    for point in rows:
+        seeds = sorted(set(seeds_of(sim, point)) & set(seeds_of(real, point)))
+        own = [seed for seed in seeds if seed in seeds_of(adapted, point)]
+        read = lambda folder, of: [figures.result(folder, point, seed) for seed in of]
+        if seeds:
+            found.append(Pair(point, read(sim, seeds), read(adapted, own), read(real, seeds)))
+    return found

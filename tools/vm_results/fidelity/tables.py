@@ -15,50 +15,69 @@ def markdown(pairs: list[Pair], missing: list[Point]) -> str:
 
 
 def summary(every: list[Distance]) -> str:
-    """How many figures keep the promise, by policy; latencies against the ideal and alone apart."""
+    """How many figures keep the promise, by policy, and with the guest's kernel part."""
     promised = [one for one in every if one.is_promised]
     policies = sorted({one.pair.point.policy for one in promised})
-    kinds = {"latency / ideal": "/ ideal", "latency": ", ms", "inversions": "by ", "shares": "share"}
-    rows = []
-    for policy in policies:
-        own = [one for one in promised if one.pair.point.policy == policy]
-        cells = [score([one for one in own if kind in one.figure.name]) for kind in kinds.values()]
-        rows.append([f"`{policy}`", score(own), *cells, str(len({one.pair.point for one in own}))])
-    rows.append(["all", score(promised)] + [""] * (len(kinds) + 1))
-    return "### Within the promise, by policy\n\n" + grid(["policy", "all figures", *kinds, "scenarios"], rows)
+    of = lambda policy: [one for one in promised if policy in (one.pair.point.policy, "all")]
+    rows = [[f"`{policy}`", *scores(of(policy))] for policy in policies]
+    head = ["policy", "scenarios", "as it is", "with the guest's kernel part", *KINDS]
+    return "### Within the promise, by policy\n\n" + grid(head, rows + [["all", *scores(of("all"))]])
 
 
-def score(of: list[Distance]) -> str:
+# Of the figures with the guest's kernel part, by what their names contain.
+KINDS = {"latency / ideal": "/ ideal", "latency": ", ms", "inversions": "by ", "shares": "share"}
+
+
+def scores(of: list[Distance]) -> list[str]:
+    """A policy's counts."""
+    adapted = [score([one for one in of if kind in one.figure.name], True) for kind in KINDS.values()]
+    return [str(len({one.pair.point.scenario for one in of})), score(of, False), score(of, True), *adapted]
+
+
+def score(of: list[Distance], is_adapted: bool) -> str:
     """`within of all`."""
-    within = sum(1 for one in of if verdict(one) == "within")
+    within = sum(1 for one in of if is_within(one, one.adapted if is_adapted else one.sim))
     return f"{within} of {len(of)}" if of else UNKNOWN
 
 
-def verdict(one: Distance) -> str:
+def is_within(one: Distance, simulated: float | None) -> bool:
     """Against the promise. Where an arm lost requests the figure is not known, which is no promise kept."""
-    if one.times_allowed is None:
-        return "unknown"
-    return "within" if one.times_allowed <= 1.0 else "outside"
+    times = one.times_allowed(simulated)
+    return times is not None and times <= 1.0
 
 
 def outside(every: list[Distance]) -> str:
     """What breaks the promise, the worst first."""
-    broken = [one for one in every if one.is_promised and verdict(one) != "within"]
-    broken.sort(key=lambda one: -(one.times_allowed if one.times_allowed is not None else float("inf")))
+    kept = lambda one: is_within(one, one.sim) and is_within(one, one.adapted)
+    broken = [one for one in every if one.is_promised and not kept(one)]
+    broken.sort(key=lambda one: [-worst(one, one.adapted), -worst(one, one.sim)])
     rows = [
-        [f"`{one.pair.point.scenario.name}`", f"`{one.pair.point.policy}`", one.figure.name,
-         number(one.sim), number(one.real), distance(one), number(one.times_allowed)]
+        [f"`{one.pair.point.scenario.name}`", f"`{one.pair.point.policy}`", one.figure.name, number(one.real),
+         *against(one, one.sim), *against(one, one.adapted)]
         for one in broken
     ]
-    head = ["scenario", "policy", "figure", "sim", "real", "distance", "times what is allowed"]
+    head = ["scenario", "policy", "figure", "real", "sim", "distance", "times allowed"]
+    head += ["with the guest's kernel part", "distance", "times allowed"]
     return "### Outside, the worst first\n\n" + (grid(head, rows) if rows else "Nothing.\n")
 
 
-def distance(one: Distance) -> str:
+def worst(one: Distance, simulated: float | None) -> float:
+    """What is unknown comes first."""
+    times = one.times_allowed(simulated)
+    return float("inf") if times is None else times
+
+
+def against(one: Distance, simulated: float | None) -> list[str]:
+    """A simulated figure against the real one."""
+    times = one.times_allowed(simulated)
+    return [number(simulated), distance(one, simulated), UNKNOWN if times is None else f"{times:.2f}"]
+
+
+def distance(one: Distance, simulated: float | None) -> str:
     """As the promise says it: a difference, or percent of the real one."""
-    if one.sim is None or one.real is None:
+    if simulated is None or one.real is None:
         return UNKNOWN
-    off = one.sim - one.real
+    off = simulated - one.real
     if one.figure.difference is not None or not one.real:
         return f"{off:+.3f}"
     return f"{100.0 * off / abs(one.real):+.1f}%"
@@ -76,7 +95,7 @@ def absent(missing: list[Point]) -> str:
 
 
 def by_scenario(every: list[Distance], scenario: Scenario) -> str:
-    """Every figure of a scenario: `sim : real`, in bold outside the promise."""
+    """Every figure of a scenario; simulated ones in bold outside the promise."""
     own = [one for one in every if one.pair.point.scenario == scenario]
     rows: dict[str, list[Distance]] = {}
     for one in own:
@@ -86,13 +105,14 @@ def by_scenario(every: list[Distance], scenario: Scenario) -> str:
     first = next(iter(rows.values()))
     names = ["worst share" if one.figure.name.startswith("share") else one.figure.name for one in first]
     lines = [[f"`{policy}`", *map(cell, row), str(len(row[0].pair.real))] for policy, row in rows.items()]
-    return f"### `{scenario.name}`, {scenario.duration}, sim : real\n\n" + grid(["policy", *names, "seeds"], lines)
+    return f"### `{scenario.name}`, {scenario.duration}\n\n" + grid(["policy", *names, "seeds"], lines)
 
 
 def cell(one: Distance) -> str:
-    """Both arms."""
-    text = f"{number(one.sim)} : {number(one.real)}"
-    return f"**{text}**" if one.is_promised and verdict(one) != "within" else text
+    """`sim (with the guest's kernel part) : real`."""
+    shown = lambda x: f"**{number(x)}**" if one.is_promised and not is_within(one, x) else number(x)
+    adapted = f" ({shown(one.adapted)})" if one.pair.adapted else ""
+    return f"{shown(one.sim)}{adapted} : {number(one.real)}"
 
 
 def number(value: float | None) -> str:

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
+from .adapt import longer
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
@@ -27,12 +28,12 @@ def service_result(p99_ns, ideal_ns=2_000_000, inversions=0.25, share=0.8) -> di
 
 
 def pair(policy: str, sim: list[dict], real: list[dict], scenario=SERVICES[0]) -> Pair:
-    return Pair(Point(scenario, policy), sim, real)
+    return Pair(Point(scenario, policy), sim, sim, real)
 
 
 def times(of: Pair) -> dict:
     """How many times what is allowed, by figure."""
-    return {one.figure.name: one.times_allowed for one in distances(of)}
+    return {one.figure.name: one.times_allowed(one.sim) for one in distances(of)}
 
 
 class Distances(unittest.TestCase):
@@ -73,17 +74,42 @@ class Distances(unittest.TestCase):
     def test_a_lost_tail_is_outside(self):
         lost, real = [service_result(None), service_result(5_000_000)], [service_result(5_000_000)] * 2
         self.assertIsNone(times(pair("cts", lost, real))["p99, ms"])
-        self.assertIn("| p99, ms | - | 5 | - | - |", markdown([pair("cts", lost, real)], []))
+        self.assertIn("| p99, ms | 5 | - | - | - | - | - | - |", markdown([pair("cts", lost, real)], []))
 
     def test_the_worst_comes_first(self):
         off = [service_result(6_000_000, inversions=2.25)]
         text = markdown([pair("cts", off, [service_result(5_000_000)])], [])
-        self.assertLess(text.index("| inversions by start | 2.25 |"), text.index("| p99, ms | 6 |"))
+        self.assertLess(text.index("| inversions by start | 0.25 | 2.25 |"), text.index("| p99, ms | 5 | 6 |"))
 
     def test_what_is_missing_is_said(self):
         text = markdown([], [Point(LAGS[0], "cts")])
         self.assertIn("### Not measured on a real kernel yet\n\n* `twenty-processes`: `cts`", text)
         self.assertNotIn("Not measured", markdown([], []))
+
+
+class Adapted(unittest.TestCase):
+    """The kernel's part of the real machine, at the same rate of requests."""
+
+    def test_longer_services_at_the_same_rate(self):
+        text = Path("scenarios/four-cpus.toml").read_text()
+        adapted = longer(text, 50_000)
+        self.assertIn('service_time = "2050000ns"', adapted)
+        self.assertIn("utilisation = 0.82 }", adapted)
+        self.assertEqual(len(text.splitlines()), len(adapted.splitlines()))
+        unchanged = longer(text, 0)
+        self.assertIn('service_time = "2000000ns"', unchanged)
+        self.assertIn("utilisation = 0.8 }", unchanged)
+
+    def test_every_service_of_the_plan_can_be_adapted(self):
+        for scenario in SERVICES:
+            text = Path(f"scenarios/{scenario.name}.toml").read_text()
+            self.assertNotEqual(longer(text, 1_000), longer(text, 0), scenario.name)
+
+    def test_both_are_held_to_the_promise(self):
+        near, far, real = ([service_result(value)] for value in (5_100_000, 6_000_000, 5_000_000))
+        text = markdown([Pair(Point(SERVICES[0], "cts"), far, near, real)], [])
+        self.assertIn("| `cts` | 1 | 7 of 9 | 9 of 9 |", text)
+        self.assertIn("| p99, ms | 5 | 6 | +20.0% | 2.00 | 5.1 | +2.0% | 0.20 |", text)
 
 
 class Pairs(unittest.TestCase):
@@ -100,7 +126,7 @@ print(json.dumps({"results": [{"seed": int(seed)} for seed in seeds]}))
         self.sim, self.real, sham = root / "sim", root / "real", root / "sham"
         sham.write_text(self.SHAM)
         sham.chmod(0o755)
-        self.args = Namespace(rearguard=str(sham), on="sim", jobs=1, minutes=None, folder=self.sim)
+        self.args = Namespace(rearguard=str(sham), on="sim", jobs=1, minutes=None, folder=self.sim, scenarios=Path("scenarios"))
         self.row = Point(SERVICES[0], "eevdf")
 
     def keep_real(self, seed: int):
@@ -114,7 +140,7 @@ print(json.dumps({"results": [{"seed": int(seed)} for seed in seeds]}))
         with redirect_stderr(StringIO()):
             self.assertEqual(simulate(self.args, self.real, [self.row, Point(SERVICES[1], "cts")]), [])
         self.assertEqual(seeds_of(self.sim, self.row), [2, 5])
-        (found,) = pairs(self.sim, self.real, [self.row, Point(SERVICES[1], "cts")])
+        (found,) = pairs(self.sim, self.sim, self.real, [self.row, Point(SERVICES[1], "cts")])
         self.assertEqual([one["seed"] for one in found.sim], [2, 5])
         self.assertEqual(len(found.real), 2)
 

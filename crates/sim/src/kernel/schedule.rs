@@ -251,7 +251,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.meter.idle += now - clock.idle_since;
             clock.tick_at = Nanos((now.0 / TICK.0 + 1) * TICK.0);
         }
-        self.meter.switches += 1;
+        self.meter.switches += u64::from(next.is_some());
         clock.occupant = next;
         let normal = next.is_some_and(|thread| !self.core.thread(thread).realtime);
         if self.realtime.is_some() {
