@@ -4,19 +4,7 @@
  * Rust defines.
  */
 #include "scheduler.h"
-
-/* In the order of `State` in state.rs, the options last. */
-const u64 rg_native_sizes[] = {
-	sizeof(struct rg_thread),
-	sizeof(struct rg_process),
-	sizeof(struct rg_group),
-	sizeof(struct rg_cpu),
-	sizeof(struct rg_queue),
-	sizeof(struct rg_pool),
-	sizeof(struct rg_entry),
-	sizeof(struct rg_shared),
-	sizeof(struct rg_options),
-};
+#include "sizes.h"
 
 u64 rg_native_pulls(const struct rg_shared *shared)
 {

@@ -11,6 +11,7 @@ mod keep;
 mod lab;
 #[cfg(feature = "kernel")]
 mod load;
+mod new_policy;
 mod output;
 mod paper;
 mod stamps;
@@ -45,6 +46,7 @@ enum Command {
     Lab(lab::Args),
     #[cfg(feature = "kernel")]
     Load(load::Args),
+    NewPolicy(new_policy::Args),
     Paper(paper::Args),
     #[cfg(feature = "kernel")]
     Top(top::Args),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
         #[cfg(feature = "kernel")]
         Command::Load(args) => load::run(&args),
+        Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
         #[cfg(feature = "kernel")]
         Command::Top(args) => top::run(&args),

@@ -1,17 +1,22 @@
 //! The scheduler's C source compiled natively, behind a safe trait.
 //!
 //! `policy/` in C decides; whoever implements [`Platform`] answers its questions and does what it orders. A
-//! [`Policy`] is one loaded instance: it owns the state that the C code hangs on threads, CPUs and queues.
+//! [`Policy`] is one loaded instance: it owns the state that the C code hangs on threads, CPUs and queues. Its code is built in, or
+//! compiled when it is named from a file of the user's.
 //! This crate is the only one with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is
 //! set while a callback runs.
 
 mod domains;
+mod file;
 mod options;
+mod plain;
 mod platform;
 mod policy;
+mod program;
 mod shim;
 mod state;
 
+pub use file::source;
 pub use options::{Options, policies};
 pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;

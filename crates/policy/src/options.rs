@@ -30,7 +30,7 @@ pub struct Options {
 
 /// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
 /// 8 CPUs on: `sysctl_sched_base_slice`, scaled).
-const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
+pub(crate) const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
 
 /// Below, ticks would end slices at random; above, waiting threads would seem to hang.
 const SLICES: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_secs(1)];
@@ -276,12 +276,7 @@ impl Options {
 
     /// What follows from the slice.
     fn derive(mut self, bucket: bool, slack: bool) -> Result<Options, Failure> {
-        let slice = Nanos(self.slice_ns);
-        let [shortest, longest] = SLICES;
-        if slice < shortest || slice > longest {
-            let range = format!("expected {shortest} to {longest}");
-            return Err(Failure::Input(format!("a slice of {slice}: {range}")));
-        }
+        let slice = checked_slice(Nanos(self.slice_ns))?;
         if slack {
             // More would let a thread that sleeps briefly run ahead of those that do not.
             self.slack_ns = slice.0 / 2;
@@ -302,6 +297,15 @@ impl Options {
     pub fn slice(&self) -> Nanos {
         Nanos(self.slice_ns)
     }
+}
+
+pub(crate) fn checked_slice(slice: Nanos) -> Result<Nanos, Failure> {
+    let [shortest, longest] = SLICES;
+    if slice < shortest || slice > longest {
+        let range = format!("expected {shortest} to {longest}");
+        return Err(Failure::Input(format!("a slice of {slice}: {range}")));
+    }
+    Ok(slice)
 }
 
 fn switch(key: &str, value: &str) -> Result<bool, Failure> {
@@ -329,7 +333,7 @@ fn interval_of(value: &str) -> Result<Nanos, Failure> {
     Ok(interval)
 }
 
-fn slice_of(value: &str) -> Result<u64, Failure> {
+pub(crate) fn slice_of(value: &str) -> Result<u64, Failure> {
     let slice = units::duration(value);
     slice.map(|slice| slice.0).map_err(|reason| Failure::Input(format!("slice: {reason}")))
 }

@@ -57,6 +57,10 @@ pub trait Platform {
     fn visit_move(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool;
     /// Sets what is left of a slice.
     fn set_slice(&mut self, thread: ThreadId, slice_ns: u64);
+    /// The policy did what `policy/platform.h` forbids; the callback goes on, its call was not answered.
+    fn fault(&mut self, what: &str) {
+        panic!("{what}");
+    }
 }
 
 /// A level of the machine's domains.

@@ -1,36 +1,23 @@
 //! One instance of the policy: its options, its state, and its callbacks.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
-use model::{CpuId, Failure, ThreadId};
+use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId, scenario::Machine};
 
-use crate::options::Options;
+use crate::file;
+use crate::options::{Options, policies};
+use crate::plain::Plain;
 use crate::platform::Platform;
+use crate::program::{Callbacks, Program};
 use crate::shim::{enter, handle, slot};
-use crate::state::{Owner, State, options_size};
+use crate::state::{Owner, State};
 
-mod c {
-    use std::ffi::c_void;
-
-    // Safe to call with any handle: C follows no handle, and the platform's calls end the process outside of `enter`.
-    unsafe extern "C" {
-        pub safe fn rg_init() -> i32;
-        pub safe fn rg_init_group(group: u32, parent: u32, weight: u32);
-        pub safe fn rg_weigh_group(group: u32, weight: u32);
-        pub safe fn rg_exit_group(group: u32);
-        pub safe fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
-        pub safe fn rg_move_thread_group(thread: *mut c_void, group: u32);
-        pub safe fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
-        pub safe fn rg_enqueue(thread: *mut c_void, flags: u64);
-        pub safe fn rg_dispatch(cpu: i32, prev: *mut c_void);
-        pub safe fn rg_tick(thread: *mut c_void);
-        pub safe fn rg_stopping(thread: *mut c_void, runnable: bool);
-        pub safe fn rg_idle(cpu: i32);
-        pub safe fn rg_exit_thread(thread: *mut c_void);
-        pub fn rg_native_pulls(shared: *const c_void) -> u64;
-        pub fn rg_native_token(thread: *const c_void) -> u64;
-        pub fn rg_native_batch(thread: *const c_void) -> bool;
-    }
+// What a test may ask of the project's own policies.
+unsafe extern "C" {
+    fn rg_native_pulls(shared: *const c_void) -> u64;
+    fn rg_native_token(thread: *const c_void) -> u64;
+    fn rg_native_batch(thread: *const c_void) -> bool;
 }
 
 /// `RG_ENQUEUE_WAKEUP`.
@@ -41,42 +28,84 @@ const WAKEUP: u64 = 1;
 /// The callbacks are those of `policy/platform.h`, in the kernel's order; each gets the platform that it may ask meanwhile. A
 /// platform must not call the policy from one of its own calls.
 pub struct Policy {
-    options: Options,
+    program: Arc<Program>,
+    chosen: Chosen,
     state: State,
 }
 
+/// `struct rg_options`, as the policy's code defines it.
+#[derive(Clone, Copy)]
+enum Chosen {
+    Own(Options),
+    Plain(Plain),
+}
+
+impl Chosen {
+    /// Its address, its size, and the machine's CPUs.
+    fn parts(&self) -> (*const c_void, usize, u32) {
+        match self {
+            Chosen::Own(options) => {
+                ((&raw const *options).cast(), size_of::<Options>(), options.cpus)
+            }
+            Chosen::Plain(plain) => ((&raw const *plain).cast(), size_of::<Plain>(), plain.cpus),
+        }
+    }
+}
+
 impl Policy {
-    /// An instance without threads. [`Policy::init`] comes next.
+    /// An instance of one of the project's policies, without threads. [`Policy::init`] comes next.
     pub fn new(options: Options) -> Policy {
-        assert_eq!(options_size(), size_of::<Options>(), "state.h and options.rs disagree");
-        let state = State::new(options.cpus);
-        Policy { options, state }
+        Policy::of(Program::built_in(), Chosen::Own(options))
     }
 
-    /// The options that it was made with.
-    pub fn options(&self) -> &Options {
-        &self.options
+    /// As [`Policy::new`], by name, on a machine; `slice` is what the scenario asks for. A name of none of the project's policies may be
+    /// that of a file, see [`file::source`].
+    pub fn open(
+        spec: &PolicySpec,
+        machine: &Machine,
+        slice: Option<Nanos>,
+    ) -> Result<Policy, Failure> {
+        let is_own = policies().any(|(name, _)| name == spec.name);
+        match file::source(&spec.name).filter(|_| !is_own) {
+            Some(path) => {
+                let plain = Plain::parse(spec, machine, slice)?;
+                Ok(Policy::of(file::program(&path)?, Chosen::Plain(plain)))
+            }
+            None => Options::parse(spec, machine, slice).map(Policy::new),
+        }
+    }
+
+    /// Another instance of the same code with the same choices, and nothing else of this one's.
+    pub fn anew(&self) -> Policy {
+        Policy::of(Arc::clone(&self.program), self.chosen)
+    }
+
+    fn of(program: Arc<Program>, chosen: Chosen) -> Policy {
+        let (_, size, cpus) = chosen.parts();
+        assert_eq!(program.sizes[8], size as u64, "C and Rust disagree on struct rg_options");
+        let state = State::new(&program.sizes, cpus);
+        Policy { program, chosen, state }
     }
 
     /// Once, before all other callbacks.
     pub fn init(&mut self, on: &mut dyn Platform) -> Result<(), Failure> {
-        refused("the policy", self.run(on, || c::rg_init()))
+        refused("the policy", self.run(on, |c| (c.rg_init)()))
     }
 
     /// A group comes: its number, from 1 on, that of its parent (0: the root), and its weight.
     pub fn init_group(&mut self, on: &mut dyn Platform, group: u32, parent: u32, weight: u32) {
         self.state.groups.grow(group as usize + 1);
-        self.run(on, || c::rg_init_group(group, parent, weight));
+        self.run(on, |c| (c.rg_init_group)(group, parent, weight));
     }
 
     /// The weight of a group has changed.
     pub fn weigh_group(&mut self, on: &mut dyn Platform, group: u32, weight: u32) {
-        self.run(on, || c::rg_weigh_group(group, weight));
+        self.run(on, |c| (c.rg_weigh_group)(group, weight));
     }
 
     /// A group is gone.
     pub fn exit_group(&mut self, on: &mut dyn Platform, group: u32) {
-        self.run(on, || c::rg_exit_group(group));
+        self.run(on, |c| (c.rg_exit_group)(group));
     }
 
     /// A thread comes under the policy, in a group (0: the root).
@@ -88,69 +117,77 @@ impl Policy {
     ) -> Result<(), Failure> {
         self.state.threads.grow(slot(thread) as usize + 1);
         self.state.processes.grow(on.process(thread) as usize + 1);
-        let error = self.run(on, || c::rg_init_thread(to_c(thread), group));
+        let error = self.run(on, |c| (c.rg_init_thread)(to_c(thread), group));
         refused("a thread", error)
     }
 
     /// A thread is in another group now.
     pub fn move_thread_group(&mut self, on: &mut dyn Platform, thread: ThreadId, group: u32) {
-        self.run(on, || c::rg_move_thread_group(to_c(thread), group));
+        self.run(on, |c| (c.rg_move_thread_group)(to_c(thread), group));
     }
 
     /// A thread wakes or is new: which CPU? Not for pinned threads.
     pub fn select_cpu(&mut self, on: &mut dyn Platform, thread: ThreadId, prev: CpuId) -> CpuId {
-        let cpu = self.run(on, || c::rg_select_cpu(to_c(thread), prev.0 as i32, WAKEUP));
+        let cpu = self.run(on, |c| (c.rg_select_cpu)(to_c(thread), prev.0 as i32, WAKEUP));
         CpuId(cpu as u32)
     }
 
     /// A thread must be put into a queue.
     pub fn enqueue(&mut self, on: &mut dyn Platform, thread: ThreadId, woken: bool) {
-        self.run(on, || c::rg_enqueue(to_c(thread), if woken { WAKEUP } else { 0 }));
+        self.run(on, |c| (c.rg_enqueue)(to_c(thread), if woken { WAKEUP } else { 0 }));
     }
 
     /// A CPU has nothing local; `prev` ran there last.
     pub fn dispatch(&mut self, on: &mut dyn Platform, cpu: CpuId, prev: Option<ThreadId>) {
-        self.run(on, || c::rg_dispatch(cpu.0 as i32, handle(prev)));
+        self.run(on, |c| (c.rg_dispatch)(cpu.0 as i32, handle(prev)));
     }
 
     /// The timer ticks for the running thread.
     pub fn tick(&mut self, on: &mut dyn Platform, thread: ThreadId) {
-        self.run(on, || c::rg_tick(to_c(thread)));
+        self.run(on, |c| (c.rg_tick)(to_c(thread)));
     }
 
     /// A thread ceases to run; it blocks unless it is still runnable.
     pub fn stopping(&mut self, on: &mut dyn Platform, thread: ThreadId, runnable: bool) {
-        self.run(on, || c::rg_stopping(to_c(thread), runnable));
+        self.run(on, |c| (c.rg_stopping)(to_c(thread), runnable));
     }
 
     /// A CPU has found nothing and goes to sleep.
     pub fn idle(&mut self, on: &mut dyn Platform, cpu: CpuId) {
-        self.run(on, || c::rg_idle(cpu.0 as i32));
+        self.run(on, |c| (c.rg_idle)(cpu.0 as i32));
     }
 
     /// A thread is gone, or in another class; it may have waited in a queue.
     pub fn exit_thread(&mut self, on: &mut dyn Platform, thread: ThreadId) {
-        self.run(on, || c::rg_exit_thread(to_c(thread)));
+        self.run(on, |c| (c.rg_exit_thread)(to_c(thread)));
     }
 
-    /// Threads that balance moved from one queue to another so far.
+    /// Whether the state is of the types of policy/state.h.
+    fn is_own(&self) -> bool {
+        matches!(self.chosen, Chosen::Own(_))
+    }
+
+    /// Threads that balance moved from one queue to another so far; 0 for a policy from a file, which may count them or not.
     pub fn pulls(&self) -> u64 {
+        if !self.is_own() {
+            return 0;
+        }
         // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while `self` is borrowed here.
-        unsafe { c::rg_native_pulls(self.state.shared.at(0)) }
+        unsafe { rg_native_pulls(self.state.shared.at(0)) }
     }
 
-    /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`].
+    /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`] and for a policy from a file.
     pub fn token(&self, thread: ThreadId) -> Option<u64> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above, for a `struct rg_thread`; null is excluded.
-        (!entry.is_null()).then(|| unsafe { c::rg_native_token(entry) })
+        (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_token(entry) })
     }
 
     /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as above.
     pub fn is_batch(&self, thread: ThreadId) -> Option<bool> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above.
-        (!entry.is_null()).then(|| unsafe { c::rg_native_batch(entry) })
+        (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_batch(entry) })
     }
 
     /// The state of all owners of a kind as words, row by row, and the words of a row: for tests that hold another build of the
@@ -159,8 +196,10 @@ impl Policy {
         self.state.words(owner)
     }
 
-    fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce() -> R) -> R {
-        enter(on, &mut self.state, &self.options, callback)
+    fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce(&Callbacks) -> R) -> R {
+        let (options, ..) = self.chosen.parts();
+        let callbacks = &self.program.callbacks;
+        enter(on, &mut self.state, options, || callback(callbacks))
     }
 }
 

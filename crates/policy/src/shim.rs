@@ -11,7 +11,6 @@ use std::ptr::null_mut;
 
 use model::{CpuId, ThreadId};
 
-use crate::options::Options;
 use crate::platform::{Kick, Level, Local, Platform};
 use crate::state::State;
 
@@ -19,7 +18,7 @@ use crate::state::State;
 struct Context<'a> {
     platform: &'a mut dyn Platform,
     state: &'a mut State,
-    options: *const Options,
+    options: *const c_void,
     /// Whether the policy holds a queue's lock.
     locked: bool,
     panic: Option<Box<dyn Any + Send>>,
@@ -33,7 +32,7 @@ thread_local! {
 pub fn enter<R>(
     platform: &mut dyn Platform,
     state: &mut State,
-    options: &Options,
+    options: *const c_void,
     callback: impl FnOnce() -> R,
 ) -> R {
     assert!(PRESENT.get().is_null(), "a policy was called from one of its platform's calls");
@@ -41,11 +40,22 @@ pub fn enter<R>(
     PRESENT.set((&raw mut context).cast());
     let result = callback();
     PRESENT.set(null_mut());
-    if let Some(panic) = context.panic {
-        resume_unwind(panic);
+    match context.panic.map(|panic| panic.downcast::<Misuse>()) {
+        Some(Ok(misuse)) => context.platform.fault(&misuse.0),
+        Some(Err(panic)) => resume_unwind(panic),
+        None if context.locked => {
+            context.platform.fault("a callback of the policy returned with a lock");
+        }
+        None => {}
     }
-    assert!(!context.locked, "a callback of the policy returned with a lock");
     result
+}
+
+/// What the policy did wrong: ends a call of it as a panic does, but is no fault of ours.
+struct Misuse(String);
+
+fn misuse(what: &str) -> ! {
+    resume_unwind(Box::new(Misuse(what.to_string())))
 }
 
 /// Answers a call of the policy.
@@ -67,7 +77,9 @@ fn call<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
 /// [`call`] for what a holder of a lock must not ask.
 fn unlocked<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
     let checked = |context: &mut Context| {
-        assert!(!context.locked, "a call of the policy that is not allowed under a lock");
+        if context.locked {
+            misuse("a call of the policy that is not allowed under a lock");
+        }
         answer(context)
     };
     call(checked, after_panic)
@@ -79,7 +91,10 @@ pub fn handle(thread: Option<ThreadId>) -> *mut c_void {
 }
 
 fn thread(handle: *mut c_void) -> ThreadId {
-    ThreadId((handle.addr() - 1) as u32)
+    match handle.addr().checked_sub(1) {
+        Some(id) => ThreadId(id as u32),
+        None => misuse("the policy asked about a thread that is NULL"),
+    }
 }
 
 /// The row of a thread's state. Row 0 is nobody's.
@@ -89,6 +104,14 @@ pub fn slot(thread: ThreadId) -> u32 {
 
 fn cpu(number: i32) -> CpuId {
     CpuId(number as u32)
+}
+
+/// A CPU that the machine has.
+fn present(on: &Context, at: i32) -> CpuId {
+    if on.state.cpus.at(at as u32).is_null() {
+        misuse(&format!("the policy named CPU {at}, which the machine does not have"));
+    }
+    cpu(at)
 }
 
 fn level(number: u32) -> Level {
@@ -105,13 +128,15 @@ const PROCESS: u32 = 1 << 30;
 
 /// A lock or release, as `locked` becomes.
 fn turn(locked: &mut bool, becomes: bool) {
-    assert!(*locked != becomes, "the policy holds a lock already, or not");
+    if *locked == becomes {
+        misuse("the policy holds a lock already, or not");
+    }
     *locked = becomes;
 }
 
 /// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers; first, by which function.
 macro_rules! calls {
-    ($by:ident: $(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
+    ($all:ident by $by:ident: $(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
         $(
             // SAFETY: the name and the types are those of policy/platform.h; no other item has the name.
             #[unsafe(no_mangle)]
@@ -119,6 +144,8 @@ macro_rules! calls {
                 $by(|$context| $body, $after)
             }
         )*
+
+        const $all: &[(&str, *const ())] = &[$((stringify!($name), $name as *const ()),)*];
     };
 }
 
@@ -132,17 +159,17 @@ pub struct Cursor {
 }
 
 calls! {
-    call:
+    TABLES by call:
     fn rg_thread_at(on, slot: u32) -> Handle [null_mut()] on.state.threads.some_mut(slot);
     fn rg_group_at(on, group: u32) -> Handle [null_mut()] on.state.groups.some_mut(group);
     fn rg_pool_at(on, row: u32) -> Handle [null_mut()] on.state.pools.some_mut(row);
     fn rg_entry_at(on, row: u32) -> Handle [null_mut()] on.state.entries.some_mut(row);
-    fn rg_options(on) -> *const Options [std::ptr::null()] on.options;
+    fn rg_options(on) -> *const c_void [std::ptr::null()] on.options;
     fn rg_release(on, _lock: Handle) -> () [()] turn(&mut on.locked, false);
 }
 
 calls! {
-    unlocked:
+    OTHERS by unlocked:
     fn rg_lock_of(on, queue: u32) -> Handle [null_mut()] on.state.queues.at_mut(queue);
     fn rg_acquire(on, _lock: Handle) -> () [()] turn(&mut on.locked, true);
     fn rg_now(on) -> u64 [0] on.platform.now();
@@ -163,12 +190,15 @@ calls! {
     fn rg_queue(on, queue: u32) -> *mut c_void [null_mut()] on.state.queues.at_mut(queue);
     fn rg_shared(on) -> *mut c_void [null_mut()] on.state.shared.at_mut(0);
     fn rg_slot(_on, t: Handle) -> u32 [0] slot(thread(t));
-    fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(cpu(at), level(of));
-    fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(cpu(at), level(of), i));
+    fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(present(on, at), level(of));
+    fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(present(on, at), level(of), i));
     fn rg_pick_idle(on, t: Handle) -> i32 [-1] number(on.platform.pick_idle(thread(t)));
     fn rg_kick(on, at: i32, how: u32) -> () [()]
-        on.platform.kick(cpu(at), if how == 0 { Kick::Idle } else { Kick::Preempt });
+        on.platform.kick(present(on, at), if how == 0 { Kick::Idle } else { Kick::Preempt });
     fn rg_queue_create(on, queue: u32) -> i32 [-1] {
+        if on.state.queues.at(queue).is_null() {
+            return NO_QUEUE;
+        }
         on.platform.create_queue(queue);
         0
     };
@@ -178,18 +208,27 @@ calls! {
         on.platform.insert_local(thread(t), slice_ns, Local { head: flags & 1 != 0, preempt: flags & 2 != 0 });
     fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
     fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
-    fn rg_move_thread(on, queue: u32, slot: u32) -> u32 [0] on.platform.move_thread(queue, ThreadId(slot - 1)) as u32;
+    fn rg_move_thread(on, queue: u32, slot: u32) -> u32 [0]
+        slot.checked_sub(1).map_or(0, |id| on.platform.move_thread(queue, ThreadId(id)) as u32);
     fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]
         on.platform.visit_move(cursor.queue as u32, &mut cursor.position, thread(t));
     fn rg_set_slice(on, t: Handle, slice_ns: u64) -> () [()] on.platform.set_slice(thread(t), slice_ns);
     fn rg_default_cpu(on, t: Handle, prev_cpu: i32, _flags: u64, idle: &mut bool) -> i32 [prev_cpu] {
-        let (chosen, claimed) = on.platform.default_cpu(thread(t), cpu(prev_cpu));
+        let (chosen, claimed) = on.platform.default_cpu(thread(t), present(on, prev_cpu));
         *idle = claimed;
         chosen.0 as i32
     };
 }
+
+/// Every call by name, for a policy that does not find them by linking.
+pub fn calls() -> impl Iterator<Item = (&'static str, *const ())> {
+    TABLES.iter().chain(OTHERS).copied()
+}
+
+/// `EINVAL`: not below `RG_QUEUES`.
+const NO_QUEUE: i32 = -22;
 
 fn number(cpu: Option<CpuId>) -> i32 {
     cpu.map_or(-1, |cpu| cpu.0 as i32)

@@ -3,20 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-unsafe extern "C" {
-    /// Sizes of the state types in bytes, in the order of the tables of [`State`], then that of the options.
-    static rg_native_sizes: [u64; 9];
-}
-
-/// The size of the C options, to be compared with Rust's.
-pub fn options_size() -> usize {
-    sizes()[8]
-}
-
-fn sizes() -> [usize; 9] {
-    // SAFETY: native.c defines a constant array of exactly this type, and nothing writes to it.
-    unsafe { rg_native_sizes }.map(|size| size as usize)
-}
+use crate::program::Sizes;
 
 /// Entries of one size, as words so that they are aligned for any field.
 pub struct Table {
@@ -115,9 +102,9 @@ impl State {
     }
 
     /// State for a machine, without threads.
-    pub fn new(cpus: u32) -> State {
+    pub fn new(sizes: &Sizes, cpus: u32) -> State {
         let [threads, processes, groups, per_cpu, queues, pools, entries, shared, _] =
-            sizes().map(Table::new);
+            sizes.map(|size| Table::new(size as usize));
         let cpus = cpus as usize;
         let mut state =
             State { threads, processes, groups, cpus: per_cpu, queues, pools, entries, shared };

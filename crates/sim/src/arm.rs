@@ -66,7 +66,8 @@ fn choose(policy: &PolicySpec) -> Result<Choice, Failure> {
     let Some((name, choice)) = CLASSES.into_iter().find(|(name, _)| *name == policy.name) else {
         let known = names();
         let is_known = known.contains(&policy.name.as_str());
-        return if is_known { Ok(Choice::Ext) } else { Err(unknown(policy, &known)) };
+        let is_file = || policy::source(&policy.name).is_some();
+        return if is_known || is_file() { Ok(Choice::Ext) } else { Err(unknown(policy, &known)) };
     };
     match policy.options.keys().next() {
         Some(option) => Err(Failure::Input(format!(
@@ -79,7 +80,7 @@ fn choose(policy: &PolicySpec) -> Result<Choice, Failure> {
 fn unknown(policy: &PolicySpec, known: &[&str]) -> Failure {
     let hint = model::did_you_mean(&policy.name, known);
     Failure::Input(format!(
-        "policy `{}` is unknown to the simulator{hint}: it knows {}",
+        "policy `{}` is unknown to the simulator{hint}: it knows {}, and policies in files (./NAME.c)",
         policy.name,
         known.join(", ")
     ))

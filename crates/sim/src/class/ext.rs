@@ -13,7 +13,7 @@ mod restart;
 mod threads;
 
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario, ThreadId};
-use policy::{Options, Policy};
+use policy::Policy;
 
 use crate::class::Class;
 use crate::core::{Core, State};
@@ -45,16 +45,16 @@ impl Ext {
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
-        let options = Options::parse(spec, &scenario.machine, scenario.slice)?;
         let mut ext = Ext {
-            policy: Policy::new(options),
+            policy: Policy::open(spec, &scenario.machine, scenario.slice)?,
             threads: Threads::new(scenario, seed),
             departed: vec![None; scenario.machine.cpus as usize],
             groups: scenario.groups.iter().map(|group| (group.parent, group.weight)).collect(),
             pulled: 0,
         };
-        ext.init(&mut Core::new(scenario.machine))?;
-        Ok(ext)
+        let mut core = Core::new(scenario.machine);
+        ext.init(&mut core)?;
+        core.fault().map_or(Ok(ext), |fault| Err(Failure::Run(fault.to_string())))
     }
 
     fn init(&mut self, core: &mut Core) -> Result<(), Failure> {

@@ -159,4 +159,8 @@ impl Platform for Seam<'_> {
     fn set_slice(&mut self, thread: ThreadId, slice_ns: u64) {
         *self.threads.slice_mut(thread) = Nanos(slice_ns);
     }
+
+    fn fault(&mut self, what: &str) {
+        self.core.fail(what);
+    }
 }

@@ -1,7 +1,6 @@
 //! Threads that leave the policy for a moment, and policies that start while threads are there.
 
 use model::{CpuId, ThreadId};
-use policy::Policy;
 
 use super::{DEFAULT_SLICE, Ext};
 use crate::class::Class;
@@ -37,7 +36,7 @@ impl Ext {
             core.take_ran(cpu);
         }
         self.pulled = self.pulls();
-        self.policy = Policy::new(*self.policy.options());
+        self.policy = self.policy.anew();
         self.threads.clear(&core.affinities, DEFAULT_SLICE);
         self.departed.iter_mut().for_each(|departed| *departed = None);
         if let Err(failure) = self.init(core) {

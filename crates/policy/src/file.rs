@@ -1,0 +1,67 @@
+//! A policy in a file of its own: one C source, compiled when it is named and loaded into this process.
+
+mod compile;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libloading::Library;
+use model::Failure;
+
+use crate::program::{Callbacks, Program, Sizes};
+use crate::shim::calls;
+
+/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in this folder.
+pub fn source(name: &str) -> Option<PathBuf> {
+    if name.contains('/') || name.ends_with(".c") {
+        return Some(PathBuf::from(name));
+    }
+    Some(PathBuf::from(format!("{name}.c"))).filter(|path| path.is_file())
+}
+
+/// The code of a file, compiled once a process: all runs of a comparison are of one source.
+///
+/// [`Failure::Input`] where it is not a policy, with what the compiler says; [`Failure::Machine`] without a compiler.
+pub fn program(path: &Path) -> Result<Arc<Program>, Failure> {
+    static COMPILED: Mutex<BTreeMap<PathBuf, Arc<Program>>> = Mutex::new(BTreeMap::new());
+    let whole = path.canonicalize().map_err(|error| {
+        Failure::Input(format!(
+            "policy {}: {error}; `rearguard new-policy NAME` begins one",
+            path.display()
+        ))
+    })?;
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(program) = compiled.get(&whole) {
+        return Ok(Arc::clone(program));
+    }
+    let program = Arc::new(load(path)?);
+    compiled.insert(whole, Arc::clone(&program));
+    Ok(program)
+}
+
+fn load(path: &Path) -> Result<Program, Failure> {
+    let built = compile::shared_object(path)?;
+    let unfit =
+        |error: libloading::Error| Failure::Input(format!("policy {}: {error}", path.display()));
+    // SAFETY: the object holds the policy and nothing that runs when it is loaded, unless the user's own C asks for it.
+    let library = unsafe { Library::new(built.path()) }.map_err(unfit)?;
+    for (name, call) in calls() {
+        let place = format!("{name}{}", compile::SUFFIX);
+        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; nobody reads it before the
+        // first callback.
+        unsafe { **library.get::<*mut *const ()>(place.as_bytes()).map_err(unfit)? = call };
+    }
+    // SAFETY: compiled from the same platform.h; `Program` keeps the library beside the table.
+    let callbacks = unsafe { Callbacks::of(&library) }.map_err(|name| lacks(path, name))?;
+    // SAFETY: sizes.h defines a constant array of this type.
+    let sizes = unsafe { **library.get::<*const Sizes>(b"rg_native_sizes").map_err(unfit)? };
+    Ok(Program { callbacks, sizes, _library: Some(library) })
+}
+
+fn lacks(path: &Path, name: &str) -> Failure {
+    Failure::Input(format!(
+        "policy {}: it lacks the callback {name}: write it, or say RG_WITHOUT(...) as in `rearguard new-policy`",
+        path.display()
+    ))
+}

@@ -1,0 +1,32 @@
+//! What a policy in a file of its own is told: `struct rg_options` of `policy/defaults.h`.
+
+use model::{Failure, Nanos, PolicySpec, scenario::Machine};
+
+use crate::options::{DEFAULT_SLICE, checked_slice, slice_of};
+
+/// The same few options for every such policy.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    slice_ns: u64,
+    pub cpus: u32,
+    unused: u32,
+}
+
+impl Plain {
+    /// [`Failure::Input`] for any option but `slice`.
+    pub fn parse(
+        spec: &PolicySpec,
+        machine: &Machine,
+        slice: Option<Nanos>,
+    ) -> Result<Plain, Failure> {
+        if let Some(key) = spec.options.keys().find(|key| *key != "slice") {
+            return Err(Failure::Input(format!(
+                "policy `{spec}`: a policy in a file has one option, slice; leave `{key}` out"
+            )));
+        }
+        let given = spec.options.get("slice").map(|value| slice_of(value)).transpose()?;
+        let slice = given.map(Nanos).or(slice).unwrap_or(DEFAULT_SLICE);
+        Ok(Plain { slice_ns: checked_slice(slice)?.0, cpus: machine.cpus, unused: 0 })
+    }
+}

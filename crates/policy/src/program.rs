@@ -1,0 +1,86 @@
+//! A policy's code: its callbacks, the sizes of its state, and where they came from.
+
+use std::ffi::c_void;
+use std::sync::{Arc, LazyLock};
+
+use libloading::Library;
+
+/// Sizes of the state types in bytes, in the order of the tables of [`crate::state::State`], then that of the options.
+pub type Sizes = [u64; 9];
+
+/// Defines the callbacks of policy/platform.h: the built-in ones, and the table in which any policy's stand.
+macro_rules! callbacks {
+    ($(fn $name:ident($($arg:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
+        mod built_in {
+            use std::ffi::c_void;
+            // Safe to call with any handle: C follows no handle, and the platform's calls end the process outside of `enter`.
+            unsafe extern "C" {
+                $(pub safe fn $name($($arg: $kind),*) $(-> $result)?;)*
+            }
+        }
+
+        /// The callbacks of a policy.
+        pub struct Callbacks {
+            $(pub $name: extern "C" fn($($kind),*) $(-> $result)?,)*
+        }
+
+        impl Callbacks {
+            fn built_in() -> Callbacks {
+                Callbacks { $($name: built_in::$name,)* }
+            }
+
+            /// Those of a shared object, or the name of the first that it lacks.
+            ///
+            /// # Safety
+            /// The object was compiled from platform.h's declarations and stays loaded as long as the table.
+            pub unsafe fn of(library: &Library) -> Result<Callbacks, &'static str> {
+                $(
+                    let name = stringify!($name);
+                    // SAFETY: the type is that of the declaration.
+                    let $name = *unsafe { library.get(name.as_bytes()) }.map_err(|_| name)?;
+                )*
+                Ok(Callbacks { $($name,)* })
+            }
+        }
+    };
+}
+
+callbacks! {
+    fn rg_init() -> i32;
+    fn rg_init_group(group: u32, parent: u32, weight: u32);
+    fn rg_weigh_group(group: u32, weight: u32);
+    fn rg_exit_group(group: u32);
+    fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
+    fn rg_move_thread_group(thread: *mut c_void, group: u32);
+    fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
+    fn rg_enqueue(thread: *mut c_void, flags: u64);
+    fn rg_dispatch(cpu: i32, prev: *mut c_void);
+    fn rg_tick(thread: *mut c_void);
+    fn rg_stopping(thread: *mut c_void, runnable: bool);
+    fn rg_idle(cpu: i32);
+    fn rg_exit_thread(thread: *mut c_void);
+}
+
+unsafe extern "C" {
+    static rg_native_sizes: Sizes;
+}
+
+/// A policy's code, for any number of instances.
+pub struct Program {
+    pub callbacks: Callbacks,
+    pub sizes: Sizes,
+    /// Where the code lives, if not in this executable.
+    pub _library: Option<Library>,
+}
+
+impl Program {
+    /// That of the project's own policies.
+    pub fn built_in() -> Arc<Program> {
+        static BUILT_IN: LazyLock<Arc<Program>> = LazyLock::new(|| {
+            // SAFETY: native.c defines a constant array of exactly this type, and nothing writes to it.
+            let sizes = unsafe { rg_native_sizes };
+            Arc::new(Program { callbacks: Callbacks::built_in(), sizes, _library: None })
+        });
+        Arc::clone(&BUILT_IN)
+    }
+}
