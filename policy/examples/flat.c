@@ -218,34 +218,60 @@ RG_INLINE void flat_begins(struct task_struct *t)
 		shared->now = thread->key;
 }
 
+/* What the thread ran takes the place of what was paid. */
+RG_INLINE void flat_settle(struct task_struct *t, struct rg_thread *thread)
+{
+	u64 exec_ns = rg_exec_ns(t);
+	u64 cost = flat_cost(thread->group, rg_less(exec_ns, thread->exec_seen));
+
+	rg_add(&rg_group_at(thread->group)->vtime, cost - thread->paid);
+	thread->paid = 0;
+	thread->exec_seen = exec_ns;
+}
+
+/* Whether prev, which is in no queue now, goes before all who wait. */
+RG_INLINE bool flat_goes_on(struct task_struct *prev, u64 slice_ns)
+{
+	struct task_struct *head = rg_queue_peek(FLAT_QUEUE);
+	struct rg_thread *first = head ? rg_thread(head) : 0;
+	struct rg_thread *thread = rg_thread(prev);
+	struct rg_shared *shared = rg_shared();
+
+	if (!thread || !shared)
+		return 0;
+	flat_settle(prev, thread);
+	thread->key = flat_pay(thread, shared->now, slice_ns);
+	return !first || thread->key < first->key;
+}
+
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
+	bool runnable = prev && rg_is_runnable(prev);
 	struct task_struct *t;
 
 	(void)cpu;
+	if (runnable && flat_goes_on(prev, rg_options()->slice_ns)) {
+		flat_begins(prev);
+		rg_set_slice(prev, rg_options()->slice_ns);
+		return;
+	}
 	RG_VISIT(t, FLAT_QUEUE) {
 		if (RG_MOVE(t)) {
 			flat_begins(t);
 			return;
 		}
 	}
-	if (prev && rg_is_runnable(prev))
+	if (runnable)
 		rg_set_slice(prev, rg_options()->slice_ns);
 }
 
 RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 {
 	struct rg_thread *thread = rg_thread(t);
-	u64 exec_ns = rg_exec_ns(t);
-	struct rg_group *group;
 
 	if (!thread)
 		return;
-	group = rg_group_at(thread->group);
-	rg_add(&group->vtime,
-	       flat_cost(thread->group, rg_less(exec_ns, thread->exec_seen)) - thread->paid);
-	thread->paid = 0;
-	thread->exec_seen = exec_ns;
+	flat_settle(t, thread);
 	if (!runnable)
 		flat_cease(thread);
 }

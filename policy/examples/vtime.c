@@ -6,7 +6,8 @@
  *          kernel's example scx_simple, with slice=20ms.
  * Why.     Whoever has received least for its weight is next, so all receive alike.
  * Figure.  docs/your-own-policy.md.
- * Limits.  A slice is never cut short for a thread that wakes; groups mean nothing.
+ * Limits.  A slice is never cut short for a thread that wakes; groups mean nothing. scx_simple does
+ *          not ask whether the thread whose slice has ended is still first (vtime_goes_on).
  */
 #include "defaults.h"
 
@@ -89,33 +90,56 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		rg_kick(idle, RG_KICK_IDLE);
 }
 
+RG_INLINE void vtime_charge(struct task_struct *t, struct rg_thread *thread)
+{
+	u64 exec_ns = rg_exec_ns(t);
+	u64 ran = rg_less(exec_ns, thread->exec_seen);
+
+	thread->vtime += rg_div(ran * VTIME_NORMAL_WEIGHT, rg_weight(t));
+	thread->exec_seen = exec_ns;
+}
+
+/* Whether prev, which is in no queue now, goes before all who wait. */
+RG_INLINE bool vtime_goes_on(struct task_struct *prev)
+{
+	struct task_struct *head = rg_queue_peek(VTIME_QUEUE);
+	struct rg_thread *first = head ? rg_thread(head) : 0;
+	struct rg_thread *thread = rg_thread(prev);
+
+	if (!thread)
+		return 0;
+	vtime_charge(prev, thread);
+	return !first || thread->vtime < first->vtime;
+}
+
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
+	bool runnable = prev && rg_is_runnable(prev);
 	struct task_struct *t;
 
 	(void)cpu;
+	if (runnable && vtime_goes_on(prev)) {
+		vtime_begins(prev);
+		rg_set_slice(prev, rg_options()->slice_ns);
+		return;
+	}
 	RG_VISIT(t, VTIME_QUEUE) {
 		if (RG_MOVE(t)) {
 			vtime_begins(t);
 			return;
 		}
 	}
-	if (prev && rg_is_runnable(prev))
+	if (runnable)
 		rg_set_slice(prev, rg_options()->slice_ns);
 }
 
 RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 {
 	struct rg_thread *thread = rg_thread(t);
-	u64 exec_ns = rg_exec_ns(t);
-	u64 ran;
 
 	(void)runnable;
-	if (!thread)
-		return;
-	ran = rg_less(exec_ns, thread->exec_seen);
-	thread->vtime += rg_div(ran * VTIME_NORMAL_WEIGHT, rg_weight(t));
-	thread->exec_seen = exec_ns;
+	if (thread)
+		vtime_charge(t, thread);
 }
 
 RG_CALLBACK void rg_idle(s32 cpu)

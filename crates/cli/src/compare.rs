@@ -23,7 +23,7 @@ pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t = On::Sim)]
     on: On,
-    /// Policies, the baseline first: NAME or NAME:KEY=VALUE, for example cfs,cts,cts:queue=cpu
+    /// Policies, the baseline first: NAME or NAME:KEY=VALUE, for example cfs,cts,cts:queue=cpu; ./FILE.c is one of your own
     #[arg(long, value_delimiter = ',', required = true, value_parser = PolicySpec::parse)]
     policy: Vec<PolicySpec>,
     /// How many seeds to run: the scenario's own first, then the numbers that follow

@@ -172,3 +172,33 @@ fn a_report_is_one_file() {
     assert!(html.contains("null-rpc") && html.contains("<svg") && html.contains("--seeds 2"));
     assert!(stdout(&output).contains(&page), "the report's path is printed");
 }
+
+#[test]
+fn a_new_policy_runs_at_once_and_its_mistakes_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/null-rpc.toml");
+    let there = |args: &[&str], path: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+        command.envs(path.map(|path| ("PATH", path)));
+        command.args(args).current_dir(folder.path()).output().expect("the built command runs")
+    };
+    let compare =
+        |policy| ["compare", scenario, "--policy", policy, "--duration", "1s", "--seeds", "1"];
+    assert!(there(&["new-policy", "mine"], None).status.success());
+    for policy in ["mine", "./mine.c", "mine.c:slice=1ms"] {
+        let run = there(&compare(policy), None);
+        assert!(run.status.success() && stdout(&run).contains(policy), "{}", stderr(&run));
+    }
+    for name in ["mine", "cts", "a/b", ""] {
+        assert_eq!(there(&["new-policy", name], None).status.code(), Some(2), "{name}");
+    }
+    let without = there(&compare("mine"), Some("/nowhere"));
+    assert_eq!(without.status.code(), Some(3));
+    assert!(stderr(&without).contains("apt-get install gcc"), "{}", stderr(&without));
+    let file = folder.path().join("mine.c");
+    let source = std::fs::read_to_string(&file).expect("the template");
+    std::fs::write(&file, source.replace("return cpu;", "return cpus;")).expect("written");
+    let wrong = there(&compare("mine"), None);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("mine.c:33:"), "{}", stderr(&wrong));
+}

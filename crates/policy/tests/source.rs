@@ -7,7 +7,8 @@ fn policy() -> PathBuf {
 }
 
 fn headers() -> Vec<PathBuf> {
-    let folders = ["", "balance", "index", "order", "pick"].map(|folder| policy().join(folder));
+    let folders =
+        ["", "balance", "examples", "index", "order", "pick"].map(|folder| policy().join(folder));
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|kind| kind == "h" || kind == "c"));
@@ -74,6 +75,11 @@ fn check_bpf_refuses_what_the_verifier_would() {
         None => eprintln!("no clang here: nothing checked"),
         Some((code, said)) => {
             assert_eq!(code, Some(0), "{said}");
+            for example in ["template", "fifo", "vtime", "flat"] {
+                let (code, said) =
+                    check_bpf(&format!("#include \"examples/{example}.c\"\n")).unwrap();
+                assert_eq!(code, Some(0), "{example}: {said}");
+            }
             for (source, reason) in refused {
                 let (code, said) = check_bpf(source).unwrap();
                 assert_eq!(code, Some(1), "{source}");

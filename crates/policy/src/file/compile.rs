@@ -46,14 +46,16 @@ impl Built {
 
 /// Compiles a policy's source.
 pub fn shared_object(path: &Path) -> Result<Built, Failure> {
-    let shown = path.to_str().filter(|path| !path.contains(['"', '\n', '\\'])).ok_or_else(|| {
-        Failure::Input(format!("policy {}: rename it without quotes", path.display()))
-    })?;
+    let shown =
+        path.to_str().filter(|path| !path.contains(['"', '\n', '\\'])).ok_or_else(|| {
+            Failure::Input(format!("policy {}: rename it without quotes", path.display()))
+        })?;
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::Machine(format!("no folder for temporary files: {error}; set TMPDIR to one"))
     })?;
     for (name, text) in HEADERS {
-        fs::write(folder.path().join(name), text).map_err(|error| failed("write headers", &error))?;
+        fs::write(folder.path().join(name), text)
+            .map_err(|error| failed("write headers", &error))?;
     }
     let object = folder.path().join("policy.o");
     compile(shown, folder.path(), &object)?;
