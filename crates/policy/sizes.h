@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sizes of the policy's types, in the order of `State` in state.rs, the options last. */
 const u64 rg_native_sizes[] = {
-	sizeof(struct rg_thread),  /* Incomplete? A policy defines it, or says RG_STATELESS(rg_thread) */
+	sizeof(struct rg_thread),  /* Incomplete? RG_STATELESS(rg_thread) */
 	sizeof(struct rg_process), /* Incomplete? RG_STATELESS(rg_process) */
 	sizeof(struct rg_group),   /* Incomplete? RG_STATELESS(rg_group) */
 	sizeof(struct rg_cpu),     /* Incomplete? RG_STATELESS(rg_cpu) */

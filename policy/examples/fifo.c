@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. What does the simplest scheduler that serves every CPU already give?
- * Rule.    One queue for the machine, first in, first out; a thread that finds an idle CPU runs there
- *          at once. The kernel's example scx_simple -f, with slice=20ms.
+ * Rule.    One queue for the machine, first in, first out; a thread that finds an idle CPU runs
+ *          there at once. The kernel's example scx_simple -f, with slice=20ms.
  * Why.     Nothing waits beside an idle CPU, and equal threads that spin are served alike.
  * Figure.  docs/your-own-policy.md.
  * Limits.  A request waits behind everybody's slices; weights and groups mean nothing.

@@ -2,9 +2,9 @@
 /*
  * Problem. Shares between groups (cpu.weight) without walking down the hierarchy at every choice.
  * Rule.    A group's weight is made flat: its share among its active siblings, times its parent's
- *          share among its own, and so on. A group's virtual time grows by CPU time over its flat
- *          weight; threads wait in one queue in the order of their group's virtual time. The idea of
- *          the kernel's example scx_flatcg, with slice=20ms.
+ *          share among its own, and so on. Its virtual time grows by CPU time over its flat weight;
+ *          threads wait in one queue in the order of their group's virtual time. The idea of the
+ *          kernel's example scx_flatcg, with slice=20ms.
  * Why.     The walk is paid once a slice, and only when a thread is put into the queue.
  * Figure.  docs/your-own-policy.md.
  * Limits.  Threads of a group are equal whatever their nice value. The root's own threads are a
@@ -69,7 +69,7 @@ RG_CALLBACK void rg_exit_group(u32 at)
 	(void)at;
 }
 
-/* One more thread is active (by = 1), or one fewer (by = -1). A group's first and last count above. */
+/* One more thread is active (by = 1), or one fewer (-1). A group's first and last count above. */
 RG_INLINE void flat_count(u32 at, u64 by)
 {
 	RG_FOR(level, 0, FLAT_LEVELS) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Shares by weight from one queue.
- * Rule.    A thread's virtual time grows by the CPU time that it receives, over its weight; the queue
- *          is in the order of virtual time, and who slept comes back at most a slice behind. The
- *          kernel's example scx_simple, with slice=20ms.
+ * Rule.    A thread's virtual time grows by the CPU time that it receives, over its weight; the
+ *          queue is in the order of virtual time, and who slept comes back at most a slice behind.
+ *          The kernel's example scx_simple, with slice=20ms.
  * Why.     Whoever has received least for its weight is next, so all receive alike.
  * Figure.  docs/your-own-policy.md.
  * Limits.  A slice is never cut short for a thread that wakes; groups mean nothing. scx_simple does

@@ -47,7 +47,7 @@ fn verdict(source: &str) -> Result<(), Failure> {
     let path = folder.path().join("mine.c");
     std::fs::write(&path, source).unwrap();
     let spec = PolicySpec::parse(&path.display().to_string()).unwrap();
-    SimArm.run(&brief("service-and-batch"), &spec, 7, &Silent).map(drop)
+    SimArm.run(&brief("four-cpus-and-batch"), &spec, 7, &Silent).map(drop)
 }
 
 fn template() -> String {
