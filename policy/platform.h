@@ -378,8 +378,8 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev) if prev is
  *                    runnable, which is in no queue then; after it if prev has blocked
  *   rg_tick          it runs, and the timer ticks; slices end here
- *   rg_stopping      it ceases to run, and still wants the CPU or not. Also if its affinity, weight
- *                    or group changes while it runs: then it seems to block, and goes on
+ *   rg_stopping      it ceases to run, and still wants the CPU or not. It does if its affinity,
+ *                    weight or group changes while it runs: it then goes on without a callback
  *   rg_idle          a CPU has found nothing and goes to sleep: others see it as idle from now on
  *   rg_exit_thread   it is gone, or in another class, from which it may return to select_cpu or
  *                    enqueue; it may have waited in a queue

@@ -175,17 +175,20 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 	}
 }
 
-/*
- * The thread wants a CPU: since now, or still. One whose weight has changed while it waited counts
- * anew.
- */
+/* Whether the thread counts, at its present weight. */
+RG_INLINE bool rg_counts(struct task_struct *t, struct rg_thread *thread)
+{
+	if (thread->counted && thread->counted != rg_weight(t))
+		rg_cease(t, thread);
+	return thread->counted;
+}
+
+/* The thread wants a CPU: since now, or still. */
 RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home, u64 now)
 {
 	if (thread->waits)
 		rg_index_leave(thread);
-	if (thread->counted && thread->counted != rg_weight(t))
-		rg_cease(t, thread);
-	if (thread->counted) {
+	if (rg_counts(t, thread)) {
 		rg_token_enter(t, thread, rg_queue_of(home));
 		rg_order_again(thread, now);
 	} else {
@@ -247,7 +250,7 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		rg_steal(cpu);
 }
 
-/* Also the first to see a thread that came to run without dispatch or select_cpu. */
+/* Also the first to see a thread that came to run without dispatch or select_cpu, or anew. */
 RG_CALLBACK void rg_tick(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
@@ -258,7 +261,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!thread || !cpu || !edge)
 		return;
 	rg_token_charge(t, thread);
-	if (!thread->counted)
+	if (!rg_counts(t, thread))
 		rg_activate(t, thread, at, rg_now());
 	rg_token_bring(at, t, thread);
 	rg_class_show(at, t, thread);

@@ -142,10 +142,11 @@ void BPF_STRUCT_OPS(rearguard_tick, struct task_struct *p)
 	rg_tick(p);
 }
 
+/* One whose affinity, weight or group changes while it runs seems to block, and goes on. */
 void BPF_STRUCT_OPS(rearguard_stopping, struct task_struct *p, bool runnable)
 {
 	rg_tally_charge(p, 1);
-	rg_stopping(p, runnable);
+	rg_stopping(p, runnable || !p->__state);
 	rg_forget_dead(p);
 }
 

@@ -15,7 +15,7 @@ impl Ext {
         if core.thread(thread).state == State::Running {
             let cpu = core.thread(thread).cpu;
             self.account(core, cpu, thread);
-            self.call(core, |policy, on| policy.stopping(on, thread, false));
+            self.call(core, |policy, on| policy.stopping(on, thread, true));
         } else {
             self.threads.withdraw(core, thread);
         }
