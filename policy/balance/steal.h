@@ -38,7 +38,8 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 			break;
 		if (!queue || !rg_has_waiting(id))
 			continue;
-		if ((rg_domain(queue->cpu, RG_LEVEL_NODE) == node) == near && rg_pick_other(cpu, id))
+		if ((rg_domain(queue->cpu, RG_LEVEL_NODE) == node) == near &&
+		    rg_pick_other(cpu, id))
 			return 1;
 	}
 	return 0;

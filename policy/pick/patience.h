@@ -5,8 +5,8 @@
  *          thread wait for 30 s. And a thread for which the index had no room must not depend on
  *          CPUs that fall idle.
  * Rule.    Every 16th choice looks at the head of the queue: a batch thread that has waited for
- *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in the
- *          index, every other choice is the head's if it is one of them.
+ *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
+ *          the index, every other choice is the head's if it is one of them.
  * Why.     The queue stands by arrival, so its head has waited longest.
  * Figure.  docs/policies.md.
  * Limits.  With more than 1,250 spinning threads a CPU everybody waits so long, and weights give
@@ -30,8 +30,8 @@ RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 }
 
 /*
- * A batch thread that has had a turn waits anew. Another keeps its place, so it stays overdue: if it
- * were not, it would hide all behind it.
+ * A batch thread that has had a turn waits anew. Another keeps its place, so it stays overdue: if
+ * it were not, it would hide all behind it.
  */
 RG_INLINE bool rg_is_overdue(struct rg_thread *thread, u64 now)
 {
