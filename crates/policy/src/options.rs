@@ -170,6 +170,12 @@ impl Options {
         slice: Option<Nanos>,
     ) -> Result<Options, Failure> {
         let Some(named) = POLICIES.iter().find(|named| named.name == spec.name) else {
+            if crate::file::source(&spec.name).is_some() {
+                return Err(Failure::Input(format!(
+                    "policy `{}` is a file, and those run in the simulator alone (compare --on sim)",
+                    spec.name
+                )));
+            }
             let names: Vec<&str> = policies().map(|(name, _)| name).collect();
             return Err(unknown("policy", &spec.name, &names));
         };
@@ -383,6 +389,7 @@ mod tests {
     fn wrong_words_are_bad_input_that_names_the_right_ones() {
         for (text, said) in [
             ("ctss", "`cts`"),
+            ("./mine.c", "--on sim"),
             ("cts:ordre=fcfs", "`order`"),
             ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
             ("cts:queue=node", "cpu, llc, machine"),
