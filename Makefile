@@ -53,6 +53,9 @@ build: ## build the release binary, target/release/rearguard
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
+papers: ## run every figure of the papers that we can and write docs/papers.md (about 10 minutes)
+	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/papers.md
+
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events
 	benches/ideal/run
 	benches/sim/run
@@ -80,4 +83,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture swarm vm-results fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture swarm papers vm-results fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab

@@ -1,27 +1,9 @@
-//! Ideal queues as curves of a document.
+//! A replayed trace as a curve of a document.
 
 use model::{Failure, Nanos};
-use queue::{Discipline, IdealResult};
-use report::{Curve, ExactLatency};
+use queue::Discipline;
+use report::Curve;
 use stats::latency_estimates;
-
-/// A simulated queue.
-pub fn curve(name: &str, result: &IdealResult) -> Curve {
-    Curve {
-        name: name.to_string(),
-        requests: result.requests,
-        latency_ns: compare::convert::latency(&result.latency),
-        exact_ns: result.exact.map(|exact| ExactLatency {
-            mean: exact.mean,
-            p50: exact.p50,
-            p90: exact.p90,
-            p99: exact.p99,
-            p99_9: exact.p99_9,
-        }),
-        requests_per_s: None,
-        ccdf: result.ccdf.iter().map(compare::convert::point).collect(),
-    }
-}
 
 /// A replayed trace, each request (arrival, service).
 pub fn traced(

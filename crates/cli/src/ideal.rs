@@ -8,7 +8,7 @@ use model::scenario::Arrivals;
 use model::{Failure, Nanos, units};
 use queue::{Discipline, Ideal};
 
-use crate::curves::{curve, traced};
+use crate::curves::traced;
 use crate::output::{Output, signature};
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;
@@ -107,7 +107,7 @@ impl Args {
         let took_s = started.elapsed().as_secs_f64();
         Ok(report::Curve {
             requests_per_s: Some(result.simulated as f64 / took_s),
-            ..curve("ideal", &result)
+            ..compare::convert::queue("ideal", &result)
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Failure;
-use report::{Document, Figure};
+use report::{Document, Figure, PaperFigure};
 
 use crate::files;
 
@@ -45,6 +45,29 @@ impl Output {
     pub fn drawn(&self, json: String, figure: &Figure) -> Result<(), Failure> {
         let shown = if self.json { json } else { report::figure_table(figure, terminal_width()) };
         self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure))
+    }
+
+    /// [`Output::check`] for so many figures: a picture holds one.
+    pub fn check_pictures(&self, figures: usize) -> Result<(), Failure> {
+        self.check()?;
+        if figures > 1 && self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
+            return Err(Failure::Input(
+                "--report: a .svg holds one figure: name it, or ask for a .html".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes figures of papers.
+    pub fn papers(&self, figures: &[PaperFigure]) -> Result<(), Failure> {
+        let width = terminal_width();
+        let shown: Vec<String> = if self.json {
+            figures.iter().map(report::json).collect()
+        } else {
+            figures.iter().map(|figure| report::paper_table(figure, width)).collect()
+        };
+        let picture = || figures.first().and_then(report::paper_picture);
+        self.write(&shown.join("\n"), || report::paper_html(figures), picture)
     }
 
     fn write(

@@ -1,57 +1,56 @@
-//! `rearguard paper`: figures of the papers, produced by this system.
+//! `rearguard paper`: figures of the papers, produced by this system and held against what the papers say.
+
+use std::path::PathBuf;
 
 use model::{Failure, units};
-use queue::tales;
+use paper::{Effort, Entry};
 
-use crate::curves::curve;
+use crate::files;
 use crate::output::{Output, signature};
 use crate::watch::Terminal;
 
-/// Draw figures of the papers with this system: Tales of the Tail, figures 1 to 4
+/// Draw figures of the papers with this system, ours beside the paper's
 #[derive(clap::Args)]
 pub struct Args {
-    #[command(subcommand)]
-    paper: Paper,
-}
-
-#[derive(clap::Subcommand)]
-enum Paper {
-    /// Tales of the Tail (SoCC 2014) section 2: ideal queues
-    Tales(Tales),
-}
-
-#[derive(clap::Args)]
-struct Tales {
-    /// 1: arrival laws; 2: utilisation; 3: workers; 4: disciplines
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4))]
-    figure: u32,
-    /// Requests a curve
+    /// cts, gvts, tales, 10ms or all
+    paper: String,
+    /// A figure or table; without it, all of the paper
+    figure: Option<String>,
+    /// Requests a curve of ideal queues
     #[arg(long, default_value = "2M", value_parser = units::count)]
     requests: u64,
-    /// The seed of arrivals and services
+    /// The seed of ideal queues
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many of each scenario's seeds to run
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    seeds: u16,
+    /// Write the comparison as a page of Markdown, for example docs/papers.md
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Paper::Tales(args) = &args.paper;
-    args.output.check()?;
-    let figure = tales::figure(args.figure, args.requests, args.seed)?;
-    let results = figure.run(&Terminal::new("tales"))?;
-    let named = figure.queues.iter().zip(&results);
-    let curves = named.map(|((name, _), result)| curve(name, result)).collect();
-    let (command, version) = signature();
-    let document = report::Figure {
-        schema: report::FIGURE_SCHEMA.to_string(),
-        title: figure.title,
-        caption: figure.caption,
-        command,
-        version,
-        seed: Some(args.seed),
-        curves,
-    };
-    args.output.drawn(report::json(&document), &document)
+    let entries = paper::find(&args.paper, args.figure.as_deref())?;
+    args.output.check_pictures(entries.len())?;
+    args.write.as_deref().map_or(Ok(()), files::check_writable)?;
+    let watch = Terminal::new(&args.paper);
+    let figures = entries.iter().map(|entry| figure(args, entry, &watch));
+    let figures: Vec<_> = figures.collect::<Result<_, _>>()?;
+    if let Some(path) = &args.write {
+        let head = include_str!("paper.md").replace("{command}", &signature().0[1..].join(" "));
+        files::write(path, &(head + &report::paper_markdown(&figures)))?;
+    }
+    args.output.papers(&figures)
+}
+
+fn figure(args: &Args, entry: &Entry, watch: &Terminal) -> Result<report::PaperFigure, Failure> {
+    let effort =
+        Effort { requests: args.requests, seed: args.seed, seeds: usize::from(args.seeds) };
+    let mut figure = paper::produce(entry, effort, watch)?;
+    (figure.command, figure.version) = signature();
+    Ok(figure)
 }

@@ -1,7 +1,8 @@
 //! From the types of the statistics to those of the document.
 
 use model::Nanos;
-use report::document;
+use queue::IdealResult;
+use report::{Curve, ExactLatency, document};
 use stats::{CcdfPoint, Estimate, Latency, Outlier};
 
 /// Points of a curve.
@@ -47,5 +48,23 @@ pub fn point(from: &CcdfPoint) -> document::CcdfPoint {
         proportion: from.proportion,
         low: Some(from.low),
         high: Some(from.high),
+    }
+}
+
+/// A simulated ideal queue.
+pub fn queue(name: &str, result: &IdealResult) -> Curve {
+    Curve {
+        name: name.to_string(),
+        requests: result.requests,
+        latency_ns: latency(&result.latency),
+        exact_ns: result.exact.map(|exact| ExactLatency {
+            mean: exact.mean,
+            p50: exact.p50,
+            p90: exact.p90,
+            p99: exact.p99,
+            p99_9: exact.p99_9,
+        }),
+        requests_per_s: None,
+        ccdf: result.ccdf.iter().map(point).collect(),
     }
 }

@@ -53,11 +53,14 @@ impl Figure {
     }
 }
 
-/// The progress of one queue as part of the figure's.
-struct Part<'a> {
-    whole: &'a dyn Watch,
-    from: f64,
-    share: f64,
+/// The progress of one run as part of the figure's.
+pub struct Part<'a> {
+    /// Who watches all.
+    pub whole: &'a dyn Watch,
+    /// What was done before, 0 to 1.
+    pub from: f64,
+    /// How much of the whole this is.
+    pub share: f64,
 }
 
 impl Watch for Part<'_> {

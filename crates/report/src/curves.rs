@@ -5,15 +5,16 @@ use crate::figure::{Curve, Figure};
 use crate::grid::{Block, Cell, Grid, Room, Tone};
 use crate::human;
 
-/// A row a queue, and one with its exact values where there is a closed form.
+/// The table of a figure.
 pub fn block(figure: &Figure) -> Block {
-    Block { grid: grid(figure), ..Block::default() }
+    Block { grid: grid(&figure.curves), ..Block::default() }
 }
 
-fn grid(figure: &Figure) -> Grid {
+/// A row a queue, and one with its exact values where there is a closed form.
+pub fn grid(curves: &[Curve]) -> Grid {
     let titles = ["queue", "requests", "mean", "p50", "p90", "p99", "p99.9", "requests/s"];
     let mut grid = Grid::new(titles.map(String::from));
-    for curve in &figure.curves {
+    for curve in curves {
         grid.rows.push(simulated(curve));
         grid.rows.extend(exact(curve));
     }

@@ -9,6 +9,7 @@ use crate::document::Document;
 use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
+use crate::paper::PaperFigure;
 
 const GAP: &str = "  ";
 
@@ -31,6 +32,20 @@ pub fn figure_table(figure: &Figure, width: usize) -> String {
     let caption = human::folded(&figure.caption, width).into_iter();
     let faint = |line: String| styled(&line, tone_style(Tone::Faint)) + "\n";
     show(&heading, width) + &caption.map(faint).collect::<String>()
+}
+
+/// A paper's figure as aligned text: ideal queues where it has some, then ours beside the paper's.
+pub fn paper_table(figure: &PaperFigure, width: usize) -> String {
+    let title = format!("{} ({})", figure.title, figure.section);
+    let mut text = styled(&title, Style::new().bold()) + "\n";
+    let queues = (!figure.curves.is_empty()).then(|| curves::grid(&figure.curves));
+    for grid in queues.into_iter().chain(figure.grids()) {
+        text += &(self::grid(&grid, width) + "\n");
+    }
+    for line in figure.remarks().iter().flat_map(|remark| human::folded(remark, width)) {
+        text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
+    }
+    text
 }
 
 fn opening(document: &Document, width: usize) -> String {

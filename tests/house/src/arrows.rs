@@ -7,6 +7,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["queue", "report", "trace", "check"],
     &["sim", "load", "lab", "kernel"],
     &["compare", "vm"],
+    &["paper"],
     &["rearguard"],
 ];
 

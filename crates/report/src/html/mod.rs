@@ -7,12 +7,15 @@ mod comparison;
 mod figure;
 mod labels;
 mod over_time;
+mod paper;
 mod parts;
 mod picture;
+mod series;
 mod svg;
 
 use crate::document::Document;
 use crate::figure::Figure;
+use crate::paper::PaperFigure;
 
 /// A comparison as an HTML page.
 pub fn html(document: &Document) -> String {
@@ -33,4 +36,18 @@ pub fn picture(document: &Document) -> Option<String> {
 /// The chart of ideal queues as an SVG file with a ground of its own; `None` without a curve.
 pub fn figure_picture(figure: &Figure) -> Option<String> {
     picture::of_figure(figure)
+}
+
+/// Figures of papers, one below the other, as an HTML page.
+pub fn paper_html(figures: &[PaperFigure]) -> String {
+    let title = match figures {
+        [one] => format!("{} {} - rearguard", one.paper, one.figure),
+        _ => "The papers' figures - rearguard".to_string(),
+    };
+    parts::page(&title, &figures.iter().map(self::paper::body).collect::<String>())
+}
+
+/// The chart of a paper's figure as an SVG file with a ground of its own; `None` where it draws nothing.
+pub fn paper_picture(figure: &PaperFigure) -> Option<String> {
+    series::alone(figure.chart.as_ref()?, &figure.title)
 }

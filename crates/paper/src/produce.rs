@@ -1,0 +1,103 @@
+//! The one runner: a figure's definition becomes the figure.
+
+use compare::Plan;
+use model::scenario::{Architecture, Arrivals, Kind, Machine};
+use model::{Failure, PolicySpec, Scenario, Watch};
+use queue::tales;
+use report::PaperFigure;
+use sim::SimArm;
+
+use crate::catalogue::{self, Entry};
+use crate::definition::{Definition, Run, definition};
+use crate::results::Results;
+use crate::{chart, judge};
+
+/// How much is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Requests a curve of ideal queues.
+    pub requests: u64,
+    /// The seed of ideal queues.
+    pub seed: u64,
+    /// How many of a scenario's seeds are run.
+    pub seeds: usize,
+}
+
+/// Runs a figure and holds it against its paper; the caller adds command line and version.
+pub fn produce(entry: &Entry, effort: Effort, watch: &dyn Watch) -> Result<PaperFigure, Failure> {
+    made(entry, &definition(entry)?, effort, watch)
+}
+
+/// [`produce`], from a definition that may differ from the shipped one.
+pub fn made(
+    entry: &Entry,
+    definition: &Definition,
+    effort: Effort,
+    watch: &dyn Watch,
+) -> Result<PaperFigure, Failure> {
+    let results = results(definition, effort, watch)?;
+    let mut figure = judge::figure(entry, definition, &results)?;
+    figure.chart = definition.chart.as_ref().and_then(|chart| chart::chart(chart, &results));
+    figure.seed = definition.queues.map(|_| effort.seed);
+    figure.curves = results.queues;
+    Ok(figure)
+}
+
+fn results(definition: &Definition, effort: Effort, watch: &dyn Watch) -> Result<Results, Failure> {
+    let mut results = Results::default();
+    if let Some(number) = definition.queues {
+        let figure = tales::figure(number, effort.requests, effort.seed)?;
+        let made = figure.run(watch)?;
+        let named = figure.queues.iter().zip(&made);
+        results.queues =
+            named.map(|((name, _), queue)| compare::convert::queue(name, queue)).collect();
+    }
+    let count = definition.runs.len() as f64;
+    for (at, run) in definition.runs.iter().enumerate() {
+        let part = tales::Part { whole: watch, from: at as f64 / count, share: 1.0 / count };
+        results.runs.push((run.clone(), document(run, effort, &part)?));
+    }
+    Ok(results)
+}
+
+fn document(run: &Run, effort: Effort, watch: &dyn Watch) -> Result<report::Document, Failure> {
+    let scenario = scenario(run)?;
+    let policies = run.policies.iter().map(|policy| PolicySpec::parse(policy));
+    let plan = Plan {
+        scenario: &scenario,
+        policies: policies.collect::<Result<_, _>>()?,
+        seeds: scenario.seeds.iter().copied().take(effort.seeds).collect(),
+        jobs: None,
+    };
+    compare::run(&plan, &SimArm, watch)
+}
+
+/// The scenario of a run, with what the run changes.
+pub fn scenario(run: &Run) -> Result<Scenario, Failure> {
+    let text = catalogue::scenario(&run.scenario)
+        .ok_or_else(|| Failure::Input(format!("no scenario {}", run.scenario)))?;
+    let mut scenario = Scenario::read(text, &format!("{}.toml", run.scenario))?;
+    for group in &mut scenario.groups {
+        group.weight = run.weights.get(&group.name).copied().unwrap_or(group.weight);
+    }
+    if run.without_batch {
+        scenario.programs.retain(|program| !matches!(program.kind, Kind::Batch { .. }));
+    }
+    if let Some(cores) = run.cores {
+        scenario.machine = Machine { cpus: cores, ..Machine::ONE_CPU };
+    }
+    for program in &mut scenario.programs {
+        if let Kind::Service(service) = &mut program.kind {
+            let share = run.utilisation.map(Arrivals::Utilisation);
+            service.arrivals = share.unwrap_or(service.arrivals);
+            if let (Some(workers), Architecture::Partitioned { workers: before }) =
+                (run.cores, service.architecture)
+            {
+                // As many connections a worker as in the file.
+                service.connections = service.connections / before * workers;
+                service.architecture = Architecture::Partitioned { workers };
+            }
+        }
+    }
+    Ok(scenario)
+}

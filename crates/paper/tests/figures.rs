@@ -1,0 +1,59 @@
+//! The table of figures is whole, and a cheap figure is what its paper says.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use model::Silent;
+use paper::{Effort, FIGURES, check, definition, find, made, produce};
+use report::Agreement;
+
+const EFFORT: Effort = Effort { requests: 20_000, seed: 1, seeds: 1 };
+
+#[test]
+fn every_figure_fits_together_and_has_a_name_of_its_own() {
+    let mut names = BTreeSet::new();
+    for entry in FIGURES {
+        check(entry).unwrap();
+        assert!(names.insert((entry.paper, entry.figure)), "{entry:?} stands twice");
+    }
+    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("figures")).unwrap();
+    assert_eq!(files.count(), FIGURES.len(), "a file of figures/ is not in the table");
+}
+
+#[test]
+fn a_wrong_name_says_what_there_is() {
+    let words = |paper, figure| find(paper, figure).unwrap_err().to_string();
+    assert!(words("gvts", Some("99")).contains("table-1"));
+    assert!(words("bible", None).contains("gvts"));
+    assert!(words("all", Some("8")).contains("no figure"));
+    assert_eq!(find("all", None).unwrap().len(), FIGURES.len());
+}
+
+#[test]
+fn gvts_figure_8_shows_what_the_paper_says_and_its_control_fails() {
+    let entry = find("gvts", Some("8")).unwrap()[0];
+    let closer = |balance: &str| {
+        let mut figure = definition(&entry).unwrap();
+        figure.runs[0].policies = vec!["cfs".to_string(), balance.to_string()];
+        figure.claims.truncate(1);
+        figure.values.clear();
+        figure.claims[0].holds = format!("{balance} lag_s < 0.1 * cfs lag_s");
+        made(&entry, &figure, EFFORT, &Silent).unwrap().claims.remove(0)
+    };
+    let (balanced, control) = (closer("gvts"), closer("gvts:balance=none"));
+    assert_eq!(balanced.agreement, Agreement::Qualitative, "{balanced:?}");
+    assert_eq!(control.agreement, Agreement::Not, "{control:?}");
+}
+
+#[test]
+fn exact_tables_are_exact() {
+    let entry = find("10ms", Some("fan-out")).unwrap()[0];
+    let figure = produce(&entry, EFFORT, &Silent).unwrap();
+    let ours: Vec<f64> = figure.values.iter().filter_map(|value| value.ours).collect();
+    let known = [0.633968, 1.0, 1.05360e-5, 1.053553e-4, 5.12920e-5];
+    for (ours, known) in ours.iter().zip(known) {
+        assert!((ours / known - 1.0).abs() < 1e-4, "{ours} is not {known}");
+    }
+    assert_eq!(ours.len(), known.len());
+    assert!(figure.values[2].agreement == Agreement::Within20Percent);
+}

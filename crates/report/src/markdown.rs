@@ -1,0 +1,88 @@
+//! Figures of papers as a page of Markdown.
+
+use crate::grid::{Cell, Grid};
+use crate::paper::{PaperFigure, figure as number};
+use crate::{curves, human};
+
+/// A section a figure: its tables, what they rest on, what is missing.
+pub fn paper_markdown(figures: &[PaperFigure]) -> String {
+    summary(figures) + &figures.iter().map(section).collect::<String>()
+}
+
+/// How many of all numbers and claims agree.
+fn summary(figures: &[PaperFigure]) -> String {
+    let values = figures.iter().flat_map(|figure| &figure.values).map(|value| value.agreement);
+    let claims = figures.iter().flat_map(|figure| &figure.claims).map(|claim| claim.agreement);
+    let all: Vec<_> = values.chain(claims).collect();
+    let mut grid = Grid::new(["agreement", "values and claims"].map(String::from));
+    for agreement in crate::Agreement::ALL {
+        let count = all.iter().filter(|one| **one == agreement).count();
+        grid.rows.push(vec![Cell::plain(agreement.word()), Cell::plain(count.to_string())]);
+    }
+    table(&grid)
+}
+
+fn section(figure: &PaperFigure) -> String {
+    let name = format!("{} {}", figure.paper, figure.figure);
+    let mut text =
+        format!("\n## {}\n\n{}. `rearguard paper {name}`\n", figure.title, figure.section);
+    if !figure.curves.is_empty() {
+        text += &format!("\n{}", table(&curves::grid(&figure.curves)));
+    }
+    for grid in [values(figure), claims(figure)] {
+        if !grid.rows.is_empty() {
+            text += &format!("\n{}", table(&grid));
+        }
+    }
+    let assumed = figure.assumptions.iter().map(|words| format!("* Assumed: {words}\n"));
+    let missing = figure.missing.iter().map(|words| format!("* Not produced: {words}\n"));
+    let below: String = assumed.chain(missing).collect();
+    if below.is_empty() { text } else { text + "\n" + &below }
+}
+
+fn values(figure: &PaperFigure) -> Grid {
+    let titles = ["value", "ours", "paper", "where", "ratio", "agreement", "reason"];
+    let mut grid = Grid::new(titles.map(String::from));
+    let shown = |x: Option<f64>| x.map_or(human::UNKNOWN.to_string(), number);
+    for value in &figure.values {
+        let paper = value.paper.map_or("not given".to_string(), number);
+        let (what, word) = (value.what.clone(), value.agreement.word().to_string());
+        let row = [
+            what,
+            shown(value.ours),
+            paper,
+            value.from.clone(),
+            shown(value.ratio),
+            word,
+            value.why.clone(),
+        ];
+        grid.rows.push(row.map(Cell::plain).to_vec());
+    }
+    grid
+}
+
+fn claims(figure: &PaperFigure) -> Grid {
+    let titles = ["the paper says", "where", "tested as", "here", "agreement", "reason"];
+    let mut grid = Grid::new(titles.map(String::from));
+    for claim in &figure.claims {
+        let here = claim.here();
+        let test = format!("`{}`", claim.test);
+        let word = claim.agreement.word().to_string();
+        let row = [claim.says.clone(), claim.from.clone(), test, here, word, claim.why.clone()];
+        grid.rows.push(row.map(Cell::plain).to_vec());
+    }
+    grid
+}
+
+fn table(grid: &Grid) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let titles = line(grid.columns.iter().map(|column| column.title.clone()).collect());
+    let rule = line(grid.columns.iter().map(|_| "---".to_string()).collect());
+    let rows = grid.rows.iter().map(|row| line(row.iter().map(cell).collect()));
+    titles + &rule + &rows.collect::<String>()
+}
+
+fn cell(cell: &Cell) -> String {
+    let text = cell.text.replace('|', "\\|");
+    if cell.interval.is_empty() { text } else { format!("{text} {}", cell.interval) }
+}
