@@ -53,7 +53,7 @@ build: ## build the release binary, target/release/rearguard
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
-papers: ## run every figure of the papers that we can and write docs/papers.md (about 10 minutes)
+papers: ## run every figure of the papers that we can and write docs/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/papers.md
 
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events
