@@ -114,7 +114,8 @@ RG_INLINE u32 rg_pick_walk(u32 id, struct rg_cpu *here)
 		if (seen++ >= RG_WALK)
 			break;
 		if (!rg_may_run_on(t, cpu)) {
-			rg_refuse(here, rg_affinity(t));
+			if (!rg_is_pinned(t)) /* for a moment: what is refused is its affinity */
+				rg_refuse(here, rg_affinity(t));
 			woken = woken || rg_wake_cpu(t);
 			continue;
 		}

@@ -79,6 +79,9 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
  * kernel refuses threads that were queued after it, so a thread whose affinity changes behind our
  * check is never moved on the strength of the old one. (Where the thread is the first of its queue,
  * scx_bpf_dsq_move_to_local would cost as much.)
+ *
+ * A thread that waits in a queue of several CPUs may seem to have its migration disabled while the
+ * enqueue that has put it there still runs, in its own context: not refused, but not yet there.
  */
 RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 {
@@ -91,7 +94,7 @@ RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 	if (bpf_iter_scx_dsq_new(&cursor, queue, 0)) {
 		/* No such queue. */
 	} else if (!rg_may_run_on(t, bpf_get_smp_processor_id())) {
-		moved = RG_REFUSED;
+		moved = rg_is_migration_disabled(t) ? RG_GONE : RG_REFUSED;
 	} else if (scx_bpf_dsq_move(&cursor, t, SCX_DSQ_LOCAL, 0)) {
 		moved = RG_MOVED;
 	}
