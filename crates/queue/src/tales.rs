@@ -9,10 +9,6 @@ use crate::{Discipline, Ideal, IdealResult};
 /// A figure: ideal queues beside each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it shows, in a few words.
-    pub title: String,
-    /// What to see in it.
-    pub caption: String,
     /// The queues in the order of the legend, each with the name that tells it from the others.
     pub queues: Vec<(String, Ideal)>,
 }
@@ -73,7 +69,7 @@ impl Watch for Part<'_> {
     }
 }
 
-/// Tales section 2.1. Its Wikipedia trace is not published, nor are the parameters of its laws: these are ours.
+/// Tales section 2.1: one worker at 70%. Its Wikipedia trace is not published, nor are the parameters of its laws: these are ours.
 fn arrival_laws(base: &Ideal) -> Figure {
     let laws = [
         Law::Fixed,
@@ -87,42 +83,28 @@ fn arrival_laws(base: &Ideal) -> Figure {
         let name = if law == Law::Exponential { "poisson".to_string() } else { law.to_string() };
         (name, Ideal { arrivals: law, ..base.clone() })
     };
-    Figure {
-        title: "Arrival laws: one worker, 50 us, 70% (Tales figure 1)".to_string(),
-        caption: "Bursts alone make a tail: every request takes 50 us, and only evenly spaced ones never wait."
-            .to_string(),
-        queues: laws.map(queue).into(),
-    }
+    Figure { queues: laws.map(queue).into() }
 }
 
-/// Tales section 2.2.
+/// Tales section 2.2: one worker.
 fn utilisations(base: &Ideal) -> Figure {
     let queue = |percent: u32| {
         let load = Arrivals::Utilisation(f64::from(percent) / 100.0);
         (format!("{percent}%"), Ideal { load, ..base.clone() })
     };
-    Figure {
-        title: "Utilisation: one worker, 50 us, Poisson arrivals (Tales figure 2)".to_string(),
-        caption: "From 50% to 95% the 99th percentile grows 10.6 times.".to_string(),
-        queues: [50, 60, 70, 80, 90, 95].map(queue).into(),
-    }
+    Figure { queues: [50, 60, 70, 80, 90, 95].map(queue).into() }
 }
 
-/// Tales section 2.3.
+/// Tales section 2.3: at 70%.
 fn workers(base: &Ideal) -> Figure {
     let queue = |workers: u32| {
         let plural = if workers == 1 { "" } else { "s" };
         (format!("{workers} worker{plural}"), Ideal { workers, ..base.clone() })
     };
-    Figure {
-        title: "Workers of one queue: 50 us, 70%, Poisson arrivals (Tales figure 3)".to_string(),
-        caption: "At the same utilisation, eight workers that share a queue have a 99th percentile 4.4 times lower than one."
-            .to_string(),
-        queues: [1, 2, 4, 8, 16].map(queue).into(),
-    }
+    Figure { queues: [1, 2, 4, 8, 16].map(queue).into() }
 }
 
-/// Tales section 2.4.
+/// Tales section 2.4: four workers at 80%.
 fn disciplines(base: &Ideal) -> Figure {
     let queue = |discipline: Discipline| {
         let load = Arrivals::Utilisation(0.8);
@@ -130,10 +112,5 @@ fn disciplines(base: &Ideal) -> Figure {
     };
     let order =
         [Discipline::Fifo, Discipline::Lifo, Discipline::RandomRequest, Discipline::RandomWorker];
-    Figure {
-        title: "Disciplines: four workers, 50 us, 80%, Poisson arrivals (Tales figure 4)".to_string(),
-        caption: "First come, first served has the lowest tail; last come, first served the lowest median and, of one queue, the worst tail."
-            .to_string(),
-        queues: order.map(queue).into(),
-    }
+    Figure { queues: order.map(queue).into() }
 }
