@@ -66,3 +66,16 @@ impl Watch for Silent {
         false
     }
 }
+
+/// Shows nothing, never stops, and wants scheduling events.
+pub struct Recording;
+
+impl Watch for Recording {
+    fn progress(&self, _done: f64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+    fn wants_events(&self) -> bool {
+        true
+    }
+}

@@ -21,7 +21,7 @@ pub mod units;
 pub mod weight;
 pub mod workload;
 
-pub use arm::{Arm, Silent, Watch};
+pub use arm::{Arm, Recording, Silent, Watch};
 pub use failure::Failure;
 pub use ids::{CpuId, ThreadId};
 pub use policy_spec::PolicySpec;

@@ -251,23 +251,25 @@ impl Options {
     fn refuse(&self, spec: &PolicySpec) -> Result<(), Failure> {
         let given = |key: &str| spec.options.get(key).map(String::as_str);
         let credited = [BALANCE_NONE, BALANCE_CREDIT].contains(&self.balance);
-        let reason = match () {
-            () if self.pick == PICK_THREAD
-                && given("order").is_some_and(|order| order != "vtime") =>
-            {
-                "order has no meaning with pick=thread, which leaves no threads to order"
-            }
-            () if self.pick == PICK_CREDIT && !credited => {
-                "pick=credit needs balance=credit or balance=none: other balances go by tokens, which it does not keep"
-            }
-            () if self.balance == BALANCE_CREDIT && self.pick != PICK_CREDIT => {
-                "balance=credit needs pick=credit: it moves threads by their credit, past the order of all others"
-            }
-            () if self.edge == EDGE_TARGET && given("lead") == Some("on") => {
-                "lead=on has no meaning where targets place who wakes (edge=target)"
-            }
-            () => return Ok(()),
-        };
+        let meaningless = [
+            (
+                self.pick == PICK_THREAD && given("order").is_some_and(|order| order != "vtime"),
+                "order has no meaning with pick=thread, which leaves no threads to order",
+            ),
+            (
+                self.pick == PICK_CREDIT && !credited,
+                "pick=credit needs balance=credit or balance=none: other balances go by tokens, which it does not keep",
+            ),
+            (
+                self.balance == BALANCE_CREDIT && self.pick != PICK_CREDIT,
+                "balance=credit needs pick=credit: it moves threads by their credit, past the order of all others",
+            ),
+            (
+                self.edge == EDGE_TARGET && given("lead") == Some("on"),
+                "lead=on has no meaning where targets place who wakes (edge=target)",
+            ),
+        ];
+        let Some((_, reason)) = meaningless.into_iter().find(|(is, _)| *is) else { return Ok(()) };
         Err(Failure::Input(format!("{reason}; leave one of them out")))
     }
 

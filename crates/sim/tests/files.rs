@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fairness::{shipped, summary, worst_share};
 use model::event::Event;
-use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Silent, Watch};
+use model::{Arm, Failure, Nanos, PolicySpec, Recording, Scenario, Silent};
 use sim::SimArm;
 
 fn example(name: &str) -> String {
@@ -19,24 +19,9 @@ fn brief(name: &str) -> Scenario {
     Scenario { duration: Nanos::from_secs(3), ..shipped(name) }
 }
 
-/// Wants every event.
-struct Curious;
-
-impl Watch for Curious {
-    fn progress(&self, _: f64) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-
-    fn wants_events(&self) -> bool {
-        true
-    }
-}
-
 fn events(scenario: &Scenario, policy: &str) -> Vec<Event> {
     let policy = PolicySpec::parse(policy).unwrap();
-    let events = SimArm.run(scenario, &policy, 7, &Curious).unwrap().events.unwrap();
+    let events = SimArm.run(scenario, &policy, 7, &Recording).unwrap().events.unwrap();
     assert!(events.len() > 500, "{policy}: {} events", events.len());
     events
 }

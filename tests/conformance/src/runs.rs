@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use model::scenario::Kind;
-use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace, Watch};
+use model::{Arm, Nanos, PolicySpec, Recording, Scenario, Silent, Trace};
 use queue::{Discipline, ideal};
 use stats::{Summary, summarise, window_latencies};
 
@@ -42,19 +42,6 @@ pub fn run(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Seen, Fai
     let trace = arm.run(scenario, &policy, 1, &Silent)?;
     let summary = summarise(scenario, &[&trace]);
     Ok(Seen { scenario: scenario.clone(), trace, summary })
-}
-
-/// Shows nothing, never stops, and wants scheduling events.
-struct Recording;
-
-impl Watch for Recording {
-    fn progress(&self, _done: f64) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn wants_events(&self) -> bool {
-        true
-    }
 }
 
 /// A run with its scheduling events, where the arm has them.

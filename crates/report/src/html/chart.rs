@@ -101,6 +101,17 @@ impl Frame {
             escape(words)
         )
     }
+
+    /// The finished drawing as a file of its own, with a style of its own.
+    pub fn alone(&self, title: &str, body: &str) -> String {
+        let Size { width, height, .. } = self.size;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
+             <title>{}</title>\n<style>\n{STYLE}</style>\n\
+             <rect width=\"{width}\" height=\"{height}\" rx=\"8\" style=\"fill: var(--paper)\"/>\n{body}\n</svg>\n",
+            escape(title)
+        )
+    }
 }
 
 /// The class of the curve with this index.

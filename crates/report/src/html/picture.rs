@@ -1,9 +1,9 @@
 //! One tail chart as a picture of its own, for a README or a paper.
 
 use super::ccdf::{self, Tail};
-use super::chart::{self, Size};
+use super::chart::Size;
 use super::labels::LETTER;
-use super::svg::{Point, escape, line, text};
+use super::svg::{Point, line, text};
 use super::{comparison, figure};
 use crate::blocks;
 use crate::document::Document;
@@ -38,19 +38,11 @@ fn draw(tails: &[Tail], title: &str, subtitle: &str) -> Option<String> {
     let top = below + 42.0;
     let size = Size { top, height: PLOT + top + 44.0, ..SIZE };
     let frame = ccdf::frame(tails, size)?;
-    let (width, height) = (size.width, size.height);
     let mut heads = text(Point { x: LEFT, y: 34.0 }, "headline", title);
     for (at, words) in lines.iter().enumerate() {
         heads += &text(Point { x: LEFT, y: 54.0 + 17.0 * at as f64 }, "", words);
     }
-    Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
-         <title>{}</title>\n<style>\n{}</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" style=\"fill: var(--paper)\"/>\n{heads}{key}{}\n</svg>\n",
-        escape(title),
-        chart::STYLE,
-        ccdf::body(tails, &frame)
-    ))
+    Some(frame.alone(title, &format!("{heads}{key}{}", ccdf::body(tails, &frame))))
 }
 
 /// The curves' names in rows from `y` down, each behind a piece of its line; and the height of the last row.

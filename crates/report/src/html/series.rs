@@ -1,7 +1,7 @@
 //! A chart of lines: sweeps, lag over time, tails beside each other.
 
 use super::axis::{Domain, STEPS, Spacing, Tick, short};
-use super::chart::{self, Frame, Size, colour};
+use super::chart::{Frame, Size, colour};
 use super::labels::LETTER;
 use super::svg::{Point, escape, line, text, thinned};
 use crate::paper::{Series, SeriesChart};
@@ -21,16 +21,8 @@ pub fn alone(chart: &SeriesChart, title: &str) -> Option<String> {
     let size =
         Size { class: "alone", width: 900.0, height: below + 420.0, left: 80.0, top: below + 40.0 };
     let frame = frame(chart, size)?;
-    let (width, height) = (size.width, size.height);
     let head = text(Point { x: LEFT, y: 34.0 }, "headline", title);
-    Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
-         <title>{}</title>\n<style>\n{}</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" style=\"fill: var(--paper)\"/>\n{head}{key}{}\n</svg>\n",
-        escape(title),
-        chart::STYLE,
-        body(chart, &frame)
-    ))
+    Some(frame.alone(title, &format!("{head}{key}{}", body(chart, &frame))))
 }
 
 /// The left edge of all words.

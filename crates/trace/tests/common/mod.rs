@@ -3,22 +3,9 @@
 
 use std::path::Path;
 
-use model::{Arm, Nanos, PolicySpec, Scenario, Watch};
+use model::{Arm, Nanos, PolicySpec, Recording, Scenario};
 use sim::SimArm;
 use trace::{Header, Making, Recorded};
-
-/// Wants events.
-pub struct Recording;
-
-impl Watch for Recording {
-    fn progress(&self, _done: f64) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn wants_events(&self) -> bool {
-        true
-    }
-}
 
 /// The text of a shipped scenario.
 pub fn shipped(name: &str) -> String {
