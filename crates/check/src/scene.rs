@@ -143,8 +143,7 @@ impl Scene {
                 self.occupants[cpu.index()] = to;
                 to.into_iter().for_each(|to| self.start(to, cpu));
             }
-            What::Fork { .. } | What::Migrate { .. } | What::Start { .. } | What::Finish { .. } => {
-            }
+            _ => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! A trace out of what was seen.
 
+use model::event::Tables;
 use model::scenario::{Kind, Scenario};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
 use model::{Failure, Nanos, Trace};
@@ -43,6 +44,7 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         usage: seen.samples.window.iter().map(usage).collect(),
         counters: seen.samples.counters,
         events: seen.events,
+        tables: Tables::default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Scheduling events: what happened to threads and CPUs, moment by moment.
 //!
 //! An arm records them when [`Watch::wants_events`](crate::Watch::wants_events) says so and it has them. They are ordered by time; of one moment
-//! they stand in the order in which the kernel acted.
+//! they stand in the order in which the kernel acted. What takes more room than a number stands once in [`Tables`].
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,74 @@ pub enum What {
         /// Index into the program's requests.
         request: u32,
     },
+    /// A CPU leaves what it does for an interrupt or a softirq. They nest: a softirq begins inside of the interrupt that raised it or behind it, and is
+    /// itself interrupted.
+    InterruptBegin {
+        /// Which CPU.
+        cpu: CpuId,
+        /// Interrupt or softirq.
+        kind: Interrupt,
+        /// Which of them: `timer`, `net_rx`, `device 3`.
+        name: NameId,
+    },
+    /// The CPU is done with the last of this kind that began on it, and goes on with what it did before.
+    InterruptEnd {
+        /// Which CPU.
+        cpu: CpuId,
+        /// Interrupt or softirq.
+        kind: Interrupt,
+        /// Which of them.
+        name: NameId,
+    },
+    /// An idle CPU is asked to work and leaves the state that it sleeps in; it can do nothing until that is over.
+    IdleExit {
+        /// Which CPU.
+        cpu: CpuId,
+        /// The state: `C1`, `C6`.
+        state: NameId,
+        /// How long the exit takes, from this moment on.
+        took: Nanos,
+    },
+    /// From now on a thread may run on these CPUs only.
+    Affinity {
+        /// Which thread.
+        thread: ThreadId,
+        /// Where it may run.
+        cpus: CpuSetId,
+    },
+    /// A thread has another nice value.
+    Nice {
+        /// Which thread.
+        thread: ThreadId,
+        /// The new one.
+        nice: i8,
+    },
+    /// A group has another weight.
+    Weight {
+        /// Index into the scenario's groups.
+        group: u32,
+        /// The new one.
+        weight: u32,
+    },
+    /// A CPU goes.
+    Offline {
+        /// Which.
+        cpu: CpuId,
+    },
+    /// A CPU comes back.
+    Online {
+        /// Which.
+        cpu: CpuId,
+    },
+}
+
+/// What takes a CPU from its thread without the scheduler's doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Interrupt {
+    /// A device or a timer asks for the CPU.
+    Hard,
+    /// The work that an interrupt put off until it was over.
+    Soft,
 }
 
 /// Why a CPU took up another thread.
@@ -87,6 +155,52 @@ pub enum Why {
     Expired,
     /// The thread before gave way to one that woke up, or to what the policy asked for.
     Preempted,
+}
+
+/// A name of a trace: an index into [`Tables::names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NameId(pub u32);
+
+/// A set of CPUs of a trace: an index into [`Tables::cpu_sets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CpuSetId(pub u32);
+
+/// What events of one trace refer to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tables {
+    /// Names of interrupts, softirqs and idle states, each once.
+    pub names: Vec<String>,
+    /// Where threads may run, each set once.
+    pub cpu_sets: Vec<Vec<CpuId>>,
+}
+
+impl Tables {
+    /// The place of a name, which is added if it is new.
+    pub fn name(&mut self, name: &str) -> NameId {
+        NameId(place(&mut self.names, |known| known == name, || name.to_string()) as u32)
+    }
+
+    /// The place of a set of CPUs, which is added if it is new.
+    pub fn cpu_set(&mut self, cpus: &[CpuId]) -> CpuSetId {
+        CpuSetId(place(&mut self.cpu_sets, |known| known == cpus, || cpus.to_vec()) as u32)
+    }
+
+    /// The name at a place.
+    pub fn name_of(&self, name: NameId) -> &str {
+        &self.names[name.0 as usize]
+    }
+
+    /// The CPUs at a place.
+    pub fn cpus_of(&self, set: CpuSetId) -> &[CpuId] {
+        &self.cpu_sets[set.0 as usize]
+    }
+}
+
+fn place<T>(table: &mut Vec<T>, is: impl FnMut(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    table.iter().position(is).unwrap_or_else(|| {
+        table.push(new());
+        table.len() - 1
+    })
 }
 
 // A trace holds millions of them.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
-use crate::event::Event;
+use crate::event::{Event, Tables};
 
 /// One run of one scenario under one policy with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct Trace {
     pub counters: Counters,
     /// Scheduling events of the whole run, warm-up included; `None`: nobody asked for them, or the arm has none.
     pub events: Option<Vec<Event>>,
+    /// What the events refer to.
+    pub tables: Tables,
 }
 
 /// A span of time, its start included and its end excluded.

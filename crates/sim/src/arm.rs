@@ -1,7 +1,7 @@
 //! The sim arm: from a policy's name to a run.
 
 use model::change::Change;
-use model::event::Event;
+use model::event::Tables;
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::class::ext::Ext;
@@ -10,7 +10,7 @@ use crate::class::rt;
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
 use crate::kernel::{Run, Setup, simulate_changing};
-use crate::observer::Observer;
+use crate::observer::{Observer, Recorder};
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
 pub struct SimArm;
@@ -170,8 +170,10 @@ impl Arm for SimArm {
         if !watch.wants_events() {
             return run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace);
         }
-        let mut events: Vec<Event> = Vec::new();
-        let run = observe::<Tournament, _>(scenario, policy, seed, watch, &mut events)?;
-        Ok(Trace { events: Some(events), ..run.trace })
+        let mut recorder = Recorder::default();
+        let run = observe::<Tournament, _>(scenario, policy, seed, watch, &mut recorder)?;
+        let Recorder { events, tables: Tables { cpu_sets, .. } } = recorder;
+        let tables = Tables { cpu_sets, ..run.trace.tables };
+        Ok(Trace { events: Some(events), tables, ..run.trace })
     }
 }

@@ -6,7 +6,7 @@ mod meter;
 mod schedule;
 
 use model::change::Change;
-use model::event::{Event, What};
+use model::event::{Event, Tables, What};
 use model::seed::derive;
 use model::trace::{ThreadTrace, Trace, Window};
 use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
@@ -255,6 +255,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             counters: self.meter.counters(),
             usage: self.meter.usage,
             events: None,
+            tables: Tables::default(),
         };
         Ok(Run { trace, events: self.events, queue: self.queue })
     }

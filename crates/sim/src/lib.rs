@@ -20,4 +20,4 @@ pub use arm::SimArm;
 pub use kernel::{
     Kernel, Run, Setup, simulate, simulate_changing, simulate_observed, simulate_with,
 };
-pub use observer::Observer;
+pub use observer::{Observer, Recorder};

@@ -1,7 +1,7 @@
 //! Who hears of every scheduling event of a run, as it happens: a recorder, a checker.
 
-use model::change::Change;
-use model::event::Event;
+use model::change::{Change, ChangeKind};
+use model::event::{Event, Tables, What};
 
 /// Hears of every event, in order. It cannot change the run.
 pub trait Observer {
@@ -22,10 +22,39 @@ impl Observer for () {
     fn on(&mut self, _event: &Event) {}
 }
 
-/// The recorder.
-impl Observer for Vec<Event> {
+/// Keeps everything, changes as events among the others.
+#[derive(Default)]
+pub struct Recorder {
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// The sets of CPUs that events refer to.
+    pub tables: Tables,
+}
+
+impl Recorder {
+    fn change(&mut self, kind: &ChangeKind) -> What {
+        match kind {
+            ChangeKind::Affinity { thread, cpus } => {
+                What::Affinity { thread: *thread, cpus: self.tables.cpu_set(cpus) }
+            }
+            ChangeKind::Nice { thread, nice } => What::Nice { thread: *thread, nice: *nice },
+            ChangeKind::Weight { group, weight } => {
+                What::Weight { group: *group as u32, weight: *weight }
+            }
+            ChangeKind::Offline(cpu) => What::Offline { cpu: *cpu },
+            ChangeKind::Online(cpu) => What::Online { cpu: *cpu },
+        }
+    }
+}
+
+impl Observer for Recorder {
     fn on(&mut self, event: &Event) {
-        self.push(*event);
+        self.events.push(*event);
+    }
+
+    fn changed(&mut self, change: &Change) {
+        let what = self.change(&change.kind);
+        self.events.push(Event { at: change.at, what });
     }
 }
 

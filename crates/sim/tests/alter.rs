@@ -9,6 +9,7 @@ use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
 use model::scenario::{Group, Kind, Machine, Scenario};
 use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
+use sim::Recorder;
 use sim::class::Class;
 use sim::class::ext::Ext;
 use sim::class::fair::{Cfs, Eevdf};
@@ -21,14 +22,14 @@ fn change(at_s: u64, kind: ChangeKind) -> Change {
 
 /// What happened, and what was seen of it.
 fn run(scenario: &Scenario, class: impl Class, changes: &[Change]) -> (Trace, Vec<Event>) {
-    let mut events = Vec::new();
+    let mut recorder = Recorder::default();
     let run = sim::simulate_changing::<_, Tournament, _>(
         &setup(scenario),
         class,
         changes.to_vec(),
-        &mut events,
+        &mut recorder,
     );
-    (run.expect("the run succeeds").trace, events)
+    (run.expect("the run succeeds").trace, recorder.events)
 }
 
 /// A test body under each kind of class.

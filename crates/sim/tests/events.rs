@@ -6,13 +6,14 @@ mod shipped;
 use model::event::{Event, What, Why};
 use model::trace::Window;
 use model::{CpuId, Nanos, PolicySpec, Scenario, Silent, ThreadId, Trace};
+use sim::Recorder;
 use sim::arm::{names, observe, run_on};
 use sim::events::Tournament;
 
 fn observed(scenario: &Scenario, policy: &PolicySpec) -> (Trace, Vec<Event>) {
-    let mut events = Vec::new();
-    let run = observe::<Tournament, _>(scenario, policy, 1, &Silent, &mut events).unwrap();
-    (run.trace, events)
+    let mut recorder = Recorder::default();
+    let run = observe::<Tournament, _>(scenario, policy, 1, &Silent, &mut recorder).unwrap();
+    (run.trace, recorder.events)
 }
 
 /// Follows a run by its events alone.
@@ -63,6 +64,7 @@ impl Follower {
             What::Start { thread, .. } | What::Finish { thread, .. } => {
                 ensure(self.running.contains(&Some(thread)))
             }
+            _ => Err("an event of the machine, where nothing of it is modelled".to_string()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Due shares, lag and fairness: against exact arithmetic, and on machines whose answer is known.
 #![forbid(unsafe_code)]
 
+use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Group, Kind, Machine, Program, Service};
 use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Usage, Window};
@@ -185,6 +186,7 @@ fn trace(scenario: &Scenario, threads: &[usize], seconds: &[Vec<f64>]) -> Trace 
             ..Counters::default()
         },
         events: None,
+        tables: Tables::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a trace says of itself.
 
+use model::event::Tables;
 use model::scenario::{Group, Machine, Scenario};
 use model::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub struct Header {
     pub threads: Vec<usize>,
     /// Whether scheduling events were recorded.
     pub events: bool,
+    /// What the events refer to.
+    pub tables: Tables,
 }
 
 /// A program of the scenario.
@@ -98,6 +101,7 @@ impl Header {
             programs: scenario.programs.iter().map(program).collect(),
             threads: trace.threads.iter().map(|thread| thread.program).collect(),
             events: trace.events.is_some(),
+            tables: trace.tables.clone(),
         }
     }
 
@@ -113,6 +117,10 @@ impl Header {
         }
         if !self.threads.iter().all(|program| *program < self.programs.len()) {
             return Some("a thread belongs to a program that there is not".to_string());
+        }
+        let mut cpus = self.tables.cpu_sets.iter().flatten();
+        if !cpus.all(|cpu| cpu.0 < self.cpus.cpus) {
+            return Some("a thread may run on a CPU that there is not".to_string());
         }
         (self.window_start_ns > self.window_end_ns)
             .then(|| "the measured part ends before it starts".to_string())

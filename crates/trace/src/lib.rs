@@ -10,6 +10,7 @@ mod names;
 pub mod parquet;
 pub mod perfetto;
 mod read;
+mod words;
 mod write;
 
 use model::Trace;
@@ -19,7 +20,7 @@ pub use read::read;
 pub use write::write;
 
 /// What a file begins with; the number is the format's version.
-pub const SCHEMA: &str = "rearguard.trace/1";
+pub const SCHEMA: &str = "rearguard.trace/2";
 
 /// A trace with what says where it is from.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! A trace out of a file, every word of it doubted.
 
-use model::event::{Event, What};
+use model::event::{Event, NameId, What};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Usage, Window};
 use model::{CpuId, Failure, Nanos, ThreadId, Trace};
 use serde::de::DeserializeOwned;
@@ -145,7 +145,7 @@ impl Reader {
             let at = last.checked_add(since).map(Nanos).ok_or("a moment beyond all bounds")?;
             ensure(
                 self.is_possible(&what),
-                "an event of a thread, CPU or request that there is not",
+                "an event of a thread, CPU, request or name that there is not",
             )?;
             self.events.push(Event { at, what });
         }
@@ -159,6 +159,7 @@ impl Reader {
             let program = self.header.threads.get(by.index());
             program.is_some_and(|p| (request as usize) < self.programs[*p].requests.len())
         };
+        let named = |name: NameId| (name.0 as usize) < self.header.tables.names.len();
         match *what {
             What::Fork { thread: which } => thread(which),
             What::Wake { thread: which, cpu: on, by } => {
@@ -172,6 +173,15 @@ impl Reader {
             What::Start { thread, request } | What::Finish { thread, request } => {
                 serves(thread, request)
             }
+            What::InterruptBegin { cpu: on, name, .. }
+            | What::InterruptEnd { cpu: on, name, .. } => cpu(on) && named(name),
+            What::IdleExit { cpu: on, state, .. } => cpu(on) && named(state),
+            What::Affinity { thread: which, cpus } => {
+                thread(which) && (cpus.0 as usize) < self.header.tables.cpu_sets.len()
+            }
+            What::Nice { thread: which, .. } => thread(which),
+            What::Weight { group, .. } => (group as usize) < self.header.groups.len(),
+            What::Offline { cpu: on } | What::Online { cpu: on } => cpu(on),
         }
     }
 
@@ -194,6 +204,7 @@ impl Reader {
             usage: self.usage,
             counters: end.counters,
             events: header.events.then_some(self.events),
+            tables: header.tables.clone(),
         };
         Ok(Recorded { header, trace })
     }

@@ -88,11 +88,17 @@ fn what_points_nowhere_is_refused() {
     };
     refused(&|t| t.header.threads[0] = 9, "a thread belongs to a program that there is not");
     refused(&|t| t.header.programs[0].group = Some(9), "a program is in a group");
-    refused(&|t| t.header.cpus.cpus = 0, "an event of a thread, CPU or request that there is not");
+    refused(
+        &|t| t.header.cpus.cpus = 0,
+        "an event of a thread, CPU, request or name that there is not",
+    );
     refused(&|t| t.header.threads.truncate(3), "CPU time of other threads");
     refused(&|t| t.header.events = false, "events that the header does not announce");
     refused(&|t| t.header.window_start_ns = u64::MAX, "the measured part ends before it starts");
-    refused(&|t| t.trace.programs[0].requests.truncate(1), "an event of a thread, CPU or request");
+    refused(
+        &|t| t.trace.programs[0].requests.truncate(1),
+        "an event of a thread, CPU, request or name",
+    );
 }
 
 proptest! {

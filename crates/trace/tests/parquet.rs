@@ -19,7 +19,7 @@ fn rows(folder: &Path, table: &str) -> Vec<Row> {
     let file = File::open(folder.join(format!("{table}.parquet"))).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap();
-    assert!(metadata.iter().any(|entry| entry.key == "rearguard.trace/1"), "{metadata:?}");
+    assert!(metadata.iter().any(|entry| entry.key == trace::SCHEMA), "{metadata:?}");
     let rows = reader.get_row_iter(None).unwrap();
     rows.map(|row| row.unwrap().into_columns()).collect()
 }

@@ -3,13 +3,12 @@
 mod latency;
 mod text;
 
-use model::event::Event;
+use model::event::{CpuSetId, Event, NameId, Tables, What};
 use model::trace::Request;
 
 use crate::Recorded;
 pub use latency::ProgramDifference;
 pub use text::text;
-pub(crate) use text::why_word;
 
 /// Events of both that are shown before the parting, and of each after it.
 const CONTEXT: usize = 4;
@@ -128,13 +127,14 @@ fn settings(a: &Recorded, b: &Recorded) -> Vec<Setting> {
 
 fn parting(a: &Recorded, b: &Recorded) -> Parting {
     let events = a.trace.events.as_ref().zip(b.trace.events.as_ref());
-    if let Some(side) = events.and_then(|(a, b)| side(a, b)) {
+    let tables = [&a.header.tables, &b.header.tables];
+    if let Some(side) = events.and_then(|(a, b)| side(a, b, |a, b| alike(a, b, tables))) {
         return Parting::Event(side);
     }
     let programs = a.trace.programs.iter().zip(&b.trace.programs).enumerate();
     let mut first: Option<(usize, Side<Request>)> = None;
     for (program, (a, b)) in programs {
-        let Some(found) = side(&a.requests, &b.requests) else { continue };
+        let Some(found) = side(&a.requests, &b.requests, PartialEq::eq) else { continue };
         if first.as_ref().is_none_or(|(_, first)| intended(&found) < intended(first)) {
             first = Some((program, found));
         }
@@ -142,13 +142,35 @@ fn parting(a: &Recorded, b: &Recorded) -> Parting {
     first.map_or(Parting::Never, |(program, at)| Parting::Request { program, at })
 }
 
+/// Whether two events say the same. Each trace numbers names and sets of CPUs in its own order.
+fn alike(one: &Event, other: &Event, [a, b]: [&Tables; 2]) -> bool {
+    let same = |mut what: What| {
+        match &mut what {
+            What::InterruptBegin { name, .. }
+            | What::InterruptEnd { name, .. }
+            | What::IdleExit { state: name, .. } => {
+                let known = a.names.iter().position(|known| *known == b.names[name.0 as usize]);
+                *name = NameId(known.map_or(u32::MAX, |at| at as u32));
+            }
+            What::Affinity { cpus, .. } => {
+                let own = &b.cpu_sets[cpus.0 as usize];
+                let known = a.cpu_sets.iter().position(|known| known == own);
+                *cpus = CpuSetId(known.map_or(u32::MAX, |at| at as u32));
+            }
+            _ => {}
+        }
+        what == one.what
+    };
+    one.at == other.at && same(other.what)
+}
+
 fn intended(side: &Side<Request>) -> Option<model::Nanos> {
     side.a.first().or(side.b.first()).map(|request| request.intended)
 }
 
 /// The neighbourhood of the first difference of two lists.
-fn side<T: Copy + PartialEq>(a: &[T], b: &[T]) -> Option<Side<T>> {
-    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+fn side<T: Copy>(a: &[T], b: &[T], is: impl Fn(&T, &T) -> bool) -> Option<Side<T>> {
+    let same = a.iter().zip(b).take_while(|(a, b)| is(a, b)).count();
     if same == a.len() && same == b.len() {
         return None;
     }

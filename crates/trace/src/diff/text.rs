@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use model::event::{Event, What, Why};
+use model::Nanos;
+use model::event::Event;
 use model::trace::Request;
-use model::{CpuId, Nanos, ThreadId};
 
 use super::{Difference, Parting, ProgramDifference, Side};
 use crate::Recorded;
 use crate::names::Names;
+use crate::words::sentence;
 
 /// What differs, in a few lines; `names` are those of the files.
 pub fn text(difference: &Difference, a: &Recorded, b: &Recorded, names: [&str; 2]) -> String {
@@ -46,49 +47,11 @@ fn events(out: &mut String, side: &Side<Event>, of: [&Recorded; 2]) {
     {
         for event in events {
             let _ =
-                writeln!(out, "{who} {:>16}  {}", exact(event.at), event_text(&event.what, names));
+                writeln!(out, "{who} {:>16}  {}", exact(event.at), sentence(&event.what, names));
         }
         if events.is_empty() && who != " " {
             let _ = writeln!(out, "{who} {:>16}", "ends here");
         }
-    }
-}
-
-/// An event in words.
-pub(crate) fn event_text(what: &What, names: &Names) -> String {
-    let thread = |thread: &ThreadId| names.of(*thread).to_string();
-    let or_idle = |of: &Option<ThreadId>| of.as_ref().map_or("idle".to_string(), thread);
-    let cpu = |cpu: &CpuId| format!("CPU {:<4}", cpu.0);
-    let anywhere = " ".repeat(8);
-    match what {
-        What::Fork { thread: one } => format!("{anywhere}  {} is born", thread(one)),
-        What::Wake { thread: one, cpu: on, by } => {
-            let by = by.map_or("from outside".to_string(), |by| format!("by CPU {}", by.0));
-            format!("{}  {} wakes up, {by}", cpu(on), thread(one))
-        }
-        What::Block { thread: one, cpu: on } => format!("{}  {} blocks", cpu(on), thread(one)),
-        What::Migrate { thread: one, from, to } => {
-            format!("{}  {} comes from CPU {}", cpu(to), thread(one), from.0)
-        }
-        What::Switch { cpu: on, from, to, why } => {
-            format!("{}  {} -> {} ({})", cpu(on), or_idle(from), or_idle(to), why_word(*why))
-        }
-        What::Start { thread: one, request } => {
-            format!("{anywhere}  {} begins with request {request}", thread(one))
-        }
-        What::Finish { thread: one, request } => {
-            format!("{anywhere}  {} is done with request {request}", thread(one))
-        }
-    }
-}
-
-/// The word for a reason.
-pub(crate) fn why_word(why: Why) -> &'static str {
-    match why {
-        Why::Idle => "idle",
-        Why::Blocked => "blocked",
-        Why::Expired => "expired",
-        Why::Preempted => "preempted",
     }
 }
 

@@ -1,16 +1,16 @@
 //! A trace as Parquet tables in a folder: events, requests, threads, CPU time. The header stands in each file's metadata.
 
+mod events;
 mod table;
 
 use std::io;
 use std::path::Path;
 
-use model::event::{Event, What};
+use model::event::What;
 use model::trace::Request;
-use model::{CpuId, Nanos, ThreadId};
+use model::{Nanos, ThreadId};
 
 use crate::Recorded;
-use crate::diff::why_word;
 use crate::names::Names;
 use table::{Column, number, text, write};
 
@@ -21,7 +21,7 @@ pub fn export(recorded: &Recorded, folder: &Path) -> io::Result<()> {
     threads(recorded, &path("threads"), &header)?;
     requests(recorded, &path("requests"), &header)?;
     usage(recorded, &path("usage"), &header)?;
-    events(recorded, &path("events"), &header)
+    events::table(recorded, &path("events"), &header)
 }
 
 fn stamp(at: Nanos) -> Option<u64> {
@@ -30,10 +30,6 @@ fn stamp(at: Nanos) -> Option<u64> {
 
 fn id(thread: ThreadId) -> u64 {
     u64::from(thread.0)
-}
-
-fn cpu(cpu: CpuId) -> u64 {
-    u64::from(cpu.0)
 }
 
 fn threads(recorded: &Recorded, path: &Path, header_json: &str) -> io::Result<()> {
@@ -110,64 +106,4 @@ fn usage(recorded: &Recorded, path: &Path, header: &str) -> io::Result<()> {
         })
         .collect();
     write(path, &columns, &rows, header)
-}
-
-fn events(recorded: &Recorded, path: &Path, header: &str) -> io::Result<()> {
-    let columns: Vec<Column<Event>> = vec![
-        number("at_ns", |event: &Event| stamp(event.at)),
-        text("event", |event: &Event| Some(word(&event.what).to_string())),
-        number("cpu", |event: &Event| where_it_is(&event.what).map(cpu)),
-        number("thread", |event: &Event| subject(&event.what).map(id)),
-        number("from_thread", |event: &Event| match event.what {
-            What::Switch { from, .. } => from.map(id),
-            _ => None,
-        }),
-        number("from_cpu", |event: &Event| match event.what {
-            What::Migrate { from, .. } => Some(cpu(from)),
-            What::Wake { by, .. } => by.map(cpu),
-            _ => None,
-        }),
-        text("why", |event: &Event| match event.what {
-            What::Switch { why, .. } => Some(why_word(why).to_string()),
-            _ => None,
-        }),
-        number("request", |event: &Event| match event.what {
-            What::Start { request, .. } | What::Finish { request, .. } => Some(u64::from(request)),
-            _ => None,
-        }),
-    ];
-    write(path, &columns, recorded.trace.events.as_deref().unwrap_or_default(), header)
-}
-
-fn word(what: &What) -> &'static str {
-    match what {
-        What::Fork { .. } => "fork",
-        What::Wake { .. } => "wake",
-        What::Block { .. } => "block",
-        What::Migrate { .. } => "migrate",
-        What::Switch { .. } => "switch",
-        What::Start { .. } => "start",
-        What::Finish { .. } => "finish",
-    }
-}
-
-fn where_it_is(what: &What) -> Option<CpuId> {
-    match *what {
-        What::Wake { cpu, .. } | What::Block { cpu, .. } | What::Switch { cpu, .. } => Some(cpu),
-        What::Migrate { to, .. } => Some(to),
-        What::Fork { .. } | What::Start { .. } | What::Finish { .. } => None,
-    }
-}
-
-/// The thread that it happened to; of a switch the one that got the CPU.
-fn subject(what: &What) -> Option<ThreadId> {
-    match *what {
-        What::Fork { thread }
-        | What::Wake { thread, .. }
-        | What::Block { thread, .. }
-        | What::Migrate { thread, .. }
-        | What::Start { thread, .. }
-        | What::Finish { thread, .. } => Some(thread),
-        What::Switch { to, .. } => to,
-    }
 }

@@ -3,6 +3,7 @@
 //! Scheduling events become the kernel's own (`sched_switch`, `sched_waking`), so that Perfetto shows CPUs and the states of threads as it does for Linux. Requests
 //! become slices: one for each from its intended time to its response, its stages inside; and one on the thread that serves it.
 
+mod machine;
 pub mod proto;
 mod requests;
 mod sched;
@@ -29,6 +30,7 @@ pub fn encode(recorded: &Recorded) -> Vec<u8> {
     let mut out = Out::new(recorded);
     out.processes();
     sched::encode(&mut out);
+    machine::encode(&mut out);
     requests::encode(&mut out);
     usage::encode(&mut out);
     out.bytes
@@ -142,6 +144,12 @@ impl<'a> Out<'a> {
                 ..TrackEvent::default()
             },
         );
+    }
+
+    fn instant(&mut self, track_uuid: u64, at_ns: u64, name: &str) {
+        let kind = EventKind::Instant.into();
+        let name = Some(name.to_string());
+        self.event(at_ns, TrackEvent { kind, track_uuid, name, ..TrackEvent::default() });
     }
 
     fn end(&mut self, track_uuid: u64, at_ns: u64) {

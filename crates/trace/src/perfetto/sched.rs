@@ -50,9 +50,7 @@ impl Kernel {
             What::Migrate { thread, from, to } => {
                 (to, FtraceEvent { migrate: Some(migrate(out, thread, from, to)), ..none() })
             }
-            What::Fork { .. } | What::Block { .. } | What::Start { .. } | What::Finish { .. } => {
-                return;
-            }
+            _ => return,
         };
         let pid = self.running[cpu.index()].map_or(0, |thread| tid(thread) as u32);
         let timestamp = Some(event.at.0);
