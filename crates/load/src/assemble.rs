@@ -6,10 +6,10 @@ use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
 use model::{Failure, Nanos, Trace};
 
 use crate::arm::Stage;
-use crate::client::{self, Record};
 use crate::conduct::Seen;
 use crate::machine;
 use crate::sampler::Sample;
+use generator::{Own, Record, SelfCheck};
 
 /// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
 pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
@@ -56,7 +56,8 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
     for (program, records) in services.zip(&seen.services) {
         let inside = |record: &&Record| seen.window.contains(record.planned.intended);
         let measured: Vec<Record> = records.iter().filter(inside).copied().collect();
-        let faults = client::faults(&measured, run_delay);
+        let own = Own { run_delay, cpu_share: 0.0 };
+        let faults = SelfCheck::new(&measured, on_time(&measured), own).faults();
         if !faults.is_empty() {
             return Err(Failure::Run(format!(
                 "the load generator could not keep the schedule of `{}`, so nothing is reported: {}. Free CPU {cpu}, which it \
@@ -67,6 +68,12 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// A request is on time within half a mean service time: what the others behind it lose by it is less than one service.
+fn on_time(records: &[Record]) -> Nanos {
+    let total: u128 = records.iter().map(|record| u128::from(record.planned.service.0)).sum();
+    Nanos((total / 2 / records.len().max(1) as u128) as u64)
 }
 
 fn cpu_since(base: &Sample, sample: &Sample) -> Vec<Nanos> {

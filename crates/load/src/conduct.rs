@@ -1,6 +1,7 @@
 //! One run from the first child to the last reading.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -13,13 +14,13 @@ use model::{Failure, Nanos, Watch, workload};
 use crate::arm::Stage;
 use crate::check::class;
 use crate::children::Program;
-use crate::client::{Generator, Link, Record};
 use crate::clock;
 use crate::ftrace::Recorder;
 use crate::groups::Groups;
 use crate::privilege;
 use crate::role::order::{Go, Order, Work};
-use crate::sampler::{self, Sample, Sampler, Samples};
+use crate::sampler::{Sample, Sampler, Samples};
+use generator::{Generator, Limits, NullRpc, Plan, Reading, Record};
 
 /// From the moment when everything is ready to the start of the run: time for all threads to reach their places.
 const LEAD: Nanos = Nanos::from_millis(100);
@@ -57,7 +58,7 @@ struct Sent {
 /// Runs the scenario once. The calling thread becomes the parent of all programs, and is bound to the generator's CPU.
 pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let Stage { scenario, placement, .. } = stage;
-    privilege::bind(&[placement.generator]).map_err(broken)?;
+    generator::thread::bind(&[placement.generator]).map_err(broken)?;
     // Before the programs, so that it goes after them.
     let groups = Groups::make(scenario).map_err(broken)?;
     let mut programs = start(stage, &groups, watch)?;
@@ -76,7 +77,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let threads = programs.iter().map(|program| program.threads.len()).collect();
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
-    let services = generator.into_records(begin);
+    let services = generator.finish().into_iter().map(|(records, _)| records).collect();
     Ok(Seen { window, services, run_delay, samples, end, threads, rounds, events })
 }
 
@@ -113,14 +114,20 @@ fn generator(
     let mut generator = Generator::new().map_err(broken)?;
     for (index, (program, running)) in scenario.programs.iter().zip(programs).enumerate() {
         let Kind::Service(service) = &program.kind else { continue };
-        let (request, response) = (service.request_bytes as usize, service.response_bytes as usize);
-        let links = running
-            .connections
-            .drain(..)
-            .map(|connection| Link::new(connection, request, response))
-            .collect::<io::Result<Vec<_>>>();
-        let plan = workload::draw(service, scenario.machine.cpus, seed, index, until);
-        generator.add(service, links.map_err(broken)?, &plan).map_err(broken)?;
+        let requests = workload::draw(service, scenario.machine.cpus, seed, index, until);
+        let protocol = NullRpc {
+            request_bytes: service.request_bytes as usize,
+            response_bytes: service.response_bytes as usize,
+        };
+        let plan = Plan {
+            service,
+            requests: &requests,
+            protocol: Box::new(protocol),
+            limits: Limits::default(),
+            pulse: None,
+        };
+        let connections = running.connections.drain(..).map(OwnedFd::from).collect();
+        generator.adopt(plan, connections).map_err(broken)?;
     }
     Ok(generator)
 }
@@ -166,11 +173,10 @@ fn send(
     deadline: Nanos,
     stop: &AtomicBool,
 ) -> io::Result<Sent> {
-    privilege::shield_generator()?;
-    let waited = || sampler::own().map_or(Nanos::ZERO, |reading| reading.wait);
-    let before = waited();
+    generator::thread::shield()?;
+    let before = Reading::own().wait;
     generator.run(start, deadline, stop);
-    Ok(Sent { generator, run_delay: waited() - before })
+    Ok(Sent { generator, run_delay: Reading::own().wait - before })
 }
 
 /// Waits for both threads; fails as soon as a program ends or the user wants to stop.

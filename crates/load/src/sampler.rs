@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use generator::Reading;
 use model::Nanos;
 use model::trace::{Counters, Window};
 
@@ -19,17 +20,6 @@ use crate::machine;
 const READINGS: u64 = 100;
 /// The longest sleep without a look at whether the run was cancelled.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
-
-/// What /proc/PID/task/TID/schedstat says of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// CPU time received.
-    pub cpu: Nanos,
-    /// Time spent waiting for a CPU.
-    pub wait: Nanos,
-    /// How often it was put on a CPU.
-    pub switches: u64,
-}
 
 /// Readings of all threads at one moment.
 pub struct Sample {
@@ -155,7 +145,7 @@ impl Probe {
         let mut text = [0; 96];
         // From offset 0 the kernel writes the file anew.
         let length = self.schedstat.read_at(&mut text, 0)?;
-        read_schedstat(&text[..length]).ok_or_else(|| io::Error::other("unreadable schedstat"))
+        Reading::parse(&text[..length]).ok_or_else(|| io::Error::other("unreadable schedstat"))
     }
 
     fn migrations(&self) -> Option<u64> {
@@ -163,17 +153,6 @@ impl Probe {
         let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
         line.split(':').nth(1)?.trim().parse().ok()
     }
-}
-
-/// The calling thread's own reading.
-pub fn own() -> Option<Reading> {
-    read_schedstat(&fs::read("/proc/thread-self/schedstat").ok()?)
-}
-
-fn read_schedstat(text: &[u8]) -> Option<Reading> {
-    let mut numbers = str::from_utf8(text).ok()?.split_whitespace().map(str::parse);
-    let mut next = || numbers.next()?.ok();
-    Some(Reading { cpu: Nanos(next()?), wait: Nanos(next()?), switches: next()? })
 }
 
 /// Sleeps until a moment; false if it was told to stop.
@@ -190,18 +169,10 @@ mod tests {
     use crate::cpu_time::burn;
 
     #[test]
-    fn the_kernels_line_is_read_and_a_torn_one_is_not() {
-        let reading = Reading { cpu: Nanos(77_104_271), wait: Nanos(7_276_842), switches: 447 };
-        assert_eq!(read_schedstat(b"77104271 7276842 447\n"), Some(reading));
-        assert_eq!(read_schedstat(b"77104271 7276842"), None);
-        assert_eq!(read_schedstat(b""), None);
-    }
-
-    #[test]
     fn work_shows_in_the_reading() {
-        let before = own().unwrap();
+        let before = Reading::own();
         burn(Nanos::from_millis(40));
-        let used = own().unwrap().cpu - before.cpu;
+        let used = Reading::own().cpu - before.cpu;
         assert!(used >= Nanos::from_millis(30) && used < Nanos::from_millis(80), "{used}");
     }
 }

@@ -4,7 +4,7 @@
 pub const FLOORS: &[&[&str]] = &[
     &["model", "sched_ext"],
     &["stats", "policy"],
-    &["queue", "report", "trace", "check"],
+    &["queue", "report", "trace", "check", "generator"],
     &["sim", "load", "lab", "kernel"],
     &["compare", "vm"],
     &["paper"],

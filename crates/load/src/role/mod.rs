@@ -19,8 +19,8 @@ use nix::unistd::{Pid, getppid};
 
 use crate::clock;
 use crate::groups;
-use crate::privilege::bind;
 use crew::Crew;
+use generator::thread::bind;
 use order::{Go, Order, Reply, Work};
 
 /// The argument that makes an executable play a role.

@@ -11,7 +11,7 @@ use super::order::{Reply, Serve};
 use super::say;
 use crate::clock;
 use crate::cpu_time::burn;
-use crate::wire::{Ask, Stamps};
+use generator::{NullAsk, Stamps};
 
 /// What a worker with connections of its own takes from the kernel at once, in the order in which they became
 /// readable (Tales section 3.1.3).
@@ -136,7 +136,7 @@ impl Desk {
     fn answer(&mut self, mut connection: &TcpStream) -> io::Result<()> {
         connection.read_exact(&mut self.request)?;
         let started = clock::now();
-        let ask = Ask::decode(&self.request);
+        let ask = NullAsk::decode(&self.request);
         let cpu = burn(ask.service);
         let completed = clock::now();
         Stamps { id: ask.id, started, completed, cpu }.encode(&mut self.response);

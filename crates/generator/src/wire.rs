@@ -1,4 +1,4 @@
-//! What a request and a response carry in their first bytes.
+//! The null RPC: what a request and a response carry in their first bytes.
 //!
 //! As in Tales section 3.3.1, the stamps travel in the response itself, so the server keeps no log. The rest of a message, up to
 //! the scenario's size, is padding.
@@ -7,7 +7,7 @@ use model::Nanos;
 
 /// The head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct NullAsk {
     /// Its place among the requests of its service.
     pub id: u64,
     /// The CPU time that it asks for.
@@ -27,16 +27,16 @@ pub struct Stamps {
     pub cpu: Nanos,
 }
 
-impl Ask {
+impl NullAsk {
     /// Writes the head of a message.
     pub fn encode(self, message: &mut [u8]) {
         put(message, [self.id, self.service.0]);
     }
 
     /// Reads the head of a message.
-    pub fn decode(message: &[u8]) -> Ask {
+    pub fn decode(message: &[u8]) -> NullAsk {
         let [id, service] = take(message);
-        Ask { id, service: Nanos(service) }
+        NullAsk { id, service: Nanos(service) }
     }
 }
 
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn heads_survive_the_wire_in_the_smallest_message() {
         let mut message = [0; 64];
-        let ask = Ask { id: 7, service: Nanos(500_000) };
+        let ask = NullAsk { id: 7, service: Nanos(500_000) };
         ask.encode(&mut message);
-        assert_eq!(Ask::decode(&message), ask);
+        assert_eq!(NullAsk::decode(&message), ask);
         let stamps =
             Stamps { id: u64::MAX, started: Nanos(1), completed: Nanos(1 << 40), cpu: Nanos(3) };
         stamps.encode(&mut message);

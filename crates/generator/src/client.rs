@@ -1,0 +1,348 @@
+//! The client of one service: its connections, its requests, and which goes over which.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use model::Nanos;
+use model::scenario::Service;
+use model::seed::derive;
+use model::workload::{IdleConnections, Planned};
+use rustix::event::epoll::EventFlags;
+
+use crate::clock;
+use crate::link::{Desk, Link, News, State, Watched};
+use crate::protocol::{Answer, Ask, Protocol};
+use crate::pulse::Pulse;
+use crate::record::{Loss, Record};
+use crate::socket::Transport;
+
+/// Connections that are being opened at a time: a server's backlog holds hundreds, and what it drops comes back a second later.
+const OPENING_AT_ONCE: usize = 128;
+/// From the end of a connection to the attempt to open it anew, where it did not end as planned.
+const PAUSE: Nanos = Nanos::from_millis(50);
+
+/// Where a client connects to, and again whenever a connection ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// How bytes travel.
+    pub transport: Transport,
+    /// To where.
+    pub address: SocketAddr,
+}
+
+/// What a client puts up with.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A request without response for so long is lost, and its connection opened anew. [`Nanos::NEVER`]: no limit.
+    pub timeout: Nanos,
+    /// Requests that a connection carries before the client closes it and opens another: least and most, drawn by the request's lot.
+    pub requests_per_connection: Option<(u32, u32)>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { timeout: Nanos::NEVER, requests_per_connection: None }
+    }
+}
+
+/// What a client is to send, and how.
+pub struct Plan<'a> {
+    /// The service, for its connections and who owns them.
+    pub service: &'a Service,
+    /// Its requests, in the order of their moments.
+    pub requests: &'a [Planned],
+    /// What goes over the connections.
+    pub protocol: Box<dyn Protocol>,
+    /// What the client puts up with.
+    pub limits: Limits,
+    /// Who watches.
+    pub pulse: Option<Arc<Pulse>>,
+}
+
+/// What happened to connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub refused: u64,
+    /// Connections that the server closed, or sent bytes on, while they carried no request.
+    pub dropped_idle: u64,
+}
+
+/// The client of one service, in the care of one thread.
+pub struct Client {
+    links: Vec<Link>,
+    idle: IdleConnections,
+    /// Requests whose moment has come while no connection was idle, first come, first served.
+    held: VecDeque<usize>,
+    pub(crate) records: Vec<Record>,
+    protocol: Box<dyn Protocol>,
+    peer: Option<Peer>,
+    limits: Limits,
+    pulse: Option<Arc<Pulse>>,
+    epoll: Arc<OwnedFd>,
+    number: u64,
+    /// (When it is given up, connection, request), in that order.
+    patience: VecDeque<(Nanos, usize, usize)>,
+    /// (When to open it, connection), in that order.
+    closed: VecDeque<(Nanos, usize)>,
+    opening: usize,
+    pub(crate) outstanding: usize,
+    pub(crate) start: Nanos,
+    tally: Tally,
+    pub(crate) trouble: Option<io::Error>,
+}
+
+impl Client {
+    /// A client whose connections there are already, in the order in which the server accepted them; they are never opened anew.
+    pub(crate) fn adopting(
+        plan: Plan,
+        sockets: Vec<OwnedFd>,
+        epoll: Arc<OwnedFd>,
+        number: u64,
+    ) -> io::Result<Client> {
+        let mut client = Client::new(plan, epoll, number);
+        for (index, socket) in sockets.into_iter().enumerate() {
+            let watched = Watched { epoll: &client.epoll, place: place(number, index) };
+            client.links[index].adopt(socket, watched)?;
+        }
+        Ok(client)
+    }
+
+    /// A client that opens its connections itself.
+    pub(crate) fn opening(plan: Plan, peer: Peer, epoll: Arc<OwnedFd>, number: u64) -> Client {
+        let mut client = Client::new(plan, epoll, number);
+        client.peer = Some(peer);
+        client.closed.extend((0..client.links.len()).map(|index| (Nanos::ZERO, index)));
+        client
+    }
+
+    fn new(plan: Plan, epoll: Arc<OwnedFd>, number: u64) -> Client {
+        let links: Vec<Link> =
+            std::iter::repeat_with(Link::new).take(plan.service.connections as usize).collect();
+        Client {
+            links,
+            idle: IdleConnections::new(plan.service),
+            held: VecDeque::new(),
+            records: plan.requests.iter().copied().map(Record::new).collect(),
+            protocol: plan.protocol,
+            peer: None,
+            limits: plan.limits,
+            pulse: plan.pulse,
+            epoll,
+            number,
+            patience: VecDeque::new(),
+            closed: VecDeque::new(),
+            opening: 0,
+            outstanding: 0,
+            start: Nanos::ZERO,
+            tally: Tally::default(),
+            trouble: None,
+        }
+    }
+
+    /// Connections that cannot carry requests yet.
+    pub(crate) fn missing(&self) -> usize {
+        self.links.iter().filter(|link| link.state() != State::Open).count()
+    }
+
+    /// The next moment at which something is to be done unasked.
+    pub(crate) fn next_chore(&self) -> Nanos {
+        let patience = self.patience.front().map_or(Nanos::NEVER, |(at, ..)| *at);
+        let closed = self.closed.front().filter(|_| self.opening < OPENING_AT_ONCE);
+        patience.min(closed.map_or(Nanos::NEVER, |(at, _)| *at))
+    }
+
+    /// Gives up what has waited too long, and opens connections anew.
+    pub(crate) fn do_chores(&mut self, now: Nanos) {
+        while let Some((_, link, request)) = due(&mut self.patience, |(at, ..)| *at <= now) {
+            if self.links[link].request == Some(request) {
+                self.break_off(link, self.overdue(link));
+            }
+        }
+        while self.opening < OPENING_AT_ONCE
+            && let Some((_, link)) = due(&mut self.closed, |(at, _)| *at <= now)
+        {
+            self.open(link);
+        }
+    }
+
+    /// A request's moment has come.
+    pub(crate) fn offer(&mut self, request: usize, at: Nanos) {
+        self.outstanding += 1;
+        self.records[request].ready = at;
+        match self.take_idle(self.records[request].planned.lot) {
+            Some(link) => self.send(link, request),
+            None => self.held.push_back(request),
+        }
+    }
+
+    /// The connection that has been idle longest and is still there. One that is not comes back when it is open again.
+    fn take_idle(&mut self, lot: u32) -> Option<usize> {
+        while let Some(link) = self.idle.take(lot) {
+            let link = link as usize;
+            self.links[link].in_idle = false;
+            if self.links[link].state() == State::Open {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// Something happened on a connection.
+    pub(crate) fn attend(&mut self, index: usize, events: EventFlags, desk: &mut Desk) {
+        let link = &mut self.links[index];
+        let records = &self.records;
+        let ask = |request: usize| Ask { id: request as u64, planned: records[request].planned };
+        let transport = self.peer.map_or(Transport::Stream, |peer| peer.transport);
+        let was_opening = link.state() == State::Opening;
+        let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
+        let news = link.attend(events, (&mut *self.protocol, transport), ask, desk, watched);
+        if was_opening {
+            self.opening -= 1;
+        }
+        match news {
+            News::None => {}
+            News::Opened => self.opened(index),
+            News::Answer(request, answer, at) => self.answered(index, (request, answer), at),
+            News::Refused(error) => self.refused(index, error),
+            News::Broken(loss) => self.break_off(index, loss),
+        }
+    }
+
+    fn answered(&mut self, index: usize, (request, answer): (usize, Answer), at: Nanos) {
+        let record = &mut self.records[request];
+        (record.received, record.stamps) = (at, answer.stamps);
+        record.complaint = answer.complaint;
+        let intended = self.start + record.planned.intended;
+        self.outstanding -= 1;
+        if let Some(pulse) = &self.pulse {
+            pulse.answer(at.saturating_sub(intended));
+        }
+        let is_last = answer.last || self.links[index].has_carried_enough();
+        if is_last && self.peer.is_some() {
+            self.links[index].close();
+            self.closed.push_front((Nanos::ZERO, index));
+        } else {
+            self.free(index, at);
+        }
+    }
+
+    fn opened(&mut self, index: usize) {
+        self.tally.opened += 1;
+        let link = &mut self.links[index];
+        link.most = self.limits.requests_per_connection.map_or(u32::MAX, |(least, most)| {
+            let lot = derive(index as u64, &[self.number, self.tally.opened]);
+            least + (lot % u64::from(most - least + 1)) as u32
+        });
+        if !link.in_idle {
+            self.free(index, clock::now());
+        }
+    }
+
+    fn refused(&mut self, index: usize, error: io::Error) {
+        self.tally.refused += 1;
+        self.trouble = Some(error);
+        self.links[index].close();
+        self.closed.push_back((clock::now() + PAUSE, index));
+    }
+
+    fn open(&mut self, index: usize) {
+        let Some(peer) = self.peer else { return };
+        let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
+        let link = &mut self.links[index];
+        match link.open(peer.transport, peer.address, watched) {
+            Ok(()) if link.state() == State::Open => self.opened(index),
+            Ok(()) => self.opening += 1,
+            Err(error) => self.refused(index, error),
+        }
+    }
+
+    /// Gives a connection that has just become free to the request that has been held longest.
+    fn free(&mut self, index: usize, at: Nanos) {
+        match self.held.pop_front() {
+            Some(request) => {
+                let ready = &mut self.records[request].ready;
+                *ready = at.max(*ready);
+                self.send(index, request);
+            }
+            None => {
+                self.links[index].in_idle = true;
+                self.idle.give_back(index as u32);
+            }
+        }
+    }
+
+    /// Sends; a request that cannot be sent, because the server is gone, is lost.
+    fn send(&mut self, index: usize, request: usize) {
+        let ask = Ask { id: request as u64, planned: self.records[request].planned };
+        let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
+        match self.links[index].send(&mut *self.protocol, &ask, watched) {
+            Ok(sent) => {
+                self.records[request].sent = sent;
+                if self.limits.timeout != Nanos::NEVER {
+                    self.patience.push_back((sent + self.limits.timeout, index, request));
+                }
+                if let Some(pulse) = &self.pulse {
+                    pulse.send();
+                }
+            }
+            Err(loss) => self.break_off(index, loss),
+        }
+    }
+
+    /// A connection is of no use any more; what it carried is lost.
+    fn break_off(&mut self, index: usize, loss: Loss) {
+        match self.links[index].request {
+            Some(request) => self.lose(request, loss),
+            None => self.tally.dropped_idle += 1,
+        }
+        self.links[index].close();
+        if self.peer.is_some() {
+            self.closed.push_back((clock::now() + PAUSE, index));
+        }
+    }
+
+    fn lose(&mut self, request: usize, loss: Loss) {
+        self.records[request].loss = Some(loss);
+        self.outstanding -= 1;
+        if let Some(pulse) = &self.pulse {
+            pulse.lose();
+        }
+    }
+
+    /// Why the request of a connection has no response yet.
+    fn overdue(&self, index: usize) -> Loss {
+        if self.links[index].has_heard() { Loss::Half } else { Loss::Silent }
+    }
+
+    /// What became of every request and of the connections. This closes them, at which a server's threads end.
+    pub(crate) fn finish(mut self) -> (Vec<Record>, Tally) {
+        for index in 0..self.links.len() {
+            if let Some(request) = self.links[index].request {
+                self.records[request].loss = Some(self.overdue(index));
+            }
+        }
+        for record in &mut self.records {
+            if record.received == Nanos::NEVER {
+                record.loss.get_or_insert(Loss::Unsent);
+            }
+            *record = record.since(self.start);
+        }
+        (self.records, self.tally)
+    }
+}
+
+/// The first of a queue, if it is due.
+fn due<T>(queue: &mut VecDeque<T>, is_due: impl Fn(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(is_due) { queue.pop_front() } else { None }
+}
+
+/// The number under which a connection is watched.
+fn place(client: u64, link: usize) -> u64 {
+    client << 32 | link as u64
+}

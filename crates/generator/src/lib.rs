@@ -1,0 +1,30 @@
+//! The open-loop generator: requests at their intended moments, whatever the server does.
+//!
+//! It knows neither scenario nor result. A [`Client`] holds the connections and requests of one service, a [`Protocol`] says what goes
+//! over them, a [`Generator`] is the thread that attends to clients, and [`SelfCheck`] says afterwards whether it kept its schedule.
+#![forbid(unsafe_code)]
+
+mod client;
+pub mod clock;
+mod generator;
+mod link;
+mod null_rpc;
+mod protocol;
+mod pulse;
+mod record;
+mod schedstat;
+mod selfcheck;
+mod socket;
+pub mod thread;
+mod wire;
+
+pub use client::{Client, Limits, Peer, Plan, Tally};
+pub use generator::Generator;
+pub use null_rpc::{LEAST_BYTES, NullRpc};
+pub use protocol::{Answer, Ask, Heard, Protocol, Verdict};
+pub use pulse::{Histogram, Pulse};
+pub use record::{Loss, Record};
+pub use schedstat::Reading;
+pub use selfcheck::{Own, SelfCheck};
+pub use socket::Transport;
+pub use wire::{NullAsk, Stamps};

@@ -1,0 +1,265 @@
+//! One connection of a client: at most one request on its way at a time.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use model::Nanos;
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+use crate::clock;
+use crate::protocol::{Answer, Ask, Heard, Protocol, Verdict};
+use crate::record::Loss;
+use crate::socket::{self, Received, Transport};
+
+/// A longer response is garbage: a server that never ends one must not fill the memory.
+const LONGEST_RESPONSE: usize = 64 << 20;
+
+/// A connection and the request that is on its way over it.
+pub struct Link {
+    socket: Option<OwnedFd>,
+    state: State,
+    /// The request that waits for its response.
+    pub request: Option<usize>,
+    /// Whether it stands among the idle ones, from where it cannot be taken when it closes.
+    pub in_idle: bool,
+    /// Requests that it has carried since it was opened.
+    carried: u32,
+    /// Requests that it is to carry.
+    pub most: u32,
+    outgoing: Vec<u8>,
+    written: usize,
+    incoming: Vec<u8>,
+    datagrams: Vec<usize>,
+    /// Bytes of the response without which it cannot be whole.
+    wanted: usize,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Closed,
+    /// The server has not answered yet.
+    Opening,
+    /// It can carry requests.
+    Open,
+}
+
+/// What a look at a connection brought.
+pub enum News {
+    /// Nothing to act on.
+    None,
+    /// It can carry requests now.
+    Opened,
+    /// It could not be opened.
+    Refused(io::Error),
+    /// A request, the response to it, and when that was there.
+    Answer(usize, Answer, Nanos),
+    /// It is of no use any more, and its request has no response for this reason.
+    Broken(Loss),
+}
+
+/// What all connections of a thread read with.
+pub struct Desk {
+    buffer: Vec<u8>,
+    control: Vec<u8>,
+    /// What must be taken from a kernel's stamp to have it on the run's clock.
+    pub realtime_lead: Nanos,
+}
+
+impl Default for Desk {
+    fn default() -> Desk {
+        Desk {
+            buffer: vec![0; 64 << 10],
+            control: socket::control_room(),
+            realtime_lead: Nanos::ZERO,
+        }
+    }
+}
+
+/// Where a connection is watched, and under which number.
+#[derive(Clone, Copy)]
+pub struct Watched<'a> {
+    /// The thread's epoll instance.
+    pub epoll: &'a OwnedFd,
+    /// The number.
+    pub place: u64,
+}
+
+impl Watched<'_> {
+    fn add(&self, socket: &OwnedFd, interest: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(self.epoll, socket, EventData::new_u64(self.place), interest)?)
+    }
+
+    fn change(&self, socket: &OwnedFd, interest: EventFlags) -> io::Result<()> {
+        Ok(epoll::modify(self.epoll, socket, EventData::new_u64(self.place), interest)?)
+    }
+}
+
+impl Link {
+    /// A connection that has yet to be opened.
+    pub fn new() -> Link {
+        Link {
+            socket: None,
+            state: State::Closed,
+            request: None,
+            in_idle: true,
+            carried: 0,
+            most: u32::MAX,
+            outgoing: Vec::new(),
+            written: 0,
+            incoming: Vec::new(),
+            datagrams: Vec::new(),
+            wanted: 1,
+        }
+    }
+
+    /// Takes over a connected socket.
+    pub fn adopt(&mut self, socket: OwnedFd, watched: Watched) -> io::Result<()> {
+        socket::stamp(&socket)?;
+        watched.add(&socket, EventFlags::IN)?;
+        (self.socket, self.state) = (Some(socket), State::Open);
+        Ok(())
+    }
+
+    /// Begins to connect.
+    pub fn open(
+        &mut self,
+        transport: Transport,
+        to: std::net::SocketAddr,
+        watched: Watched,
+    ) -> io::Result<()> {
+        let (socket, connected) = socket::open(transport, to)?;
+        let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
+        watched.add(&socket, interest)?;
+        self.state = if connected { State::Open } else { State::Opening };
+        self.socket = Some(socket);
+        self.carried = 0;
+        Ok(())
+    }
+
+    /// Closes the connection; what was on its way is forgotten.
+    pub fn close(&mut self) {
+        // The kernel takes a closed socket out of the epoll instance.
+        (self.socket, self.state, self.request) = (None, State::Closed, None);
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether it has carried as many requests as it should.
+    pub fn has_carried_enough(&self) -> bool {
+        self.carried >= self.most
+    }
+
+    /// Whether a part of the response has come.
+    pub fn has_heard(&self) -> bool {
+        !self.incoming.is_empty()
+    }
+
+    /// Sends a request; the moment just before.
+    pub fn send(
+        &mut self,
+        protocol: &mut dyn Protocol,
+        ask: &Ask,
+        watched: Watched,
+    ) -> Result<Nanos, Loss> {
+        self.outgoing.clear();
+        self.incoming.clear();
+        self.datagrams.clear();
+        (self.written, self.wanted) = (0, 1);
+        protocol.encode(ask, &mut self.outgoing);
+        self.request = Some(ask.id as usize);
+        self.carried += 1;
+        let sent = clock::now();
+        self.flush(watched).map_err(|_| Loss::Reset)?;
+        Ok(sent)
+    }
+
+    /// Writes what goes at once, and asks to be told when the rest would.
+    fn flush(&mut self, watched: Watched) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
+        let was_waiting = self.written > 0;
+        self.written += socket::transmit(socket, &self.outgoing[self.written..])?;
+        if self.written < self.outgoing.len() {
+            watched.change(socket, EventFlags::IN | EventFlags::OUT)?;
+        } else if was_waiting {
+            watched.change(socket, EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    /// Looks after an event.
+    pub fn attend(
+        &mut self,
+        events: EventFlags,
+        protocol: (&mut dyn Protocol, Transport),
+        ask: impl Fn(usize) -> Ask,
+        desk: &mut Desk,
+        watched: Watched,
+    ) -> News {
+        let broken = |_| News::Broken(Loss::Reset);
+        if self.state == State::Opening {
+            return self.finish_opening(watched).map_or_else(News::Refused, |()| News::Opened);
+        }
+        if events.contains(EventFlags::OUT)
+            && let Err(error) = self.flush(watched)
+        {
+            return broken(error);
+        }
+        let Some(socket) = &self.socket else { return News::None };
+        let lead = desk.realtime_lead;
+        let got = socket::receive(socket, protocol.1, &mut desk.buffer, &mut desk.control, lead);
+        match got {
+            Ok(Received::Nothing) => News::None,
+            Ok(Received::Bytes(count, at)) => {
+                let bytes = &desk.buffer[..count];
+                self.hear(protocol, ask, (bytes, false), at)
+            }
+            Ok(Received::End) => self.hear(protocol, ask, (&[], true), clock::now()),
+            Err(error) => broken(error),
+        }
+    }
+
+    fn finish_opening(&mut self, watched: Watched) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
+        socket::connected(socket)?;
+        watched.change(socket, EventFlags::IN)?;
+        self.state = State::Open;
+        Ok(())
+    }
+
+    fn hear(
+        &mut self,
+        (protocol, transport): (&mut dyn Protocol, Transport),
+        ask: impl Fn(usize) -> Ask,
+        (bytes, ended): (&[u8], bool),
+        at: Nanos,
+    ) -> News {
+        self.incoming.extend_from_slice(bytes);
+        if transport == Transport::Datagram {
+            self.datagrams.push(self.incoming.len());
+        }
+        // Bytes that nobody asked for, or the end of an idle connection.
+        let Some(request) = self.request else { return News::Broken(Loss::Closed) };
+        if self.incoming.len() < self.wanted && !ended {
+            return News::None;
+        }
+        let (bytes, datagrams) = (&self.incoming, &self.datagrams);
+        match protocol.decode(&ask(request), &Heard { bytes, datagrams, ended }) {
+            Verdict::Whole(answer) => {
+                self.request = None;
+                News::Answer(request, answer, at)
+            }
+            Verdict::More(_) if ended && bytes.is_empty() => News::Broken(Loss::Closed),
+            Verdict::More(_) if ended => News::Broken(Loss::Half),
+            Verdict::More(total) if total <= LONGEST_RESPONSE => {
+                self.wanted = total;
+                News::None
+            }
+            Verdict::More(_) | Verdict::Garbage => News::Broken(Loss::Garbage),
+        }
+    }
+}

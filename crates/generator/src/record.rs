@@ -1,0 +1,102 @@
+//! What became of a request.
+
+use model::Nanos;
+use model::workload::Planned;
+
+use crate::wire::Stamps;
+
+/// A request as the client knows it. Moments count from the start of the run; [`Nanos::NEVER`]: it did not come.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// When it should be sent and what it asks for.
+    pub planned: Planned,
+    /// The first moment at which it could be sent: its intended one, or later when a connection became free for it.
+    pub ready: Nanos,
+    /// When it was sent.
+    pub sent: Nanos,
+    /// What the server wrote into the response.
+    pub stamps: Option<Stamps>,
+    /// When the response was back on this side, by the kernel's stamp.
+    pub received: Nanos,
+    /// Why there is no response.
+    pub loss: Option<Loss>,
+    /// What was wrong with the response, though it was one.
+    pub complaint: Option<&'static str>,
+}
+
+/// Why a request has no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// Nothing came in time.
+    Silent,
+    /// A part of a response came and then nothing more, or the end of the connection.
+    Half,
+    /// The server closed the connection before it answered.
+    Closed,
+    /// The connection was reset, or the address refused the datagram.
+    Reset,
+    /// What came was no response.
+    Garbage,
+    /// It was never sent: no connection was free in time.
+    Unsent,
+}
+
+impl Loss {
+    /// All of them.
+    pub const ALL: [Loss; 6] =
+        [Loss::Silent, Loss::Half, Loss::Closed, Loss::Reset, Loss::Garbage, Loss::Unsent];
+
+    /// The word for it in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Loss::Silent => "silent",
+            Loss::Half => "half",
+            Loss::Closed => "closed",
+            Loss::Reset => "reset",
+            Loss::Garbage => "garbage",
+            Loss::Unsent => "unsent",
+        }
+    }
+}
+
+impl Record {
+    /// A request whose moment has not come.
+    pub fn new(planned: Planned) -> Record {
+        let never = Nanos::NEVER;
+        Record {
+            planned,
+            ready: never,
+            sent: never,
+            stamps: None,
+            received: never,
+            loss: None,
+            complaint: None,
+        }
+    }
+
+    /// The record with its moments, which are on CLOCK_MONOTONIC, counted from `start`.
+    pub(crate) fn since(mut self, start: Nanos) -> Record {
+        let stamps = self.stamps.iter_mut().flat_map(|s| [&mut s.started, &mut s.completed]);
+        for moment in
+            [&mut self.ready, &mut self.sent, &mut self.received].into_iter().chain(stamps)
+        {
+            if *moment != Nanos::NEVER {
+                *moment = moment.saturating_sub(start);
+            }
+        }
+        self
+    }
+
+    /// From the intended moment to the response; [`Nanos::NEVER`] without one.
+    pub fn latency(&self) -> Nanos {
+        if self.received == Nanos::NEVER {
+            return Nanos::NEVER;
+        }
+        self.received.saturating_sub(self.planned.intended)
+    }
+
+    /// How much later it was sent than it could be; `None`: it never was.
+    pub fn lag(&self) -> Option<Nanos> {
+        (self.sent != Nanos::NEVER).then(|| self.sent.saturating_sub(self.ready))
+    }
+}

@@ -1,0 +1,107 @@
+//! Sockets that never block, with the kernel's stamp on what comes in.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use model::Nanos;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, connect,
+    getsockopt, recvmsg, send, setsockopt, socket, sockopt,
+};
+use nix::sys::time::TimeSpec;
+
+use crate::clock;
+
+/// How bytes travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Stream,
+    /// UDP, a socket a connection.
+    Datagram,
+}
+
+/// What one look at a socket brought.
+pub enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// So many bytes at the front of the buffer, which reached this machine's side of the socket at that moment.
+    Bytes(usize, Nanos),
+    /// The server has closed its side.
+    End,
+}
+
+/// Begins to connect; whether it is connected already.
+pub fn open(transport: Transport, to: SocketAddr) -> io::Result<(OwnedFd, bool)> {
+    let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let kind = match transport {
+        Transport::Stream => SockType::Stream,
+        Transport::Datagram => SockType::Datagram,
+    };
+    let fd = socket(family, kind, SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC, None)?;
+    if transport == Transport::Stream {
+        setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
+    }
+    stamp(&fd)?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
+        Ok(()) => Ok((fd, true)),
+        Err(Errno::EINPROGRESS) => Ok((fd, false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Has the kernel stamp incoming packets: so the time that the client needs to wake up is not taken for the server's.
+pub fn stamp(fd: &impl AsFd) -> io::Result<()> {
+    Ok(setsockopt(fd, sockopt::ReceiveTimestampns, &true)?)
+}
+
+/// How the connecting ended.
+pub fn connected(fd: &impl AsFd) -> io::Result<()> {
+    match getsockopt(fd, sockopt::SocketError)? {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Sends as much as goes at once.
+pub fn transmit(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    match send(fd.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+        Err(Errno::EAGAIN) => Ok(0),
+        sent => Ok(sent?),
+    }
+}
+
+/// Takes what has come, at most a buffer full. `realtime_lead` moves the kernel's stamp to [`clock::now`]'s clock.
+pub fn receive(
+    fd: &OwnedFd,
+    transport: Transport,
+    buffer: &mut [u8],
+    control: &mut [u8],
+    realtime_lead: Nanos,
+) -> io::Result<Received> {
+    let mut parts = [IoSliceMut::new(buffer)];
+    let message =
+        match recvmsg::<()>(fd.as_raw_fd(), &mut parts, Some(control), MsgFlags::MSG_DONTWAIT) {
+            Ok(message) => message,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(Received::Nothing),
+            Err(error) => return Err(error.into()),
+        };
+    if message.bytes == 0 && transport == Transport::Stream {
+        return Ok(Received::End);
+    }
+    let stamp = message.cmsgs()?.find_map(|control| match control {
+        ControlMessageOwned::ScmTimestampns(at) => Some(clock::from_timespec(at)),
+        _ => None,
+    });
+    let now = clock::now();
+    // A clock that was set in between must not make a response come before its packet or after its reading.
+    let at = stamp.map_or(now, |at| at.saturating_sub(realtime_lead).min(now));
+    Ok(Received::Bytes(message.bytes, at))
+}
+
+/// Room for the kernel's stamp.
+pub fn control_room() -> Vec<u8> {
+    nix::cmsg_space!(TimeSpec)
+}

@@ -1,0 +1,192 @@
+//! Servers that misbehave, on the loopback address: every request is counted, and its loss has a name.
+
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use generator::{
+    Generator, Limits, Loss, NullRpc, Peer, Plan, Pulse, Record, Tally, Transport, clock,
+};
+use model::law::Law;
+use model::scenario::{Architecture, Arrivals, Service};
+use model::{Nanos, workload};
+use server::{BYTES, Conduct, serve, serve_datagrams};
+
+/// Half a second at 400 a second.
+const DURATION: Nanos = Nanos::from_millis(500);
+
+fn service(connections: u32) -> Service {
+    Service {
+        architecture: Architecture::ThreadPerConnection,
+        connections,
+        request_bytes: BYTES as u32,
+        response_bytes: BYTES as u32,
+        service_law: Law::Fixed,
+        service_time: Nanos(1),
+        arrival_law: Law::Fixed,
+        arrivals: Arrivals::Rate(400.0),
+    }
+}
+
+struct Outcome {
+    records: Vec<Record>,
+    tally: Tally,
+    losses: BTreeMap<Loss, usize>,
+    pulse: Arc<Pulse>,
+}
+
+impl Outcome {
+    fn answered(&self) -> usize {
+        self.records.iter().filter(|record| record.received != Nanos::NEVER).count()
+    }
+}
+
+fn run(peer: Peer, connections: u32, limits: Limits) -> Outcome {
+    let service = service(connections);
+    let requests = workload::draw(&service, 1, 1, 0, DURATION);
+    let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
+    let pulse = Arc::new(Pulse::default());
+    let watched = Some(Arc::clone(&pulse));
+    let plan = Plan { service: &service, requests: &requests, protocol, limits, pulse: watched };
+    let mut generator = Generator::new().expect("epoll");
+    generator.add(plan, peer);
+    let go_on = AtomicBool::new(false);
+    let _ = generator.connect(clock::now() + Nanos::from_secs(5), &go_on);
+    let start = clock::now();
+    generator.run(start, start + DURATION + Nanos::from_secs(1), &go_on);
+    let (records, tally) = generator.finish().pop().expect("a client");
+    assert_eq!(records.len(), requests.len(), "no request is lost from sight");
+    let mut losses = BTreeMap::new();
+    for record in &records {
+        assert_eq!(record.loss.is_some(), record.received == Nanos::NEVER, "{record:?}");
+        record.loss.iter().for_each(|loss| *losses.entry(*loss).or_default() += 1);
+    }
+    Outcome { records, tally, losses, pulse }
+}
+
+fn against(conduct: Conduct, timeout: Nanos) -> Outcome {
+    let address = serve(conduct);
+    run(Peer { transport: Transport::Stream, address }, 8, Limits { timeout, ..Limits::default() })
+}
+
+const PATIENT: Nanos = Nanos::from_secs(10);
+const IMPATIENT: Nanos = Nanos::from_millis(100);
+
+/// Every tenth request meets the misconduct.
+fn expect(conduct: fn(u64) -> Conduct, timeout: Nanos, loss: Loss) {
+    let outcome = against(conduct(10), timeout);
+    let tenth = outcome.records.len() / 10;
+    assert_eq!(outcome.losses, BTreeMap::from([(loss, tenth)]));
+    assert_eq!(outcome.answered(), outcome.records.len() - tenth);
+    assert!(outcome.tally.opened as usize >= 8 + tenth / 2, "lost connections come back");
+    let seen = outcome.pulse.total();
+    assert_eq!((seen.answered() + seen.lost) as usize, outcome.records.len());
+    // The control: the same server where nothing goes wrong.
+    let control = against(conduct(u64::MAX), timeout);
+    assert_eq!((control.losses.len(), control.tally.opened), (0, 8));
+}
+
+#[test]
+fn one_that_closes() {
+    expect(Conduct::Close, PATIENT, Loss::Closed);
+}
+
+#[test]
+fn one_that_resets() {
+    expect(Conduct::Reset, PATIENT, Loss::Reset);
+}
+
+#[test]
+fn one_that_answers_garbage() {
+    expect(Conduct::Garbage, PATIENT, Loss::Garbage);
+}
+
+#[test]
+fn one_that_answers_too_much() {
+    expect(Conduct::TooMuch, PATIENT, Loss::Garbage);
+}
+
+#[test]
+fn one_that_answers_by_halves_and_closes() {
+    expect(Conduct::HalfAndClose, PATIENT, Loss::Half);
+}
+
+#[test]
+fn one_that_answers_by_halves_and_falls_silent() {
+    expect(Conduct::HalfAndSilence, IMPATIENT, Loss::Half);
+}
+
+#[test]
+fn one_that_falls_silent() {
+    expect(Conduct::Silence, IMPATIENT, Loss::Silent);
+}
+
+#[test]
+fn one_that_never_answers_holds_every_connection() {
+    let outcome = against(Conduct::Silence(1), PATIENT);
+    let unsent = outcome.records.len() - 8;
+    assert_eq!(outcome.losses, BTreeMap::from([(Loss::Silent, 8), (Loss::Unsent, unsent)]));
+    let held = outcome.records.iter().filter(|record| record.sent == Nanos::NEVER);
+    assert!(held.clone().count() == unsent && held.clone().all(|r| r.ready != Nanos::NEVER));
+}
+
+#[test]
+fn one_that_stalls_makes_late_answers_and_no_loss() {
+    let stall = Nanos::from_millis(300);
+    let outcome = against(Conduct::Stall(100, stall), PATIENT);
+    assert_eq!(outcome.answered(), outcome.records.len());
+    let slow = |outcome: &Outcome| {
+        outcome.records.iter().filter(|record| record.latency() >= stall).count()
+    };
+    assert_eq!(slow(&outcome), outcome.records.len() / 100);
+    assert_eq!(slow(&against(Conduct::Stall(u64::MAX, stall), PATIENT)), 0);
+}
+
+#[test]
+fn one_that_answers_byte_by_byte_is_understood() {
+    let outcome = against(Conduct::ByteByByte(1), PATIENT);
+    assert_eq!((outcome.losses.len(), outcome.tally.opened), (0, 8));
+}
+
+#[test]
+fn one_that_is_not_there() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    drop(listener);
+    let service = service(4);
+    let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
+    let limits = Limits::default();
+    let plan = Plan { service: &service, requests: &[], protocol, limits, pulse: None };
+    let mut generator = Generator::new().expect("epoll");
+    generator.add(plan, Peer { transport: Transport::Stream, address });
+    let deadline = clock::now() + Nanos::from_millis(200);
+    let (missing, error) = generator.connect(deadline, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(missing, 4);
+    assert_eq!(error.map(|e| e.kind()), Some(std::io::ErrorKind::ConnectionRefused));
+}
+
+#[test]
+fn connections_are_changed_as_often_as_asked() {
+    let address = serve(Conduct::Silence(u64::MAX));
+    let peer = Peer { transport: Transport::Stream, address };
+    let limits = |range| Limits { timeout: PATIENT, requests_per_connection: range };
+    let outcome = run(peer, 4, limits(Some((5, 5))));
+    let requests = outcome.records.len() as u64;
+    assert_eq!(outcome.answered() as u64, requests);
+    assert!(outcome.tally.opened >= requests / 5, "{:?}", outcome.tally);
+    assert_eq!(run(peer, 4, limits(None)).tally.opened, 4);
+}
+
+#[test]
+fn datagrams_that_get_lost_cost_no_other_request() {
+    let outcome = |every| {
+        let address = serve_datagrams(every);
+        let limits = Limits { timeout: IMPATIENT, ..Limits::default() };
+        run(Peer { transport: Transport::Datagram, address }, 8, limits)
+    };
+    let lossy = outcome(10);
+    assert_eq!(lossy.losses, BTreeMap::from([(Loss::Silent, lossy.records.len() / 10)]));
+    assert_eq!(outcome(u64::MAX).losses.len(), 0);
+}
