@@ -22,6 +22,11 @@ pub fn read_scenario(path: &Path) -> Result<ScenarioFile, Failure> {
     Ok(ScenarioFile { scenario, text })
 }
 
+/// Reads a file of text.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
 /// Says whether a report can be written there, before anything runs for minutes.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let folder =

@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod curves;
 mod diff;
+mod fanout;
 mod files;
 mod ideal;
 mod keep;
@@ -14,6 +15,7 @@ mod load;
 mod new_policy;
 mod output;
 mod paper;
+mod queue_args;
 mod stamps;
 #[cfg(feature = "kernel")]
 mod top;
@@ -42,6 +44,7 @@ enum Command {
     Check(check::Args),
     Compare(compare::Args),
     Diff(diff::Args),
+    Fanout(fanout::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
     #[cfg(feature = "kernel")]
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
+        Command::Fanout(args) => fanout::run(&args),
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),

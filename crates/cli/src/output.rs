@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Failure;
-use report::{Document, Figure, PaperFigure};
+use report::{Document, FanOut, Figure, PaperFigure};
 
 use crate::files;
 
@@ -45,6 +45,16 @@ impl Output {
     pub fn drawn(&self, json: String, figure: &Figure) -> Result<(), Failure> {
         let shown = if self.json { json } else { report::figure_table(figure, terminal_width()) };
         self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure))
+    }
+
+    /// Writes what a service's outliers are.
+    pub fn fanned_out(&self, document: &FanOut) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(document)
+        } else {
+            report::fan_out_table(document, terminal_width())
+        };
+        self.write(&shown, || report::fan_out_html(document), || report::fan_out_picture(document))
     }
 
     /// [`Output::check`] for so many figures: a picture holds one.

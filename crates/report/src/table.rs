@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::blocks::blocks;
 use crate::curves;
 use crate::document::Document;
+use crate::fan_out::{self, FanOut};
 use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
@@ -32,6 +33,11 @@ pub fn figure_table(figure: &Figure, width: usize) -> String {
     let caption = human::folded(&figure.caption, width).into_iter();
     let faint = |line: String| styled(&line, tone_style(Tone::Faint)) + "\n";
     show(&heading, width) + &caption.map(faint).collect::<String>()
+}
+
+/// A service's outliers as aligned text for a terminal of `width` columns.
+pub fn fan_out_table(document: &FanOut, width: usize) -> String {
+    show(&fan_out::block(document), width)
 }
 
 /// A paper's figure as aligned text: ideal queues where it has some, then ours beside the paper's.

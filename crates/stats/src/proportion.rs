@@ -2,7 +2,7 @@
 
 use model::Nanos;
 
-use crate::batch::spread;
+use crate::batch::{batch_spread, spread};
 use crate::estimate::{Estimate, Spread, exact_proportion, normal_reach};
 use crate::quantile::Pool;
 
@@ -38,6 +38,18 @@ pub(crate) fn proportion_above(pool: &Pool, threshold: Nanos) -> Option<Estimate
     Some(proportion(hits, pool.len(), pool.above(near), &spread(&pool.cut, centred)))
 }
 
+/// The same from counts: `hits` in all, and batch by batch, a power of two of them in the order of arrival, (requests, those above a threshold).
+///
+/// That threshold is the asked one or, where too few or too many are above it to show their dependence, one near it: see [`telling`].
+pub fn batch_proportion(hits: u64, batches: &[(u64, u64)]) -> Estimate {
+    let requests: u64 = batches.iter().map(|(requests, _)| requests).sum();
+    let reference: u64 = batches.iter().map(|(_, above)| above).sum();
+    let mean = reference as f64 / requests as f64;
+    let centred = batches.iter().map(|(requests, above)| *above as f64 - mean * *requests as f64);
+    let spread = batch_spread(centred.collect(), requests as usize);
+    proportion(hits as usize, requests as usize, reference as usize, &spread)
+}
+
 /// The interval of a proportion of `hits` in `n`, where the mean of `reference` hits in `n` has a known spread.
 ///
 /// The exact binomial interval for the number of independent samples that would spread as much, less a part for the
@@ -65,8 +77,8 @@ fn telling_threshold(pool: &Pool, threshold: Nanos) -> Option<Nanos> {
     }
 }
 
-/// The number nearest to `hits` in `n` whose dependence can be seen.
-pub(crate) fn telling(hits: usize, n: usize) -> usize {
+/// The number nearest to `hits` in `n` whose dependence can be seen: enough samples lie on both sides.
+pub fn telling(hits: usize, n: usize) -> usize {
     let enough = ENOUGH.min(n / 2);
     hits.clamp(enough, n - enough)
 }

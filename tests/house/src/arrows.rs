@@ -6,7 +6,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["stats", "policy"],
     &["queue", "report", "trace", "check", "generator"],
     &["sim", "load", "lab", "kernel"],
-    &["compare", "vm"],
+    &["cluster", "compare", "vm"],
     &["paper"],
     &["rearguard"],
 ];

@@ -4,6 +4,7 @@ mod axis;
 mod ccdf;
 mod chart;
 mod comparison;
+mod fan_out;
 mod figure;
 mod labels;
 mod over_time;
@@ -14,6 +15,7 @@ mod series;
 mod svg;
 
 use crate::document::Document;
+use crate::fan_out::FanOut;
 use crate::figure::Figure;
 use crate::paper::PaperFigure;
 
@@ -50,4 +52,14 @@ pub fn paper_html(figures: &[PaperFigure]) -> String {
 /// The chart of a paper's figure as an SVG file with a ground of its own; `None` where it draws nothing.
 pub fn paper_picture(figure: &PaperFigure) -> Option<String> {
     series::alone(figure.chart.as_ref()?, &figure.title)
+}
+
+/// A service's outliers as an HTML page.
+pub fn fan_out_html(document: &FanOut) -> String {
+    parts::page("Fan-out - rearguard", &self::fan_out::body(document))
+}
+
+/// The first chart of a service's outliers as an SVG file with a ground of its own; `None` without one.
+pub fn fan_out_picture(document: &FanOut) -> Option<String> {
+    series::alone(document.charts.first()?, &crate::fan_out::title(document))
 }

@@ -1,0 +1,70 @@
+//! An ideal queue in the words of the command line.
+
+use model::law::Law;
+use model::scenario::Arrivals;
+use model::{Nanos, units};
+use queue::{Discipline, Ideal};
+
+/// The options of every command that simulates an ideal queue
+#[derive(clap::Args)]
+pub struct QueueArgs {
+    /// The law of gaps between arrivals: poisson, fixed, lognormal:cv=2, weibull:shape=0.5, pareto:shape=2.5,
+    /// hyperexponential:cv=3, mmpp:ratio=10:share=0.1:length=50
+    #[arg(long, default_value = "poisson")]
+    arrivals: Law,
+    /// Requests a second, for example 12k/s
+    #[arg(long, value_parser = units::rate_per_s, conflicts_with = "utilisation")]
+    pub rate: Option<f64>,
+    /// The share of the workers' time that the requests take
+    #[arg(long, default_value_t = 0.8)]
+    utilisation: f64,
+    /// The law of service times: fixed (unless one is given), exponential, or any law of gaps
+    #[arg(long, alias = "law")]
+    pub service: Option<Law>,
+    /// The mean service time
+    #[arg(long, default_value = "50us", value_parser = units::duration)]
+    pub service_time: Nanos,
+    /// How many workers serve
+    #[arg(long, default_value_t = 1)]
+    pub workers: u32,
+    /// Who is next: fifo, lifo, random-request, random-worker, round-robin, processor-sharing
+    #[arg(long, default_value = "fifo")]
+    pub discipline: Discipline,
+    /// How many requests to simulate, for example 10M
+    #[arg(long, default_value = "1M", value_parser = units::count)]
+    requests: u64,
+    /// The seed of arrivals and services
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl QueueArgs {
+    /// The queue to simulate.
+    pub fn ideal(&self) -> Ideal {
+        Ideal {
+            arrivals: self.arrivals.clone(),
+            load: self.rate.map_or(Arrivals::Utilisation(self.utilisation), Arrivals::Rate),
+            services: self.services().clone(),
+            service_time: self.service_time,
+            workers: self.workers,
+            discipline: self.discipline,
+            requests: self.requests,
+            seed: self.seed,
+        }
+    }
+
+    /// The queue in a few words: arrivals, services, load.
+    pub fn kendall(&self) -> String {
+        let arrivals = match &self.arrivals {
+            Law::Exponential => "poisson".to_string(),
+            law => law.to_string(),
+        };
+        let load = self.ideal().utilisation() * 100.0;
+        let (service, time) = (self.services(), self.service_time);
+        format!("{arrivals} arrivals, {service} services of {time}, {load:.1}% load")
+    }
+
+    fn services(&self) -> &Law {
+        self.service.as_ref().unwrap_or(&Law::Fixed)
+    }
+}

@@ -1,0 +1,190 @@
+//! HdrHistogram interval logs: a histogram every second or so, so that they still know what came after what.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogHistogram, IntervalLogIterator, LogEntry,
+};
+use model::Nanos;
+use stats::{Estimate, batch_proportion, telling};
+
+use super::{Measured, Shape};
+
+/// Batches at most: more say nothing more about dependence.
+const MOST_BATCHES: usize = 128;
+
+/// A log's histograms, all in one and in batches of whole intervals, a power of two of them.
+#[derive(Clone, Debug)]
+pub(super) struct Histograms {
+    all: Histogram<u64>,
+    batches: Vec<Histogram<u64>>,
+    unit: Nanos,
+}
+
+/// Reads a log; an error says what is wrong with it.
+pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
+    let mut intervals = Vec::new();
+    let mut seconds = 0.0;
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
+        match entry {
+            Ok(LogEntry::Interval(interval)) => {
+                seconds += interval.duration().as_secs_f64();
+                intervals.push(decoded(&interval)?);
+            }
+            Ok(_) => {}
+            Err(_) => return Err(no_log(text)),
+        }
+    }
+    let all = sum(&intervals)?.filter(|all| !all.is_empty()).ok_or_else(|| no_log(text))?;
+    let rate = all.len() as f64 / seconds;
+    let batches = in_batches(&intervals)?;
+    Ok(Measured {
+        name: String::new(),
+        rate_per_s: Some(rate).filter(|rate| rate.is_finite()),
+        threshold: None,
+        shape: Shape::Histograms(Histograms { all, batches, unit }),
+    })
+}
+
+fn no_log(text: &str) -> String {
+    let first: String = text.lines().next().unwrap_or_default().chars().take(40).collect();
+    format!(
+        "found `{}`; expected a result document (JSON), an HdrHistogram log or a table of percentiles, with samples in it",
+        first.escape_debug()
+    )
+}
+
+fn decoded(interval: &IntervalLogHistogram) -> Result<Histogram<u64>, String> {
+    let at = interval.start_timestamp().as_secs_f64();
+    let wrong = |what: String| format!("the histogram at {at} s: {what}");
+    let bytes = base64_decoded(interval.encoded_histogram()).map_err(wrong)?;
+    Deserializer::new().deserialize(&mut &bytes[..]).map_err(|e| wrong(e.to_string()))
+}
+
+fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).map_err(|e| e.to_string())
+}
+
+fn sum(histograms: &[Histogram<u64>]) -> Result<Option<Histogram<u64>>, String> {
+    let Some(first) = histograms.first() else { return Ok(None) };
+    let mut all = first.clone();
+    all.auto(true);
+    for more in &histograms[1..] {
+        all.add(more).map_err(|e| e.to_string())?;
+    }
+    Ok(Some(all))
+}
+
+fn in_batches(intervals: &[Histogram<u64>]) -> Result<Vec<Histogram<u64>>, String> {
+    let batches = 1 << intervals.len().min(MOST_BATCHES).ilog2();
+    let edge = |batch: usize| intervals.len() * batch / batches;
+    let sums = (0..batches).map(|batch| sum(&intervals[edge(batch)..edge(batch + 1)]));
+    Ok(sums.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+impl Histograms {
+    pub fn proportion(&self, threshold: Nanos) -> Estimate {
+        let value = threshold.0 / self.unit.0;
+        let requests = self.all.len();
+        let hits = above(&self.all, value);
+        if self.batches.len() < 2 {
+            return Estimate {
+                value: hits as f64 / requests as f64,
+                low: f64::NAN,
+                high: f64::NAN,
+            };
+        }
+        let enough = telling(hits as usize, requests as usize) as u64;
+        let near = if enough == hits {
+            value
+        } else {
+            self.all.value_at_quantile(1.0 - enough as f64 / requests as f64)
+        };
+        let counts = self.batches.iter().map(|batch| (batch.len(), above(batch, near)));
+        batch_proportion(hits, &counts.collect::<Vec<_>>())
+    }
+
+    pub fn latency_ns(&self, beyond: f64) -> f64 {
+        self.all.value_at_quantile(1.0 - beyond) as f64 * self.unit.0 as f64
+    }
+}
+
+/// Samples whose bucket lies above a value's.
+fn above(histogram: &Histogram<u64>, value: u64) -> u64 {
+    let high = histogram.high().max(value);
+    histogram.len() - histogram.count_between(0, value.min(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::V2DeflateSerializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A log of seconds, each with its latencies in microseconds.
+    fn log(seconds: &[Vec<u64>]) -> String {
+        let mut bytes = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        let mut writer = IntervalLogWriterBuilder::new()
+            .add_comment("a comment")
+            .begin_log_with(&mut bytes, &mut serializer)
+            .expect("a log");
+        for (at, latencies) in (0..).zip(seconds) {
+            let mut histogram = Histogram::<u64>::new(3).expect("a histogram");
+            latencies.iter().for_each(|value| histogram.record(*value).expect("in range"));
+            let tag = Tag::new("t");
+            let second = Duration::from_secs(1);
+            writer
+                .write_histogram(&histogram, Duration::from_secs(at), second, tag)
+                .expect("a line");
+        }
+        drop(writer);
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn a_log_gives_proportions_and_rates() {
+        let seconds: Vec<Vec<u64>> = (0..16).map(|_| (1..=1_000).collect()).collect();
+        let measured = read(&log(&seconds), Nanos::from_micros(1)).expect("a log");
+        assert_eq!(measured.rate_per_s, Some(1_000.0));
+        let slow = measured.proportion(Nanos::from_micros(900));
+        assert!((slow.value - 0.1).abs() < 1e-9 && slow.low < 0.1 && slow.high > 0.1, "{slow:?}");
+        assert_eq!(measured.latency_ns(0.1), 900e3);
+        assert_eq!(measured.proportion(Nanos::from_secs(1)).value, 0.0);
+    }
+
+    /// The same samples with all slow ones in two seconds out of sixteen: as many outliers, far less certain.
+    #[test]
+    fn slow_seconds_widen_the_interval() {
+        let spread: Vec<Vec<u64>> =
+            (0..16).map(|_| [vec![10; 900], vec![99; 100]].concat()).collect();
+        let bunched: Vec<Vec<u64>> = (0..16)
+            .map(|s| vec![if s % 8 == 3 { 99 } else { 10 }; 800 + 200 * (s % 8 == 3) as usize])
+            .collect();
+        let interval = |seconds: &[Vec<u64>]| {
+            let measured = read(&log(seconds), Nanos(1)).expect("a log");
+            let slow = measured.proportion(Nanos(50));
+            (slow.value, slow.high - slow.low)
+        };
+        let (even, narrow) = interval(&spread);
+        let (uneven, wide) = interval(&bunched);
+        assert!((even - 0.1).abs() < 1e-9 && (uneven - 0.15).abs() < 0.01, "{even} {uneven}");
+        assert!(wide > 5.0 * narrow, "{wide} {narrow}");
+    }
+
+    #[test]
+    fn one_histogram_has_no_interval() {
+        let one = read(&log(&[(1..=100).collect()]), Nanos(1)).expect("a log");
+        assert!(one.proportion(Nanos(90)).low.is_nan());
+    }
+
+    #[test]
+    fn what_is_no_log_is_named() {
+        for text in ["", "hello", "#only a comment\n", "Tag=t,0.1,1.0,2.7,notbase64!\n"] {
+            assert!(read(text, Nanos(1)).is_err(), "{text}");
+        }
+    }
+}
