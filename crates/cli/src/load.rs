@@ -22,7 +22,7 @@ const PROCESSES: usize = 10;
 /// takes over at once.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail
+    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail; or a file, ./mine.c (see new-policy)
     #[arg(default_value = "rearguard")]
     policy: String,
     /// Which CPU gets work: replaces the policy's choice

@@ -31,7 +31,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })?;
     anstream::println!(
         "{path}: a policy. Beside the simulator's own, on any scenario:\n\n    \
-         rearguard compare SCENARIO.toml --policy eevdf,./{path}"
+         rearguard compare SCENARIO.toml --policy eevdf,./{path}\n\n\
+         With --on vm it runs on a real kernel in a guest; `sudo rearguard load ./{path}` puts it into this one."
     );
     Ok(())
 }

@@ -5,6 +5,7 @@
 //!
 //! The crate is the only home of BPF. Building it takes clang, libelf and zlib; everything else of the project builds without.
 
+mod code;
 mod costs;
 mod ending;
 mod home;
@@ -17,9 +18,10 @@ pub mod stats;
 mod tables;
 mod topology;
 
+pub use code::Code;
 pub use costs::Cost;
 pub use ending::Ending;
-pub use loaded::{Loaded, Poll, load};
+pub use loaded::{Loaded, Poll, load, load_code};
 pub use messages::verbose;
 pub use ready::{in_force, ready};
 pub use topology::Topology;

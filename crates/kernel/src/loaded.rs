@@ -1,10 +1,13 @@
 //! A policy in force.
 
+use std::path::Path;
+
 use libbpf_rs::Link;
 use model::{Failure, Nanos, PolicySpec};
-use policy::Options;
+use policy::Chosen;
 use scx_utils::scx_ops_attach;
 
+use crate::code::Code;
 use crate::costs::{Cost, costs};
 use crate::ending::{Ending, ending};
 use crate::home::Home;
@@ -17,6 +20,7 @@ use crate::topology::Topology;
 /// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
 pub struct Loaded {
     policy: PolicySpec,
+    code: Code,
     slice: Option<Nanos>,
     name: String,
     present: Option<Present>,
@@ -44,23 +48,31 @@ pub enum Poll {
 
 /// Puts a policy into force; `slice` stands where the policy's own options name none.
 ///
-/// [`Failure::Input`] for an unknown policy or option, [`Failure::Machine`] where [`ready`] says so, [`Failure::Run`] where the kernel
-/// refuses it.
+/// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`] where [`ready`] says so,
+/// [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec, slice: Option<Nanos>) -> Result<Loaded, Failure> {
     // Bad input is bad input on any machine.
-    Options::parse(policy, &model::scenario::Machine::ONE_CPU, slice)?;
-    ready()?;
-    let name = name(&policy.name);
-    let present = Some(enter(policy, slice, &name)?);
-    Ok(Loaded { policy: policy.clone(), slice, name, present })
+    Chosen::parse(policy, &model::scenario::Machine::ONE_CPU, slice)?;
+    load_code(policy, Code::of(policy)?, slice)
 }
 
-/// A scheduler's name in /sys: the project's own policy has the project's name.
+/// As [`load`], with code that is there already.
+pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Result<Loaded, Failure> {
+    ready()?;
+    let name = name(&policy.name);
+    let present = Some(enter(policy, code, slice, &name)?);
+    Ok(Loaded { policy: policy.clone(), code, slice, name, present })
+}
+
+/// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's. The kernel takes letters,
+/// digits, `_` and `.`.
 fn name(policy: &str) -> String {
-    match policy {
-        "rearguard" => policy.to_string(),
-        other => format!("rearguard_{other}"),
+    if policy == "rearguard" {
+        return policy.to_string();
     }
+    let stem = Path::new(policy).file_stem().unwrap_or_default().to_string_lossy();
+    let fit = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    format!("rearguard_{}", stem.chars().map(fit).collect::<String>())
 }
 
 impl Loaded {
@@ -76,15 +88,16 @@ impl Loaded {
 
     /// Looks at everything, for statistics; `None` once it has ended.
     pub fn look(&mut self) -> Option<Sample> {
-        let present = self.present.as_mut()?;
-        Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids)))
+        let (present, own) = (self.present.as_mut()?, self.code == Code::Own);
+        Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids, own)))
     }
 
     /// A quick look at who is active, several times a second while somebody `watches`.
     pub fn glance(&mut self, watches: bool) {
+        let own = self.code == Code::Own;
         let Some(present) = self.present.as_mut() else { return };
         if watches {
-            present.meter.glance(&Rows::of(&present.skeleton.maps, present.cpu_ids));
+            present.meter.glance(&Rows::of(&present.skeleton.maps, present.cpu_ids, own));
         } else {
             present.meter.rest();
         }
@@ -100,16 +113,21 @@ impl Loaded {
             return Ok(Poll::Ended(ending));
         }
         self.present = None;
-        self.present = Some(enter(&self.policy, self.slice, &self.name)?);
+        self.present = Some(enter(&self.policy, self.code, self.slice, &self.name)?);
         Ok(Poll::Restarted)
     }
 }
 
-fn enter(policy: &PolicySpec, slice: Option<Nanos>, name: &str) -> Result<Present, Failure> {
+fn enter(
+    policy: &PolicySpec,
+    code: Code,
+    slice: Option<Nanos>,
+    name: &str,
+) -> Result<Present, Failure> {
     let topology = Topology::here()?;
-    let options = Options::parse(policy, &topology.machine(), slice)?;
+    let options = Chosen::parse(policy, &topology.machine(), slice)?;
     let home = Home::new();
-    let mut skeleton = open(&home, name, &options, &topology)?;
+    let mut skeleton = code.during(|| open(&home, name, &options, &topology))?;
     let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
         let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
         Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))

@@ -3,12 +3,12 @@
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::skel::OpenSkel;
 use model::Failure;
-use policy::Options;
+use policy::Chosen;
 use scx_utils::compat;
 
 use crate::home::Home;
 use crate::messages;
-use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel, types};
+use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
 use crate::tables;
 use crate::topology::Topology;
 
@@ -16,7 +16,7 @@ use crate::topology::Topology;
 pub fn open(
     home: &Home,
     name: &str,
-    options: &Options,
+    options: &Chosen,
     topology: &Topology,
 ) -> Result<BpfSkel<'static>, Failure> {
     messages::listen();
@@ -39,16 +39,15 @@ pub fn open(
 /// Writes what the kernel will freeze.
 fn choose(
     skeleton: &mut OpenBpfSkel,
-    options: &Options,
+    options: &Chosen,
     topology: &Topology,
 ) -> Result<(), Failure> {
     let maps = &mut skeleton.maps;
     let absent = || Failure::Run("the BPF object lacks its constants: build it anew".into());
     let constants = maps.rodata_data.as_mut().ok_or_else(absent)?;
-    let bytes = options.as_bytes();
-    assert_eq!(bytes.len(), size_of::<types::rg_options>(), "one state.h, two compilers");
-    // SAFETY: both are `struct rg_options` of state.h, of which every pattern of bits is a value.
-    constants.rg_chosen = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+    maps.rodata_options.set_initial_value(options.as_bytes()).map_err(|error| {
+        Failure::Run(format!("the BPF object has other options than this executable: {error}"))
+    })?;
     constants.rg_mask_words = topology.cpu_ids().div_ceil(64) as u32;
     let places = maps.rodata_places_data.as_mut().ok_or_else(absent)?;
     let members = maps.rodata_members_data.as_mut().ok_or_else(absent)?;

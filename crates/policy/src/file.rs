@@ -2,6 +2,8 @@
 
 mod compile;
 
+pub use compile::HEADERS;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,15 +11,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libloading::Library;
 use model::Failure;
 
+use crate::options::policies;
 use crate::program::{Callbacks, Program, Sizes};
 use crate::shim::calls;
 
-/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in this folder.
+/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in this folder and no policy of
+/// the project has the name.
 pub fn source(name: &str) -> Option<PathBuf> {
+    if policies().any(|(own, _)| own == name) {
+        return None;
+    }
     if name.contains('/') || name.ends_with(".c") {
         return Some(PathBuf::from(name));
     }
     Some(PathBuf::from(format!("{name}.c"))).filter(|path| path.is_file())
+}
+
+/// Whether a file is a policy: for who compiles it for something else than this process.
+///
+/// Fails as [`program`] does.
+pub fn compiles(path: &Path) -> Result<(), Failure> {
+    program(path).map(|_| ())
 }
 
 /// The code of a file, compiled once a process: all runs of a comparison are of one source.

@@ -6,6 +6,7 @@
 //! This crate is the only one with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is
 //! set while a callback runs.
 
+mod chosen;
 mod domains;
 mod file;
 mod options;
@@ -16,8 +17,10 @@ mod program;
 mod shim;
 mod state;
 
-pub use file::source;
+pub use chosen::Chosen;
+pub use file::{HEADERS, compiles, source};
 pub use options::{Options, policies};
+pub use plain::Plain;
 pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;
 pub use state::Owner;

@@ -170,12 +170,6 @@ impl Options {
         slice: Option<Nanos>,
     ) -> Result<Options, Failure> {
         let Some(named) = POLICIES.iter().find(|named| named.name == spec.name) else {
-            if crate::file::source(&spec.name).is_some() {
-                return Err(Failure::Input(format!(
-                    "policy `{}` is a file, and those run in the simulator alone (compare --on sim)",
-                    spec.name
-                )));
-            }
             let names: Vec<&str> = policies().map(|(name, _)| name).collect();
             return Err(unknown("policy", &spec.name, &names));
         };
@@ -293,12 +287,6 @@ impl Options {
             self.bucket_ns = LEAST_BUCKET.0.max(4 * slice.0);
         }
         Ok(self)
-    }
-
-    /// As C sees them: `struct rg_options`.
-    pub fn as_bytes(&self) -> &[u8] {
-        // SAFETY: a C struct of integers without gaps (`Policy::new` compares its size with C's), for as long as `self` is borrowed.
-        unsafe { std::slice::from_raw_parts((&raw const *self).cast(), size_of::<Options>()) }
     }
 
     /// The slice that threads get.

@@ -9,7 +9,7 @@ use crate::options::{DEFAULT_SLICE, checked_slice, slice_of};
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     slice_ns: u64,
-    pub cpus: u32,
+    pub(crate) cpus: u32,
     unused: u32,
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId, scenario::Machine};
 
+use crate::chosen::Chosen;
 use crate::file;
-use crate::options::{Options, policies};
-use crate::plain::Plain;
+use crate::options::Options;
 use crate::platform::Platform;
 use crate::program::{Callbacks, Program};
 use crate::shim::{enter, handle, slot};
@@ -33,25 +33,6 @@ pub struct Policy {
     state: State,
 }
 
-/// `struct rg_options`, as the policy's code defines it.
-#[derive(Clone, Copy)]
-enum Chosen {
-    Own(Options),
-    Plain(Plain),
-}
-
-impl Chosen {
-    /// Its address, its size, and the machine's CPUs.
-    fn parts(&self) -> (*const c_void, usize, u32) {
-        match self {
-            Chosen::Own(options) => {
-                ((&raw const *options).cast(), size_of::<Options>(), options.cpus)
-            }
-            Chosen::Plain(plain) => ((&raw const *plain).cast(), size_of::<Plain>(), plain.cpus),
-        }
-    }
-}
-
 impl Policy {
     /// An instance of one of the project's policies, without threads. [`Policy::init`] comes next.
     pub fn new(options: Options) -> Policy {
@@ -65,14 +46,12 @@ impl Policy {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Policy, Failure> {
-        let is_own = policies().any(|(name, _)| name == spec.name);
-        match file::source(&spec.name).filter(|_| !is_own) {
-            Some(path) => {
-                let plain = Plain::parse(spec, machine, slice)?;
-                Ok(Policy::of(file::program(&path)?, Chosen::Plain(plain)))
-            }
-            None => Options::parse(spec, machine, slice).map(Policy::new),
-        }
+        let chosen = Chosen::parse(spec, machine, slice)?;
+        let program = match file::source(&spec.name) {
+            Some(path) => file::program(&path)?,
+            None => Program::built_in(),
+        };
+        Ok(Policy::of(program, chosen))
     }
 
     /// Another instance of the same code with the same choices, and nothing else of this one's.
@@ -81,9 +60,9 @@ impl Policy {
     }
 
     fn of(program: Arc<Program>, chosen: Chosen) -> Policy {
-        let (_, size, cpus) = chosen.parts();
+        let size = chosen.as_bytes().len();
         assert_eq!(program.sizes[8], size as u64, "C and Rust disagree on struct rg_options");
-        let state = State::new(&program.sizes, cpus);
+        let state = State::new(&program.sizes, chosen.cpus());
         Policy { program, chosen, state }
     }
 
@@ -197,7 +176,7 @@ impl Policy {
     }
 
     fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce(&Callbacks) -> R) -> R {
-        let (options, ..) = self.chosen.parts();
+        let options = self.chosen.as_bytes().as_ptr().cast();
         let callbacks = &self.program.callbacks;
         enter(on, &mut self.state, options, || callback(callbacks))
     }

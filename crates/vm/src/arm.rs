@@ -11,7 +11,7 @@ use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
 use crate::hearing::Hearing;
 use crate::needs::{Needs, needs};
-use crate::order::{ORDER, Order, REPORT, ROLE, Report, Scheduler};
+use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
 const ROUND: Nanos = Nanos::from_micros(50);
@@ -121,6 +121,11 @@ fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure>
         put.extend(command.first().map(PathBuf::from));
         files.push(configuration(&needs.kernel)?);
     }
+    files.extend(needs.object.map(|object| Entry {
+        name: OBJECT.to_string(),
+        mode: 0o644,
+        content: object,
+    }));
     let threads: u32 = scenario.programs.iter().map(|program| program.kind.threads()).sum();
     Ok(Job {
         kernel: needs.kernel,

@@ -15,6 +15,8 @@ pub struct Needs {
     pub kernel: Kernel,
     /// Who schedules normal threads.
     pub scheduler: Scheduler,
+    /// The programs of a policy in a file.
+    pub object: Option<Vec<u8>>,
     /// How services are scheduled.
     pub services: Services,
 }
@@ -45,15 +47,17 @@ pub fn needs(
         let of_class = |kernel: &Kernel| Ok(kernel.default_class() == default);
         let wanted = if default == "cfs" { "6.1" } else { lab::NEWEST };
         let kernel = newest(lab, of_class, default, wanted)?;
-        return Ok(Needs { kernel, scheduler: Scheduler::Kernel, services });
+        return Ok(Needs { kernel, scheduler: Scheduler::Kernel, object: None, services });
     }
-    let scheduler = if spec.name.starts_with(PROGRAM) {
-        Scheduler::Program(command(programs, spec)?)
-    } else {
-        of_ours(scenario, spec)?
+    let (scheduler, object) = match policy::source(&spec.name) {
+        Some(path) => of_file(&path, scenario, spec)?,
+        None if spec.name.starts_with(PROGRAM) => {
+            (Scheduler::Program(command(programs, spec)?), None)
+        }
+        None => (of_ours(scenario, spec)?, None),
     };
     let kernel = newest(lab, Kernel::has_sched_ext, "sched_ext", lab::NEWEST)?;
-    Ok(Needs { kernel, scheduler, services: Services::Default })
+    Ok(Needs { kernel, scheduler, object, services: Services::Default })
 }
 
 fn no_options(spec: &PolicySpec) -> Result<(), Failure> {
@@ -91,10 +95,36 @@ fn of_ours(scenario: &Scenario, spec: &PolicySpec) -> Result<Scheduler, Failure>
     if cfg!(feature = "kernel") {
         return Ok(Scheduler::Policy(spec.to_string()));
     }
-    Err(Failure::Machine(format!(
+    Err(no_kernel(spec))
+}
+
+/// A policy in a file. It is compiled here: guests have no compiler.
+#[cfg(feature = "kernel")]
+fn of_file(
+    path: &Path,
+    scenario: &Scenario,
+    spec: &PolicySpec,
+) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
+    policy::Plain::parse(spec, &scenario.machine, scenario.slice)?;
+    let object = kernel::Code::of(spec)?.bytes().map(<[u8]>::to_vec);
+    let spec = PolicySpec { name: path.display().to_string(), ..spec.clone() };
+    Ok((Scheduler::Object(spec.to_string()), object))
+}
+
+#[cfg(not(feature = "kernel"))]
+fn of_file(
+    _: &Path,
+    _: &Scenario,
+    spec: &PolicySpec,
+) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
+    Err(no_kernel(spec))
+}
+
+fn no_kernel(spec: &PolicySpec) -> Failure {
+    Failure::Machine(format!(
         "policy `{}`: this build cannot load policies into kernels: build with the feature `kernel`, or use --on sim",
         spec.name
-    )))
+    ))
 }
 
 /// The program of that name, and `--key value` for each option.
@@ -116,7 +146,7 @@ fn unknown(spec: &PolicySpec, policies: &[&str]) -> Failure {
     let known: Vec<&str> = classes.chain(policies.iter().copied()).collect();
     let hint = did_you_mean(&spec.name, &known);
     Failure::Input(format!(
-        "policy `{}` is unknown to the vm arm{hint}: it knows {}, and programs whose names begin with {PROGRAM}",
+        "policy `{}` is unknown to the vm arm{hint}: it knows {}, programs whose names begin with {PROGRAM}, and policies in files (./NAME.c)",
         spec.name,
         known.join(", ")
     ))

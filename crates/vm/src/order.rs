@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const ROLE: &str = "__vm_guest";
 /// Where the order is.
 pub const ORDER: &str = "/rearguard/run.json";
+/// Where the programs of a policy in a file are.
+pub const OBJECT: &str = "/rearguard/policy.bpf.o";
 /// Where the report is.
 pub const REPORT: &str = "/rearguard/report";
 /// What a line of progress begins with.
@@ -41,6 +43,8 @@ pub enum Scheduler {
     Kernel,
     /// A policy of this project, as a sched_ext scheduler: as given, with its options.
     Policy(String),
+    /// A policy in a file: as given, with its options. Its programs are in [`OBJECT`].
+    Object(String),
     /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
     Program(Vec<String>),
 }

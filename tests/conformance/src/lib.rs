@@ -22,7 +22,7 @@ pub struct Body {
 }
 
 /// All bodies.
-pub const BODIES: [Body; 9] = [
+pub const BODIES: [Body; 10] = [
     Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
     Body {
         name: "a_service_beside_batch_has_nearly_the_ideal_tail",
@@ -30,6 +30,7 @@ pub const BODIES: [Body; 9] = [
     },
     Body { name: "no_request_is_lost_but_where_too_many_come", check: order::none_is_lost },
     Body { name: "equal_processes_share_equally_and_nice_ones_yield", check: share::processes },
+    Body { name: "a_policy_in_a_file_is_in_force", check: share::by_file },
     Body { name: "groups_share_by_weight_however_many_threads_they_have", check: share::groups },
     Body { name: "nobody_starves_but_under_fifo", check: share::nobody_starves },
     Body { name: "no_cpu_idles_while_there_is_work", check: work::conserved },

@@ -19,6 +19,19 @@ pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
     expect((nice - 0.247).abs() < 0.02, "the control: at nice 5", &[nice])
 }
 
+/// A policy in a file is what the arm runs: one by virtual time keeps weights, one first come, first served does not.
+pub fn by_file(arm: &dyn Arm) -> Result<(), Failed> {
+    let scenario = scenario(1, &(batch("a", 1, "") + &batch("b", 1, "nice = 5")))?;
+    let share = |file: &str| -> Result<f64, Failed> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policy/examples");
+        Ok(run(arm, &scenario, &format!("{folder}/{file}"))?.share(1))
+    };
+    let kept = share("vtime.c")?;
+    expect((kept - 0.247).abs() < 0.02, "the share at nice 5", &[kept])?;
+    let control = share("fifo.c")?;
+    expect((control - 0.5).abs() < 0.02, "the control: the same without virtual time", &[control])
+}
+
 /// A group of weight 300 gets three quarters beside one of 100 with as many threads as it likes; without groups threads count.
 pub fn groups(arm: &dyn Arm) -> Result<(), Failed> {
     let share = |groups: &str, of_a: &str, of_b: &str| -> Result<f64, Failed> {

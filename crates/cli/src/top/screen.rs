@@ -28,12 +28,14 @@ pub fn table(report: &Report, rows: usize) -> String {
     let titles = "share    due    lag ms   active  slices/s   moves/s";
     let _ = writeln!(text, "{titles}  group (weight)");
     for (path, group) in &report.groups {
-        let _ = writeln!(text, "{}  {path} ({})", numbers(group.into()), group.weight);
+        let of = numbers(group.into(), report.knows_due != 0);
+        let _ = writeln!(text, "{of}  {path} ({})", group.weight);
     }
     let _ = writeln!(text, "{titles}  process (threads, of them batch)");
     for (id, process) in busiest(report, rows) {
         let Process { name, threads, batch, .. } = process;
-        let _ = writeln!(text, "{}  {id} {name} ({threads}, {batch})", numbers(process.into()));
+        let of = numbers(process.into(), report.knows_due != 0);
+        let _ = writeln!(text, "{of}  {id} {name} ({threads}, {batch})");
     }
     text
 }
@@ -78,10 +80,13 @@ fn busiest(report: &Report, rows: usize) -> Vec<(&u32, &Process)> {
     processes
 }
 
-fn numbers(of: Figures) -> String {
+fn numbers(of: Figures, knows_due: bool) -> String {
     let Figures { share, due_share, active, slices_per_s, migrations_per_s, .. } = of;
     let lag_ms = of.lag_ns / 1e6;
-    format!(
-        "{share:5.3}  {due_share:5.3}  {lag_ms:8.1}  {active:7}  {slices_per_s:8.0}  {migrations_per_s:8.0}"
-    )
+    let standing = if knows_due {
+        format!("{due_share:5.3}  {lag_ms:8.1}  {active:7}")
+    } else {
+        format!("{:>5}  {:>8}  {:>7}", "-", "-", "-")
+    };
+    format!("{share:5.3}  {standing}  {slices_per_s:8.0}  {migrations_per_s:8.0}")
 }

@@ -17,7 +17,7 @@ struct {
 } rg_group_rows SEC(".maps");
 
 RG_STACK(rg_free_groups, RG_GROUPS);
-struct rg_deal rg_group_deal;
+struct rg_deal rg_group_deal = {};
 struct rg_group rg_groups[RG_GROUPS] SEC(".bss.groups");
 u64 rg_group_ids[RG_GROUPS] SEC(".bss.group_ids"); /* of the cgroup; 0: nobody's row */
 

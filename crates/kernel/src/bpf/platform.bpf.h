@@ -18,7 +18,10 @@
 	for (u32 i = (from) + rg_zero; i < (u32)(to) && can_loop && rg_hidden(i); i++)
 #define rg_hidden(number) ({ barrier_var(number); 1; })
 #define RG_VISIT(thread, queue) bpf_for_each(scx_dsq, thread, queue, 0)
-#define RG_MOVE(thread) scx_bpf_dsq_move(BPF_FOR_EACH_ITER, thread, SCX_DSQ_LOCAL, 0)
+/* The kernel ends a scheduler that moves a thread to where it may not run. */
+#define RG_MOVE(thread)                                                                         \
+	(rg_may_run_on(thread, bpf_get_smp_processor_id()) &&                                   \
+	 scx_bpf_dsq_move(BPF_FOR_EACH_ITER, thread, SCX_DSQ_LOCAL, 0))
 
 /*
  * The compiler may not see where a row's number came from: it would step through the table by
@@ -32,7 +35,8 @@
 	})
 
 #define rg_opaque(number) ((number) + rg_zero)
-volatile u32 rg_zero;
+/* With values, here and elsewhere: else the compiler lays them out in the order of their use. */
+volatile u32 rg_zero = 0;
 
 #include "state.h"
 
@@ -45,7 +49,9 @@ struct rg_cpu rg_cpus[RG_MAX_CPUS] SEC(".bss.cpus");
 struct rg_pool rg_pools[RG_POOLS] SEC(".bss.pools");
 struct rg_entry rg_entries[RG_ENTRIES] SEC(".bss.entries");
 struct rg_shared rg_all SEC(".bss.shared");
-const volatile struct rg_options rg_chosen;
+
+/* Apart from other constants: a policy in a file has other options, and so another size of them. */
+const volatile struct rg_options rg_chosen SEC(".rodata.options");
 
 RG_CALL u64 rg_now(void)
 {
@@ -71,7 +77,6 @@ RG_CALL u32 rg_process_id(struct task_struct *t)
 {
 	return t->tgid;
 }
-
 
 RG_CALL s32 rg_thread_cpu(struct task_struct *t)
 {

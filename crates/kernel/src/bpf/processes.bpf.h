@@ -27,7 +27,7 @@ struct {
 } rg_memberships SEC(".maps");
 
 RG_STACK(rg_free_processes, RG_PROCESSES);
-struct rg_deal rg_process_deal;
+struct rg_deal rg_process_deal = {};
 struct rg_process rg_processes[RG_PROCESSES] SEC(".bss.processes");
 
 static __always_inline struct rg_process *rg_process_at(u32 row)

@@ -52,7 +52,7 @@ struct {
 } rg_references SEC(".maps");
 
 RG_STACK(rg_free_threads, RG_THREADS);
-struct rg_deal rg_thread_deal;
+struct rg_deal rg_thread_deal = {};
 struct rg_thread rg_threads[RG_THREADS] SEC(".bss.threads");
 struct rg_seat rg_seats[RG_THREADS] SEC(".bss.seats");
 u32 rg_last_slots[RG_THREADS] SEC(".bss.slots"); /* by id */

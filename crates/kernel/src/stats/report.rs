@@ -98,6 +98,11 @@ pub struct Report {
     /// Online.
     #[stat(desc = "CPUs")]
     pub cpus: u32,
+    /// Of a policy in a file only what was received is known, of a group without those below it.
+    #[stat(
+        desc = "1: what is due is known; 0: a policy in a file, of which only received time is, and dues, lags and active threads stay 0"
+    )]
+    pub knows_due: u32,
     /// Begun to run, all threads.
     #[stat(desc = "slices begun per second")]
     pub slices_per_s: f64,
@@ -137,6 +142,7 @@ pub fn report(before: &Sample, after: &Sample, names: &mut Names) -> Report {
         scheduler: after.scheduler.clone(),
         interval_s: span.seconds,
         cpus: after.cpus as u32,
+        knows_due: u32::from(after.knows_due),
         slices_per_s: all(|group| group.slices_per_s),
         migrations_per_s: all(|group| group.migrations_per_s),
         pulls_per_s: span.rate(before.pulls, after.pulls),

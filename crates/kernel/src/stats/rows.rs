@@ -67,6 +67,7 @@ const FAIR_PROCESS: u32 = 1;
 pub struct Rows<'a> {
     maps: &'a BpfMaps<'a>,
     cpus: usize,
+    own: bool,
 }
 
 /// Reads one word that the kernel may be changing.
@@ -76,27 +77,35 @@ fn now<T: Copy>(word: &T) -> T {
 }
 
 impl<'a> Rows<'a> {
-    /// The tables of loaded programs; of those by CPU or queue so many rows are in use.
-    pub fn of(maps: &'a BpfMaps<'a>, cpus: usize) -> Rows<'a> {
-        Rows { maps, cpus }
+    /// The tables of loaded programs; of those by CPU or queue so many rows are in use. Those of a policy that is not the project's `own`
+    /// hold what only its author knows: then nothing is read but what the adapter keeps.
+    pub fn of(maps: &'a BpfMaps<'a>, cpus: usize, own: bool) -> Rows<'a> {
+        Rows { maps, cpus, own }
     }
 
-    fn seats(&self) -> impl Iterator<Item = (&types::rg_seat, &types::rg_thread)> {
+    /// Whether it is known what is due, and to whom.
+    pub fn own(&self) -> bool {
+        self.own
+    }
+
+    /// Rows of threads that somebody has.
+    fn seats(&self) -> impl Iterator<Item = (usize, &types::rg_seat)> {
         let dealt = self.maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_thread_deal.dealt));
-        let seats = self.maps.bss_seats_data.as_ref().map(|table| &table.rg_seats[..]);
-        let threads = self.maps.bss_threads_data.as_ref().map(|table| &table.rg_threads[..]);
-        let both = seats.into_iter().flatten().zip(threads.into_iter().flatten());
-        both.take(dealt as usize + 1).filter(|(seat, _)| now(&seat.thread) != 0)
+        let seats = self.maps.bss_seats_data.iter().flat_map(|table| &table.rg_seats).enumerate();
+        seats.take(dealt as usize + 1).filter(|(_, seat)| now(&seat.thread) != 0)
     }
 
     /// Threads that run or wait; not our own, of which one runs whenever anybody looks.
     pub fn active(&self) -> Vec<Active> {
-        let fair = self.maps.rodata_data.as_ref().map_or(0, |data| data.rg_chosen.fair);
+        let Some(threads) = self.maps.bss_threads_data.as_ref().filter(|_| self.own) else {
+            return Vec::new();
+        };
+        let fair = self.maps.rodata_options_data.as_ref().map_or(0, |data| data.rg_chosen.fair);
         let processes = self.maps.bss_processes_data.as_ref();
-        let own = std::process::id();
-        let active =
-            self.seats().filter(|(seat, thread)| now(&thread.counted) != 0 && now(&seat.id) != own);
-        active
+        let me = std::process::id();
+        let seats = self.seats().map(|(row, seat)| (seat, &threads.rg_threads[row]));
+        seats
+            .filter(|(seat, thread)| now(&thread.counted) != 0 && now(&seat.id) != me)
             .map(|(seat, thread)| {
                 let process = now(&seat.process);
                 let account = match processes {
@@ -121,7 +130,7 @@ impl<'a> Rows<'a> {
     pub fn processes(&self) -> BTreeMap<u32, ProcessRow> {
         let mut processes = BTreeMap::new();
         let Some(tallies) = self.maps.bss_tallies_data.as_ref() else { return processes };
-        for (seat, _) in self.seats() {
+        for (_, seat) in self.seats() {
             let row = now(&seat.process);
             let process = processes.entry(row).or_insert_with(|| ProcessRow {
                 id: now(&seat.id),
@@ -147,8 +156,9 @@ impl<'a> Rows<'a> {
         let ids = ids.rg_group_ids.iter().take(dealt as usize + 1);
         for (row, id) in ids.map(now).enumerate() {
             if row == 0 || id != 0 {
+                let group = self.own.then(|| &rows.rg_groups[row]);
                 let (parent, weight) =
-                    (now(&rows.rg_groups[row].parent), now(&rows.rg_groups[row].weight));
+                    group.map_or((0, 0), |group| (now(&group.parent), now(&group.weight)));
                 let tally = tally(&tallies.rg_group_tallies[row]);
                 groups.insert(row as u32, GroupRow { id, parent, weight, tally });
             }
@@ -159,6 +169,9 @@ impl<'a> Rows<'a> {
     /// The queues in use: how many run from each or wait in it, and its edge in ns of virtual time. A policy keeps either edges of
     /// queues or one of the machine; the other ones stay 0.
     pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
+        if !self.own {
+            return BTreeMap::new();
+        }
         let machine =
             self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.edge.edge));
         let edge = |of: u64| of.max(machine);
@@ -171,18 +184,21 @@ impl<'a> Rows<'a> {
 
     /// Threads that balance moved from one queue to another.
     pub fn pulls(&self) -> u64 {
-        self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.pulls))
+        let shared = self.maps.bss_shared_data.as_ref().filter(|_| self.own);
+        shared.map_or(0, |data| now(&data.rg_all.pulls))
     }
 
     /// Choices of a first-come thread instead of the one that held the least token.
     pub fn inversions_avoided(&self) -> u64 {
-        let cpus = self.maps.bss_cpus_data.iter().flat_map(|table| &table.rg_cpus).take(self.cpus);
+        let table = self.maps.bss_cpus_data.iter().filter(|_| self.own);
+        let cpus = table.flat_map(|table| &table.rg_cpus).take(self.cpus);
         cpus.map(|cpu| now(&cpu.inversions)).sum()
     }
 
     /// The targets of each level in use, by domain, in ns of virtual time.
     pub fn targets(&self) -> Vec<(usize, usize, u64)> {
-        let (Some(chosen), Some(cpus)) = (&self.maps.rodata_data, &self.maps.bss_cpus_data) else {
+        let own = self.maps.rodata_options_data.as_ref().filter(|_| self.own);
+        let (Some(chosen), Some(cpus)) = (own, &self.maps.bss_cpus_data) else {
             return Vec::new();
         };
         let used =

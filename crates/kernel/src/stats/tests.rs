@@ -23,6 +23,7 @@ fn sample(at: Instant, tally: Tally, due_s: f64) -> Sample {
     Sample {
         scheduler: "rearguard".into(),
         at,
+        knows_due: true,
         cpus: 2,
         lags: vec![2e6, -5e5],
         active: vec![thread.clone(), Active { batch: false, ..thread }],

@@ -13,8 +13,8 @@ use crate::shim::calls;
 /// What stands behind a call's name in that of the pointer to it.
 pub const SUFFIX: &str = "_call";
 
-/// What a policy's source includes.
-const HEADERS: [(&str, &str); 3] = [
+/// What a policy's source may include, by name.
+pub const HEADERS: [(&str, &str); 3] = [
     ("platform.h", include_str!("../../../../policy/platform.h")),
     ("defaults.h", include_str!("../../../../policy/defaults.h")),
     ("sizes.h", include_str!("../../sizes.h")),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::PolicySpec;
 use model::scenario::Machine;
-use policy::{Options, Owner, Policy};
+use policy::{Chosen, Owner, Policy};
 
 use super::program::{Output, Program};
 use super::recorder::Recorder;
@@ -41,11 +41,11 @@ pub struct Pair {
 impl Pair {
     pub fn new(policy: &str, object: &Path) -> Result<Pair, String> {
         let spec = PolicySpec::parse(policy).expect("a policy");
-        let options = Options::parse(&spec, &MACHINE, None).expect("its options");
+        let options = Chosen::parse(&spec, &MACHINE, None).expect("its options");
         let program = Program::load(object, &options)
             .map_err(|error| format!("{policy}: {REFUSED}: {error:?}"))?;
         let machine = Recorder::new(MACHINE.cpus);
-        let policy = Policy::new(options);
+        let policy = Policy::open(&spec, &MACHINE, None).expect("its code");
         Ok(Pair { policy, machine, program, calls: 0, acts: BTreeMap::new() })
     }
 

@@ -6,9 +6,12 @@
 mod log;
 mod program;
 
+use std::fs;
+
 use model::{Failure, Nanos};
 
-use crate::order::{Order, Scheduler};
+use super::broken;
+use crate::order::{OBJECT, Order, Scheduler};
 use program::Program;
 
 /// A scheduler in force. Dropping it takes it out.
@@ -26,19 +29,24 @@ pub enum InForce {
 pub fn enter(order: &Order) -> Result<InForce, Failure> {
     match &order.scheduler {
         Scheduler::Kernel => Ok(InForce::Kernel),
-        Scheduler::Policy(spec) => policy(spec, order.scenario.slice),
+        Scheduler::Policy(spec) => policy(spec, None, order.scenario.slice),
+        Scheduler::Object(spec) => {
+            let object = fs::read(OBJECT).map_err(broken)?;
+            policy(spec, Some(object), order.scenario.slice)
+        }
         Scheduler::Program(command) => Program::start(command).map(InForce::Program),
     }
 }
 
 #[cfg(feature = "kernel")]
-fn policy(spec: &str, slice: Option<Nanos>) -> Result<InForce, Failure> {
+fn policy(spec: &str, object: Option<Vec<u8>>, slice: Option<Nanos>) -> Result<InForce, Failure> {
     let spec = model::PolicySpec::parse(spec)?;
-    Ok(InForce::Policy(Box::new(kernel::load(&spec, slice)?)))
+    let code = object.map_or(kernel::Code::Own, kernel::Code::object);
+    Ok(InForce::Policy(Box::new(kernel::load_code(&spec, code, slice)?)))
 }
 
 #[cfg(not(feature = "kernel"))]
-fn policy(spec: &str, _: Option<Nanos>) -> Result<InForce, Failure> {
+fn policy(spec: &str, _: Option<Vec<u8>>, _: Option<Nanos>) -> Result<InForce, Failure> {
     Err(Failure::Machine(format!("policy `{spec}`: this build cannot load policies into kernels")))
 }
 
