@@ -1,8 +1,20 @@
 //! From one server to ten thousand: what fan-out, dispatch and redundancy make of the tail.
 //!
-//! [`Measured`] is one server's latency as somebody measured it.
+//! [`Measured`] is one server's latency as somebody measured it. [`Cluster`] is many servers, read from a file and simulated case by case with
+//! queueing feedback: what a rule sends more, everybody waits for. The same seed gives the same bytes.
 #![forbid(unsafe_code)]
 
+mod definition;
+mod dispatch;
+mod engine;
 mod measured;
+mod outcome;
+mod read;
+mod redundancy;
+mod words;
 
+pub use definition::{Case, Cluster, Leaf, Partial, Slow, Tier};
+pub use dispatch::Dispatch;
 pub use measured::Measured;
+pub use outcome::Outcome;
+pub use redundancy::{Cancel, MOST_COPIES, Redundancy, Wait};

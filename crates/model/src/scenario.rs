@@ -13,6 +13,18 @@ mod service;
 mod table;
 mod value;
 
+/// What other kinds of files are read with, so that they complain as scenarios do.
+pub mod reading {
+    pub use super::law::law;
+    pub use super::problem::Problems;
+    pub use super::read::{shows, stem};
+    pub use super::service::service_time;
+    pub use super::table::Table;
+    pub use super::value::{
+        duration, found, name, number, rate_per_s, span, span_within, utilisation, whole, word,
+    };
+}
+
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;

@@ -9,14 +9,10 @@ use stats::{CcdfPoint, Latency};
 use crate::discipline::Discipline;
 use crate::engine::{Plan, Tree};
 use crate::exact::{self, Exact};
-use crate::record::Recorder;
+use crate::record::{Recorder, batches};
 use crate::simulate::{Services, Stream};
 use crate::summary::Summary;
 
-/// Batches of a run at most, a power of two. They are merged while they depend on each other.
-const BATCHES: u64 = 128;
-/// Requests of a batch at least.
-const SHORTEST_BATCH: u64 = 8;
 /// Requests that an idle queue needs to forget that it was idle, at no load; in proportion to 1 / (1 - utilisation).
 const WARM_UP: f64 = 20_000.0;
 
@@ -107,7 +103,7 @@ impl Ideal {
     /// Simulates it. [`Failure::Input`] as [`Ideal::validate`], [`Failure::Interrupted`] when the watch says so.
     pub fn run(&self, watch: &dyn Watch) -> Result<IdealResult, Failure> {
         self.validate()?;
-        let batches = 1 << (self.requests / SHORTEST_BATCH).clamp(1, BATCHES).ilog2();
+        let batches = batches(self.requests);
         let recorder = Recorder::new(self.least_latency(), self.warm_up(), self.requests, batches);
         let summary = Summary::new(self.plan().drive(self.stream(recorder, watch))?);
         Ok(IdealResult {

@@ -10,6 +10,7 @@ pub mod exact;
 mod generated;
 mod histogram;
 mod record;
+mod recording;
 mod simulate;
 mod summary;
 pub mod tales;
@@ -17,4 +18,5 @@ mod trace;
 
 pub use discipline::Discipline;
 pub use generated::{Ideal, IdealResult};
+pub use recording::{Recorded, Recording};
 pub use trace::ideal;

@@ -32,6 +32,16 @@ pub(crate) struct Recorder {
     warm: bool,
 }
 
+/// Batches of a run at most, a power of two. They are merged while they depend on each other.
+const BATCHES: u64 = 128;
+/// Requests of a batch at least.
+const SHORTEST_BATCH: u64 = 8;
+
+/// How many batches so many requests are recorded in: a power of two.
+pub(crate) fn batches(requests: u64) -> usize {
+    1 << (requests / SHORTEST_BATCH).clamp(1, BATCHES).ilog2()
+}
+
 impl Recorder {
     /// After `warm_up` latencies, records `requests` in `batches` batches of almost equal length.
     pub fn new(offset: u64, warm_up: u64, requests: u64, batches: usize) -> Recorder {
@@ -50,6 +60,11 @@ impl Recorder {
             recorder.turn();
         }
         recorder
+    }
+
+    /// Whether the warm-up is over.
+    pub fn is_warm(&self) -> bool {
+        self.warm
     }
 
     /// Whether all batches are full.

@@ -1,9 +1,9 @@
 //! From batches of latencies to estimates.
 
 use model::Nanos;
-use stats::{CcdfPoint, Estimate, Latency, Spread, batch_spread};
+use stats::{CcdfPoint, Estimate, Latency, Spread, batch_proportion, batch_spread, telling};
 
-use crate::histogram::{Histogram, least_of};
+use crate::histogram::{Histogram, bucket_of, least_of};
 use crate::record::Recorder;
 
 /// Points a decade of the tail.
@@ -85,6 +85,28 @@ impl Summary {
         let mut points: Vec<CcdfPoint> = steps.map(|beyond| self.point(beyond)).collect();
         points.dedup_by_key(|point| point.latency);
         points
+    }
+
+    /// How many requests were recorded.
+    pub fn requests(&self) -> u64 {
+        self.requests as u64
+    }
+
+    /// The proportion of latencies beyond the bucket of one.
+    pub fn outliers(&self, latency: u64) -> Estimate {
+        let bucket = bucket_of(latency.saturating_sub(self.recorder.offset));
+        let beyond = |below: &Below, bucket: usize| {
+            let place = Place { bucket, share: 1.0 };
+            (below.0[below.0.len() - 1] as f64 - below.up_to(place)) as u64
+        };
+        let hits = beyond(&self.all, bucket) as usize;
+        // Too few, or too many, show nothing of their dependence: the nearest latency with enough on both sides does.
+        let enough = telling(hits, self.requests as usize);
+        let near = self.place(self.requests - enough as f64).bucket;
+        let near = if enough == hits { bucket } else { near };
+        let batches = self.batches.iter().zip(&self.recorder.batches);
+        let counts = batches.map(|(below, batch)| (batch.count, beyond(below, near)));
+        batch_proportion(hits as u64, &counts.collect::<Vec<_>>())
     }
 
     fn point(&self, beyond: f64) -> CcdfPoint {

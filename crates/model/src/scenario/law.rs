@@ -22,7 +22,7 @@ const LAWS: [(&str, &[&str]); 10] = [
 /// The law that a table names, `default` if it names none, and the mean of its samples if it has some.
 ///
 /// `beside` are the table's other keys. `None` only where a problem was reported.
-pub(super) fn law(table: &Table, default: &str, beside: &[&str]) -> Option<(Law, Option<Nanos>)> {
+pub fn law(table: &Table, default: &str, beside: &[&str]) -> Option<(Law, Option<Nanos>)> {
     let words = LAWS.map(|(word, _)| word);
     let index = match table.get("law") {
         Some(_) => table.optional("law", word(&words)),

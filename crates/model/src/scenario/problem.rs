@@ -8,7 +8,7 @@ use crate::suggest::closest;
 
 /// The problems of one file. Readers add to it and go on, so that one look shows all of them.
 #[derive(Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub struct Problems(RefCell<Vec<Problem>>);
 
 struct Problem {
     place: Range<usize>,

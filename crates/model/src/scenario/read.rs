@@ -41,7 +41,9 @@ impl Scenario {
     pub fn read(text: &str, file: &str) -> Result<Scenario, Failure> {
         let problems = Problems::default();
         let scenario = match DeTable::parse(text) {
-            Ok(document) => scenario(text, file, &Table::document(document.get_ref(), &problems)),
+            Ok(document) => {
+                scenario(text, file, &Table::document("scenario", document.get_ref(), &problems))
+            }
             Err(error) => {
                 problems.add(error.span().unwrap_or(0..0), error.message());
                 None
@@ -83,8 +85,8 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
     Some(scenario)
 }
 
-/// The first paragraph of the comment at the top, as one line.
-fn shows(text: &str, top: &Table) -> Option<String> {
+/// The first paragraph of the comment at the top, as one line. `None` where there is none, which is then reported.
+pub fn shows(text: &str, top: &Table) -> Option<String> {
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let comment = lines.skip_while(|line| line.is_empty()).map_while(|line| line.strip_prefix('#'));
     let paragraph = comment.map(str::trim).take_while(|line| !line.is_empty());
@@ -92,14 +94,18 @@ fn shows(text: &str, top: &Table) -> Option<String> {
     if shows.is_empty() {
         top.problems.add(
             0..0,
-            "no comment at the top; expected a sentence or two on what the scenario shows",
+            format!(
+                "no comment at the top; expected a sentence or two on what the {} shows",
+                top.word
+            ),
         );
         return None;
     }
     Some(shows)
 }
 
-fn stem(file: &str) -> String {
+/// What a file is called without its folder and its ending.
+pub fn stem(file: &str) -> String {
     Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 

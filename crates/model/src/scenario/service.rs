@@ -67,7 +67,7 @@ fn architecture(table: &Table, connections: u32) -> Option<Architecture> {
 }
 
 /// `"500us"`, or a table with the mean and a law.
-fn service_time(table: &Table) -> Option<(Law, Nanos)> {
+pub fn service_time(table: &Table) -> Option<(Law, Nanos)> {
     const KEY: &str = "service_time";
     let value = table.get(KEY);
     let Some(value) = value.filter(|value| matches!(value.get_ref(), DeValue::Table(_))) else {

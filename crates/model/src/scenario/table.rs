@@ -11,11 +11,12 @@ use super::value::found;
 use crate::suggest::closest;
 
 /// A table of the file.
-pub(super) struct Table<'a> {
+pub struct Table<'a> {
     /// What it describes, for messages: `machine`, `program`.
     pub word: &'a str,
     /// Where a missing key is reported.
     pub place: Range<usize>,
+    /// Where problems go.
     pub problems: &'a Problems,
     entries: &'a DeTable<'a>,
     /// Keys that an unknown one was probably meant to be: they are misspelt and not missing.
@@ -23,9 +24,9 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The whole document; what it lacks is reported at its first line.
-    pub fn document(entries: &'a DeTable<'a>, problems: &'a Problems) -> Table<'a> {
-        Table { word: "scenario", place: 0..0, entries, problems, misspelt: RefCell::default() }
+    /// The whole document, a scenario or whatever `word` says; what it lacks is reported at its first line.
+    pub fn document(word: &'a str, entries: &'a DeTable<'a>, problems: &'a Problems) -> Table<'a> {
+        Table { word, place: 0..0, entries, problems, misspelt: RefCell::default() }
     }
 
     /// The table that a value is; anything else is a problem.

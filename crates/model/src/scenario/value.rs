@@ -7,7 +7,7 @@ use super::table::list;
 use crate::{Nanos, units};
 
 /// A value as messages name it.
-pub(super) fn found(value: &DeValue) -> String {
+pub fn found(value: &DeValue) -> String {
     match value {
         DeValue::String(text) => format!("`{}`", text.escape_debug()),
         DeValue::Integer(number) => format!("the number {number}"),
@@ -24,12 +24,12 @@ fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
 }
 
 /// A duration, zero included.
-pub(super) fn duration(value: &DeValue) -> Result<Nanos, String> {
+pub fn duration(value: &DeValue) -> Result<Nanos, String> {
     units::duration(text(value, "a duration in quotes such as \"50us\", \"10ms\" or \"1.5s\"")?)
 }
 
 /// A duration above zero.
-pub(super) fn span(value: &DeValue) -> Result<Nanos, String> {
+pub fn span(value: &DeValue) -> Result<Nanos, String> {
     match duration(value)? {
         Nanos::ZERO => Err("found zero; expected a duration above 0".to_string()),
         span => Ok(span),
@@ -37,7 +37,7 @@ pub(super) fn span(value: &DeValue) -> Result<Nanos, String> {
 }
 
 /// A duration between two others, both included.
-pub(super) fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos, String> {
+pub fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos, String> {
     move |value| match duration(value)? {
         Nanos::ZERO if low > Nanos::ZERO => span(value),
         span if span < low || span > high => Err(format!("found {span}; expected {low} to {high}")),
@@ -46,16 +46,13 @@ pub(super) fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Resul
 }
 
 /// Requests a second, above zero.
-pub(super) fn rate_per_s(value: &DeValue) -> Result<f64, String> {
+pub fn rate_per_s(value: &DeValue) -> Result<f64, String> {
     let rate = units::rate_per_s(text(value, "a rate in quotes such as \"100/s\" or \"1.6k/s\"")?)?;
     if rate > 0.0 { Ok(rate) } else { Err("found zero; expected a rate above 0".to_string()) }
 }
 
 /// A whole number in a range, or a count in quotes such as "10k".
-pub(super) fn whole<T: TryFrom<i128>>(
-    low: i64,
-    high: i64,
-) -> impl Fn(&DeValue) -> Result<T, String> {
+pub fn whole<T: TryFrom<i128>>(low: i64, high: i64) -> impl Fn(&DeValue) -> Result<T, String> {
     move |value| {
         let expected = format!("expected a whole number from {low} to {high}");
         let number = match value {
@@ -75,7 +72,7 @@ fn integer(number: &DeInteger) -> Option<i128> {
 }
 
 /// A number, whole or not. Not finite ones are none.
-pub(super) fn number(value: &DeValue) -> Result<f64, String> {
+pub fn number(value: &DeValue) -> Result<f64, String> {
     let number = match value {
         DeValue::Integer(number) => integer(number).map(|number| number as f64),
         DeValue::Float(number) => number.as_str().parse().ok(),
@@ -87,7 +84,7 @@ pub(super) fn number(value: &DeValue) -> Result<f64, String> {
 }
 
 /// A share of the machine that a service wants. Above 10 it is a percentage by mistake.
-pub(super) fn utilisation(value: &DeValue) -> Result<f64, String> {
+pub fn utilisation(value: &DeValue) -> Result<f64, String> {
     let fits = |share: &f64| *share > 0.0 && *share <= 10.0;
     number(value).ok().filter(fits).ok_or_else(|| {
         let expected = "expected a share of the machine such as 0.8, above 0 and at most 10";
@@ -96,7 +93,7 @@ pub(super) fn utilisation(value: &DeValue) -> Result<f64, String> {
 }
 
 /// One of a few words; its place in the list.
-pub(super) fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usize, String> + 'a {
+pub fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usize, String> + 'a {
     move |value| {
         let wrong = text(value, &list(known))?;
         known.iter().position(|word| *word == wrong).ok_or_else(|| {
@@ -107,7 +104,7 @@ pub(super) fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usiz
 }
 
 /// A name: letters, digits, `-`, `_` and `.`, beginning with a letter or digit, at most 64 characters.
-pub(super) fn name(value: &DeValue) -> Result<String, String> {
+pub fn name(value: &DeValue) -> Result<String, String> {
     named(value, is_name)
 }
 

@@ -1,0 +1,195 @@
+//! The simulation: time moves from event to event, requests fan out, servers serve, rules decide.
+//!
+//! A request fans out the moment that it comes (or that its root has served it), its sub-requests' copies travel to leaves, wait and are served, and
+//! answers travel back. Whoever is not needed any more is forgotten by its key: queues, messages and timers may still hold the key, and find nothing.
+
+mod clock;
+mod copies;
+mod late;
+mod leaves;
+mod requests;
+mod shards;
+mod slow;
+mod station;
+mod totals;
+mod work;
+
+use model::arrivals::ArrivalTimes;
+use model::law::Sampler;
+use model::{Failure, Nanos, Watch, seed};
+use queue::Recording;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use slotmap::SlotMap;
+
+use crate::definition::{Case, Cluster};
+use crate::dispatch::{Central, Chooser, Dispatch};
+use crate::outcome::Outcome;
+use crate::redundancy::Rule;
+use clock::{Clock, Event};
+use late::Unbound;
+use leaves::Leaves;
+use shards::Shards;
+use station::Station;
+pub(crate) use totals::Totals;
+use work::{BatchKey, Copy, CopyKey, Request, RequestKey, Task, TaskKey};
+
+/// Events between two looks at the watch: some tens of milliseconds.
+const EVENTS_A_LOOK: u64 = 1 << 17;
+
+/// A latency that says that the request was lost: longer than any run.
+pub(crate) const LOST: Nanos = Nanos(1 << 60);
+
+/// The generators of a run, one a purpose.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Arrivals = 1,
+    Leaves = 2,
+    Roots = 3,
+    Dispatch = 4,
+    Shards = 5,
+    Episodes = 6,
+}
+
+/// The roots: servers that requests go through before they fan out.
+struct Roots {
+    station: Station<RequestKey>,
+    servers: u32,
+    services: Sampler,
+    mean_ns: f64,
+    /// The first of their workers, behind those of the leaves.
+    first_worker: u32,
+    /// What each worker serves.
+    serving: Vec<RequestKey>,
+}
+
+/// One case of a cluster, running.
+pub(crate) struct Engine<'a> {
+    cluster: &'a Cluster,
+    network_ns: u64,
+    clock: Clock,
+    arrivals: ArrivalTimes,
+    requests: SlotMap<RequestKey, Request>,
+    tasks: SlotMap<TaskKey, Task>,
+    copies: SlotMap<CopyKey, Copy>,
+    batches: SlotMap<BatchKey, Unbound>,
+    roots: Option<Roots>,
+    leaves: Leaves,
+    shards: Shards,
+    dispatch: Dispatch,
+    chooser: Box<dyn Chooser>,
+    /// The queues of the shards, where those are central.
+    central: Vec<Central<CopyKey>>,
+    rule: Box<dyn Rule>,
+    /// Of choices among servers.
+    lots: Xoshiro256PlusPlus,
+    answered: Recording,
+    sub_answered: Recording,
+    totals: Totals,
+    /// The totals when the measured time began.
+    start: Option<Totals>,
+}
+
+impl<'a> Engine<'a> {
+    /// Sets a case up. The cluster is valid.
+    pub fn new(cluster: &'a Cluster, case: &Case, seed: u64) -> Engine<'a> {
+        let seed_of = |purpose: Purpose| seed::derive(seed, &[purpose as u64]);
+        let generator = |purpose| Xoshiro256PlusPlus::seed_from_u64(seed_of(purpose));
+        let tier = &cluster.leaf.tier;
+        let network_ns = cluster.network.0;
+        let rate = cluster.rate_per_s(case.load);
+        let counted = |span: Nanos| (rate * span.as_secs_f64()).round() as u64;
+        let (warm_up, requests) = (counted(cluster.warm_up), counted(cluster.duration).max(1));
+        let fan_out = u64::from(cluster.fan_out);
+        let leaf_workers = tier.servers * tier.workers;
+        let roots = cluster.root.as_ref();
+        let root_workers = roots.map_or(0, |root| root.servers * root.workers);
+        let replicas = cluster.leaf.replicas;
+        let range = |shard: u32| shard * replicas..(shard + 1) * replicas;
+        let central = (case.dispatch == Dispatch::Central)
+            .then(|| (0..cluster.shards()).map(|shard| Central::new(range(shard), tier.workers)));
+        Engine {
+            cluster,
+            network_ns,
+            clock: Clock::new(leaf_workers + root_workers),
+            arrivals: ArrivalTimes::new(&cluster.arrivals, rate, seed_of(Purpose::Arrivals)),
+            requests: SlotMap::with_key(),
+            tasks: SlotMap::with_key(),
+            copies: SlotMap::with_key(),
+            batches: SlotMap::with_key(),
+            roots: roots.map(|root| Roots {
+                station: Station::new(root.servers, root.workers),
+                servers: root.servers,
+                services: Sampler::new(&root.services, seed_of(Purpose::Roots)),
+                mean_ns: root.service_time.0 as f64,
+                first_worker: leaf_workers,
+                serving: vec![RequestKey::default(); root_workers as usize],
+            }),
+            leaves: Leaves::new(
+                &cluster.leaf,
+                seed_of(Purpose::Leaves),
+                seed_of(Purpose::Episodes),
+            ),
+            shards: Shards::new(cluster.shards(), replicas, generator(Purpose::Shards)),
+            dispatch: case.dispatch,
+            chooser: case.dispatch.chooser(tier.servers, replicas),
+            central: central.into_iter().flatten().collect(),
+            rule: case.redundancy.rule(network_ns),
+            lots: generator(Purpose::Dispatch),
+            answered: Recording::new(warm_up, requests),
+            sub_answered: Recording::new(warm_up * fan_out, requests * fan_out),
+            totals: Totals::default(),
+            start: (warm_up == 0).then(Totals::default),
+        }
+    }
+
+    /// Runs it until all requests to measure are answered or lost.
+    pub fn run(mut self, watch: &dyn Watch) -> Result<Outcome, Failure> {
+        self.begin();
+        while !self.answered.is_full() {
+            let event = self.clock.next();
+            self.totals.events += 1;
+            match event {
+                Event::Arrival => self.arrive(),
+                Event::Mail(mail) => self.deliver(mail),
+                Event::Timer(timer) => self.ring(timer),
+                Event::Served(worker) => self.served(worker),
+            }
+            if self.totals.events.is_multiple_of(EVENTS_A_LOOK) {
+                self.look(watch)?;
+            }
+        }
+        Ok(self.finish())
+    }
+
+    fn begin(&mut self) {
+        self.next_arrival();
+        for (server, stay) in self.leaves.first_episodes() {
+            self.clock.remind(stay, work::Timer::Episode(server));
+        }
+    }
+
+    fn next_arrival(&mut self) {
+        if let Some(at) = self.arrivals.next() {
+            self.clock.arrive(at);
+        }
+    }
+
+    #[cold]
+    fn look(&self, watch: &dyn Watch) -> Result<(), Failure> {
+        if watch.cancelled() {
+            return Err(Failure::Interrupted);
+        }
+        let whole = self.cluster.warm_up + self.cluster.duration;
+        watch.progress((self.clock.now as f64 / whole.0 as f64).min(1.0));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.totals.at = self.clock.now;
+        let measured = self.totals.since(&self.start.unwrap_or_default());
+        let tier = &self.cluster.leaf.tier;
+        let workers = f64::from(tier.servers) * f64::from(tier.workers);
+        Outcome::new(self.cluster, &measured, workers, self.answered, self.sub_answered)
+    }
+}

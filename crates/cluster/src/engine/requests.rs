@@ -1,0 +1,122 @@
+//! Requests: they come, pass their root, fan out, and are answered or lost.
+
+use model::Nanos;
+use model::arrivals::round;
+
+use super::work::{Request, RequestKey, Task, TaskKey, Timer};
+use super::{Engine, LOST};
+use crate::dispatch::{Dispatch, below};
+
+impl Engine<'_> {
+    /// A request comes.
+    pub(super) fn arrive(&mut self) {
+        let now = self.clock.now;
+        self.next_arrival();
+        let request = Request { arrived: now, waiting: self.cluster.fan_out };
+        let request = self.requests.insert(request);
+        if let Some(deadline) = self.cluster.deadline {
+            self.clock.remind(now + deadline.0, Timer::Deadline(request));
+        }
+        if let Some(after) = self.cluster.partial.after {
+            self.clock.remind(now + after.0, Timer::Partial(request));
+        }
+        match &mut self.roots {
+            None => self.fan_out(request),
+            Some(roots) => {
+                let server = below(roots.servers, &mut self.lots);
+                match roots.station.take(server) {
+                    Some(worker) => self.serve_root(worker, request),
+                    None => roots.station.push(server, request),
+                }
+            }
+        }
+    }
+
+    fn serve_root(&mut self, worker: u32, request: RequestKey) {
+        let Some(roots) = &mut self.roots else { return };
+        roots.serving[worker as usize] = request;
+        let service = round(roots.services.next() * roots.mean_ns).max(1);
+        self.clock.serve(roots.first_worker + worker, Nanos(self.clock.now + service));
+    }
+
+    /// A root has served a request; those that were lost meanwhile do not keep it.
+    pub(super) fn served_root(&mut self, worker: u32) {
+        let Some(roots) = &mut self.roots else { return };
+        let request = roots.serving[worker as usize];
+        let server = roots.station.server(worker);
+        let mut next = roots.station.pop(server);
+        while next.is_some_and(|next| !self.requests.contains_key(next)) {
+            next = roots.station.pop(server);
+        }
+        match next {
+            Some(next) => self.serve_root(worker, next),
+            None => roots.station.release(worker),
+        }
+        self.fan_out(request);
+    }
+
+    fn fan_out(&mut self, request: RequestKey) {
+        if !self.requests.contains_key(request) {
+            return;
+        }
+        for (shard, count) in self.shards.draw(self.cluster.fan_out) {
+            if let Dispatch::BatchSampling(d) = self.dispatch {
+                self.reserve(request, shard, count, d);
+                continue;
+            }
+            for _ in 0..count {
+                let task = self.create(request, shard);
+                (0..self.rule.at_once()).for_each(|_| self.send(task));
+                self.await_another(task);
+            }
+        }
+    }
+
+    /// A sub-request without a copy.
+    pub(super) fn create(&mut self, request: RequestKey, shard: u32) -> TaskKey {
+        let work = if self.cluster.leaf.same_work { self.leaves.work() } else { 0 };
+        self.totals.tasks += 1;
+        self.tasks.insert(Task::new(request, shard, self.clock.now, work))
+    }
+
+    /// A sub-request of a request is answered.
+    pub(super) fn answer(&mut self, request: RequestKey) {
+        let fan_out = self.cluster.fan_out;
+        let Some(open) = self.requests.get_mut(request) else { return };
+        open.waiting -= 1;
+        let answered = f64::from(fan_out - open.waiting);
+        // A share that is a whole number of answers but for rounding is that number.
+        if answered + 1e-9 >= self.cluster.partial.enough * f64::from(fan_out) {
+            self.settle(request, false);
+        }
+    }
+
+    /// A request is answered with what there is, or lost. What is left of it is dropped where it is met.
+    pub(super) fn settle(&mut self, request: RequestKey, lost: bool) {
+        let Some(open) = self.requests.remove(request) else { return };
+        let fan_out = self.cluster.fan_out;
+        self.totals.requests += 1;
+        self.totals.lost += u64::from(lost);
+        if !lost {
+            self.totals.quality += f64::from(fan_out - open.waiting) / f64::from(fan_out);
+            self.totals.complete += u64::from(open.waiting == 0);
+        }
+        let latency = Nanos(self.clock.now - open.arrived);
+        self.answered.add(if lost { LOST } else { latency });
+        if self.start.is_none() && self.answered.is_warm() {
+            self.totals.at = self.clock.now;
+            self.start = Some(self.totals);
+        }
+    }
+
+    /// Something happens by the clock.
+    pub(super) fn ring(&mut self, timer: Timer) {
+        match timer {
+            Timer::Another(task) => self.another(task),
+            Timer::Partial(request) => self.settle(request, false),
+            Timer::Deadline(request) => self.settle(request, true),
+            Timer::Served(copy) => self.served_measured(copy),
+            Timer::Episode(server) => self.turn(server),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which servers are slow, and what that does to work under way.
+
+use model::arrivals;
+use model::law::{Law, Sampler};
+
+use crate::definition::Slow;
+
+/// The servers' episodes.
+pub(super) struct Episodes {
+    slow: Slow,
+    now_slow: Vec<bool>,
+    lengths: Sampler,
+}
+
+impl Episodes {
+    /// As many servers, each slow with the probability that it is slow at any moment.
+    pub fn new(slow: Slow, servers: u32, seed: u64) -> Episodes {
+        let mut lots = Sampler::new(&Law::Exponential, seed);
+        // Of two exponential lots, one is the smaller in its share of the sum of their rates.
+        let mut lot = || {
+            let (a, b) = (lots.next() / slow.share, lots.next() / (1.0 - slow.share));
+            a < b
+        };
+        let now_slow = (0..servers).map(|_| lot()).collect();
+        Episodes { slow, now_slow, lengths: lots }
+    }
+
+    /// Whether a server is slow now.
+    pub fn is_slow(&self, server: u32) -> bool {
+        self.now_slow[server as usize]
+    }
+
+    /// The share of time that servers are slow.
+    pub fn share(&self) -> f64 {
+        self.slow.share
+    }
+
+    /// How long a server stays as it is.
+    pub fn stay(&mut self, server: u32) -> u64 {
+        let Slow { share, length, .. } = self.slow;
+        let mean = length.0 as f64 * if self.is_slow(server) { 1.0 } else { (1.0 - share) / share };
+        arrivals::round(self.lengths.next() * mean).max(1)
+    }
+
+    /// A server becomes slow or quick.
+    pub fn turn(&mut self, server: u32) {
+        self.now_slow[server as usize] ^= true;
+    }
+
+    /// How long work takes on a server as it is now.
+    pub fn stretched(&self, server: u32, work_ns: u64) -> u64 {
+        if self.is_slow(server) { scaled(work_ns, self.slow.factor) } else { work_ns }
+    }
+
+    /// What is left of work under way, just after [`Episodes::turn`].
+    pub fn left(&self, server: u32, left_ns: u64) -> u64 {
+        let factor = self.slow.factor;
+        scaled(left_ns, if self.is_slow(server) { factor } else { 1.0 / factor })
+    }
+}
+
+fn scaled(ns: u64, factor: f64) -> u64 {
+    arrivals::round(ns as f64 * factor).max(1)
+}

@@ -1,0 +1,284 @@
+//! From a file's text to a cluster.
+
+use model::law::Law;
+use model::scenario::Arrivals;
+use model::scenario::reading::{
+    Problems, Table, found, law, name, number, rate_per_s, service_time, shows, span, span_within,
+    stem, utilisation, whole,
+};
+use model::{Failure, Nanos};
+use toml::de::{DeTable, DeValue};
+
+use crate::definition::{Cluster, Leaf, Partial, Slow, Tier};
+use crate::measured::Measured;
+use crate::{Dispatch, Redundancy};
+
+const KEYS: [&str; 14] = [
+    "name",
+    "duration",
+    "warm_up",
+    "seed",
+    "outlier_threshold",
+    "fan_out",
+    "network",
+    "deadline",
+    "partial",
+    "arrivals",
+    "root",
+    "leaf",
+    "dispatch",
+    "redundancy",
+];
+
+/// The longest run: a day.
+const LONGEST: Nanos = Nanos::from_secs(86_400);
+/// Sub-requests of one run, so that a slip in a unit ends in a message and not in hours.
+const MOST_SUB_REQUESTS: f64 = 4e9;
+const MOST_SERVERS: i64 = 1_000_000;
+/// Workers of a tier: each has an event.
+const MOST_WORKERS: u64 = 4_000_000;
+
+/// How a measurement that a file names is found: by its name, relative to the cluster's file.
+pub type Find<'a> = dyn Fn(&str) -> Result<Measured, Failure> + 'a;
+
+impl Cluster {
+    /// Reads a cluster from the text of a TOML file. `file` is the name for messages, and its stem the cluster's name unless the text gives one;
+    /// `find` reads the measurements that it names. `docs/cluster.md` lists every key.
+    ///
+    /// [`Failure::Input`] with every problem of the text, each with its line and a caret.
+    pub fn read(text: &str, file: &str, find: &Find) -> Result<Cluster, Failure> {
+        let problems = Problems::default();
+        let cluster = match DeTable::parse(text) {
+            Ok(document) => {
+                let top = Table::document("cluster", document.get_ref(), &problems);
+                cluster(text, file, &top, find)
+            }
+            Err(error) => {
+                problems.add(error.span().unwrap_or(0..0), error.message());
+                None
+            }
+        };
+        match cluster {
+            Some(cluster) if problems.is_empty() => Ok(cluster),
+            _ => Err(problems.into_failure(text, file)),
+        }
+    }
+}
+
+/// `None` only where a problem was reported.
+fn cluster(text: &str, file: &str, top: &Table, find: &Find) -> Option<Cluster> {
+    top.expect_keys(&KEYS);
+    let shows = shows(text, top);
+    let duration = top.required("duration", span_within(Nanos(1), LONGEST));
+    let warm_up = top.optional("warm_up", span_within(Nanos::ZERO, LONGEST));
+    let arrivals = arrivals(top);
+    let leaf = leaf(top, find);
+    let root = top.get("root").is_some().then(|| top.table("root")).flatten();
+    let root = root.map(|table| tier(&table, &[])).map_or(Some(None), |root| root.map(Some));
+    let partial = partial(top);
+    let dispatch = rules::<Dispatch>(top, "dispatch", "random");
+    let redundancy = rules::<Redundancy>(top, "redundancy", "none");
+    // All keys are read before any is missed, so that one look shows every problem.
+    let name = top.optional("name", name).unwrap_or_else(|| stem(file));
+    let seed = top.optional("seed", whole(0, i64::MAX)).unwrap_or(1);
+    let threshold = top.optional("outlier_threshold", span).unwrap_or(Nanos::from_millis(10));
+    let fan_out = top.optional("fan_out", whole(1, 10_000)).unwrap_or(1);
+    let network = top.optional("network", span_within(Nanos::ZERO, LONGEST));
+    let deadline = top.optional("deadline", span);
+    let (arrivals, loads) = arrivals?;
+    let cluster = Cluster {
+        name,
+        shows: shows?,
+        duration: duration?,
+        warm_up: warm_up.unwrap_or(Nanos::from_secs(1)),
+        seed,
+        outlier_threshold: threshold,
+        fan_out,
+        network: network.unwrap_or(Nanos::ZERO),
+        deadline,
+        partial: partial?,
+        arrivals,
+        loads,
+        root: root?,
+        leaf: leaf?,
+        dispatch: dispatch?,
+        redundancy: redundancy?,
+    };
+    check(&cluster, top);
+    Some(cluster)
+}
+
+/// The law of gaps and the loads: one or a list of them.
+fn arrivals(top: &Table) -> Option<(Law, Vec<Arrivals>)> {
+    let table = top.table("arrivals")?;
+    let (law, _) = law(&table, "poisson", &["rate", "utilisation"])?;
+    let rates = several(&table, "rate", |value| rate_per_s(value).map(Arrivals::Rate));
+    let shares =
+        several(&table, "utilisation", |value| utilisation(value).map(Arrivals::Utilisation));
+    match (table.get("rate").is_some(), table.get("utilisation").is_some()) {
+        (true, false) => Some((law, rates?)),
+        (false, true) => Some((law, shares?)),
+        (true, true) => {
+            table.wrong("utilisation", "found beside rate; expected one of the two");
+            None
+        }
+        (false, false) => {
+            table.missing(&["rate", "utilisation"]);
+            None
+        }
+    }
+}
+
+/// One value, or a list of at least one.
+fn several<T>(
+    table: &Table,
+    key: &str,
+    read: impl Fn(&DeValue) -> Result<T, String>,
+) -> Option<Vec<T>> {
+    match table.get(key)?.get_ref() {
+        DeValue::Array(_) => {
+            Some(table.list(key, read)?.into_iter().map(|(value, _)| value).collect())
+        }
+        _ => Some(vec![table.optional(key, read)?]),
+    }
+}
+
+/// One rule, or a list of them.
+fn rules<T: std::str::FromStr<Err = Failure>>(
+    top: &Table,
+    key: &str,
+    default: &str,
+) -> Option<Vec<T>> {
+    let read = |value: &DeValue| match value.as_str() {
+        Some(text) => text.parse::<T>().map_err(|failure| failure.to_string()),
+        None => Err(format!("found {}; expected a rule in quotes", found(value))),
+    };
+    if top.get(key).is_none() {
+        return default.parse().ok().map(|rule| vec![rule]);
+    }
+    several(top, key, read)
+}
+
+fn tier(table: &Table, beside: &[&str]) -> Option<Tier> {
+    table.expect_keys(&[&["servers", "workers", "service_time"], beside].concat());
+    let servers = table.required("servers", whole(1, MOST_SERVERS));
+    let workers = table.optional("workers", whole(1, 4_096)).unwrap_or(1);
+    let (services, service_time) = service_time(table)?;
+    let tier = Tier { servers: servers?, workers, services, service_time };
+    if u64::from(tier.servers) * u64::from(tier.workers) > MOST_WORKERS {
+        table.wrong("workers", format!("more than {MOST_WORKERS} workers in all"));
+    }
+    Some(tier)
+}
+
+fn leaf(top: &Table, find: &Find) -> Option<Leaf> {
+    let table = top.table("leaf")?;
+    let slow = table.get("slow").is_some().then(|| table.table("slow")).flatten();
+    let measured = table.get("measured").is_some();
+    let slow =
+        slow.map(|table| slow_episodes(&table, measured)).map_or(Some(None), |slow| slow.map(Some));
+    let (tier, measured) = if measured {
+        measured_tier(&table, find)?
+    } else {
+        (tier(&table, &["replicas", "same_work", "slow"])?, None)
+    };
+    let replicas = table.optional("replicas", whole(1, MOST_SERVERS)).unwrap_or(tier.servers);
+    if !tier.servers.is_multiple_of(replicas) {
+        let text = format!(
+            "found {replicas} of {} servers; expected a number that divides them",
+            tier.servers
+        );
+        table.wrong("replicas", text);
+    }
+    let same_work = table.optional("same_work", flag).unwrap_or(false);
+    Some(Leaf { tier, replicas, same_work, slow: slow?, measured })
+}
+
+/// Servers whose latencies are a measurement's.
+fn measured_tier(table: &Table, find: &Find) -> Option<(Tier, Option<Measured>)> {
+    table.expect_keys(&["servers", "measured", "replicas", "slow"]);
+    let servers = table.required("servers", whole(1, MOST_SERVERS));
+    let measured = table.optional("measured", |value| match value.as_str() {
+        Some(name) => find(name).map_err(|failure| failure.to_string()),
+        None => Err(format!("found {}; expected a file's name in quotes", found(value))),
+    })?;
+    let tier = Tier { servers: servers?, workers: 1, services: Law::Fixed, service_time: Nanos(1) };
+    Some((tier, Some(measured)))
+}
+
+fn flag(value: &DeValue) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| format!("found {}; expected true or false", found(value)))
+}
+
+/// A number between two, the lower one excluded.
+fn between(low: f64, high: f64) -> impl Fn(&DeValue) -> Result<f64, String> {
+    move |value| {
+        let fits = |x: &f64| *x > low && *x <= high;
+        let expected = format!("expected a number above {low} and at most {high}");
+        number(value).ok().filter(fits).ok_or_else(|| format!("found {}; {expected}", found(value)))
+    }
+}
+
+fn slow_episodes(table: &Table, measured: bool) -> Option<Slow> {
+    // A measurement holds its own slowness: how much of it and how slow.
+    let factor = if measured { &[][..] } else { &["factor"] };
+    table.expect_keys(&[&["share", "length"], factor].concat());
+    let share = table.required("share", between(0.0, 0.99));
+    let length = table.required("length", span_within(Nanos::from_micros(1), LONGEST));
+    let factor = if measured { Some(1.0) } else { table.required("factor", between(1.0, 1e6)) };
+    Some(Slow { share: share?, length: length?, factor: factor? })
+}
+
+fn partial(top: &Table) -> Option<Partial> {
+    if top.get("partial").is_none() {
+        return Some(Partial { enough: 1.0, after: None });
+    }
+    let table = top.table("partial")?;
+    table.expect_keys(&["enough", "after"]);
+    let enough = table.optional("enough", between(0.0, 1.0));
+    Some(Partial { enough: enough.unwrap_or(1.0), after: table.optional("after", span) })
+}
+
+/// What only shows when all is read.
+fn check(cluster: &Cluster, top: &Table) {
+    let run = (cluster.warm_up + cluster.duration).as_secs_f64();
+    for load in &cluster.loads {
+        let sub_requests = cluster.rate_per_s(*load) * run * f64::from(cluster.fan_out);
+        if sub_requests > MOST_SUB_REQUESTS {
+            let text = format!(
+                "the run would send {sub_requests:.0} sub-requests; expected at most {MOST_SUB_REQUESTS:.0}"
+            );
+            top.wrong("duration", text);
+        }
+    }
+    let loads = || cluster.loads.iter().filter_map(|load| cluster.utilisation(*load));
+    let bounded = cluster.deadline.is_some() || cluster.partial.after.is_some();
+    if let Some(full) = loads().find(|load| *load >= 1.0 && !bounded) {
+        top.wrong("arrivals", format!("the leaves' utilisation is {full:.3}; expected below 1, or a deadline: queues would grow for ever"));
+    }
+    let by_share = cluster.loads.iter().any(|load| matches!(load, Arrivals::Utilisation(_)));
+    if cluster.leaf.measured.is_some() && by_share {
+        top.wrong("arrivals", "measured leaves have no utilisation; expected a rate");
+    }
+    for redundancy in cluster.redundancy.iter().filter(|rule| **rule != Redundancy::None) {
+        if redundancy.copies() > cluster.leaf.replicas {
+            top.wrong("redundancy", format!("{redundancy}: expected at least as many replicas, each copy goes to another server"));
+        }
+        if let Some(late) =
+            cluster.dispatch.iter().find(|rule| matches!(rule, Dispatch::BatchSampling(_)))
+        {
+            top.wrong("redundancy", format!("{redundancy} beside {late}, whose reservations are its redundancy; expected none"));
+        }
+    }
+    if cluster.leaf.measured.is_some()
+        && cluster
+            .dispatch
+            .iter()
+            .any(|rule| matches!(rule, Dispatch::BatchSampling(_) | Dispatch::Central))
+    {
+        top.wrong(
+            "dispatch",
+            "measured leaves have no queue to bind late to; expected another rule",
+        );
+    }
+}

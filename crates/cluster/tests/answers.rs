@@ -1,0 +1,121 @@
+//! Partial answers, deadlines, roots, seeds, and files that are wrong.
+
+mod common;
+
+use cluster::Cluster;
+use common::{cluster, outcomes};
+use model::{Failure, Silent};
+
+const SEARCH: &str = r#"
+    duration = "4s"
+    fan_out = 100
+    arrivals.utilisation = 0.5
+    leaf = { servers = 200, replicas = 1, service_time = { law = "exponential", mean = "1ms" } }"#;
+
+#[test]
+fn enough_answers_trade_quality_for_latency() {
+    let whole = outcomes(SEARCH).remove(0).1;
+    assert_eq!((whole.quality, whole.complete_share), (1.0, 1.0));
+    let most = outcomes(&format!("partial.enough = 0.95\n{SEARCH}")).remove(0).1;
+    assert!((most.quality - 0.95).abs() < 1e-9 && most.complete_share == 0.0, "{most:?}");
+    assert!(most.latency.p99.value < whole.latency.p99.value / 1.5, "{most:?}");
+}
+
+#[test]
+fn an_answer_after_a_time_has_what_came_by_then() {
+    // P(T > t) = e^(-t / 2) of M/M/1 at 50%: but leaves drop what is late, which makes them quicker.
+    let some = outcomes(&format!("partial.after = \"4ms\"\n{SEARCH}")).remove(0).1;
+    assert_eq!(some.latency.max.0, 4_000_000);
+    assert!(some.quality > 1.0 - (-2.0f64).exp() && some.quality < 0.93, "{}", some.quality);
+    // As load grows, the same time buys less quality (10-ms computing section V.B).
+    let full = SEARCH.replace("0.5", "0.9");
+    let less = outcomes(&format!("partial.after = \"4ms\"\n{full}")).remove(0).1;
+    assert!(less.quality < some.quality - 0.05, "{} {}", less.quality, some.quality);
+}
+
+#[test]
+fn what_misses_its_deadline_is_lost_and_infinitely_slow() {
+    let single = SEARCH.replace("fan_out = 100", "fan_out = 1").replace("0.5", "0.8");
+    let found = outcomes(&format!("deadline = \"10ms\"\noutlier_threshold = \"5ms\"\n{single}"))
+        .remove(0)
+        .1;
+    let lost = found.lost as f64 / found.requests as f64;
+    assert!(lost > 0.03 && lost < 0.12, "{lost}");
+    assert!(found.latency.p99.value.is_infinite() && found.latency.p50.value < 5e6, "{found:?}");
+    assert!(found.outliers.value > lost && found.quality < 1.0 - lost / 2.0);
+    // Beyond its capacity a cluster with a deadline sheds load and stays in order.
+    let over = single.replace("0.8", "1.3");
+    let over = outcomes(&format!("deadline = \"10ms\"\n{over}")).remove(0).1;
+    assert!(over.utilisation.expect("queues") > 0.97 && over.lost > over.requests / 5, "{over:?}");
+    // The control: without a deadline nothing is lost.
+    assert_eq!(outcomes(&single).remove(0).1.lost, 0);
+}
+
+#[test]
+fn requests_wait_for_their_root_too() {
+    let root = format!("{SEARCH}\nroot = {{ servers = 2, workers = 4, service_time = \"1ms\" }}");
+    let plain = outcomes(SEARCH).remove(0).1;
+    let rooted = outcomes(&root).remove(0).1;
+    let more = rooted.latency.mean.value - plain.latency.mean.value;
+    // 1,000 requests a second over 8 workers of 1 ms: 12.5% load, next to no waiting.
+    assert!(more > 0.95e6 && more < 1.15e6, "{more}");
+}
+
+#[test]
+fn the_network_is_paid_both_ways() {
+    let mean = |network: &str| {
+        outcomes(&format!("network = \"{network}\"\n{SEARCH}"))[0].1.latency.mean.value
+    };
+    let more = mean("1ms") - mean("0");
+    assert!((more / 2e6 - 1.0).abs() < 0.05, "{more}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcome() {
+    let cluster = cluster(&format!(
+        "redundancy = \"reissue:quantile=0.9\"\ndispatch = \"choices:d=2\"\n{}",
+        SEARCH.replace(
+            "replicas = 1",
+            "replicas = 10, slow = { share = 0.1, length = \"10ms\", factor = 3 }"
+        )
+    ));
+    let run =
+        |seed: u64| cluster.run(&cluster.cases()[0], seed, &Silent).expect("nobody interrupts");
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).latency, run(2).latency, "control: another seed shows");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    let find = |name: &str| Err(Failure::Input(format!("no {name}")));
+    for (text, words) in [
+        ("", "no comment at the top"),
+        ("# x\nduration = \"1s\"", "missing key `arrivals`"),
+        ("# x\nfanout = 3", "did you mean `fan_out`?"),
+        ("# x\nfan_out = 20000", "1 to 10000"),
+        ("# x\ndispatch = \"quickest\"", "expected one of random"),
+        ("# x\nredundancy = [\"none\", \"reissue\"]", "expected one of none"),
+        ("# x\n[leaf]\nservers = 10\nservice_time = \"1ms\"\nreplicas = 3", "divides"),
+        ("# x\n[leaf]\nservers = 10\nmeasured = \"gone.json\"", "no gone.json"),
+    ] {
+        let failure = Cluster::read(text, "a.toml", &find).expect_err(text).to_string();
+        assert!(failure.contains(words), "{text}: {failure}");
+    }
+    let whole = |more: &str, load: &str| {
+        format!(
+            "# x\nduration = \"1s\"\narrivals.utilisation = {load}\nleaf = {{ servers = 4, service_time = \"1ms\" }}\n{more}"
+        )
+    };
+    for (text, words) in [
+        (whole("", "1.2"), "queues would grow for ever"),
+        (whole("redundancy = \"replicate:copies=5\"", "0.5"), "as many replicas"),
+        (
+            whole("redundancy = \"tied\"\ndispatch = \"batch-sampling\"", "0.5"),
+            "whose reservations are its redundancy",
+        ),
+    ] {
+        let failure = Cluster::read(&text, "a.toml", &find).expect_err(&text).to_string();
+        assert!(failure.contains(words), "{text}: {failure}");
+    }
+    assert!(Cluster::read(&whole("", "0.5"), "a.toml", &find).is_ok(), "control");
+}
