@@ -94,8 +94,10 @@ fn tied_copies_cross_on_the_network() {
         )
     };
     let wasted = |apart: &str| outcomes(&text(apart))[0].1.wasted_share;
-    assert!(wasted(":apart=0") > 0.2, "sent at once, both find idle servers");
-    assert!(wasted("") < 0.05, "two network delays apart, the first cancels the second");
+    let (at_once, apart) = (wasted(":apart=0"), wasted(""));
+    assert!(at_once > 0.2, "both find idle servers: {at_once}");
+    // What is left: the second begins at once, while the first comes to the head of its queue.
+    assert!(apart < at_once / 3.0, "{apart} {at_once}");
 }
 
 /// Copies of the same work end together: only queues and slow servers differ (the S and X parts of a service).
