@@ -209,15 +209,27 @@ impl Engine<'_> {
             let latency = self.clock.now - created;
             self.sub_answered.add(Nanos(latency));
             self.rule.learn(latency);
-            match self.rule.answer_cancels() {
-                Cancel::Nothing => {}
-                how => self.cancel_others(task, CopyKey::default(), how == Cancel::Running),
-            }
+            self.cancel_answered(task);
         } else {
             self.totals.wasted_ns += u128::from(served_ns);
         }
         self.tasks.remove(task);
         self.answer(request);
+    }
+
+    /// The root cancels what the first answer makes needless.
+    fn cancel_answered(&mut self, task: TaskKey) {
+        let how = self.rule.answer_cancels();
+        if how != Cancel::Nothing {
+            self.cancel_others(task, CopyKey::default(), how == Cancel::Running);
+        }
+        if !self.rule.start_cancels() {
+            return;
+        }
+        // Tied: what the first copy's server said when it began is everywhere by now, also where a copy has yet to arrive.
+        let Some(open) = self.tasks.get(task) else { return };
+        let (copies, sent) = open.copies();
+        copies[..sent].iter().for_each(|copy| self.cancel(*copy, false));
     }
 
     /// A copy is not needed any more: it leaves its queue, or its worker if it shall be aborted.

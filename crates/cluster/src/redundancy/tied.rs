@@ -3,7 +3,7 @@
 //!
 //! The second copy follows two network delays after the first, so that on idle servers the cancellation is there before it.
 
-use super::{Cancel, Rule};
+use super::Rule;
 
 pub(super) struct Tied {
     pub copies: u32,
@@ -21,9 +21,5 @@ impl Rule for Tied {
 
     fn start_cancels(&self) -> bool {
         true
-    }
-
-    fn answer_cancels(&self) -> Cancel {
-        Cancel::Queued
     }
 }
