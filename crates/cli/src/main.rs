@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod curves;
 mod diff;
+mod explain;
 mod fanout;
 mod files;
 mod ideal;
@@ -45,6 +46,7 @@ enum Command {
     Compare(compare::Args),
     Diff(diff::Args),
     Fanout(fanout::Args),
+    Explain(explain::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
     #[cfg(feature = "kernel")]
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
         Command::Fanout(args) => fanout::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),

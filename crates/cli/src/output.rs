@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Failure;
+use report::explain::Explained;
 use report::{Document, FanOut, Figure, PaperFigure};
 
 use crate::files;
@@ -78,6 +79,27 @@ impl Output {
         };
         let picture = || figures.first().and_then(report::paper_picture);
         self.write(&shown.join("\n"), || report::paper_html(figures), picture)
+    }
+
+    /// [`Output::check`] for what fits no single picture.
+    pub fn check_page(&self) -> Result<(), Failure> {
+        self.check()?;
+        if self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
+            return Err(Failure::Input(
+                "--report: more than a .svg can hold: ask for a .html".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes an explanation.
+    pub fn explained(&self, explained: &Explained) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(explained)
+        } else {
+            report::explained_table(explained, terminal_width())
+        };
+        self.write(&shown, || report::explained_html(explained), || None)
     }
 
     fn write(

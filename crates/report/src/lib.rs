@@ -6,6 +6,7 @@
 mod blocks;
 mod curves;
 pub mod document;
+pub mod explain;
 mod fan_out;
 mod figure;
 mod grid;
@@ -20,12 +21,12 @@ pub use document::Document;
 pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{
-    fan_out_html, fan_out_picture, figure_html, figure_picture, html, paper_html, paper_picture,
-    picture,
+    explained_html, fan_out_html, fan_out_picture, figure_html, figure_picture, html, paper_html,
+    paper_picture, picture,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
 pub use paper::{
     Agreement, PAPER_SCHEMA, PaperClaim, PaperFigure, PaperValue, Series, SeriesChart,
 };
-pub use table::{fan_out_table, figure_table, paper_table, table};
+pub use table::{explained_table, fan_out_table, figure_table, paper_table, table};

@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::blocks::blocks;
 use crate::curves;
 use crate::document::Document;
+use crate::explain::Explained;
 use crate::fan_out::{self, FanOut};
 use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
@@ -50,6 +51,24 @@ pub fn paper_table(figure: &PaperFigure, width: usize) -> String {
     }
     for line in figure.remarks().iter().flat_map(|remark| human::folded(remark, width)) {
         text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
+    }
+    text
+}
+
+/// An explanation as aligned text for a terminal of `width` columns.
+pub fn explained_table(explained: &Explained, width: usize) -> String {
+    let mut text = styled(&explained.title(), Style::new().bold()) + "\n";
+    text += &(styled(&explained.machine, tone_style(Tone::Faint)) + "\n");
+    for block in explained.services.iter().flat_map(|service| service.blocks()) {
+        let mut notes = Vec::new();
+        for note in &block.notes {
+            notes.extend(
+                human::folded(&note.text, width)
+                    .into_iter()
+                    .map(|line| Cell::plain(line).tone(note.tone)),
+            );
+        }
+        text += &("\n".to_string() + &show(&Block { notes, ..block }, width));
     }
     text
 }

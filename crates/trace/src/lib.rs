@@ -15,7 +15,7 @@ mod write;
 
 use model::Trace;
 
-pub use header::{Header, Making};
+pub use header::{Header, Making, Program};
 pub use read::read;
 pub use write::write;
 

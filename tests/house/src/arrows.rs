@@ -5,7 +5,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["model", "sched_ext"],
     &["stats", "policy"],
     &["queue", "report", "trace", "check", "generator"],
-    &["sim", "load", "lab", "kernel"],
+    &["sim", "load", "lab", "kernel", "explain"],
     &["cluster", "compare", "vm"],
     &["paper"],
     &["rearguard"],

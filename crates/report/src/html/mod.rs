@@ -4,6 +4,7 @@ mod axis;
 mod ccdf;
 mod chart;
 mod comparison;
+mod explain;
 mod fan_out;
 mod figure;
 mod labels;
@@ -12,9 +13,12 @@ mod paper;
 mod parts;
 mod picture;
 mod series;
+mod stack;
 mod svg;
+mod timeline;
 
 use crate::document::Document;
+use crate::explain::Explained;
 use crate::fan_out::FanOut;
 use crate::figure::Figure;
 use crate::paper::PaperFigure;
@@ -62,4 +66,9 @@ pub fn fan_out_html(document: &FanOut) -> String {
 /// The first chart of a service's outliers as an SVG file with a ground of its own; `None` without one.
 pub fn fan_out_picture(document: &FanOut) -> Option<String> {
     series::alone(document.charts.first()?, &crate::fan_out::title(document))
+}
+
+/// An explanation as an HTML page.
+pub fn explained_html(explained: &Explained) -> String {
+    parts::page(&format!("{} - rearguard", explained.title()), &self::explain::body(explained))
 }

@@ -1,0 +1,71 @@
+//! What helps against each source, and what it costs: Table 1 of Tales, in the words of this project's commands.
+
+use crate::source::Source;
+
+/// A source in words.
+pub(crate) struct Words {
+    /// The key of results.
+    pub key: &'static str,
+    /// What happens.
+    pub what: &'static str,
+    /// What helps.
+    pub mitigation: &'static str,
+    /// What it costs.
+    pub trade_off: &'static str,
+    /// Where that is from.
+    pub from: &'static str,
+}
+
+impl Source {
+    /// The key of results: `background`.
+    pub fn key(self) -> &'static str {
+        self.words().key
+    }
+
+    pub(crate) fn words(self) -> Words {
+        match self {
+            Source::Inversion => Words {
+                key: "inversion",
+                what: "requests that came later were served first",
+                mitigation: "a scheduler that serves threads first come, first served: `rearguard load rearguard`, or SCHED_FIFO for the service's threads",
+                trade_off: "under SCHED_FIFO other work on these CPUs waits for as long as the service is busy",
+                from: "Tales Table 1, Non-FIFO Scheduling; CTS section 3",
+            },
+            Source::Background => Words {
+                key: "background",
+                what: "other programs held the CPU",
+                mitigation: "real-time priority for the service, or CPUs of its own (a cell)",
+                trade_off: "real-time priority can starve the others; CPUs of its own idle whenever no request is there",
+                from: "Tales Table 1, Background Processes",
+            },
+            Source::Interrupt => Words {
+                key: "interrupt",
+                what: "interrupts and softirqs held the CPU",
+                mitigation: "a CPU for interrupts that the service does not run on (affinity of IRQs, RPS)",
+                trade_off: "throughput, where that CPU is not used up",
+                from: "Tales Table 1, Interrupt Processing",
+            },
+            Source::IdleElsewhere => Words {
+                key: "idle_elsewhere",
+                what: "a CPU was free and the request could not get to it",
+                mitigation: "let every thread serve every request: a thread a connection, or one queue for all workers; if the scheduler left the thread waiting, one queue for all CPUs (`rearguard load rearguard --queue llc`)",
+                trade_off: "a thread a connection costs throughput; one queue moves threads between caches",
+                from: "Tales Table 1, Concurrency Architecture; section 4.3",
+            },
+            Source::Power => Words {
+                key: "power",
+                what: "the CPU was on its way out of an idle state",
+                mitigation: "limit the depth of idle states (PM QoS)",
+                trade_off: "more energy",
+                from: "Tales Table 1, Power Saving",
+            },
+            Source::Numa => Words {
+                key: "numa",
+                what: "the service ran away from its memory",
+                mitigation: "an instance a node, bound to the node's CPUs and memory",
+                trade_off: "a queue an instance, where one would have the shorter tail; keys must be dealt out to instances",
+                from: "Tales Table 1, NUMA Effects",
+            },
+        }
+    }
+}

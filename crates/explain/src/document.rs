@@ -1,0 +1,195 @@
+//! An explanation as the document says it, with names.
+
+use model::Nanos;
+use model::event::NameId;
+use report::document::{Latency, Sources};
+use report::explain::{
+    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, SlowRequest,
+    Span as NamedSpan, Split,
+};
+use stats::latency_estimates;
+
+use crate::explanation::{Explanation, Service};
+use crate::finding::{Finding, culprits, p99_9};
+use crate::setting::Names;
+use crate::source::{Culprit, Holder, Source};
+use crate::spans::Span;
+use crate::split::Explained;
+
+impl Explanation<'_> {
+    /// Every service as the document says it.
+    pub fn documents(&self) -> Vec<ExplainedService> {
+        let names = Names::new(self.setting, self.scene.trace);
+        self.services.iter().map(|service| self.document(service, &names)).collect()
+    }
+
+    fn document(&self, service: &Service, names: &Names) -> ExplainedService {
+        let all = service.requests.iter();
+        let ideal = p99_9(all.clone().map(|request| request.ideal));
+        let measured = p99_9(all.clone().map(|request| request.latency));
+        let finding = |finding: &Finding| NamedFinding {
+            slow_ns: finding.ns as f64 / service.slow.len() as f64,
+            p99_9_ns: measured.0 as f64,
+            p99_9_ideal_ns: ideal.0 as f64,
+            ..named(finding, service.program, names)
+        };
+        ExplainedService {
+            name: names.setting.programs[service.program].name.clone(),
+            requests: service.requests.len() as u64,
+            lost: service.lost,
+            unknown: service.unknown,
+            latency_ns: latency(all.clone().map(|request| request.latency)),
+            ideal_ns: latency(all.clone().map(|request| request.ideal)),
+            mean_ns: mean(all),
+            slow_requests: service.slow.len() as u64,
+            slow_ns: mean(service.slowest()),
+            findings: service.findings().iter().map(finding).collect(),
+            slow: service.slowest().map(|one| self.slow(service, one, names)).collect(),
+        }
+    }
+
+    fn slow(&self, service: &Service, one: &Explained, names: &Names) -> SlowRequest {
+        let program = service.program;
+        let stamps = self.scene.trace.programs[program].requests[one.request as usize];
+        let served = self.scene.serving.of(program, one.request as usize);
+        let worst = one.worst();
+        let cpus = self.spans(program, one.request).into_iter();
+        SlowRequest {
+            request: one.request.into(),
+            thread: served.map_or(String::new(), |served| names.thread(served.thread).to_string()),
+            intended_ns: stamps.intended.0,
+            sent_ns: stamps.sent.0,
+            started_ns: stamps.started.0,
+            completed_ns: stamps.completed.0,
+            received_ns: stamps.received.0,
+            split_ns: mean(std::iter::once(one)),
+            source: worst.map(|(source, _)| source.key().to_string()),
+            culprit: worst.map(|worst| culprit_name(worst, program, names).0),
+            cpus: cpus
+                .map(|(cpu, spans)| CpuSpans {
+                    cpu: cpu as u32,
+                    spans: spans.iter().map(|span| named_span(span, names)).collect(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Explained {
+    /// The source that took most, and who is most to blame for it.
+    pub fn worst(&self) -> Option<(Source, Culprit)> {
+        let source = Source::ALL.into_iter().max_by_key(|source| self.of(*source))?;
+        let (culprit, _) = *culprits(std::iter::once(self), source).first()?;
+        Some((source, culprit))
+    }
+}
+
+fn latency(of: impl Iterator<Item = Nanos>) -> Latency {
+    let all: Vec<Nanos> = of.collect();
+    latency_estimates(&[all]).map_or(Latency::default(), |figures| {
+        let estimate = |from: stats::Estimate| {
+            report::document::Estimate::new(from.value, from.low, from.high)
+        };
+        Latency {
+            mean: estimate(figures.mean),
+            p50: estimate(figures.p50),
+            p90: estimate(figures.p90),
+            p99: estimate(figures.p99),
+            p99_9: estimate(figures.p99_9),
+            max: Some(figures.max.0),
+        }
+    })
+}
+
+/// The mean of requests' parts, as the document says them.
+pub fn sources<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Sources {
+    let mean_of = |part: &dyn Fn(&Explained) -> f64| {
+        let count = requests.clone().count().max(1) as f64;
+        requests.clone().map(part).sum::<f64>() / count
+    };
+    let of = |source: Source| mean_of(&|request| request.of(source) as f64);
+    Sources {
+        inherent: mean_of(&|request| request.inherent as f64),
+        inversion: of(Source::Inversion),
+        background: of(Source::Background),
+        interrupt: of(Source::Interrupt),
+        idle_elsewhere: of(Source::IdleElsewhere),
+        power: of(Source::Power),
+        numa: of(Source::Numa),
+    }
+}
+
+fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
+    let mean_of = |part: &dyn Fn(&Explained) -> f64| {
+        let count = requests.clone().count().max(1) as f64;
+        requests.clone().map(part).sum::<f64>() / count
+    };
+    Split {
+        latency: mean_of(&|request| request.latency.0 as f64),
+        ideal: mean_of(&|request| request.ideal.0 as f64),
+        service: mean_of(&|request| request.service.0 as f64),
+        sources: sources(requests.clone()),
+        other: mean_of(&|request| request.other as f64),
+        saved: mean_of(&|request| request.saved as f64),
+    }
+}
+
+fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
+    let words = finding.source.words();
+    let culprit = |(culprit, ns): &(Culprit, u64)| {
+        let (name, group) = culprit_name((finding.source, *culprit), program, names);
+        NamedCulprit { name, group, share: *ns as f64 / finding.ns as f64 }
+    };
+    NamedFinding {
+        source: words.key.to_string(),
+        what: words.what.to_string(),
+        share: finding.share,
+        culprits: finding.culprits.iter().map(culprit).collect(),
+        p99_9_without_ns: finding.p99_9_without.0 as f64,
+        mitigation: words.mitigation.to_string(),
+        trade_off: words.trade_off.to_string(),
+        from: words.from.to_string(),
+        ..NamedFinding::default()
+    }
+}
+
+/// The name of somebody to blame, and the group of a program.
+fn culprit_name(
+    (source, culprit): (Source, Culprit),
+    own: usize,
+    names: &Names,
+) -> (String, Option<String>) {
+    let state = |state: NameId| format!("idle state {}", names.table(state));
+    let alone = match culprit {
+        Culprit::Program(index) => {
+            let program = &names.setting.programs[index as usize];
+            let name = match source {
+                Source::Inversion => format!("later requests of {}", program.name),
+                _ if index as usize == own => format!("{}'s other threads", program.name),
+                _ => program.name.clone(),
+            };
+            return (name, program.group.clone());
+        }
+        Culprit::Interrupt(name) => names.table(name).to_string(),
+        Culprit::IdleState(name) => name.map_or("a late wake-up".to_string(), state),
+        Culprit::Worker => "its worker was busy".to_string(),
+        Culprit::Placement => format!("placement by {}", names.trace.policy),
+        Culprit::Remote => "remote memory".to_string(),
+    };
+    (alone, None)
+}
+
+fn named_span(span: &Span, names: &Names) -> NamedSpan {
+    let (name, group) = match span.holder {
+        Holder::Thread(thread) => {
+            let program = names.trace.threads[thread.index()].program;
+            (names.thread(thread).to_string(), names.setting.programs[program].group.clone())
+        }
+        Holder::Interrupt(name, _) => (names.table(name).to_string(), None),
+        Holder::Exit(state, _) => (format!("idle state {}", names.table(state)), None),
+        Holder::Idle => ("nobody".to_string(), None),
+        Holder::Away => ("offline".to_string(), None),
+    };
+    let kind = span.kind.word().to_string();
+    NamedSpan { from_ns: span.from.0, to_ns: span.to.0, kind, name, group }
+}

@@ -1,0 +1,100 @@
+//! A trace explained.
+
+use model::event::Event;
+use model::{Failure, Nanos, Trace};
+
+use crate::serving::Serving;
+use crate::setting::Setting;
+use crate::split::{Explained, split};
+use crate::sweep::Scene;
+use crate::timeline::Timeline;
+
+/// The slowest requests that are looked at one by one: 0.1%.
+pub const SLOWEST: f64 = 0.001;
+
+/// A trace laid out, with the split of every service's requests.
+pub struct Explanation<'a> {
+    pub(crate) scene: Scene<'a>,
+    pub(crate) setting: &'a Setting,
+    /// Every service with requests, in the scenario's order.
+    pub services: Vec<Service>,
+}
+
+/// The requests of a service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Index of its program.
+    pub program: usize,
+    /// Requests intended inside the measured part that were answered and whose thread is known, in the order of intended moments.
+    pub requests: Vec<Explained>,
+    /// Places in `requests` of the slowest, the slowest first: a thousandth, at least one.
+    pub slow: Vec<usize>,
+    /// Requests that never were answered.
+    pub lost: u64,
+    /// Requests that were answered, but no event says by which thread.
+    pub unknown: u64,
+}
+
+impl Service {
+    /// The slowest requests, the slowest first.
+    pub fn slowest(&self) -> impl Iterator<Item = &Explained> + Clone {
+        self.slow.iter().map(|&at| &self.requests[at])
+    }
+}
+
+/// Explains every service of a trace. [`Failure::Input`] where the trace has no scheduling events.
+pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation<'a>, Failure> {
+    let Some(events) = trace.events.as_deref() else {
+        return Err(Failure::Input(
+            "the trace has no scheduling events, so nobody can say who held the CPUs: record one with events (docs/traces.md says which arms have them)"
+                .to_string(),
+        ));
+    };
+    let scene = lay_out(trace, events, setting);
+    let serves = |program: &usize| setting.programs[*program].serves;
+    let services =
+        (0..trace.programs.len()).filter(serves).map(|program| service(&scene, setting, program));
+    let services = services.filter(|service| !service.requests.is_empty()).collect();
+    Ok(Explanation { services, setting, scene })
+}
+
+/// A trace laid out for sweeping.
+pub(crate) fn lay_out<'a>(trace: &'a Trace, events: &[Event], setting: &Setting) -> Scene<'a> {
+    let cpus = setting.machine.cpus as usize;
+    let timeline = Timeline::new(events, cpus);
+    let moments = moments(trace, events, &timeline);
+    let serving = Serving::new(trace, events, cpus);
+    Scene { trace, timeline, serving, moments, near: setting.near() }
+}
+
+/// Every moment at which a holder, a thread or a request changes.
+fn moments(trace: &Trace, events: &[Event], timeline: &Timeline) -> Vec<Nanos> {
+    let of_events = events.iter().map(|event| event.at);
+    let of_holders = timeline.changes.iter().map(|change| change.at);
+    let requests = trace.programs.iter().flat_map(|program| &program.requests);
+    let of_requests = requests.flat_map(|r| [r.sent, r.started, r.completed]);
+    let mut all: Vec<Nanos> = of_events.chain(of_holders).chain(of_requests).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
+    let (trace, cpus) = (scene.trace, setting.machine.cpus);
+    let requests = &trace.programs[program].requests;
+    let inside = |at: usize| trace.window.contains(requests[at].intended);
+    let mut explained = split(scene, program, cpus, setting.workers(trace, program));
+    explained.retain(|one| inside(one.request as usize));
+    let (lost, answered): (Vec<usize>, Vec<usize>) =
+        (0..requests.len()).filter(|&at| inside(at)).partition(|&at| requests[at].is_lost());
+    let mut slow: Vec<usize> = (0..explained.len()).collect();
+    slow.sort_by_key(|&at| (std::cmp::Reverse(explained[at].latency), at));
+    slow.truncate((SLOWEST * explained.len() as f64).ceil() as usize);
+    Service {
+        program,
+        slow,
+        lost: lost.len() as u64,
+        unknown: (answered.len() - explained.len()) as u64,
+        requests: explained,
+    }
+}

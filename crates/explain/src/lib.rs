@@ -1,0 +1,28 @@
+//! Where the excess of a service's slow requests comes from (Tales section 4 and Table 1).
+//!
+//! Sweeps a trace with scheduling events over time: whoever held the CPUs that a waiting request could have used is to blame for its wait. Knows neither the arm that
+//! made the trace nor the policy that ran.
+#![forbid(unsafe_code)]
+
+mod apportion;
+mod cure;
+mod document;
+mod explanation;
+mod finding;
+#[cfg(test)]
+mod oracle;
+mod serving;
+mod setting;
+mod source;
+mod spans;
+mod split;
+mod sweep;
+mod timeline;
+
+pub use document::sources;
+pub use explanation::{Explanation, SLOWEST, Service, explain};
+pub use finding::Finding;
+pub use setting::{Program, Setting};
+pub use source::{Blame, Culprit, Holder, Source};
+pub use spans::{Kind, Span};
+pub use split::{Explained, ideal_latencies};

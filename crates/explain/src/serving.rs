@@ -1,0 +1,186 @@
+//! Which thread served which request, and what each thread was at.
+
+use model::event::{Event, What};
+use model::{Nanos, ThreadId, Trace};
+
+use crate::timeline::indices;
+
+/// A request of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Served {
+    pub thread: ThreadId,
+    /// When its thread was done with the request before.
+    pub free: Nanos,
+}
+
+/// What events say of threads and the requests that they serve.
+pub(crate) struct Serving<'a> {
+    trace: &'a Trace,
+    /// By program, by request.
+    served: Vec<Vec<Option<Served>>>,
+    /// By thread: its requests in the order in which it was done with them.
+    log: Vec<Vec<(Nanos, u32)>>,
+    /// By thread: whether it is awake, from a moment on.
+    awake: Vec<Vec<(Nanos, bool)>>,
+    /// By thread: the CPU that it waits at or runs on, from a moment on.
+    place: Vec<Vec<(Nanos, usize)>>,
+    /// By program: how many of its threads wait for a CPU, from a moment on.
+    waiting: Vec<Vec<(Nanos, i64)>>,
+    /// By program: CPUs that any of its threads may run on, from a moment on.
+    usable: Vec<Vec<(Nanos, Vec<usize>)>>,
+}
+
+/// What a list of changes says of a moment.
+fn at<T>(changes: &[(Nanos, T)], moment: Nanos) -> Option<&T> {
+    let after = changes.partition_point(|(at, _)| *at <= moment);
+    changes[..after].last().map(|(_, value)| value)
+}
+
+/// Appends a change; of one moment the last counts.
+fn note<T>(changes: &mut Vec<(Nanos, T)>, moment: Nanos, value: T) {
+    match changes.last_mut() {
+        Some(last) if last.0 == moment => last.1 = value,
+        _ => changes.push((moment, value)),
+    }
+}
+
+impl<'a> Serving<'a> {
+    /// Follows the events of a trace of a machine of `cpus`.
+    pub fn new(trace: &'a Trace, events: &[Event], cpus: usize) -> Serving<'a> {
+        let threads = trace.threads.len();
+        let programs = &trace.programs;
+        let mut serving = Serving {
+            trace,
+            served: programs.iter().map(|p| vec![None; p.requests.len()]).collect(),
+            log: vec![Vec::new(); threads],
+            awake: vec![Vec::new(); threads],
+            place: vec![Vec::new(); threads],
+            waiting: vec![Vec::new(); programs.len()],
+            usable: vec![vec![(Nanos::ZERO, (0..cpus).collect())]; programs.len()],
+        };
+        let mut states = vec![State::Asleep; threads];
+        let mut admitted: Vec<Vec<usize>> = vec![(0..cpus).collect(); threads];
+        for event in events {
+            serving.follow(event, &mut states, &mut admitted);
+        }
+        serving.log.iter_mut().for_each(|log| log.sort_unstable());
+        serving.free();
+        serving
+    }
+
+    fn follow(&mut self, event: &Event, states: &mut [State], admitted: &mut [Vec<usize>]) {
+        match event.what {
+            What::Start { thread, request } => self.start(thread, request),
+            What::Wake { thread, cpu, .. } => {
+                self.enter(states, thread, State::Waits, event.at);
+                note(&mut self.place[thread.index()], event.at, cpu.index());
+            }
+            What::Block { thread, .. } => self.enter(states, thread, State::Asleep, event.at),
+            What::Switch { cpu, from, to, .. } => {
+                let runs = |thread: &ThreadId| states[thread.index()] == State::Runs;
+                if let Some(from) = from.filter(runs) {
+                    self.enter(states, from, State::Waits, event.at);
+                }
+                if let Some(to) = to {
+                    self.enter(states, to, State::Runs, event.at);
+                    note(&mut self.place[to.index()], event.at, cpu.index());
+                }
+            }
+            What::Affinity { thread, cpus } => {
+                admitted[thread.index()] = indices(self.trace.tables.cpus_of(cpus));
+                self.admit(thread, event.at, admitted);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, thread: ThreadId, request: u32) {
+        let program = self.trace.threads[thread.index()].program;
+        let completed = self.trace.programs[program].requests[request as usize].completed;
+        self.served[program][request as usize] = Some(Served { thread, free: Nanos::ZERO });
+        self.log[thread.index()].push((completed, request));
+    }
+
+    fn enter(&mut self, states: &mut [State], thread: ThreadId, state: State, now: Nanos) {
+        let before = std::mem::replace(&mut states[thread.index()], state);
+        let waits = |state: State| i64::from(state == State::Waits);
+        let grown = waits(state) - waits(before);
+        if grown != 0 {
+            let waiting = &mut self.waiting[self.trace.threads[thread.index()].program];
+            let last = waiting.last().map_or(0, |(_, count)| *count);
+            note(waiting, now, last + grown);
+        }
+        if (state == State::Asleep) != (before == State::Asleep) {
+            note(&mut self.awake[thread.index()], now, state != State::Asleep);
+        }
+    }
+
+    /// A program may use a CPU as long as one of its threads may.
+    fn admit(&mut self, thread: ThreadId, now: Nanos, admitted: &[Vec<usize>]) {
+        let program = self.trace.threads[thread.index()].program;
+        let own = self.trace.threads.iter().zip(admitted).filter(|(t, _)| t.program == program);
+        let mut union: Vec<usize> = own.flat_map(|(_, cpus)| cpus.iter().copied()).collect();
+        union.sort_unstable();
+        union.dedup();
+        note(&mut self.usable[program], now, union);
+    }
+
+    /// When the thread of each request was done with the one before.
+    fn free(&mut self) {
+        for (log, thread) in self.log.iter().zip(&self.trace.threads) {
+            for pair in log.windows(2) {
+                let own = &mut self.served[thread.program][pair[1].1 as usize];
+                own.iter_mut().for_each(|served| served.free = pair[0].0);
+            }
+        }
+    }
+
+    /// Who served a request; `None` where nobody did, or events do not say.
+    pub fn of(&self, program: usize, request: usize) -> Option<Served> {
+        self.served[program][request]
+    }
+
+    /// The request that a thread is at: the one that it is done with next, unless that has not been sent yet; then the one before,
+    /// which it has answered and not left yet.
+    pub fn request(&self, thread: ThreadId, now: Nanos) -> Option<u32> {
+        let log = &self.log[thread.index()];
+        let next = log.partition_point(|(completed, _)| *completed <= now);
+        let requests = &self.trace.programs[self.program(thread)].requests;
+        let sent = |(_, request): &&(Nanos, u32)| requests[*request as usize].sent <= now;
+        let done = || next.checked_sub(1).map(|last| log[last].1);
+        log.get(next).filter(sent).map(|(_, request)| *request).or_else(done)
+    }
+
+    /// The program of a thread.
+    pub fn program(&self, thread: ThreadId) -> usize {
+        self.trace.threads[thread.index()].program
+    }
+
+    /// Whether a thread runs or wants to.
+    pub fn is_awake(&self, thread: ThreadId, now: Nanos) -> bool {
+        at(&self.awake[thread.index()], now).copied().unwrap_or(false)
+    }
+
+    /// The CPU that a thread waits at.
+    pub fn place(&self, thread: ThreadId, now: Nanos) -> Option<usize> {
+        at(&self.place[thread.index()], now).copied()
+    }
+
+    /// Whether any thread of a program waits for a CPU.
+    pub fn waits(&self, program: usize, now: Nanos) -> bool {
+        at(&self.waiting[program], now).is_some_and(|count| *count > 0)
+    }
+
+    /// The CPUs that a program may use.
+    pub fn usable(&self, program: usize, now: Nanos) -> &[usize] {
+        at(&self.usable[program], now).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a thread is doing, as far as events tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Asleep,
+    Waits,
+    Runs,
+}

@@ -1,0 +1,87 @@
+//! The sources of excess (Tales table 1), and who is to blame.
+
+use model::ThreadId;
+use model::event::NameId;
+
+/// A source of latency beyond what the load itself costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Siblings that came later were served first.
+    Inversion,
+    /// Other programs held the CPU.
+    Background,
+    /// Interrupts and softirqs held the CPU.
+    Interrupt,
+    /// A CPU stood idle and the concurrency architecture or the placement kept the request from it.
+    IdleElsewhere,
+    /// The CPU was on its way out of an idle state.
+    Power,
+    /// Remote memory stretched the service.
+    Numa,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Source; 6] = [
+        Source::Inversion,
+        Source::Background,
+        Source::Interrupt,
+        Source::IdleElsewhere,
+        Source::Power,
+        Source::Numa,
+    ];
+}
+
+/// Who is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Culprit {
+    /// Threads of a program: index into the trace's programs. Of the request's own program: later requests, or threads that serve none.
+    Program(u32),
+    /// An interrupt or a softirq.
+    Interrupt(NameId),
+    /// An idle state; `None`: a CPU that was woken and took up its thread late, without a word on the state.
+    IdleState(Option<NameId>),
+    /// The request belonged to a worker that was busy: connections dealt out to workers, or fewer workers than CPUs.
+    Worker,
+    /// The scheduler left its thread waiting elsewhere.
+    Placement,
+    /// The memory of another node.
+    Remote,
+}
+
+/// A part of a request's excess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// Where it comes from.
+    pub source: Source,
+    /// Who.
+    pub culprit: Culprit,
+    /// How much.
+    pub ns: u64,
+}
+
+/// Who has a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Idle,
+    /// A thread.
+    Thread(ThreadId),
+    /// An interrupt or softirq, above a thread if there is one.
+    Interrupt(NameId, Option<ThreadId>),
+    /// It is on its way out of an idle state, for a thread if it has already switched to one.
+    Exit(NameId, Option<ThreadId>),
+    /// It is offline.
+    Away,
+}
+
+impl Holder {
+    /// The thread that the CPU is switched to, whether it gets on or not.
+    pub fn occupant(self) -> Option<ThreadId> {
+        match self {
+            Holder::Thread(thread) => Some(thread),
+            Holder::Interrupt(_, occupant) | Holder::Exit(_, occupant) => occupant,
+            Holder::Idle | Holder::Away => None,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Who held which CPU when: scheduling events as changes of holders.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::event::{Event, Interrupt, NameId, What};
+use model::{CpuId, Nanos, ThreadId};
+
+use crate::source::Holder;
+
+/// From this moment on somebody else holds a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub at: Nanos,
+    pub cpu: usize,
+    pub holder: Holder,
+}
+
+/// All changes of holders, in order of time.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    pub changes: Vec<Change>,
+}
+
+/// A CPU as far as events have told.
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    occupant: Option<ThreadId>,
+    /// Interrupts that have begun and not ended, the innermost last.
+    interrupts: Vec<(Interrupt, NameId)>,
+    /// The idle state that it leaves, and until when.
+    exit: Option<(NameId, Nanos)>,
+    away: bool,
+}
+
+impl Cpu {
+    fn holder(&self, now: Nanos) -> Holder {
+        match (self.interrupts.last(), self.exit) {
+            _ if self.away => Holder::Away,
+            (Some((_, name)), _) => Holder::Interrupt(*name, self.occupant),
+            (None, Some((state, until))) if now < until => Holder::Exit(state, self.occupant),
+            _ => self.occupant.map_or(Holder::Idle, Holder::Thread),
+        }
+    }
+}
+
+/// Events on their way into changes.
+struct Building {
+    cpus: Vec<Cpu>,
+    last: Vec<Holder>,
+    /// Ends of exits from idle states that are still to come.
+    exits: BinaryHeap<Reverse<(Nanos, usize)>>,
+    changes: Vec<Change>,
+}
+
+impl Timeline {
+    /// The holders of a machine of `cpus`; all are idle at first.
+    pub fn new(events: &[Event], cpus: usize) -> Timeline {
+        let mut building = Building {
+            cpus: vec![Cpu::default(); cpus],
+            last: vec![Holder::Idle; cpus],
+            exits: BinaryHeap::new(),
+            changes: Vec::new(),
+        };
+        for event in events {
+            building.end_exits(event.at);
+            building.follow(event);
+        }
+        building.end_exits(Nanos::NEVER);
+        Timeline { changes: building.changes }
+    }
+}
+
+impl Building {
+    fn end_exits(&mut self, until: Nanos) {
+        while let Some(Reverse((at, cpu))) = self.exits.peek().copied().filter(|e| e.0.0 <= until) {
+            self.exits.pop();
+            self.note(at, cpu);
+        }
+    }
+
+    fn follow(&mut self, event: &Event) {
+        let cpu = match event.what {
+            What::Switch { cpu, to, .. } => {
+                self.cpus[cpu.index()].occupant = to;
+                cpu
+            }
+            What::InterruptBegin { cpu, kind, name } => {
+                self.cpus[cpu.index()].interrupts.push((kind, name));
+                cpu
+            }
+            What::InterruptEnd { cpu, kind, name } => {
+                let nested = &mut self.cpus[cpu.index()].interrupts;
+                // One that began before the trace has no place to end.
+                nested.iter().rposition(|one| *one == (kind, name)).map(|at| nested.remove(at));
+                cpu
+            }
+            What::IdleExit { cpu, state, took } => {
+                let until = event.at.saturating_add(took);
+                self.cpus[cpu.index()].exit = Some((state, until));
+                self.exits.push(Reverse((until, cpu.index())));
+                cpu
+            }
+            What::Offline { cpu } => {
+                self.cpus[cpu.index()].away = true;
+                cpu
+            }
+            What::Online { cpu } => {
+                self.cpus[cpu.index()].away = false;
+                cpu
+            }
+            _ => return,
+        };
+        self.note(event.at, cpu.index());
+    }
+
+    /// Writes down a CPU's holder if it is another than before. Of one moment only the last counts.
+    fn note(&mut self, at: Nanos, cpu: usize) {
+        let holder = self.cpus[cpu].holder(at);
+        if holder != self.last[cpu] {
+            self.last[cpu] = holder;
+            self.changes.push(Change { at, cpu, holder });
+        }
+    }
+}
+
+/// The holders of all CPUs at a moment that only moves forward.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    timeline: &'a Timeline,
+    next: usize,
+    pub holders: Vec<Holder>,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(timeline: &'a Timeline, cpus: usize) -> Cursor<'a> {
+        Cursor { timeline, next: 0, holders: vec![Holder::Idle; cpus] }
+    }
+
+    /// Applies every change up to and including a moment.
+    pub fn advance(&mut self, to: Nanos) {
+        while let Some(change) = self.timeline.changes.get(self.next).filter(|c| c.at <= to) {
+            self.holders[change.cpu] = change.holder;
+            self.next += 1;
+        }
+    }
+}
+
+/// The CPU index of an id, for tables by CPU.
+pub(crate) fn indices(cpus: &[CpuId]) -> Vec<usize> {
+    cpus.iter().map(|cpu| cpu.index()).collect()
+}

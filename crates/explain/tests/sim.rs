@@ -1,0 +1,115 @@
+//! Explanations of simulated traces: parts that sum to the whole, and the named source.
+
+mod common;
+
+use common::{explained, lines, shipped, trace};
+use explain::{Culprit, Explained, Service, Setting, Source, explain};
+
+/// The exact accounts of a request.
+fn balances(one: &Explained) -> bool {
+    let (latency, service, ideal) =
+        (one.latency.0 as i64, one.service.0 as i64, one.ideal.0 as i64);
+    let excess = one.excess() as i64;
+    latency - service == one.inherent as i64 + excess + one.other
+        && latency - ideal == excess + one.other - one.saved as i64
+}
+
+#[test]
+fn parts_sum_to_the_whole_in_every_scenario_under_every_policy() {
+    let policies = ["cfs", "eevdf", "fifo", "rr", "cts", "gvts", "rearguard", "dwrr", "credit"];
+    let mut seen = 0;
+    for scenario in shipped("200ms") {
+        let setting = Setting::of(&scenario);
+        for policy in policies {
+            let trace = trace(&scenario, policy, 1);
+            for service in explain(&trace, &setting).unwrap().services {
+                seen += service.requests.len();
+                let wrong = service.requests.iter().find(|one| !balances(one));
+                assert_eq!(wrong, None, "{} under {policy}", scenario.name);
+                assert_eq!(service.unknown, 0, "{} under {policy}", scenario.name);
+            }
+        }
+    }
+    assert!(seen > 10_000, "{seen} requests");
+}
+
+/// The part of the slowest requests' excess that a source has.
+fn share(service: &Service, source: Source) -> f64 {
+    let found = service.findings();
+    found.iter().find(|finding| finding.source == source).map_or(0.0, |finding| finding.share)
+}
+
+/// The part of the slowest requests for which a culprit is the right one, of those with an excess: some are slow because the ideal is.
+fn named(service: &Service, culprit: Culprit) -> f64 {
+    let culprits: Vec<Culprit> = service.slowest().filter_map(|one| Some(one.worst()?.1)).collect();
+    let right = culprits.iter().filter(|who| **who == culprit).count();
+    right as f64 / culprits.len() as f64
+}
+
+fn service_of(text: &str, policy: &str) -> Service {
+    explained(text, policy, 1).remove(0)
+}
+
+const ONE: &str = "
+[[program]]
+name = \"service\"
+kind = \"service\"
+architecture = \"thread-per-connection\"
+connections = 64
+service_time = \"500us\"
+arrivals = { law = \"poisson\", utilisation = 0.4 }
+";
+
+const HOG: &str = "
+[[program]]
+name = \"hog\"
+kind = \"batch\"
+threads = 4
+";
+
+#[test]
+fn a_hog_is_named_and_without_it_the_tail_is_what_was_foretold() {
+    let beside = service_of(&lines("20s", 1, &[ONE, HOG]), "eevdf");
+    assert!(share(&beside, Source::Background) > 0.5, "{}", share(&beside, Source::Background));
+    assert!(named(&beside, Culprit::Program(1)) >= 0.95);
+    let alone = service_of(&lines("20s", 1, &[ONE]), "eevdf");
+    near(beside.p99_9_without(Source::Background).0, common::p99_9(&alone));
+    // The control: nobody is blamed who is not there.
+    assert_eq!(share(&alone, Source::Background), 0.0);
+}
+
+#[test]
+fn later_siblings_are_named_under_cfs_and_nobody_under_fifo() {
+    let text = lines("20s", 1, &[&ONE.replace("0.4", "0.8")]);
+    let cfs = service_of(&text, "cfs");
+    assert!(share(&cfs, Source::Inversion) > 0.9, "{}", share(&cfs, Source::Inversion));
+    assert!(named(&cfs, Culprit::Program(0)) >= 0.95);
+    let fifo = service_of(&text, "fifo");
+    near(cfs.p99_9_without(Source::Inversion).0, common::p99_9(&fifo));
+    let of_fifo: u64 = fifo.requests.iter().map(|one| one.of(Source::Inversion)).sum();
+    assert_eq!(of_fifo, 0);
+}
+
+#[test]
+fn dealt_out_connections_are_named_and_shared_ones_are_not() {
+    let workers = |architecture: &str| {
+        let service = ONE
+            .replace("thread-per-connection\"", &format!("{architecture}\"\nworkers = 4"))
+            .replace("0.4", "0.8");
+        service_of(&lines("20s", 4, &[&service]), "fifo")
+    };
+    let dealt = workers("partitioned");
+    assert!(share(&dealt, Source::IdleElsewhere) > 0.9, "{}", share(&dealt, Source::IdleElsewhere));
+    assert!(named(&dealt, Culprit::Worker) >= 0.95);
+    let shared = workers("shared-queue");
+    near(dealt.p99_9_without(Source::IdleElsewhere).0, common::p99_9(&shared));
+    let of_shared: u64 = shared.requests.iter().map(|one| one.of(Source::IdleElsewhere)).sum();
+    let waited: u64 = shared.requests.iter().map(|one| one.inherent).sum();
+    assert!(of_shared < waited / 50, "{of_shared} ns of {waited}");
+}
+
+/// Within 30% of each other.
+fn near(foretold: u64, measured: u64) {
+    let ratio = foretold as f64 / measured as f64;
+    assert!((0.7..=1.3).contains(&ratio), "foretold {foretold} ns, measured {measured} ns");
+}

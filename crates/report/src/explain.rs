@@ -1,0 +1,319 @@
+//! The document of `rearguard explain`: where the time of a service's slow requests went, who is to blame, what helps.
+//!
+//! `docs/explain.md` describes every key.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Latency, Sources};
+use crate::grid::{Block, Cell, Grid, Tone};
+use crate::human;
+
+/// The `schema` of an [`Explained`].
+pub const EXPLAIN_SCHEMA: &str = "rearguard.explain/1";
+
+/// A trace explained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// [`EXPLAIN_SCHEMA`].
+    pub schema: String,
+    /// The command line, program name first.
+    pub command: Vec<String>,
+    /// The version of Rearguard.
+    pub version: String,
+    /// The scenario's name, or what was traced.
+    pub scenario: String,
+    /// `sim`, `host` or `vm`.
+    pub arm: String,
+    /// What ran it, in one line.
+    pub machine: String,
+    /// The policy with its options.
+    pub policy: String,
+    /// The kernel that ran or was modelled.
+    pub kernel: Option<String>,
+    /// The seed of arrivals and service times.
+    pub seed: u64,
+    /// The part of requests that counts as slow.
+    pub slow_proportion: f64,
+    /// Every service with requests.
+    pub services: Vec<ExplainedService>,
+}
+
+/// A service explained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedService {
+    /// Its name.
+    pub name: String,
+    /// Requests that were explained.
+    pub requests: u64,
+    /// Requests that never were answered.
+    pub lost: u64,
+    /// Requests that were answered, but no event says by which thread.
+    pub unknown: u64,
+    /// Their latency.
+    pub latency_ns: Latency,
+    /// The latency of the ideal queue with the same arrivals and services.
+    pub ideal_ns: Latency,
+    /// Where the time of a request went, the mean of all.
+    pub mean_ns: Split,
+    /// How many requests are slow.
+    pub slow_requests: u64,
+    /// The same, the mean of the slow ones.
+    pub slow_ns: Split,
+    /// The sources of the slow requests' excess, the greatest first.
+    pub findings: Vec<Finding>,
+    /// The slow requests, the slowest first.
+    pub slow: Vec<SlowRequest>,
+}
+
+/// Where the time of a request went, nanoseconds; of several the mean. `latency` = `service` + all sources + `other`;
+/// `latency` - `ideal` = all sources but `inherent` + `other` - `saved`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Split {
+    /// From the intended moment to the response.
+    pub latency: f64,
+    /// What the ideal queue would have made of it.
+    pub ideal: f64,
+    /// The service time.
+    pub service: f64,
+    /// The sources.
+    #[serde(flatten)]
+    pub sources: Sources,
+    /// What no event accounts for.
+    pub other: f64,
+    /// What was waited less for siblings than in the ideal queue.
+    pub saved: f64,
+}
+
+/// A source of excess.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its key in [`Split`].
+    pub source: String,
+    /// What happens.
+    pub what: String,
+    /// What it took of a slow request, the mean.
+    pub slow_ns: f64,
+    /// Its part of what all sources took of them.
+    pub share: f64,
+    /// Who is to blame, the greatest part first.
+    pub culprits: Vec<Culprit>,
+    /// The p99.9 as it was.
+    pub p99_9_ns: f64,
+    /// The p99.9 that the trace's requests would have without this source.
+    pub p99_9_without_ns: f64,
+    /// The p99.9 of the ideal queue.
+    pub p99_9_ideal_ns: f64,
+    /// What helps.
+    pub mitigation: String,
+    /// What that costs.
+    pub trade_off: String,
+    /// Where it is from.
+    pub from: String,
+}
+
+/// Somebody to blame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Culprit {
+    /// The name of a program, an interrupt, an idle state, or what else it is.
+    pub name: String,
+    /// The group (cgroup) of a program.
+    pub group: Option<String>,
+    /// Its part of what the source took.
+    pub share: f64,
+}
+
+/// A slow request and who held the CPUs meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowRequest {
+    /// Its number among the program's requests.
+    pub request: u64,
+    /// The thread that served it.
+    pub thread: String,
+    /// When it should have been sent, from the start of the run.
+    pub intended_ns: u64,
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// When its thread began with it.
+    pub started_ns: u64,
+    /// When its thread was done with it.
+    pub completed_ns: u64,
+    /// When the client had the response.
+    pub received_ns: u64,
+    /// Where its time went.
+    pub split_ns: Split,
+    /// The greatest source; `None` without excess.
+    pub source: Option<String>,
+    /// Who is most to blame for that.
+    pub culprit: Option<String>,
+    /// Who held each CPU that it could have used.
+    pub cpus: Vec<CpuSpans>,
+}
+
+/// A CPU while a request was under way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuSpans {
+    /// Which.
+    pub cpu: u32,
+    /// Who held it, in order, without gaps.
+    pub spans: Vec<Span>,
+}
+
+/// Somebody held a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// From this moment.
+    pub from_ns: u64,
+    /// Until this.
+    pub to_ns: u64,
+    /// `own`, `first` (a sibling that came first), `later`, `background`, `interrupt`, `power`, `idle`, `offline`.
+    pub kind: String,
+    /// Thread, interrupt or idle state.
+    pub name: String,
+    /// The group of the thread's program.
+    pub group: Option<String>,
+}
+
+impl Split {
+    /// The parts that sum to the latency, with the words for people, in the order of reports.
+    pub(crate) fn parts(&self) -> [(&'static str, f64); 9] {
+        let Sources { inherent, inversion, background, interrupt, idle_elsewhere, power, numa } =
+            self.sources;
+        [
+            ("service", self.service),
+            ("inherent queueing", inherent),
+            ("FIFO inversion", inversion),
+            ("background", background),
+            ("interrupts", interrupt),
+            ("idle elsewhere", idle_elsewhere),
+            ("power saving", power),
+            ("NUMA", numa),
+            ("other", self.other),
+        ]
+    }
+}
+
+/// Slow requests that a table lists.
+const LISTED: usize = 5;
+
+impl ExplainedService {
+    /// What the tables say of it: its time by source, the findings, the slowest requests.
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        let mut blocks = vec![self.division()];
+        if !self.findings.is_empty() {
+            blocks.push(self.found());
+        }
+        blocks.push(self.slowest());
+        blocks
+    }
+
+    fn division(&self) -> Block {
+        let heading = format!(
+            "service {}: {} requests, p99.9 {} where the ideal is {}",
+            self.name,
+            human::count(Some(self.requests)),
+            human::latency(&self.latency_ns.p99_9).0,
+            human::latency(&self.ideal_ns.p99_9).0
+        );
+        let slow = format!("slowest {}", human::count(Some(self.slow_requests)));
+        let mut grid = Grid::new(["where the time went", &slow, "", "all", ""].map(String::from));
+        let row = |name: &str, slow: f64, all: f64| {
+            let share = |part: f64, whole: f64| human::share(Some(part / whole.max(1.0)));
+            let of_slow = share(slow, self.slow_ns.latency);
+            let of_all = share(all, self.mean_ns.latency);
+            [name.to_string(), signed(slow), of_slow, signed(all), of_all].map(Cell::plain).to_vec()
+        };
+        for ((name, slow), (_, all)) in self.slow_ns.parts().into_iter().zip(self.mean_ns.parts()) {
+            if slow != 0.0 || all != 0.0 {
+                grid.rows.push(row(name, slow, all));
+            }
+        }
+        grid.rows.push(row("latency", self.slow_ns.latency, self.mean_ns.latency));
+        grid.rows.push(row("ideal", self.slow_ns.ideal, self.mean_ns.ideal));
+        Block { heading, grid, notes: self.caveats() }
+    }
+
+    fn caveats(&self) -> Vec<Cell> {
+        let lost = (self.lost, "were never answered and are in no figure here");
+        let unknown = (self.unknown, "were answered, but no event says by which thread");
+        let some = [lost, unknown].into_iter().filter(|(count, _)| *count > 0);
+        let note = |(count, words)| format!("{} requests {words}", human::count(Some(count)));
+        some.map(note).map(|text| Cell::plain(text).tone(Tone::Bad)).collect()
+    }
+
+    fn found(&self) -> Block {
+        let titles = ["source", "of the excess", "a slow request", "culprit", "p99.9 without it"];
+        let mut grid = Grid::new(titles.map(String::from));
+        let row = |finding: &Finding| {
+            let culprits = finding.culprits.iter().take(2).map(Culprit::words);
+            [
+                finding.source.replace('_', " "),
+                human::share(Some(finding.share)),
+                human::span(finding.slow_ns),
+                culprits.collect::<Vec<_>>().join(", "),
+                human::span(finding.p99_9_without_ns),
+            ]
+            .map(Cell::plain)
+            .to_vec()
+        };
+        grid.rows = self.findings.iter().map(row).collect();
+        let told = self.findings.iter().filter(|finding| finding.share >= 0.05);
+        let notes = told.map(|finding| Cell::plain(finding.advice()).tone(Tone::Faint));
+        let heading =
+            format!("what made the slowest {} slow", human::count(Some(self.slow_requests)));
+        Block { heading, grid, notes: notes.collect() }
+    }
+
+    fn slowest(&self) -> Block {
+        let titles = ["request", "sent at", "latency", "ideal", "source", "culprit", "thread"];
+        let mut grid = Grid::new(titles.map(String::from));
+        let word = |word: &Option<String>| word.clone().unwrap_or(human::UNKNOWN.to_string());
+        let row = |slow: &SlowRequest| {
+            [
+                slow.request.to_string(),
+                human::span(slow.sent_ns as f64),
+                human::span(slow.split_ns.latency),
+                human::span(slow.split_ns.ideal),
+                word(&slow.source).replace('_', " "),
+                word(&slow.culprit),
+                slow.thread.clone(),
+            ]
+            .map(Cell::plain)
+            .to_vec()
+        };
+        grid.rows = self.slow.iter().take(LISTED).map(row).collect();
+        Block { heading: "the slowest requests".to_string(), grid, notes: Vec::new() }
+    }
+}
+
+impl Culprit {
+    fn words(&self) -> String {
+        let group = self.group.as_ref().map_or(String::new(), |group| format!(" in {group}"));
+        format!("{}{group} ({})", self.name, human::share(Some(self.share)))
+    }
+}
+
+impl Finding {
+    /// What happens, what helps, what that costs.
+    pub(crate) fn advice(&self) -> String {
+        format!(
+            "{}: {}. Helps: {}. Costs: {}. ({})",
+            self.source.replace('_', " "),
+            self.what,
+            self.mitigation,
+            self.trade_off,
+            self.from
+        )
+    }
+}
+
+/// A span that may be below zero.
+fn signed(ns: f64) -> String {
+    if ns.round() < 0.0 { format!("-{}", human::span(-ns)) } else { human::span(ns) }
+}
+
+impl Explained {
+    /// What was explained, in one line.
+    pub(crate) fn title(&self) -> String {
+        format!("{} on {}, {}, seed {}", self.scenario, self.arm, self.policy, self.seed)
+    }
+}
