@@ -106,12 +106,23 @@ const WATCHDOG: Nanos = Nanos::from_secs(30);
 impl Promises {
     /// What a policy promises in a scenario. [`Failure::Input`] for an unknown name.
     pub fn of(policy: &PolicySpec, scenario: &Scenario) -> Result<Promises, Failure> {
-        Ok(match policy.name.as_str() {
+        let promises = match policy.name.as_str() {
             "cfs" | "eevdf" | "rr" => Promises::default(),
             "fifo" => fifo(scenario),
             _ => of_chosen(&Chosen::read(policy, scenario)?, scenario),
+        };
+        Ok(if answers_late(scenario) {
+            Promises { conserving: None, order: None, ..promises }
+        } else {
+            promises
         })
     }
+}
+
+/// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. Who was given to it waits there, while others, that came later or may not run
+/// there, start elsewhere.
+fn answers_late(scenario: &Scenario) -> bool {
+    scenario.mechanisms.interrupts.is_some() || scenario.mechanisms.idle.is_some()
 }
 
 /// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for normal threads nobody pulls.

@@ -47,6 +47,10 @@ pub struct Scene {
     pub occupants: Vec<Option<ThreadId>>,
     /// Which CPUs are there.
     pub online: Vec<bool>,
+    /// How many interrupts have each CPU.
+    pub interrupts: Vec<u32>,
+    /// From when on each CPU can work: it may be about to wake up.
+    pub awake_at: Vec<Nanos>,
     /// Who waits.
     pub waiting: BTreeSet<ThreadId>,
     /// Whether a thread has an affinity, or had one, or a CPU has gone.
@@ -76,6 +80,8 @@ impl Scene {
             threads: threads.collect(),
             occupants: vec![None; cpus],
             online: vec![true; cpus],
+            interrupts: vec![0; cpus],
+            awake_at: vec![Nanos::ZERO; cpus],
             waiting: BTreeSet::new(),
             restricted: false,
             changed: None,
@@ -92,9 +98,11 @@ impl Scene {
         self.online[cpu.index()] && self.thread(thread).admitted[cpu.index()]
     }
 
-    /// Whether a CPU is there and runs nobody.
+    /// Whether a CPU is there and runs nobody, though it could.
     pub fn is_idle(&self, cpu: CpuId) -> bool {
-        self.online[cpu.index()] && self.occupants[cpu.index()].is_none()
+        let at = cpu.index();
+        let could = self.interrupts[at] == 0 && self.awake_at[at] <= self.now;
+        self.online[at] && self.occupants[at].is_none() && could
     }
 
     /// CPUs that are there and run nobody.
@@ -143,7 +151,19 @@ impl Scene {
                 self.occupants[cpu.index()] = to;
                 to.into_iter().for_each(|to| self.start(to, cpu));
             }
-            _ => {}
+            What::InterruptBegin { cpu, .. } => self.interrupts[cpu.index()] += 1,
+            What::InterruptEnd { cpu, .. } => self.interrupts[cpu.index()] -= 1,
+            What::IdleExit { cpu, took, .. } => self.awake_at[cpu.index()] = self.now + took,
+            // Of changes the scene hears by `change`.
+            What::Fork { .. }
+            | What::Migrate { .. }
+            | What::Start { .. }
+            | What::Finish { .. }
+            | What::Affinity { .. }
+            | What::Nice { .. }
+            | What::Weight { .. }
+            | What::Offline { .. }
+            | What::Online { .. } => {}
         }
     }
 

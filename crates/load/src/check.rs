@@ -82,6 +82,9 @@ fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
 /// What real programs and cgroups do not do on any machine.
 pub fn check_scenario(scenario: &Scenario) -> Result<(), Failure> {
     groups::check_shape(scenario)?;
+    if let Some(what) = scenario.of_simulation_alone() {
+        return Err(Failure::Machine(format!("{what}: use --on sim")));
+    }
     let long =
         scenario.programs.iter().find(|program| request_bytes(program) > LONGEST_REQUEST_BYTES);
     if let Some(program) = long {

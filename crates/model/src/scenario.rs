@@ -2,10 +2,14 @@
 //!
 //! The types hold a scenario that is already valid; [`Scenario::read`] is where text becomes one.
 
+mod alteration;
 mod describe;
 mod groups;
 mod law;
 mod machine;
+mod mechanism;
+mod mechanisms;
+mod placement;
 mod problem;
 mod program;
 mod read;
@@ -29,6 +33,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 use crate::law::Law;
+pub use alteration::{Alteration, AlterationKind};
+pub use mechanism::{
+    Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
+    Memory, MemoryUse, Migration,
+};
+pub use placement::{Cpuset, Partition};
 
 /// A valid scenario. The same runs on every arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +63,10 @@ pub struct Scenario {
     pub outlier_threshold: Nanos,
     /// The slice that policies behind the seam give; `None`: the policy's own.
     pub slice: Option<Nanos>,
+    /// What the simulated machine does beside running threads.
+    pub mechanisms: Mechanisms,
+    /// What happens in the course of the run, in the order of moments.
+    pub alterations: Vec<Alteration>,
 }
 
 /// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are neighbours.
@@ -87,6 +101,8 @@ pub struct Group {
     pub parent: Option<usize>,
     /// As `cpu.weight`: 1 to 10,000, 100 unless given.
     pub weight: u32,
+    /// The CPUs of its threads and of the groups below it; `None`: those of the group above.
+    pub cpuset: Option<Cpuset>,
 }
 
 /// A program: one process (or several, see [`Kind::Batch`]) that starts with the run.
@@ -100,6 +116,8 @@ pub struct Program {
     pub nice: i8,
     /// What it does.
     pub kind: Kind,
+    /// What its speed owes to memory.
+    pub memory: MemoryUse,
 }
 
 /// What a program does.

@@ -43,6 +43,9 @@ pub trait Class {
     /// The timer tick of a CPU whose current thread belongs to this class. Slices end here.
     fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId);
 
+    /// The timer tick of a CPU whose current thread belongs to a class above.
+    fn tick_of_another(&mut self, _core: &mut Core, _cpu: CpuId) {}
+
     /// A CPU that ran something has found nothing and goes to sleep; others see it as idle already.
     fn idle(&mut self, _core: &mut Core, _cpu: CpuId) {}
 

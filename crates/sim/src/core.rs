@@ -68,6 +68,8 @@ pub struct Core {
     pub idle: CpuSet,
     /// Which CPUs each thread may run on.
     pub affinities: Affinities,
+    /// Whether any thread belongs to a real-time class.
+    pub has_realtime: bool,
     /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from outside, such as
     /// a request from a client on another machine.
     pub waker: Option<CpuId>,
@@ -87,6 +89,7 @@ impl Core {
             resched: Vec::new(),
             idle: CpuSet::all(machine.cpus),
             affinities: Affinities::new(machine.cpus),
+            has_realtime: false,
             waker: None,
             fault: None,
         }
@@ -140,6 +143,12 @@ impl Core {
     #[inline]
     pub fn may_run_on(&self, thread: ThreadId, cpu: CpuId) -> bool {
         self.affinities.admit(thread, cpu)
+    }
+
+    /// Whether a CPU runs a thread of a real-time class, behind which others wait.
+    #[inline]
+    pub fn runs_realtime(&self, cpu: CpuId) -> bool {
+        self.has_realtime && self.current(cpu).is_some_and(|thread| self.thread(thread).realtime)
     }
 
     /// Ends the run with a reason: for what a class finds wrong and cannot mend. The first reason counts.

@@ -1,5 +1,6 @@
 //! What the kernel's own work costs, as CPU time of the thread for which it is done.
 
+use model::scenario::Migration;
 use model::{CpuId, Nanos};
 
 use crate::places::Place;
@@ -56,6 +57,18 @@ impl Costs {
 
     /// The same costs without any that are drawn: for comparison with closed forms.
     pub const EXACT: Costs = Costs { switch_spread: Nanos(0), request: Nanos(0), ..Costs::DEFAULT };
+
+    /// With other costs of moves.
+    pub fn moving(self, migration: Option<Migration>) -> Costs {
+        let Some(Migration { core, llc, node, machine }) = migration else { return self };
+        Costs {
+            migrate_core: core,
+            migrate_llc: llc,
+            migrate_node: node,
+            migrate_remote: machine,
+            ..self
+        }
+    }
 
     /// What one switch costs, by a lot below 2^32.
     pub fn switch(&self, lot: u32) -> Nanos {

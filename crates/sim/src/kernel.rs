@@ -2,6 +2,7 @@
 
 mod alter;
 mod fair_server;
+mod machine;
 mod meter;
 mod schedule;
 
@@ -18,6 +19,7 @@ use crate::class::rt::{self, Rt};
 use crate::core::{Core, State, Thread};
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
+use crate::machine::Machinery;
 use crate::observer::Observer;
 use crate::program::Program;
 use fair_server::FairServer;
@@ -131,6 +133,10 @@ pub struct Kernel<C, Q, O = ()> {
     expiring: Option<CpuId>,
     /// What happens in the course of the run, the next first.
     changes: std::vec::IntoIter<Change>,
+    /// What the machine does beside running threads, if the scenario asks for anything of it.
+    machinery: Option<Box<Machinery>>,
+    /// Names that events refer to.
+    names: Vec<String>,
     core: Core,
     realtime: Option<Rt>,
     fair_server: FairServer,
@@ -196,6 +202,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
         let mut core = Core::new(scenario.machine);
         let programs = populate(&mut core, setup, window);
+        core.has_realtime = core.threads.iter().any(|thread| thread.realtime);
         let born_later = |program: &&Program| program.starts();
         let unborn: Vec<ThreadId> =
             programs.iter().filter(born_later).flat_map(Program::threads).collect();
@@ -203,6 +210,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let timers: Vec<ThreadId> = sleepers.flat_map(Program::threads).collect();
         let cpus = core.cpus.len();
         let first_timer = cpus + programs.len() + 1;
+        // The slot of changes lies between.
+        let first_line = first_timer + timers.len() + 1;
         let mut tasks = vec![Task::default(); core.threads.len()];
         for (slot, thread) in timers.iter().enumerate() {
             tasks[thread.index()].timer = Some((first_timer + slot) as u32);
@@ -214,14 +223,16 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
             fair_server: FairServer::new(cpus),
             class,
-            changes: Vec::new().into_iter(),
-            queue: Q::new(first_timer + timers.len() + 1),
+            changes: scenario.changes().into_iter(),
+            machinery: Machinery::new(scenario, first_line as u32),
+            names: Machinery::names(scenario),
+            queue: Q::new(first_line + Machinery::line_slots(scenario)),
             clocks: vec![clock; cpus],
             tasks,
             unborn: unborn.into_iter(),
             timers,
             wakes: Vec::new(),
-            costs: setup.costs,
+            costs: setup.costs.moving(scenario.mechanisms.migration),
             switch_lots: generator(setup.seed, PURPOSE_SWITCHES),
             meter: Meter::default(),
             window,
@@ -231,9 +242,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// Lets things happen in the course of the run, in the order of their moments.
+    /// Lets things happen in the course of the run, beside those of the scenario.
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
-        self.changes = changes.into_iter();
+        let mut all: Vec<Change> = self.changes.chain(changes).collect();
+        all.sort_by_key(|change| change.at);
+        self.changes = all.into_iter();
         self
     }
 
@@ -255,7 +268,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             counters: self.meter.counters(),
             usage: self.meter.usage,
             events: None,
-            tables: Tables::default(),
+            tables: Tables { names: self.names, cpu_sets: Vec::new() },
         };
         Ok(Run { trace, events: self.events, queue: self.queue })
     }
@@ -300,7 +313,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         (self.core.cpus.len() + program) as u32
     }
 
-    /// The last: changes are rare.
+    /// The last but interrupts: changes are rare.
     fn change_slot(&self) -> u32 {
         (self.core.cpus.len() + self.programs.len() + 1 + self.timers.len()) as u32
     }
@@ -361,6 +374,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.birth();
         } else if slot as u32 == self.change_slot() {
             self.change();
+        } else if slot as u32 > self.change_slot() {
+            self.line_event(CpuId(slot as u32 - self.change_slot() - 1));
         } else {
             self.queue.set(slot as u32, Nanos::NEVER);
             let thread = self.timers[slot - cpus - self.programs.len() - 1];
@@ -371,6 +386,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     fn arrival(&mut self, program: usize) {
         self.programs[program].arrive(self.core.now, &mut self.wakes);
         self.queue.set(self.arrival_slot(program), self.programs[program].next_arrival());
+        if self.machinery.is_some() {
+            self.raise_sent(program);
+        }
         self.wake_all(None);
     }
 

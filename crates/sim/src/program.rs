@@ -61,7 +61,8 @@ impl Program {
                 let cpus = scenario.machine.cpus;
                 let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
-                Behaviour::Service(Service::new(service, &plan, costs.switch))
+                let by_interrupt = scenario.mechanisms.interrupts.is_some();
+                Behaviour::Service(Service::new(service, &plan, costs.switch, by_interrupt))
             }
             Kind::Batch { .. } => Behaviour::Batch,
             Kind::Daemon { threads, run, sleep } => {
@@ -131,6 +132,22 @@ impl Program {
         let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
         if let Behaviour::Service(service) = &mut self.behaviour {
             service.arrive(now, &mut wake);
+        }
+    }
+
+    /// Connections on which the client has sent a request, where requests arrive by interrupts. [`Program::deliver`] brings them on.
+    pub fn take_sent(&mut self) -> Vec<u32> {
+        match &mut self.behaviour {
+            Behaviour::Service(service) => service.take_sent(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The request on a connection has reached its socket.
+    pub fn deliver(&mut self, connection: u32, wakes: &mut Vec<ThreadId>) {
+        let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
+        if let Behaviour::Service(service) = &mut self.behaviour {
+            service.deliver(connection, &mut wake);
         }
     }
 

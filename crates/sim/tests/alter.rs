@@ -107,7 +107,8 @@ fn a_nice_value_counts_from_the_moment_on_it_is_given() {
 fn a_groups_weight_counts_from_the_moment_on_it_is_given() {
     let mut one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 2 })]);
-    let group = |name: &str| Group { name: name.to_string(), parent: None, weight: 100 };
+    let group =
+        |name: &str| Group { name: name.to_string(), parent: None, weight: 100, cpuset: None };
     one.groups = vec![group("a"), group("b")];
     one.programs[0].group = Some(0);
     one.programs[1].group = Some(1);

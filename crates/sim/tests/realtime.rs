@@ -2,10 +2,12 @@
 
 mod common;
 
-use common::{run_realtime, run_under, scenario, service, share};
-use model::scenario::{Architecture, Kind, Service};
+use common::{run_realtime, run_under, scenario, service, setup, share};
+use model::scenario::{Alteration, AlterationKind, Architecture, Kind, Service};
 use model::trace::Request;
-use model::{Nanos, Trace};
+use model::{CpuId, Nanos, Trace};
+use sim::Setup;
+use sim::class::fair::Eevdf;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 
@@ -99,4 +101,29 @@ fn the_fair_server_gives_5_percent_of_a_cpu_that_real_time_threads_would_keep() 
     // Where the service leaves more than that, the server never steps in: the hog gets what is left.
     let leaves_20_percent = beside(0.8);
     assert!((leaves_20_percent - 0.2).abs() < 0.02, "{leaves_20_percent}");
+}
+
+/// The share of a CPU that spinning threads get beside one real-time thread that wants 90% of another.
+fn beside_realtime(pinned: bool) -> f64 {
+    let one = Service { connections: 1, ..service(8_000, 0.45) };
+    let mut scenario =
+        scenario(2, vec![("service", Kind::Service(one)), ("batch", Kind::Batch { threads: 1 })]);
+    if pinned {
+        scenario.alterations = (0..2)
+            .map(|program| Alteration {
+                at: Nanos::ZERO,
+                kind: AlterationKind::Affinity { program, cpus: vec![CpuId(0)] },
+            })
+            .collect();
+    }
+    let setup = Setup { realtime: Some(rt::Kind::Fifo), ..setup(&scenario) };
+    let class = Eevdf::seeded(&scenario.machine, &scenario.groups, 1);
+    share(&sim::simulate(&setup, class).unwrap(), 1)
+}
+
+#[test]
+fn who_waits_behind_a_real_time_thread_is_pulled_by_an_idle_cpu() {
+    let (free, pinned) = (beside_realtime(false), beside_realtime(true));
+    assert!(free > 0.97, "{free}");
+    assert!(pinned < 0.3, "the control, where nobody may pull: {pinned}");
 }

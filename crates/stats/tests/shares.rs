@@ -3,7 +3,9 @@
 
 use model::event::Tables;
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Group, Kind, Machine, Program, Service};
+use model::scenario::{
+    Architecture, Arrivals, Group, Kind, Machine, Mechanisms, MemoryUse, Program, Service,
+};
 use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Usage, Window};
 use model::{Nanos, Scenario, Trace};
 use proptest::prelude::*;
@@ -21,15 +23,23 @@ fn scenario(cpus: u32, groups: Vec<Group>, programs: Vec<Program>) -> Scenario {
         seeds: vec![1],
         outlier_threshold: Nanos::from_millis(10),
         slice: None,
+        mechanisms: Mechanisms::default(),
+        alterations: Vec::new(),
     }
 }
 
 fn group(name: &str, parent: Option<usize>, weight: u32) -> Group {
-    Group { name: name.into(), parent, weight }
+    Group { name: name.into(), parent, weight, cpuset: None }
 }
 
 fn batch(name: &str, group: Option<usize>, nice: i8, threads: u32) -> Program {
-    Program { name: name.into(), group, nice, kind: Kind::Batch { threads } }
+    Program {
+        name: name.into(),
+        group,
+        nice,
+        kind: Kind::Batch { threads },
+        memory: MemoryUse::LITTLE,
+    }
 }
 
 /// The threads of a scenario's batch programs, in order.
@@ -226,7 +236,8 @@ fn what_interrupts_took_is_due_to_nobody() {
 #[test]
 fn what_others_use_is_not_due_to_batch() {
     let daemon = Kind::Daemon { threads: 1, run: Nanos(1), sleep: Nanos(3) };
-    let daemon = Program { name: "d".into(), group: None, nice: 0, kind: daemon };
+    let daemon =
+        Program { name: "d".into(), group: None, nice: 0, kind: daemon, memory: MemoryUse::LITTLE };
     let scenario = scenario(1, vec![], vec![batch("b", None, 0, 1), daemon]);
     let summary = summarise(&scenario, &[&trace(&scenario, &[0, 1], &[vec![0.75, 0.25]])]);
     assert_eq!(summary.fairness, Some((1.0, 1.0)));
@@ -273,7 +284,8 @@ fn any_service() -> Service {
 #[test]
 fn a_service_is_due_what_its_load_wants() {
     let kind = Kind::Service(any_service());
-    let service = Program { name: "s".into(), group: None, nice: 0, kind };
+    let service =
+        Program { name: "s".into(), group: None, nice: 0, kind, memory: MemoryUse::LITTLE };
     let scenario = scenario(1, vec![], vec![service, batch("b", None, 0, 1)]);
     let mut run = trace(&scenario, &[0, 1], &[vec![0.3, 0.7]]);
     run.window.start = Nanos::from_millis(100);

@@ -2,12 +2,14 @@
 
 mod changes;
 mod machine;
+mod mechanisms;
 mod policy;
 mod programs;
 
 use std::fmt;
 
 use model::change::Change;
+use model::scenario::Mechanisms;
 use model::{Nanos, PolicySpec, Scenario};
 
 use crate::lots::Lots;
@@ -34,7 +36,7 @@ impl Case {
         let duration = duration(&mut lots, machine.cpus);
         let programs = programs::draw(&mut lots, machine.cpus, groups.len(), duration);
         let slice = lots.one_in(4).then(|| Nanos(lots.magnitude(100_000, 100_000_000)));
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: format!("swarm-{seed}"),
             shows: String::new(),
             machine,
@@ -45,7 +47,11 @@ impl Case {
             seeds: vec![seed],
             outlier_threshold: Nanos::from_millis(10),
             slice,
+            mechanisms: Mechanisms::default(),
+            alterations: Vec::new(),
         };
+        // Lots of their own: what else a seed decides does not depend on them.
+        mechanisms::add(&mut Lots::new(seed, 1), &mut scenario);
         let policy = policy::draw(&mut lots, &scenario);
         let changes = changes::draw(&mut lots, &scenario);
         Case { seed, scenario, policy, changes }
@@ -69,8 +75,11 @@ impl fmt::Display for Case {
             "  {} after {}, slice {:?}",
             scenario.duration, scenario.warm_up, scenario.slice
         )?;
+        if scenario.mechanisms != Mechanisms::default() {
+            writeln!(f, "  {:?}", scenario.mechanisms)?;
+        }
         for group in &scenario.groups {
-            writeln!(f, "  group {} weight {}", group.name, group.weight)?;
+            writeln!(f, "  group {} weight {} {:?}", group.name, group.weight, group.cpuset)?;
         }
         let mut first = 0;
         for program in &scenario.programs {
@@ -79,8 +88,8 @@ impl fmt::Display for Case {
             let last = first + threads - 1;
             writeln!(
                 f,
-                "  program {} (threads {first} to {last}) in {group}, nice {}: {:?}",
-                program.name, program.nice, program.kind
+                "  program {} (threads {first} to {last}) in {group}, nice {}: {:?} {:?}",
+                program.name, program.nice, program.kind, program.memory
             )?;
             first += threads;
         }

@@ -1,7 +1,8 @@
 //! A failing case made small: what can be left out while the same rule still fails is left out.
 
 use model::change::ChangeKind;
-use model::{Nanos, ThreadId};
+use model::scenario::{Mechanisms, MemoryUse};
+use model::{Nanos, Scenario, ThreadId};
 
 use crate::draw::Case;
 use crate::run::run;
@@ -29,6 +30,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     if !case.changes.is_empty() {
         cases.push(Case { changes: Vec::new(), ..case.clone() });
     }
+    cases.extend(plainer_machines(case));
     let programs = case.scenario.programs.len();
     cases.extend((0..programs).filter(|_| programs > 1).map(|index| without(case, index)));
     if case.scenario.duration > Nanos::from_millis(50) {
@@ -47,6 +49,28 @@ fn smaller(case: &Case) -> Vec<Case> {
         cases.push(calmer);
     }
     cases
+}
+
+/// The case without one mechanism of its machine or the other, or without cpusets.
+fn plainer_machines(case: &Case) -> Vec<Case> {
+    let without = |less: fn(&mut Scenario)| {
+        let mut plainer = case.clone();
+        less(&mut plainer.scenario);
+        plainer
+    };
+    let all = [
+        without(|s| s.mechanisms = Mechanisms::default()),
+        without(|s| s.mechanisms.interrupts = None),
+        without(|s| s.mechanisms.idle = None),
+        without(|s| s.mechanisms.frequency = None),
+        without(|s| s.mechanisms.sibling_gain = None),
+        without(|s| s.mechanisms.memory = None),
+        without(|s| s.mechanisms.kernel = None),
+        without(|s| s.mechanisms.migration = None),
+        without(|s| s.groups.iter_mut().for_each(|group| group.cpuset = None)),
+        without(|s| s.programs.iter_mut().for_each(|p| p.memory = MemoryUse::LITTLE)),
+    ];
+    all.into_iter().filter(|plainer| plainer.scenario != case.scenario).collect()
 }
 
 /// The case without a program; changes of its threads go with it, others keep their threads.

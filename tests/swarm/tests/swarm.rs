@@ -51,6 +51,14 @@ fn seeds_draw_all_that_there_is() {
     }
     assert!(some(&|case| case.scenario.machine.cpus == 1));
     assert!(some(&|case| case.scenario.machine.cpus == 64));
+    for mechanism in
+        ["interrupts", "idle", "frequency", "sibling_gain", "memory", "kernel", "migration"]
+    {
+        let on = format!("{mechanism}: Some");
+        let has = |case: &Case| format!("{:?}", case.scenario.mechanisms).contains(&on);
+        assert!(some(&has), "{mechanism}");
+    }
+    assert!(some(&|case| case.scenario.groups.iter().any(|group| group.cpuset.is_some())));
     for change in ["Affinity", "Nice", "Weight", "Offline", "Online"] {
         let has =
             |case: &Case| case.changes.iter().any(|c| format!("{:?}", c.kind).starts_with(change));

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Failed, Trial};
 use load::HostArm;
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, Machine, Program, Scenario, Service};
+use model::scenario::{
+    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Scenario, Service,
+};
 use model::{Arm, Failure, Nanos, PolicySpec, Silent, Trace, Watch};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::time::ClockId;
@@ -42,7 +44,7 @@ pub fn service(architecture: Architecture, connections: u32, utilisation: f64) -
 
 /// A program at nice 0 in the root group.
 pub fn program(name: &str, kind: Kind) -> Program {
-    Program { name: name.to_string(), group: None, nice: 0, kind }
+    Program { name: name.to_string(), group: None, nice: 0, kind, memory: MemoryUse::LITTLE }
 }
 
 /// One CPU, a warm-up of half a second.
@@ -58,6 +60,8 @@ pub fn scenario(programs: Vec<Program>, duration: Nanos) -> Scenario {
         seeds: vec![1],
         outlier_threshold: Nanos::from_millis(10),
         slice: None,
+        mechanisms: Mechanisms::default(),
+        alterations: Vec::new(),
     }
 }
 

@@ -49,12 +49,14 @@ fn bad_machine() -> Result<(), Failed> {
     assert!(message(&|s| s.machine = big).contains("needs 4096 CPUs"));
     let paired = Machine { cpus: 2, smt: 2, ..Machine::ONE_CPU };
     assert!(message(&|s| s.machine = paired).contains("SMT"));
-    let group = |name: &str, parent| Group { name: name.to_string(), parent, weight: 200 };
+    let group =
+        |name: &str, parent| Group { name: name.to_string(), parent, weight: 200, cpuset: None };
     let nest = |s: &mut Scenario| {
         s.groups = vec![group("front", None), group("front/api", Some(0))];
         s.programs[0].group = Some(0);
     };
     assert!(message(&nest).contains("give it a group of its own"));
+    assert!(message(&|s| s.mechanisms.sibling_gain = Some(0.5)).contains("its own"));
     let stretch = |s: &mut Scenario| {
         if let Kind::Service(service) = &mut s.programs[0].kind {
             service.request_bytes = 1 << 20;

@@ -1,6 +1,8 @@
 //! A scenario in a few lines for people.
 
-use super::{Architecture, Kind, Program, Scenario, Service};
+mod mechanisms;
+
+use super::{Architecture, Group, Kind, Program, Scenario, Service};
 
 /// A p99.9 that rests on fewer requests than this beyond it is a matter of luck.
 const SAMPLES_BEYOND: f64 = 20.0;
@@ -14,12 +16,14 @@ impl Scenario {
             ("machine", self.machine_line()),
             ("time", self.time_line()),
         ];
+        rows.extend(self.mechanism_lines().into_iter().map(|line| ("", line)));
         rows.extend(self.group_lines().into_iter().map(|line| ("group", line)));
         rows.extend(self.program_lines().into_iter().map(|line| ("program", line)));
         rows.extend(
             self.services()
                 .map(|(program, service)| ("requests", self.requests_line(program, service))),
         );
+        rows.extend(self.change_lines().into_iter().map(|line| ("change", line)));
         rows.extend(self.warnings().into_iter().map(|line| ("warning", line)));
         rows.into_iter().map(|(label, line)| format!("{label:<9} {line}\n")).collect()
     }
@@ -94,8 +98,11 @@ impl Scenario {
 
     fn group_lines(&self) -> Vec<String> {
         let width = self.groups.iter().map(|group| group.name.len()).max().unwrap_or(0);
-        let line = |name: &str, weight| format!("{name:<width$}  weight {weight}");
-        self.groups.iter().map(|group| line(&group.name, group.weight)).collect()
+        let line = |group: &Group| {
+            let cpus = mechanisms::of_cpuset(group);
+            format!("{:<width$}  weight {}{cpus}", group.name, group.weight)
+        };
+        self.groups.iter().map(line).collect()
     }
 
     fn program_lines(&self) -> Vec<String> {

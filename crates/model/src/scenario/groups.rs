@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use super::Group;
+use super::mechanisms::cpus;
 use super::problem::did_you_mean;
 use super::table::Table;
-use super::value::{path, whole};
+use super::value::{path, whole, word};
+use super::{Cpuset, Group, Partition};
 
 /// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them hold.
-pub(super) fn groups(top: &Table) -> Vec<Group> {
+pub(super) fn groups(top: &Table, cpus: u32) -> Vec<Group> {
     let mut read: Vec<(Group, Range<usize>)> =
-        top.tables("group").iter().filter_map(group).collect();
+        top.tables("group").iter().filter_map(|table| group(table, cpus)).collect();
     // Stable: siblings keep the file's order.
     read.sort_by_key(|(group, _)| group.name.matches('/').count());
     let mut groups: Vec<Group> = Vec::with_capacity(read.len());
@@ -31,11 +32,22 @@ pub(super) fn groups(top: &Table) -> Vec<Group> {
 }
 
 /// A group without its parent, and where its name stands.
-fn group(table: &Table) -> Option<(Group, Range<usize>)> {
-    table.expect_keys(&["name", "weight"]);
+fn group(table: &Table, cpus: u32) -> Option<(Group, Range<usize>)> {
+    table.expect_keys(&["name", "weight", "cpus", "partition"]);
     let name = table.required("name", path);
     let weight = table.optional("weight", whole(1, 10_000)).unwrap_or(100);
-    Some((Group { name: name?, parent: None, weight }, table.place_of("name")))
+    let cpuset = cpuset(table, cpus);
+    Some((Group { name: name?, parent: None, weight, cpuset }, table.place_of("name")))
+}
+
+fn cpuset(table: &Table, machine_cpus: u32) -> Option<Cpuset> {
+    let words = ["member", "root", "isolated"];
+    let all = [Partition::Member, Partition::Root, Partition::Isolated];
+    let partition = table.optional("partition", word(&words)).map_or(all[0], |word| all[word]);
+    if table.get("cpus").is_none() && partition != Partition::Member {
+        table.missing(&["cpus"]);
+    }
+    cpus(table, machine_cpus).map(|cpus| Cpuset { cpus, partition })
 }
 
 /// The place of a group in the list, or what is wrong with its name.

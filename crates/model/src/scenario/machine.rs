@@ -1,23 +1,24 @@
 //! The machine.
 
-use super::Machine;
+use super::mechanisms::{KEYS, mechanisms};
 use super::table::Table;
 use super::value::whole;
+use super::{Machine, Mechanisms};
 
 /// The largest machine of a scenario: up to here the simulator's cost an event is measured.
-const MOST_CPUS: i64 = 4_096;
+pub(super) const MOST_CPUS: u32 = 4_096;
 
-/// `None` only where a problem was reported.
-pub(super) fn machine(table: &Table) -> Option<Machine> {
-    table.expect_keys(&["cpus", "smt", "llcs", "nodes"]);
-    let count = whole::<u32>(1, MOST_CPUS);
+/// The machine and what it does beside running threads. `None` only where a problem was reported.
+pub(super) fn machine(table: &Table) -> Option<(Machine, Mechanisms)> {
+    table.expect_keys(&[&["cpus", "smt", "llcs", "nodes"], &KEYS[..]].concat());
+    let count = whole::<u32>(1, i64::from(MOST_CPUS));
     let cpus = table.required("cpus", &count);
     let smt = table.optional("smt", &count).unwrap_or(1);
     let nodes = table.optional("nodes", &count).unwrap_or(1);
     let llcs = table.optional("llcs", &count).unwrap_or(nodes);
     let machine = Machine { cpus: cpus?, smt, llcs, nodes };
     check_division(table, machine);
-    Some(machine)
+    Some((machine, mechanisms(table, machine.cpus)))
 }
 
 /// Every node has as many caches, every cache as many CPUs and every core as many of them.

@@ -1,12 +1,13 @@
 //! Programs.
 
 use super::groups::find;
+use super::mechanisms::memory_use;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
 use super::value::{name, path, span, whole, word};
 use super::{Group, Kind, Program};
 
-const KEYS: [&str; 4] = ["name", "kind", "group", "nice"];
+const KEYS: [&str; 6] = ["name", "kind", "group", "nice", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
 const KINDS: [(&str, &[&str]); 4] = [
     ("service", &SERVICE_KEYS),
@@ -53,7 +54,8 @@ fn program(table: &Table, groups: &[Group]) -> Option<Program> {
     }
     let nice = table.optional("nice", whole(-20, 19)).unwrap_or(0);
     let kind = read_kind(table, words[kind?])?;
-    Some(Program { name: String::new(), group: group.and_then(Result::ok), nice, kind })
+    let (group, memory) = (group.and_then(Result::ok), memory_use(table));
+    Some(Program { name: String::new(), group, nice, kind, memory })
 }
 
 fn read_kind(table: &Table, word: &str) -> Option<Kind> {

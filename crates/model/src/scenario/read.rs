@@ -4,8 +4,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use super::alteration::alterations;
 use super::groups::groups;
-use super::machine::machine;
+use super::machine::{MOST_CPUS, machine};
 use super::problem::Problems;
 use super::program::programs;
 use super::table::Table;
@@ -13,7 +14,7 @@ use super::value::{name, span, span_within, whole};
 use super::{Kind, Scenario};
 use crate::{Failure, Nanos};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "name",
     "duration",
     "warm_up",
@@ -23,6 +24,7 @@ const KEYS: [&str; 9] = [
     "machine",
     "group",
     "program",
+    "change",
 ];
 
 /// The longest run: a day.
@@ -67,12 +69,15 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
     let outlier_threshold = top.optional("outlier_threshold", span);
     let slice = top.optional("slice", span_within(SLICES.0, SLICES.1));
     let machine = top.table("machine").and_then(|table| machine(&table));
-    let groups = groups(top);
+    let cpus = machine.as_ref().map_or(MOST_CPUS, |(machine, _)| machine.cpus);
+    let groups = groups(top, cpus);
     let programs = programs(top, &groups);
+    let alterations = alterations(top, &groups, &programs, cpus);
+    let (machine, mechanisms) = machine?;
     let scenario = Scenario {
         name,
         shows: shows?,
-        machine: machine?,
+        machine,
         groups,
         programs,
         duration: duration?,
@@ -80,6 +85,8 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
         seeds: seeds?,
         outlier_threshold: outlier_threshold.unwrap_or(Nanos::from_millis(10)),
         slice,
+        mechanisms,
+        alterations,
     };
     check_requests(&scenario, top);
     Some(scenario)

@@ -129,6 +129,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The table under a key that may be absent.
+    pub fn sub(&self, key: &'a str) -> Option<Table<'a>> {
+        Table::of(key, self.get(key)?, self.problems)
+    }
+
     /// Reads the entries of a list that may be absent, each with its place. Wrong entries are reported and left out.
     pub fn list<T>(
         &self,

@@ -4,7 +4,7 @@ use toml::de::{DeInteger, DeValue};
 
 use super::problem::did_you_mean;
 use super::table::list;
-use crate::{Nanos, units};
+use crate::{CpuId, Nanos, units};
 
 /// A value as messages name it.
 pub fn found(value: &DeValue) -> String {
@@ -81,6 +81,33 @@ pub fn number(value: &DeValue) -> Result<f64, String> {
     number
         .filter(|number| number.is_finite())
         .ok_or_else(|| format!("found {}; expected a number", found(value)))
+}
+
+/// A number between two others, both included.
+pub(super) fn number_within(low: f64, high: f64) -> impl Fn(&DeValue) -> Result<f64, String> {
+    move |value| {
+        let fits = |number: &f64| (low..=high).contains(number);
+        number(value).ok().filter(fits).ok_or_else(|| {
+            format!("found {}; expected a number from {low} to {high}", found(value))
+        })
+    }
+}
+
+/// Some of so many CPUs, each once, in rising order.
+pub(super) fn cpu_list(cpus: u32) -> impl Fn(&DeValue) -> Result<Vec<CpuId>, String> {
+    move |value| {
+        let expected = format!("expected a list of CPUs from 0 to {}", cpus.saturating_sub(1));
+        let wrong = || format!("found {}; {expected}", found(value));
+        let items = value.as_array().filter(|items| !items.is_empty()).ok_or_else(wrong)?;
+        let read = whole(0, i64::from(cpus) - 1);
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            list.push(CpuId(read(item.get_ref())?));
+        }
+        list.sort_unstable();
+        list.dedup();
+        Ok(list)
+    }
 }
 
 /// A share of the machine that a service wants. Above 10 it is a percentage by mistake.

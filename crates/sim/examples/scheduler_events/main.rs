@@ -8,7 +8,9 @@
 mod peer;
 
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, Machine, Program, Scenario, Service};
+use model::scenario::{
+    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Scenario, Service,
+};
 use model::{Nanos, PolicySpec, Silent};
 use sim::class::Class;
 use sim::class::ext::Ext;
@@ -48,12 +50,20 @@ fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
         shows: String::new(),
         machine: Machine { cpus, smt: 2, llcs: (cpus / 16).max(1), nodes: (cpus / 64).max(1) },
         groups: Vec::new(),
-        programs: vec![Program { name: "load".to_string(), group: None, nice: 0, kind }],
+        programs: vec![Program {
+            name: "load".to_string(),
+            group: None,
+            nice: 0,
+            kind,
+            memory: MemoryUse::LITTLE,
+        }],
         duration,
         warm_up: Nanos::ZERO,
         seeds: vec![1],
         outlier_threshold: Nanos::from_millis(10),
         slice: None,
+        mechanisms: Mechanisms::default(),
+        alterations: Vec::new(),
     }
 }
 

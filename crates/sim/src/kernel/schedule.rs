@@ -16,6 +16,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// a thread is not preempted with nothing left to do.
     pub(super) fn cpu_event(&mut self, cpu: CpuId) {
         let Some(current) = self.core.current(cpu) else {
+            self.make_up(cpu);
             return self.arm(cpu);
         };
         if self.burst_end(cpu, current) <= self.core.now {
@@ -34,13 +35,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     }
 
     /// Sets the CPU's next event: the end of the burst, the tick, or the timer that ends a turn.
-    fn arm(&mut self, cpu: CpuId) {
+    pub(super) fn arm(&mut self, cpu: CpuId) {
         let at = match self.core.current(cpu) {
             Some(current) => self
                 .burst_end(cpu, current)
-                .min(self.clocks[cpu.index()].tick_at)
+                // One that fell due while an interrupt had the CPU comes late.
+                .min(self.clocks[cpu.index()].tick_at.max(self.core.now))
                 .min(self.turn_end(cpu, current)),
-            None => Nanos::NEVER,
+            None => self.wake_time(cpu),
         };
         self.queue.set(cpu.0, at);
     }
@@ -64,10 +66,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     fn tick(&mut self, cpu: CpuId, current: ThreadId) {
         self.expire(cpu);
         self.clocks[cpu.index()].tick_at = self.core.now + TICK;
+        if self.machinery.is_some() {
+            self.look_at_load(cpu);
+        }
         match &mut self.realtime {
             Some(realtime) => {
                 if self.core.thread(current).realtime {
                     realtime.tick(&mut self.core, cpu, current);
+                    self.class.tick_of_another(&mut self.core, cpu);
                 } else {
                     self.class.tick(&mut self.core, cpu, current);
                 }
@@ -111,6 +117,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.serve(thread, served, serves);
         }
         if let Next::Run(work) = next {
+            let work = self.stretched(cpu, thread, work);
             self.core.threads[thread.index()].remaining += work;
             self.arm(cpu);
         }
@@ -125,6 +132,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 }
                 self.block(cpu, thread);
             }
+        }
+        if self.machinery.is_some() {
+            self.raise_sent(self.core.thread(thread).program);
         }
     }
 
@@ -161,7 +171,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                     .fail("the policy keeps asking CPUs to choose again and time stands still");
                 break;
             }
-            self.schedule(self.core.resched[index]);
+            let cpu = self.core.resched[index];
+            if !self.put_off(cpu) {
+                self.schedule(cpu);
+            }
             index += 1;
         }
         self.core.resched.clear();
@@ -188,6 +201,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 let again = self.core.cpus[cpu.index()].need_resched;
                 if !again && self.core.affinities.is_online(cpu) {
                     self.core.idle.insert(cpu);
+                    self.sleep(cpu);
                 }
                 if switches {
                     self.class.idle(&mut self.core, cpu);
@@ -267,6 +281,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 self.core.threads[thread.index()].remaining += cost;
             }
         }
+        if self.machinery.is_some() {
+            self.repace(cpu, before, next);
+        }
         if O::LISTENS {
             let why = self.why(cpu, prev, before);
             self.observe(What::Switch { cpu, from: before, to: next, why });
@@ -289,7 +306,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             Some(from) if from != cpu => {
                 self.observe(What::Migrate { thread, from, to: cpu });
                 self.meter.migrations += 1;
-                switch + self.costs.migration(self.core.places.of(from), cpu)
+                let cost = self.costs.migration(self.core.places.of(from), cpu);
+                let program = self.core.thread(thread).program;
+                let machinery = self.machinery.as_ref();
+                switch + machinery.map_or(cost, |machinery| machinery.migration(program, cost))
             }
             _ => switch,
         }

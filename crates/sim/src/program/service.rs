@@ -39,11 +39,18 @@ pub struct Service {
     /// The connection that each thread serves.
     serving: Vec<Option<u32>>,
     switch_cost: Nanos,
+    /// Connections whose request is sent and not delivered; `None`: it is there at once.
+    on_the_wire: Option<Vec<u32>>,
 }
 
 impl Service {
     /// `switch_cost` is the kernel's part of a request: one switch to the thread that serves it (Tales section 3.2).
-    pub fn new(service: &scenario::Service, plan: &[Planned], switch_cost: Nanos) -> Service {
+    pub fn new(
+        service: &scenario::Service,
+        plan: &[Planned],
+        switch_cost: Nanos,
+        by_interrupt: bool,
+    ) -> Service {
         let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
             Architecture::SharedQueue { .. } => 1,
@@ -63,6 +70,7 @@ impl Service {
             threads: Links::new(threads),
             serving: vec![None; threads as usize],
             switch_cost,
+            on_the_wire: by_interrupt.then(Vec::new),
         };
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
@@ -92,6 +100,17 @@ impl Service {
         self.requests[self.sent].sent = now;
         self.request_on[connection as usize] = self.sent as u32;
         self.sent += 1;
+        match &mut self.on_the_wire {
+            Some(sent) => sent.push(connection),
+            None => self.deliver(connection, wake),
+        }
+    }
+
+    pub fn take_sent(&mut self) -> Vec<u32> {
+        self.on_the_wire.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub fn deliver(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
         let station = &mut self.stations[self.station_of[connection as usize] as usize];
         station.work.push(&mut self.connections, connection);
         if let Some(thread) = station.waiting.pop(&self.threads) {

@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, Machine, Program, Scenario, Service};
+use model::scenario::{
+    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Scenario, Service,
+};
 use model::{Nanos, Silent, Trace};
 use sim::Setup;
 use sim::class::Class;
@@ -11,8 +13,13 @@ use sim::costs::Costs;
 
 /// Programs on so many CPUs for 10 s after 1 s of warm-up.
 pub fn scenario(cpus: u32, programs: Vec<(&str, Kind)>) -> Scenario {
-    let program =
-        |(name, kind): (&str, Kind)| Program { name: name.to_string(), group: None, nice: 0, kind };
+    let program = |(name, kind): (&str, Kind)| Program {
+        name: name.to_string(),
+        group: None,
+        nice: 0,
+        kind,
+        memory: MemoryUse::LITTLE,
+    };
     Scenario {
         name: "test".to_string(),
         shows: String::new(),
@@ -24,6 +31,8 @@ pub fn scenario(cpus: u32, programs: Vec<(&str, Kind)>) -> Scenario {
         seeds: vec![1],
         outlier_threshold: Nanos::from_millis(10),
         slice: None,
+        mechanisms: Mechanisms::default(),
+        alterations: Vec::new(),
     }
 }
 

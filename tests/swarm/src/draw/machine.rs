@@ -39,7 +39,7 @@ pub fn groups(lots: &mut Lots) -> Vec<Group> {
             Some(parent) => format!("{}/g{index}", groups[parent].name),
             None => format!("g{index}"),
         };
-        groups.push(Group { name, parent, weight: lots.of(&WEIGHTS) });
+        groups.push(Group { name, parent, weight: lots.of(&WEIGHTS), cpuset: None });
     }
     groups
 }

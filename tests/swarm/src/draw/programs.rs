@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, Program, Service};
+use model::scenario::{Architecture, Arrivals, Kind, MemoryUse, Program, Service};
 
 use crate::lots::Lots;
 
@@ -22,6 +22,7 @@ pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<P
             group: grouped.then(|| lots.within(0, groups as u64 - 1) as usize),
             nice: nice(lots),
             kind,
+            memory: MemoryUse::LITTLE,
         }
     };
     (0..count).map(program).collect()

@@ -76,13 +76,18 @@ impl<T: Timeline> Fair<T> {
         self.tree.entity(self.tree.entity_of(thread)).on_queue
     }
 
+    /// Threads on a CPU's queues, a real-time one that runs there among them (`nr_running`).
+    fn on_queues(&self, core: &Core, cpu: CpuId) -> u32 {
+        self.tree.root(cpu).queued + u32::from(core.runs_realtime(cpu))
+    }
+
     /// Puts a thread among those that its CPU runs.
     fn enter(&mut self, core: &mut Core, thread: ThreadId, arrival: Arrival) {
         let cpu = core.thread(thread).cpu;
         self.tree.charge(core, cpu);
         self.tree.enqueue(core.now, thread, arrival);
         self.threads.front(cpu, thread);
-        self.balancer.overload |= self.tree.root(cpu).queued > 1;
+        self.balancer.overload |= self.on_queues(core, cpu) > 1;
     }
 
     /// Takes a thread from those that its CPU runs. False: it keeps its place although it sleeps.
@@ -169,6 +174,8 @@ impl<T: Timeline> Class for Fair<T> {
     fn displace(&mut self, core: &mut Core, cpu: CpuId, _prev: ThreadId) {
         self.tree.charge(core, cpu);
         self.switch(core.now, cpu, None);
+        // It waits behind a real-time thread: there are two on this CPU.
+        self.balancer.overload |= core.has_realtime;
     }
 
     fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
@@ -181,6 +188,11 @@ impl<T: Timeline> Class for Fair<T> {
             next = self.tree.parent(id);
         }
         T::tick(&mut self.tree, core, cpu, running);
+        self.balance_at_tick(core, cpu);
+    }
+
+    /// Balancing goes on above whatever runs (`sched_tick()`).
+    fn tick_of_another(&mut self, core: &mut Core, cpu: CpuId) {
         self.balance_at_tick(core, cpu);
     }
 

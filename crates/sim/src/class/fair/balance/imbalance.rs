@@ -167,6 +167,7 @@ mod tests {
             runnable: load,
             pressure,
             crowded: false,
+            held: 0,
         }
     }
 

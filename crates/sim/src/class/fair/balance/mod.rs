@@ -145,7 +145,7 @@ impl<T: Timeline> Fair<T> {
         let llc_cpus = core.machine.cpus / core.machine.llcs;
         let mut neighbours = super::domains::block(cpu, llc_cpus).map(CpuId);
         core.idle.first().is_some()
-            && (self.tree.root(cpu).runnable > 1
+            && (self.tree.root(cpu).runnable + u32::from(core.runs_realtime(cpu)) > 1
                 || neighbours.any(|other| other != cpu && !core.idle.contains(other)))
     }
 

@@ -87,7 +87,7 @@ impl<T: Timeline> Fair<T> {
 
     /// Moves threads until the excess is gone, those that ran longest ago first (`detach_tasks()`).
     fn pull(&mut self, core: &mut Core, route: Route, excess: Excess) -> u32 {
-        if self.tree.root(route.from).queued <= 1 {
+        if self.on_queues(core, route.from) <= 1 {
             return 0;
         }
         self.tree.charge(core, route.from);
@@ -95,7 +95,7 @@ impl<T: Timeline> Fair<T> {
             self.threads.of_cpu(route.from).take(MOST_LOOKED_AT).collect();
         let (mut left, mut moved) = (Some(excess), 0);
         for thread in candidates {
-            let last_one = self.tree.root(route.from).queued <= 1;
+            let last_one = self.on_queues(core, route.from) <= 1;
             let Some(excess) = left.filter(|_| route.idleness == Idleness::Busy || !last_one)
             else {
                 break;
@@ -195,7 +195,7 @@ impl<T: Timeline> Fair<T> {
     /// Lets one thread go where [`Fair::ask_to_push`] asked for it (`active_load_balance_cpu_stop()`).
     pub(in super::super) fn push_away(&mut self, core: &mut Core, cpu: CpuId) {
         let Some((to, level)) = self.balancer.push[cpu.index()].take() else { return };
-        if self.tree.root(cpu).queued <= 1 {
+        if self.on_queues(core, cpu) <= 1 {
             return;
         }
         self.switch(core.now, cpu, None);

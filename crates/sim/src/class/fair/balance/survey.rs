@@ -49,6 +49,8 @@ pub struct Part {
     pub runnable: u64,
     /// Whether one of its CPUs has two threads.
     pub crowded: bool,
+    /// CPUs that a real-time thread holds. They have no capacity for others (`scale_rt_capacity()`, whose average over time this stands for).
+    pub held: u32,
     /// How short it is.
     pub pressure: Pressure,
 }
@@ -61,7 +63,7 @@ impl Part {
 
     /// The capacity of its CPUs.
     pub fn capacity(&self) -> u64 {
-        u64::from(self.size()) * CAPACITY
+        (u64::from(self.size() - self.held) * CAPACITY).max(1)
     }
 
     /// Whether it has fewer threads than CPUs: then [`Pressure::Spare`], whatever its averages.
@@ -171,8 +173,11 @@ impl<T: Timeline> Fair<T> {
     fn look_at(&mut self, core: &Core, level: usize, cpus: Range<u32>, closely: bool) -> Part {
         let Count { threads, awake, crowded } = self.tree.census.part(level, cpus.start);
         let idle = core.idle.count_in(cpus.clone());
-        let crowded = crowded > 0;
-        let mut part = Part { cpus, threads, awake, idle, crowded, ..Part::default() };
+        let of_realtime = cpus.clone().map(CpuId).filter(|&cpu| core.runs_realtime(cpu));
+        let above = if core.has_realtime { of_realtime.count() as u32 } else { 0 };
+        let crowded = crowded > 0 || (above > 0 && awake > 0);
+        let (threads, held) = (threads + above, above);
+        let mut part = Part { cpus, threads, awake, idle, crowded, held, ..Part::default() };
         if closely || !part.has_room() {
             self.look_closely(core, level, &mut part);
         }

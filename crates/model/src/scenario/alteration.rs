@@ -1,0 +1,134 @@
+//! `[[change]]`: what happens to the machine and its threads in the course of a run.
+
+use serde::{Deserialize, Serialize};
+
+use super::groups::find;
+use super::mechanisms::cpus;
+use super::problem::did_you_mean;
+use super::table::Table;
+use super::value::{duration, name, path, whole};
+use super::{Group, Program};
+use crate::{CpuId, Nanos};
+
+/// Something that happens at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alteration {
+    /// When, from the start of the run, warm-up included.
+    pub at: Nanos,
+    /// What.
+    pub kind: AlterationKind,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AlterationKind {
+    /// The threads of a program may run on these CPUs only, at least one.
+    Affinity {
+        /// Index of the program.
+        program: usize,
+        /// Where they may run.
+        cpus: Vec<CpuId>,
+    },
+    /// The threads of a program get another nice value.
+    Nice {
+        /// Index of the program.
+        program: usize,
+        /// The new one.
+        nice: i8,
+    },
+    /// A group gets another weight.
+    Weight {
+        /// Index of the group.
+        group: usize,
+        /// The new one.
+        weight: u32,
+    },
+    /// A CPU goes.
+    Offline(CpuId),
+    /// It comes back.
+    Online(CpuId),
+}
+
+const KEYS: [&str; 8] = ["at", "program", "cpus", "nice", "group", "weight", "offline", "online"];
+
+/// All changes in the order of their moments; wrong ones are reported and left out.
+pub(super) fn alterations(
+    top: &Table,
+    groups: &[Group],
+    programs: &[Program],
+    machine_cpus: u32,
+) -> Vec<Alteration> {
+    // Where a program could not be read its name is not known: one message is enough.
+    if top.tables("program").len() != programs.len() {
+        return Vec::new();
+    }
+    let tables = top.tables("change");
+    let read = |table: &Table| alteration(table, groups, programs, machine_cpus);
+    let mut all: Vec<Alteration> = tables.iter().filter_map(read).collect();
+    all.sort_by_key(|alteration| alteration.at);
+    all
+}
+
+fn alteration(
+    table: &Table,
+    groups: &[Group],
+    programs: &[Program],
+    machine_cpus: u32,
+) -> Option<Alteration> {
+    table.expect_keys(&KEYS);
+    let at = table.required("at", duration);
+    let has = |key: &str| table.get(key).is_some();
+    let kind = if has("program") {
+        of_program(table, programs, machine_cpus)
+    } else if has("group") {
+        of_group(table, groups)
+    } else {
+        of_cpu(table, machine_cpus)
+    };
+    Some(Alteration { at: at?, kind: kind? })
+}
+
+fn of_program(table: &Table, programs: &[Program], machine_cpus: u32) -> Option<AlterationKind> {
+    let wanted = table.optional("program", name)?;
+    let Some(program) = programs.iter().position(|program| program.name == wanted) else {
+        let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+        let hint = did_you_mean(&wanted, &names);
+        table.wrong(
+            "program",
+            format!("no program `{wanted}`; expected a [[program]] of that name{hint}"),
+        );
+        return None;
+    };
+    if let Some(cpus) = cpus(table, machine_cpus) {
+        return Some(AlterationKind::Affinity { program, cpus });
+    }
+    if table.get("cpus").is_none() && table.get("nice").is_none() {
+        table.missing(&["cpus", "nice"]);
+    }
+    let nice = table.optional("nice", whole(-20, 19))?;
+    Some(AlterationKind::Nice { program, nice })
+}
+
+fn of_group(table: &Table, groups: &[Group]) -> Option<AlterationKind> {
+    let wanted = table.optional("group", path)?;
+    let weight = table.required("weight", whole(1, 10_000));
+    match find(groups, &wanted) {
+        Ok(group) => Some(AlterationKind::Weight { group, weight: weight? }),
+        Err(text) => {
+            table.wrong("group", text);
+            None
+        }
+    }
+}
+
+/// CPU 0 stays: kernels since 6.5 do not let it go.
+fn of_cpu(table: &Table, machine_cpus: u32) -> Option<AlterationKind> {
+    if table.get("offline").is_none() && table.get("online").is_none() {
+        table.missing(&["program", "group", "offline", "online"]);
+        return None;
+    }
+    let cpu = |key| table.optional(key, whole(1, i64::from(machine_cpus) - 1)).map(CpuId);
+    cpu("offline")
+        .map(AlterationKind::Offline)
+        .or_else(|| cpu("online").map(AlterationKind::Online))
+}

@@ -1,0 +1,97 @@
+//! The machine's mechanisms and what happens in the course of a run, a line each.
+
+use super::super::alteration::AlterationKind;
+use super::super::mechanism::{Home, InterruptCpus};
+use super::super::placement::Partition;
+use super::super::{Group, Scenario};
+use crate::{CpuId, Nanos};
+
+impl Scenario {
+    /// A line for each mechanism that is on.
+    pub(super) fn mechanism_lines(&self) -> Vec<String> {
+        let on = &self.mechanisms;
+        let all = [
+            on.interrupts.as_ref().map(|interrupts| {
+                let place = match &interrupts.cpus {
+                    InterruptCpus::Spread => "spread over all CPUs".to_string(),
+                    InterruptCpus::Dedicated => "on the last CPU of each node, for them alone".to_string(),
+                    InterruptCpus::On(cpus) => format!("on CPUs {}", numbers(cpus)),
+                };
+                format!("interrupts {place}: {}, and {} of softirq a request", interrupts.hard, interrupts.soft)
+            }),
+            on.idle.as_ref().map(|idle| {
+                let state = |state: &super::super::mechanism::IdleState| format!("{} {}", state.name, state.exit);
+                let states: Vec<String> = idle.states.iter().map(state).collect();
+                let limit = if idle.latency_limit == Nanos::NEVER {
+                    String::new()
+                } else {
+                    format!("; none slower than {}", idle.latency_limit)
+                };
+                format!("idle states, and how long it takes to leave them: {}{limit}", states.join(", "))
+            }),
+            on.frequency.map(|frequency| {
+                format!("clocks follow the load down to {} of the highest, looked at every {}", frequency.lowest, frequency.sampling)
+            }),
+            on.sibling_gain.map(|gain| format!("each further busy sibling adds {gain} to its core's throughput")),
+            on.memory.map(|memory| {
+                let whose = if memory.home == Home::Process { "its process" } else { "it" };
+                format!("memory of another node is {} times as slow; a thread's lies where {whose} began", memory.remote)
+            }),
+            on.kernel.map(|kernel| {
+                format!(
+                    "{} kernel{}, each with a lock held for {} a request, {} more for each CPU that waits; {} more below",
+                    kernel.kernels, if kernel.kernels == 1 { "" } else { "s" }, kernel.hold, kernel.transfer, kernel.exit
+                )
+            }),
+            on.migration.map(|migration| {
+                format!(
+                    "a move costs {} in a core, {} in a cache, {} in a node, {} between nodes",
+                    migration.core, migration.llc, migration.node, migration.machine
+                )
+            }),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// A line for each change.
+    pub(super) fn change_lines(&self) -> Vec<String> {
+        let program = |index: &usize| &self.programs[*index].name;
+        let line = |alteration: &super::super::Alteration| {
+            let what = match &alteration.kind {
+                AlterationKind::Affinity { program: of, cpus } => {
+                    format!("{} may run on CPUs {} only", program(of), numbers(cpus))
+                }
+                AlterationKind::Nice { program: of, nice } => {
+                    format!("{} has nice {nice}", program(of))
+                }
+                AlterationKind::Weight { group, weight } => {
+                    format!("{} has weight {weight}", self.groups[*group].name)
+                }
+                AlterationKind::Offline(cpu) => format!("CPU {} goes", cpu.0),
+                AlterationKind::Online(cpu) => format!("CPU {} comes back", cpu.0),
+            };
+            format!("at {}: {what}", alteration.at)
+        };
+        self.alterations.iter().map(line).collect()
+    }
+}
+
+/// What a group's line says of its CPUs.
+pub(super) fn of_cpuset(group: &Group) -> String {
+    let Some(cpuset) = &group.cpuset else { return String::new() };
+    let whose = match cpuset.partition {
+        Partition::Member => "",
+        Partition::Root => ", for it alone",
+        Partition::Isolated => ", for it alone, threads pinned in turn",
+    };
+    format!("  CPUs {}{whose}", numbers(&cpuset.cpus))
+}
+
+/// `0-3,8`.
+fn numbers(cpus: &[CpuId]) -> String {
+    let runs = cpus.chunk_by(|a, b| a.0 + 1 == b.0).map(|run| match run {
+        [first, .., last] => format!("{}-{}", first.0, last.0),
+        one => one.iter().map(|cpu| cpu.0.to_string()).collect(),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,139 @@
+//! Reads the tables below `[machine]`. Defaults are those of `docs/scenarios.md`, which gives their sources.
+
+use super::mechanism::{
+    Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
+    Memory, MemoryUse, Migration,
+};
+use super::table::Table;
+use super::value::{cpu_list, duration, name, number_within, whole, word};
+use crate::{CpuId, Nanos};
+
+/// The tables, and the key of siblings.
+pub(super) const KEYS: [&str; 7] =
+    ["interrupts", "idle", "frequency", "sibling_gain", "memory", "kernel", "migration"];
+/// The largest working set: a thread's part of a cache, with room to spare.
+const MOST_BYTES: i64 = 1 << 30;
+
+/// All mechanisms of a machine with so many CPUs; wrong ones are reported and left out.
+pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
+    Mechanisms {
+        interrupts: machine.sub("interrupts").map(|table| interrupts(&table, cpus)),
+        idle: machine.sub("idle").map(|table| idle(&table)),
+        frequency: machine.sub("frequency").map(|table| frequency(&table)),
+        sibling_gain: machine.optional("sibling_gain", number_within(0.0, 1.0)),
+        memory: machine.sub("memory").map(|table| memory(&table)),
+        kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
+        migration: machine.sub("migration").map(|table| migration(&table)),
+    }
+}
+
+/// One CPU takes 350,000 packets a second, 2.86 us each (Tales section 4.4); the parts are ours.
+fn interrupts(table: &Table, cpus: u32) -> Interrupts {
+    table.expect_keys(&["cpus", "hard", "soft"]);
+    let span = |key, default| table.optional(key, duration).unwrap_or(default);
+    let words = ["spread", "dedicated"];
+    let place = match table.get("cpus").map(|value| value.get_ref().is_str()) {
+        Some(false) => {
+            InterruptCpus::On(table.optional("cpus", cpu_list(cpus)).unwrap_or_default())
+        }
+        _ => match table.optional("cpus", word(&words)) {
+            Some(1) => InterruptCpus::Dedicated,
+            _ => InterruptCpus::Spread,
+        },
+    };
+    if place == InterruptCpus::Dedicated && cpus == 1 {
+        table
+            .wrong("cpus", "found `dedicated` on one CPU; expected at least two, one for programs");
+    }
+    Interrupts { cpus: place, hard: span("hard", Nanos(1_000)), soft: span("soft", Nanos(1_860)) }
+}
+
+/// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency, target residency in us.
+const SKYLAKE: [(&str, u64, u64); 3] = [("C1", 2, 2), ("C1E", 10, 20), ("C6", 133, 600)];
+
+fn idle(table: &Table) -> IdleStates {
+    table.expect_keys(&["states", "latency_limit"]);
+    let known = |(name, exit_us, residency_us): (&str, u64, u64)| IdleState {
+        name: name.to_string(),
+        exit: Nanos::from_micros(exit_us),
+        residency: Nanos::from_micros(residency_us),
+    };
+    let mut states: Vec<IdleState> = table.tables("states").iter().filter_map(state).collect();
+    if states.is_empty() {
+        states = SKYLAKE.map(known).to_vec();
+    }
+    if !states.is_sorted_by_key(|state| state.residency) {
+        table.wrong(
+            "states",
+            "their residencies fall; expected them from the lightest sleep to the deepest",
+        );
+    }
+    let limit = table.optional("latency_limit", duration);
+    IdleStates { states, latency_limit: limit.unwrap_or(Nanos::NEVER) }
+}
+
+fn state(table: &Table) -> Option<IdleState> {
+    table.expect_keys(&["name", "exit", "residency"]);
+    let name = table.required("name", name);
+    let (exit, residency) =
+        (table.required("exit", duration), table.required("residency", duration));
+    Some(IdleState { name: name?, exit: exit?, residency: residency? })
+}
+
+/// `ondemand` with 1.2 of 3 GHz, and its sampling rate where a change of frequency takes 10 us.
+fn frequency(table: &Table) -> Frequency {
+    table.expect_keys(&["lowest", "sampling"]);
+    let lowest = table.optional("lowest", number_within(0.05, 1.0)).unwrap_or(0.4);
+    let sampling = table.optional("sampling", super::value::span);
+    Frequency { lowest, sampling: sampling.unwrap_or(Nanos::from_millis(10)) }
+}
+
+/// 160 ns against 100 ns, as migration costs assume too.
+fn memory(table: &Table) -> Memory {
+    table.expect_keys(&["remote", "home"]);
+    let home = table.optional("home", word(&["process", "thread"]));
+    let remote = table.optional("remote", number_within(1.0, 10.0)).unwrap_or(1.6);
+    Memory { remote, home: if home == Some(1) { Home::Thread } else { Home::Process } }
+}
+
+fn kernel(table: &Table, cpus: u32) -> KernelState {
+    table.expect_keys(&["hold", "transfer", "kernels", "exit"]);
+    let span = |key, default| table.optional(key, duration).unwrap_or(Nanos(default));
+    let kernels = table.optional("kernels", whole(1, i64::from(cpus))).unwrap_or(1);
+    if !cpus.is_multiple_of(kernels) {
+        table.wrong("kernels", format!("{cpus} CPUs in {kernels} kernels; expected a divisor"));
+    }
+    KernelState {
+        hold: span("hold", 400),
+        transfer: span("transfer", 50),
+        kernels,
+        exit: span("exit", 0),
+    }
+}
+
+fn migration(table: &Table) -> Migration {
+    table.expect_keys(&["core", "llc", "node", "machine"]);
+    let span = |key, default| table.optional(key, duration).unwrap_or(Nanos(default));
+    Migration {
+        core: span("core", 0),
+        llc: span("llc", 2_500),
+        node: span("node", 6_000),
+        machine: span("machine", 10_000),
+    }
+}
+
+/// What a program's speed owes to memory.
+pub(super) fn memory_use(table: &Table) -> MemoryUse {
+    let little = MemoryUse::LITTLE;
+    let bound = table.optional("memory_bound", number_within(0.0, 1.0));
+    let bytes = table.optional("working_set_bytes", whole(1, MOST_BYTES));
+    MemoryUse {
+        bound: bound.unwrap_or(little.bound),
+        working_set_bytes: bytes.unwrap_or(little.working_set_bytes),
+    }
+}
+
+/// The CPUs of a key that must be there and must be a list.
+pub(super) fn cpus(table: &Table, machine_cpus: u32) -> Option<Vec<CpuId>> {
+    table.optional("cpus", cpu_list(machine_cpus))
+}

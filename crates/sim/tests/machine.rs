@@ -1,0 +1,340 @@
+//! What the machine does beside running threads: each mechanism changes what it should, and without it nothing changes.
+
+mod common;
+
+use common::{run_under, scenario, service, setup};
+use model::change::ChangeKind;
+use model::event::{Event, Interrupt, What};
+use model::scenario::{
+    Alteration, AlterationKind, Architecture, Arrivals, Cpuset, Frequency, Group, Home, IdleState,
+    IdleStates, InterruptCpus, Interrupts, KernelState, Kind, Machine, Mechanisms, Memory,
+    MemoryUse, Migration, Partition, Scenario, Service,
+};
+use model::{CpuId, Nanos, Trace};
+use sim::Recorder;
+use sim::class::fair::Eevdf;
+use sim::events::Tournament;
+
+fn run(scenario: &Scenario) -> Trace {
+    run_under(scenario, Eevdf::seeded(&scenario.machine, &scenario.groups, 1))
+}
+
+fn recorded(scenario: &Scenario) -> (Trace, Vec<Event>) {
+    let mut recorder = Recorder::default();
+    let class = Eevdf::seeded(&scenario.machine, &scenario.groups, 1);
+    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut recorder);
+    (run.expect("the run succeeds").trace, recorder.events)
+}
+
+fn with(scenario: &Scenario, mechanisms: Mechanisms) -> Scenario {
+    Scenario { mechanisms, ..scenario.clone() }
+}
+
+/// A service of 100 us on so many CPUs, short of all that runs beside it.
+fn quick(cpus: u32, utilisation: f64) -> Scenario {
+    let short = |service: Service| Scenario {
+        duration: Nanos::from_secs(2),
+        warm_up: Nanos::from_millis(100),
+        ..scenario(cpus, vec![("service", Kind::Service(service))])
+    };
+    short(service(100, utilisation))
+}
+
+fn quantile_us(trace: &Trace, quantile: f64) -> f64 {
+    let mut all = stats::window_latencies(trace, 0);
+    all.sort_unstable();
+    all[(all.len() as f64 * quantile) as usize].0 as f64 / 1e3
+}
+
+fn interrupts(cpus: InterruptCpus) -> Mechanisms {
+    let (hard, soft) = (Nanos::from_micros(2), Nanos::from_micros(8));
+    Mechanisms { interrupts: Some(Interrupts { cpus, hard, soft }), ..Mechanisms::default() }
+}
+
+/// The CPUs that interrupts of a kind began on, and how many.
+fn begun(events: &[Event], wanted: Interrupt) -> Vec<u32> {
+    let of = |event: &Event| match event.what {
+        What::InterruptBegin { cpu, kind, .. } if kind == wanted => Some(cpu.0),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+#[test]
+fn each_request_takes_a_softirq_of_a_cpu_before_its_thread_wakes_up() {
+    let plain = quick(4, 0.3);
+    let (trace, events) = recorded(&with(&plain, interrupts(InterruptCpus::Spread)));
+    let requests = trace.programs[0].requests.len();
+    let (hard, soft) = (begun(&events, Interrupt::Hard), begun(&events, Interrupt::Soft));
+    assert_eq!(soft.len(), requests);
+    assert!(
+        hard.len() < requests && hard.len() * 10 > requests * 8,
+        "{} of {requests}",
+        hard.len()
+    );
+    assert!((0..4).all(|cpu| soft.iter().filter(|on| **on == cpu).count() > requests / 5));
+    let waits = trace.programs[0].requests.iter().map(|request| (request.started - request.sent).0);
+    assert!(waits.min().unwrap() >= 8_000, "a softirq, even where the interrupt was for another");
+    // The control: a machine without interrupts.
+    let (bare, none) = recorded(&plain);
+    assert!(begun(&none, Interrupt::Soft).is_empty());
+    assert_eq!(bare.programs[0].requests.iter().map(|r| r.started - r.sent).min(), Some(Nanos(0)));
+}
+
+/// How much longer than its service the median request runs, where every CPU spins beside it.
+fn stretched_us(mechanisms: Mechanisms) -> f64 {
+    let trace = run(&with(&quick(4, 0.7), mechanisms));
+    quantile_us(&trace, 0.99)
+}
+
+#[test]
+fn interrupts_stretch_whoever_runs_unless_they_have_a_cpu_of_their_own() {
+    let spread = interrupts(InterruptCpus::Spread);
+    let heavy = |mut mechanisms: Mechanisms| {
+        let interrupts = mechanisms.interrupts.as_mut().unwrap();
+        interrupts.soft = Nanos::from_micros(20);
+        mechanisms
+    };
+    let (none, light) = (stretched_us(Mechanisms::default()), stretched_us(spread.clone()));
+    let more = stretched_us(heavy(spread));
+    assert!(none < light && light < more, "{none} {light} {more}");
+    let own = with(&quick(4, 0.4), interrupts(InterruptCpus::Dedicated));
+    let (trace, events) = recorded(&own);
+    assert!(begun(&events, Interrupt::Soft).iter().all(|cpu| *cpu == 3));
+    let on_last =
+        |event: &Event| matches!(event.what, What::Switch { cpu: CpuId(3), to: Some(_), .. });
+    assert!(!events.iter().any(on_last), "no program runs on the interrupts' CPU");
+    assert!(trace.programs[0].requests.iter().all(|request| !request.is_lost()));
+    // Its threads are where the list says nothing of them.
+    let (_, listed) =
+        recorded(&with(&quick(4, 0.4), interrupts(InterruptCpus::On(vec![CpuId(3)]))));
+    assert!(listed.iter().any(on_last));
+}
+
+fn idle(exit_us: u64, limit: Nanos) -> Mechanisms {
+    let exit = Nanos::from_micros(exit_us);
+    let state = IdleState { name: "C6".to_string(), exit, residency: Nanos::from_micros(600) };
+    let idle = IdleStates { states: vec![state], latency_limit: limit };
+    Mechanisms { idle: Some(idle), ..Mechanisms::default() }
+}
+
+#[test]
+fn a_cpu_that_slept_wakes_up_late_at_low_load_and_not_under_a_limit() {
+    let plain = quick(1, 0.05);
+    let quantile = |mechanisms| quantile_us(&run(&with(&plain, mechanisms)), 0.5);
+    let (awake, asleep) = (quantile(Mechanisms::default()), quantile(idle(133, Nanos::NEVER)));
+    assert!((asleep - awake - 133.0).abs() < 5.0, "{awake} {asleep}");
+    assert_eq!(quantile(idle(133, Nanos::from_micros(100))), awake, "the control: PM QoS");
+    // Where gaps are shorter than the residency nobody sleeps.
+    let busy = quick(1, 0.8);
+    let (trace, events) = recorded(&with(&busy, idle(133, Nanos::NEVER)));
+    let exits = events.iter().filter(|e| matches!(e.what, What::IdleExit { .. })).count();
+    assert!(exits * 50 < trace.programs[0].requests.len(), "{exits} exits");
+}
+
+#[test]
+fn the_clock_ramps_up_with_the_load() {
+    let frequency = Frequency { lowest: 0.4, sampling: Nanos::from_millis(10) };
+    let mechanisms = || Mechanisms { frequency: Some(frequency), ..Mechanisms::default() };
+    let median = |load, mechanisms| quantile_us(&run(&with(&quick(1, load), mechanisms)), 0.5);
+    let (slow, fast) = (median(0.05, mechanisms()), median(0.05, Mechanisms::default()));
+    assert!(slow > 1.9 * fast, "{slow} {fast}");
+    // A CPU that spins is at its best: rounds of one thread tell.
+    let spin = |mechanisms| {
+        let kind = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(10) };
+        run(&with(&scenario(1, vec![("loop", kind)]), mechanisms)).programs[0].rounds
+    };
+    assert!(spin(Mechanisms::default()) - spin(mechanisms()) <= 3);
+}
+
+/// Rounds of two threads, each on a CPU of its own.
+fn rounds(machine: Machine, mechanisms: Mechanisms, memory: MemoryUse) -> u64 {
+    let kind = Kind::ForkJoin { threads: 2, work: Nanos::from_millis(1) };
+    let mut scenario = scenario(2, vec![("loop", kind)]);
+    (scenario.machine, scenario.mechanisms) = (machine, mechanisms);
+    scenario.programs[0].memory = memory;
+    run(&scenario).programs[0].rounds
+}
+
+#[test]
+fn busy_siblings_share_a_core() {
+    let pair = Machine { cpus: 2, smt: 2, ..Machine::ONE_CPU };
+    let gain = |sibling_gain| Mechanisms { sibling_gain, ..Mechanisms::default() };
+    let of = |machine, sibling_gain| rounds(machine, gain(sibling_gain), MemoryUse::LITTLE) as f64;
+    let free = of(pair, None);
+    assert!((of(pair, Some(0.25)) / free - 0.625).abs() < 0.01);
+    assert!((of(pair, Some(1.0)) / free - 1.0).abs() < 0.01);
+    let cores = Machine { smt: 1, ..pair };
+    assert!((of(cores, Some(0.25)) / free - 1.0).abs() < 0.01, "the control: two cores");
+}
+
+#[test]
+fn memory_of_another_node_is_slower_for_who_leans_on_it() {
+    let nodes = Machine { cpus: 2, smt: 1, llcs: 2, nodes: 2 };
+    let memory =
+        |home| Mechanisms { memory: Some(Memory { remote: 1.6, home }), ..Mechanisms::default() };
+    let half = MemoryUse { bound: 0.5, ..MemoryUse::LITTLE };
+    let free = rounds(nodes, Mechanisms::default(), half) as f64;
+    // One of the two is away from the process's memory, and the round waits for it: 1 / 1.3.
+    let of = |machine, home, used| rounds(machine, memory(home), used) as f64 / free;
+    assert!((of(nodes, Home::Process, half) - 1.0 / 1.3).abs() < 0.01);
+    assert!((of(nodes, Home::Thread, half) - 1.0).abs() < 0.01, "each has its own");
+    assert!((of(nodes, Home::Process, MemoryUse::LITTLE) - 1.0).abs() < 0.01, "needs none");
+    let one = Machine { nodes: 1, ..nodes };
+    assert!((of(one, Home::Process, half) - 1.0).abs() < 0.01, "one node");
+}
+
+#[test]
+fn a_move_costs_what_the_file_says_and_more_with_more_state() {
+    let spans = |us: u64| Migration {
+        core: Nanos::ZERO,
+        llc: Nanos::from_micros(us),
+        node: Nanos::from_micros(us),
+        machine: Nanos::from_micros(us),
+    };
+    let of = |us, bytes| {
+        let mut scenario = quick(4, 0.3);
+        scenario.mechanisms.migration = Some(spans(us));
+        scenario.programs[0].memory.working_set_bytes = bytes;
+        run(&scenario)
+    };
+    let (free, dear) = (of(0, 16 << 10), of(50, 16 << 10));
+    let slower_us = quantile_us(&dear, 0.9) - quantile_us(&free, 0.9);
+    assert!(slower_us > 25.0, "{slower_us}");
+    assert!(of(5, 160 << 10) == dear, "ten times the state at a tenth of the cost");
+}
+
+#[test]
+fn a_kernels_lock_is_felt_with_many_cpus_and_less_with_more_kernels() {
+    let p99 = |cpus, kernels, transfer| {
+        let mut scenario = quick(cpus, 0.3);
+        if let Kind::Service(service) = &mut scenario.programs[0].kind {
+            service.architecture = Architecture::Partitioned { workers: cpus };
+            service.connections = 8 * cpus;
+            service.service_time = Nanos::from_micros(20);
+        }
+        let kernel = KernelState { hold: Nanos(1_500), transfer, kernels, exit: Nanos::ZERO };
+        scenario.mechanisms.kernel = Some(kernel);
+        quantile_us(&run(&scenario), 0.99)
+    };
+    let transfer = Nanos(100);
+    let (few, many) = (p99(4, 1, transfer), p99(40, 1, transfer));
+    assert!(1.2 * few < many, "{few} {many}");
+    let apart = p99(40, 10, transfer);
+    assert!(apart < 1.1 * few, "{few} {apart}");
+    assert!(p99(40, 1, Nanos::ZERO) < many, "waiting CPUs make the hand-over longer");
+}
+
+fn grouped(cpus: Vec<u32>, partition: Partition) -> Scenario {
+    let kind = || Kind::Batch { threads: 4 };
+    let mut scenario = scenario(4, vec![("inside", kind()), ("outside", kind())]);
+    let cpus = cpus.into_iter().map(CpuId).collect();
+    let cpuset = Some(Cpuset { cpus, partition });
+    scenario.groups = vec![Group { name: "cell".to_string(), parent: None, weight: 100, cpuset }];
+    scenario.programs[0].group = Some(0);
+    scenario.duration = Nanos::from_secs(2);
+    scenario
+}
+
+/// CPUs that threads of each program ran on, and how often threads moved.
+fn places(scenario: &Scenario) -> [Vec<u32>; 2] {
+    let (trace, events) = recorded(scenario);
+    [0, 1].map(|program| {
+        let of = |event: &Event| match event.what {
+            What::Switch { cpu, to: Some(thread), .. } => {
+                (trace.threads[thread.index()].program == program).then_some(cpu.0)
+            }
+            _ => None,
+        };
+        let mut cpus: Vec<u32> = events.iter().filter_map(of).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    })
+}
+
+#[test]
+fn cpusets_hold_and_partitions_keep_others_out() {
+    let both = |partition| places(&grouped(vec![2, 3], partition));
+    assert_eq!(both(Partition::Member), [vec![2, 3], vec![0, 1, 2, 3]]);
+    assert_eq!(both(Partition::Root), [vec![2, 3], vec![0, 1]]);
+    assert_eq!(both(Partition::Isolated), [vec![2, 3], vec![0, 1]]);
+    let pinned = grouped(vec![2, 3], Partition::Isolated).changes();
+    let first = pinned.iter().take(4).map(|change| change.kind.clone());
+    let on = first.map(|kind| match kind {
+        ChangeKind::Affinity { cpus, .. } => cpus,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(on.collect::<Vec<_>>(), [2, 3, 2, 3].map(|cpu| vec![CpuId(cpu)]));
+}
+
+#[test]
+fn children_stay_inside_their_parents_and_take_partitions_from_them() {
+    let mut nested = grouped(vec![1, 2, 3], Partition::Root);
+    let cpuset = Some(Cpuset { cpus: vec![CpuId(3)], partition: Partition::Root });
+    let child = Group { name: "cell/own".to_string(), parent: Some(0), weight: 100, cpuset };
+    nested.groups.push(child);
+    nested.programs[1].group = Some(1);
+    assert_eq!(places(&nested), [vec![1, 2], vec![3]]);
+    nested.groups[1].cpuset.as_mut().unwrap().cpus = vec![CpuId(0)];
+    assert_eq!(places(&nested)[1], [1, 2, 3], "nothing is left: the parent's");
+}
+
+#[test]
+fn changes_of_a_scenario_happen_when_they_are_due() {
+    let mut scenario = grouped(vec![0, 1, 2, 3], Partition::Member);
+    let at = |s: u64, kind| Alteration { at: Nanos::from_secs(s), kind };
+    scenario.alterations = vec![
+        at(1, AlterationKind::Affinity { program: 1, cpus: vec![CpuId(0)] }),
+        at(2, AlterationKind::Offline(CpuId(3))),
+        at(2, AlterationKind::Nice { program: 0, nice: 5 }),
+        at(2, AlterationKind::Weight { group: 0, weight: 10 }),
+    ];
+    let (trace, events) = recorded(&scenario);
+    let said = |is: fn(&What) -> bool| events.iter().filter(|event| is(&event.what)).count();
+    assert_eq!(said(|what| matches!(what, What::Affinity { .. })), 4);
+    assert_eq!(said(|what| matches!(what, What::Nice { nice: 5, .. })), 4);
+    assert_eq!(said(|what| matches!(what, What::Offline { cpu: CpuId(3) })), 1);
+    assert_eq!(said(|what| matches!(what, What::Weight { weight: 10, .. })), 1);
+    let late = |event: &&Event| event.at > Nanos::from_secs(1);
+    let elsewhere = |event: &Event| match event.what {
+        What::Switch { cpu, to: Some(thread), .. } => {
+            trace.threads[thread.index()].program == 1 && cpu != CpuId(0)
+        }
+        _ => false,
+    };
+    assert!(events.iter().any(elsewhere) && !events.iter().filter(late).any(elsewhere));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_with_everything_on() {
+    let mut all = quick(8, 0.4);
+    all.machine = Machine { cpus: 8, smt: 2, llcs: 2, nodes: 2 };
+    if let Kind::Service(service) = &mut all.programs[0].kind {
+        service.arrivals = Arrivals::Utilisation(0.3);
+    }
+    all.programs[0].memory = MemoryUse { bound: 0.5, working_set_bytes: 1 << 20 };
+    all.mechanisms = Mechanisms {
+        interrupts: interrupts(InterruptCpus::Spread).interrupts,
+        idle: idle(50, Nanos::NEVER).idle,
+        frequency: Some(Frequency { lowest: 0.4, sampling: Nanos::from_millis(10) }),
+        sibling_gain: Some(0.25),
+        memory: Some(Memory { remote: 1.6, home: Home::Thread }),
+        kernel: Some(KernelState {
+            hold: Nanos(400),
+            transfer: Nanos(50),
+            kernels: 2,
+            exit: Nanos(100),
+        }),
+        migration: None,
+    };
+    let (first, events) = recorded(&all);
+    assert!(first == run(&all), "watching changes nothing, and the same seed gives the same");
+    assert!(events.is_sorted_by_key(|event| event.at));
+    let idle_and_used: u64 = {
+        let (start, end) = (&first.usage[0].cpu_time, &first.usage.last().unwrap().cpu_time);
+        let used: u64 = start.iter().zip(end).map(|(start, end)| end.0 - start.0).sum();
+        used + first.counters.idle.unwrap().0
+    };
+    assert_eq!(idle_and_used, 8 * first.window.span().0);
+}
