@@ -9,6 +9,11 @@
  * Why.     Tokens only grow while they are in use, so an edge that is late is too low, never too
  *          high: a thread that wakes is then placed a little earlier. One that is too high would
  *          make wakers wait until the others caught up.
+ *          One thread does not hold the edge back for ever: if it runs with more than twice a CPU's
+ *          part of what else runs, its weight is infeasible, and whoever wakes would begin ever
+ *          further behind the others (GVTS section 4). The edge then follows those who wait, behind
+ *          the next of them by what it gets ahead in a turn and 300 ms: as far one cache may be
+ *          behind another, whose running threads wakers shall still preempt.
  * Figure.  With all CPUs busy an edge is at most two ticks old, however many there are.
  * Limits.  An edge of the machine is one cache line that each CPU writes up to 4,000 times a
  *          second.
@@ -16,6 +21,7 @@
 #ifndef RG_EDGE_H
 #define RG_EDGE_H
 
+#include "index/heap.h"
 #include "queue.h"
 #include "weight.h"
 
@@ -23,6 +29,7 @@
 #define RG_LOOK_STEPS 8
 #define RG_LOOK_BUSY 2
 #define RG_OFFER_TRIES 4
+#define RG_HELD_BACK_NS 300000000 /* an interval of the machine: GVTS section 4 */
 
 /* The edge by which threads of a queue are placed. */
 RG_INLINE struct rg_edge *rg_edge_of(u32 id)
@@ -64,11 +71,42 @@ RG_INLINE void rg_edge_note_victim(struct rg_queue *queue, s32 at, u64 token, u6
 		queue->victim = at;
 }
 
+/* How far behind those who wait in a queue the edge may be; RG_NEVER: nobody waits. */
+RG_INLINE u64 rg_edge_floor(u32 id, struct rg_queue *queue)
+{
+	struct rg_lock *lock = rg_lock_of(id);
+	u64 least, weight;
+
+	if (!lock || queue->least == RG_NEVER)
+		return RG_NEVER;
+	rg_acquire(lock);
+	least = queue->least;
+	weight = rg_heap_first(queue)->weight;
+	rg_release(lock);
+	if (least == RG_NEVER)
+		return RG_NEVER;
+	return rg_less(least, rg_virtual(RG_CHOSEN(slice_ns) + RG_CHOSEN(sticky_ns), weight) +
+				      RG_HELD_BACK_NS);
+}
+
+/* Notes who runs on a CPU. One that nobody has now lets nothing be held back. */
+RG_INLINE void rg_edge_note_running(struct rg_edge *edge, struct rg_cpu *cpu, u64 token)
+{
+	edge->weight += cpu->weight;
+	if (!cpu->weight)
+		edge->floor = 0;
+	if (token >= edge->last)
+		return;
+	edge->last = token;
+	edge->last_weight = cpu->weight;
+}
+
 /* Looks at one CPU; answers whether anybody runs or waits there. */
 RG_INLINE bool rg_edge_look_at(struct rg_edge *edge, s32 at, u64 now)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	u32 id = rg_queue_of(at);
+	struct rg_queue *queue = rg_queue(id);
 	struct rg_queue *own = cpu ? rg_queue(cpu->own) : 0;
 	u64 least, token;
 
@@ -77,13 +115,29 @@ RG_INLINE bool rg_edge_look_at(struct rg_edge *edge, s32 at, u64 now)
 	least = queue->least < own->least ? queue->least : own->least;
 	if (queue->least != RG_NEVER)
 		edge->waited = 1;
+	if (RG_CHOSEN(infeasible) && queue->cpu == at) {
+		token = rg_edge_floor(id, queue);
+		edge->floor = token < edge->floor ? token : edge->floor;
+	}
 	if (cpu->pool) {
 		token = rg_token_running(cpu, now);
+		rg_edge_note_running(edge, cpu, token);
 		rg_edge_note_victim(queue, at, token, now);
 		least = token < least ? token : least;
+	} else {
+		edge->floor = 0;
 	}
 	rg_edge_offer(edge, least);
 	return least != RG_NEVER;
+}
+
+/* Whether one thread alone, of an infeasible weight, is behind all who wait. */
+RG_INLINE bool rg_edge_is_held_back(struct rg_edge *edge)
+{
+	u64 others = edge->weight - edge->last_weight;
+
+	return RG_CHOSEN(infeasible) && edge->floor != RG_NEVER && edge->last < edge->floor &&
+	       edge->last_weight * (edge->seen - 1) > 2 * others;
 }
 
 /* A look has been round. */
@@ -91,6 +145,8 @@ RG_INLINE void rg_edge_publish(struct rg_edge *edge)
 {
 	u64 least = edge->least;
 
+	if (rg_edge_is_held_back(edge) && edge->floor > least)
+		least = edge->floor;
 	if (least != RG_NEVER && least > edge->edge)
 		edge->edge = least;
 	edge->contended = edge->waited;
@@ -109,8 +165,12 @@ RG_INLINE void rg_edge_look(struct rg_cpu *here, struct rg_edge *edge, u64 now)
 	if (rg_swap(&edge->busy, 1))
 		return;
 	here->looked_at = now;
-	if (!edge->seen)
+	if (!edge->seen) {
 		rg_swap(&edge->least, RG_NEVER);
+		edge->floor = RG_NEVER;
+		edge->last = RG_NEVER;
+		edge->weight = 0;
+	}
 	RG_FOR(i, 0, RG_LOOK_STEPS) {
 		s32 at = rg_cpu_in(edge->cpu, level, edge->seen);
 
@@ -127,15 +187,18 @@ RG_INLINE void rg_edge_look(struct rg_cpu *here, struct rg_edge *edge, u64 now)
 }
 
 /*
- * How far the token of what a CPU runs may be ahead: without bound while somebody waits who could
- * run there, since it is what the others are owed; else little, since nobody went without.
+ * How far the token of what a CPU runs may get ahead: without bound while somebody waits who could
+ * run there, since it is what the others are owed; else little, since nobody went without. What is
+ * owed already stays: a look may miss for a moment that somebody waits.
  */
-RG_INLINE u64 rg_edge_bound(struct rg_edge *edge, s32 at, u64 token)
+RG_INLINE u64 rg_edge_bound(struct rg_edge *edge, s32 at, u64 before, u64 token)
 {
 	u64 most = edge->edge + RG_CHOSEN(lead_ns);
 	struct rg_queue *own;
 	struct rg_cpu *cpu;
 
+	if (most < before)
+		most = before;
 	if (RG_CHOSEN(lead_ns) == RG_NEVER || edge->contended || token <= most)
 		return token;
 	cpu = rg_cpu(at);

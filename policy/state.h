@@ -103,6 +103,11 @@ struct rg_edge {
 	u64 edge;      /* it never falls */
 	u64 least;     /* of those seen in this look */
 	u64 busy;      /* somebody is looking */
+	/* Of this look, too: see rg_edge_is_held_back. */
+	u64 floor;     /* how far those who wait let it fall behind */
+	u64 weight;    /* of all who run */
+	u64 last;      /* the least token of these */
+	u64 last_weight;
 	u32 seen;      /* how many CPUs */
 	u32 contended; /* whether somebody waited when the last look was complete */
 	u32 waited;    /* whether in this look */
@@ -156,6 +161,15 @@ struct rg_ask {
 	u32 unused;
 };
 
+/* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */
+struct rg_need {
+	u64 total_ns;
+	u64 weight;   /* effective, of all threads */
+	u64 capacity; /* in 1/1024 of a CPU */
+	u32 last;     /* of those seen to wait, the last that needs something */
+	u32 unused;
+};
+
 /* Affinities that are refused: see index/choose.h. A power of two. */
 #define RG_REFUSALS 8
 
@@ -177,6 +191,7 @@ struct rg_cpu {
 	u32 ordered;   /* a preemption is on its way */
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 class;     /* of what it runs, under pick=credit */
+	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of whoever held the least token */
 };

@@ -67,11 +67,12 @@ RG_INLINE void rg_token_charge(struct task_struct *t, struct rg_thread *thread)
 	u64 ran = rg_less(exec, thread->exec_seen);
 	struct rg_account *account = rg_account(t, thread);
 	struct rg_edge *edge = account->queue ? rg_edge_of(account->queue - 1) : 0;
+	u64 before = account->token;
 
 	thread->exec_seen = exec;
 	account->token += rg_virtual(ran, thread->weight);
 	if (edge)
-		account->token = rg_edge_bound(edge, rg_thread_cpu(t), account->token);
+		account->token = rg_edge_bound(edge, rg_thread_cpu(t), before, account->token);
 	rg_bucket_fill(thread, ran);
 	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
 		rg_account_burn(t, thread, ran);

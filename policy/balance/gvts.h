@@ -7,92 +7,33 @@
  *          a thread. If there is none it raises the target and climbs to the next domain (GVTS
  *          section 3.1). A pull evens the time that two queues still need to the target, and none
  *          is made while what the queues of the domain need is below a tolerance (GVTS section
- *          3.3). A thread that slept while the least target rose is placed half an interval before
- *          it, as far as it was idle (GVTS section 4).
+ *          3.3). From a queue of several CPUs a thread is pulled only if the two queues then reach
+ *          the next target at nearer times than without. A thread that slept while the least target
+ *          rose is placed half an interval before it, as far as it was idle (GVTS section 4).
  * Why.     Virtual time is global and no migration changes it, so whoever got less is behind until
  *          somebody runs it, wherever that is. Near CPUs even out often and cheaply, far ones
  *          seldom.
  *          The tolerance is for all queues of a look together: queue by queue, as in the paper,
  *          lag with groups was twice as large for two thirds of the pulls.
+ *          What a pull from a cache does lasts for an interval: when each CPU that passed the
+ *          target pulled by what was behind it alone, two caches of ten threads each swung about
+ *          each other by 60 ms on ten pulls a second.
  * Figure.  docs/policies.md.
  * Limits.  A look asks 16 CPUs at most; in a larger domain it goes on where the last one ended, and
- *          the target waits until it has been round. How much a queue still needs is estimated from
- *          32 of its threads: it decides how often threads move, not what they get.
+ *          the target waits until it has been round.
  */
 #ifndef RG_BALANCE_GVTS_H
 #define RG_BALANCE_GVTS_H
 
 #include "../pick/pick.h"
 #include "dwrr.h"
+#include "need.h"
 #include "steal.h"
-#include "utilisation.h"
 
 #define RG_LOOK 16
-#define RG_SAMPLE 32
 #define RG_TOLERANCE_PERCENT 30 /* of the interval: GVTS section 4 */
 #define RG_BUSY (RG_UTILISATION_ONE - (RG_UTILISATION_ONE >> 5)) /* 31/32 */
 #define RG_IDLE (RG_UTILISATION_ONE >> 4)                        /* 1/16 */
-
-/* What a queue needs to its target, as CPU time, and the last of its threads that are behind. */
-struct rg_need {
-	u64 total_ns;
-	u32 last;
-};
-
-/*
- * CPU time that a thread needs to reach a virtual time: the difference x effective weight x
- * utilisation. Shifts keep the product within 64 bits for differences of up to a day.
- */
-RG_INLINE u64 rg_need_of(u64 token, u64 weight, u32 utilisation, u64 target)
-{
-	u64 lag = rg_less(target, token);
-
-	return rg_div(((lag >> 8) * (weight >> 8) >> RG_UTILISATION_BITS) * utilisation,
-		      RG_NORMAL_WEIGHT);
-}
-
-RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
-{
-	return rg_need_of(thread->account.token, thread->weight, rg_utilisation(thread, rg_now()),
-			  target);
-}
-
-/* What the threads need that run on the CPUs of a queue. */
-RG_INLINE u64 rg_need_running(s32 home, u64 target)
-{
-	u64 total = 0;
-
-	RG_FOR(i, 0, RG_MAX_CPUS) {
-		s32 at = rg_cpu_in(home, RG_CHOSEN(scope), i);
-		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
-
-		if (!cpu)
-			break;
-		if (cpu->pool)
-			total += rg_need_of(rg_token_running(cpu, rg_now()), cpu->weight,
-					    RG_UTILISATION_ONE, target);
-	}
-	return total;
-}
-
-RG_INLINE struct rg_need rg_need(s32 home, u32 id, u64 target)
-{
-	struct rg_need need = { .total_ns = rg_need_running(home, target) };
-	struct task_struct *t;
-	u32 seen = 0;
-
-	RG_VISIT(t, id) {
-		struct rg_thread *thread = rg_thread(t);
-		u64 own = thread ? rg_need_waiting(thread, target) : 0;
-
-		if (own)
-			need.last = rg_thread_id(t);
-		need.total_ns += own;
-		if (++seen == RG_SAMPLE)
-			break;
-	}
-	return need;
-}
 
 /*
  * Brings a thread that needs no more than half of what its queue does, so that both queues then
@@ -120,26 +61,46 @@ RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
 }
 
 /*
- * Pulls from the queue of another CPU if it lags by more than is tolerated. Answers how much more
- * the next queue may lag, RG_NEVER after a pull.
+ * Whether two queues reach a virtual time at nearer moments once the thread of the least token has
+ * moved from the one that is asked to the CPU's own.
  */
-RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 tolerated_ns)
+RG_INLINE bool rg_pull_evens(struct rg_cpu *here, struct rg_queue *queue, u64 next)
+{
+	struct rg_need *from = &here->needs[0], *to = &here->needs[1];
+	u64 time = rg_less(rg_need_time(from, from->total_ns), rg_need_time(to, to->total_ns));
+	u64 moved = rg_need_of(queue->least, rg_heap_first(queue)->weight, RG_UTILISATION_ONE,
+			       next);
+
+	return rg_need_time(from, moved) + rg_need_time(to, moved) < 2 * time;
+}
+
+/*
+ * Pulls from the queue that another CPU is the first of, if it lags by more than is tolerated.
+ * Answers how much more the next queue may lag, RG_NEVER after a pull.
+ */
+RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64 tolerated_ns)
 {
 	u32 id = rg_queue_of(other);
 	struct rg_queue *queue = rg_queue(id);
-	struct rg_need need;
-	u64 time;
+	struct rg_cpu *here = rg_cpu(cpu);
+	u64 next = target + interval;
+	struct rg_need *need;
 
-	if (id == rg_queue_of(cpu) || !queue || queue->least >= target)
+	if (id == rg_queue_of(cpu) || !here || !queue || queue->cpu != other ||
+	    queue->least >= target)
 		return tolerated_ns;
 	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
 		return rg_dwrr_take(cpu, id, target) ? RG_NEVER : tolerated_ns;
-	need = rg_need(other, id, target);
-	time = rg_div(need.total_ns, queue->cpus);
-	if (time < tolerated_ns)
-		return tolerated_ns - time;
+	rg_need_note(cpu, 0, other, target);
+	need = &here->needs[0];
+	if (need->total_ns < tolerated_ns)
+		return tolerated_ns - need->total_ns;
 	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
-		return rg_pull_thread(cpu, id, target, &need) ? RG_NEVER : tolerated_ns;
+		return rg_pull_thread(cpu, id, target, need) ? RG_NEVER : tolerated_ns;
+	rg_need_note(cpu, 0, other, next);
+	rg_need_note(cpu, 1, cpu, next);
+	if (!rg_pull_evens(here, queue, next))
+		return tolerated_ns;
 	return rg_pick_other(cpu, id) ? RG_NEVER : tolerated_ns;
 }
 
@@ -158,7 +119,8 @@ RG_INLINE u64 rg_gvts_least(s32 cpu, u64 token)
 RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, u64 *least,
 		       bool *round)
 {
-	u64 tolerated_ns = rg_div(rg_interval(level) * RG_TOLERANCE_PERCENT, 100);
+	u64 interval = rg_interval(level);
+	u64 tolerated_ns = rg_div(interval * RG_TOLERANCE_PERCENT, 100);
 
 	RG_FOR(i, 0, RG_LOOK) {
 		s32 other;
@@ -169,7 +131,7 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 			domain->cursor = 0;
 		other = rg_cpu_in(domain->cpu, level, domain->cursor);
 		if (other >= 0)
-			tolerated_ns = rg_pull_from(cpu, other, target, tolerated_ns);
+			tolerated_ns = rg_pull_from(cpu, other, target, interval, tolerated_ns);
 		if (tolerated_ns == RG_NEVER) {
 			domain->clear = 0;
 			return 1;

@@ -28,6 +28,12 @@ RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
+/* The first thread of the pool that holds the least token; any thread where nobody waits. */
+RG_INLINE struct rg_thread *rg_heap_first(struct rg_queue *queue)
+{
+	return rg_thread_at(rg_pool_at(rg_heap_at(queue, 0)->row)->first);
+}
+
 /* Others compare the least token without the lock. */
 RG_INLINE void rg_heap_publish(struct rg_queue *queue)
 {
