@@ -39,6 +39,8 @@ LAGS = (
     Scenario("gvts-fig9", "10s"),
     Scenario("gvts-fig7", "10s"),
     Scenario("infeasible-weight", "10s"),
+    Scenario("gvts-fig16-on-16", "10s"),
+    Scenario("gvts-fig17-on-16", "10s"),
     Scenario("weights-nice-5", "10s"),
     Scenario("weights-nice-19", "10s"),
     Scenario("weights-one-of-three", "10s"),
