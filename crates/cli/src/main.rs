@@ -1,6 +1,7 @@
 //! `rearguard`: compares schedulers by what they do to the tail of a service.
 #![forbid(unsafe_code)]
 
+mod cell;
 mod check;
 mod compare;
 mod curves;
@@ -21,6 +22,7 @@ mod stamps;
 #[cfg(feature = "kernel")]
 mod top;
 mod traces;
+mod tune;
 mod watch;
 
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Cell(cell::Args),
     Check(check::Args),
     Compare(compare::Args),
     Diff(diff::Args),
@@ -56,17 +59,21 @@ enum Command {
     #[cfg(feature = "kernel")]
     Top(top::Args),
     Trace(traces::Args),
+    Tune(tune::Args),
 }
 
 fn main() -> ExitCode {
     let args = std::env::args;
     let role = ::load::role_main(args())
         .or_else(|| ::lab::role_main(args()))
+        .or_else(|| host::role_main(args()))
         .or_else(|| vm::role_main(args()));
     if let Some(code) = role {
         return code;
     }
     let outcome = match Cli::parse().command {
+        // The command of a cell has an exit code of its own.
+        Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
@@ -82,6 +89,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "kernel")]
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
+        Command::Tune(args) => tune::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["model", "sched_ext"],
     &["stats", "policy"],
     &["queue", "report", "trace", "check", "generator"],
-    &["sim", "load", "lab", "kernel", "explain"],
+    &["sim", "load", "lab", "kernel", "explain", "host"],
     &["cluster", "compare", "vm"],
     &["paper"],
     &["rearguard"],

@@ -1,0 +1,26 @@
+//! Changes to a machine and their undo: `tune`, `cell`, and what a machine supports.
+//!
+//! Every change is a [`target::Target`] that gets a value, and goes through the [`journal`], so that its undo does not depend on who is
+//! still alive.
+#![forbid(unsafe_code)]
+
+pub mod cell;
+mod class;
+mod cpus;
+pub mod journal;
+mod machine;
+mod place;
+pub mod platform;
+mod proc;
+mod roles;
+pub mod target;
+mod transaction;
+pub mod tune;
+
+pub use class::{Class, Policy};
+pub use cpus::Cpus;
+pub use machine::Machine;
+pub use place::Partition;
+pub use roles::enter::ROLE as ENTER;
+pub use roles::role_main;
+pub use transaction::{Stop, Transaction};

@@ -1,0 +1,71 @@
+//! A machine to change: its platform, its journal, and the right to change it.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use model::Failure;
+
+use crate::journal::Journal;
+use crate::platform::{Live, Platform};
+
+/// The variable that names the folder of the journal.
+const FOLDER: &str = "RG_STATE_DIR";
+
+/// A machine.
+pub struct Machine {
+    platform: Box<dyn Platform>,
+    state: String,
+    /// Whether a process stands by that undoes what a command leaves when it is killed.
+    pub guarded: bool,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn live() -> Result<Machine, Failure> {
+        let state = state_folder()?;
+        Ok(Machine::new(Box::new(Live::new(&format!("{state}/said"))), &state, true))
+    }
+
+    /// Another platform, with its journal in this folder of it.
+    pub fn new(platform: Box<dyn Platform>, state: &str, guarded: bool) -> Machine {
+        Machine { platform, state: state.to_string(), guarded }
+    }
+
+    /// The platform.
+    pub fn on(&self) -> &dyn Platform {
+        self.platform.as_ref()
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> Journal<'_> {
+        Journal::new(self.on(), &self.state)
+    }
+
+    /// The folder of the journal.
+    pub fn state(&self) -> &str {
+        &self.state
+    }
+
+    /// The right to change the machine: others wait until it is dropped.
+    pub fn lock(&self) -> Result<File, Failure> {
+        let path = format!("{}/lock", self.state);
+        self.on().lock(&path).map_err(|error| {
+            Failure::Machine(format!(
+                "{path}: {error}: run it with sudo, or name a folder of yours in {FOLDER}"
+            ))
+        })
+    }
+}
+
+/// Where the journal outlives a reboot.
+fn state_folder() -> Result<String, Failure> {
+    let given = std::env::var_os(FOLDER).map(PathBuf::from);
+    let of_root = || nix::unistd::geteuid().is_root().then(|| PathBuf::from("/var/lib/rearguard"));
+    let xdg = || Some(PathBuf::from(std::env::var_os("XDG_STATE_HOME")?).join("rearguard"));
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state/rearguard"));
+    let folder = given.or_else(of_root).or_else(xdg).or_else(home);
+    let folder = folder.filter(|folder| folder.is_absolute()).ok_or_else(|| {
+        Failure::Input(format!("no folder for the journal: name an absolute one in {FOLDER}"))
+    })?;
+    Ok(folder.to_string_lossy().into_owned())
+}

@@ -1,0 +1,54 @@
+//! Processes of ours that stay: what lasts only as long as somebody holds a file open, or watches.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::platform::{Platform, TOKEN};
+use crate::proc::processes;
+
+/// Something that is there.
+pub const PRESENT: &str = "present";
+/// Something that is not.
+pub const ABSENT: &str = "absent";
+
+/// A process of ours.
+///
+/// Its token is in its environment from its first moment on, so it is found also when whoever started it died before it
+/// could write its number down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Child {
+    /// What tells it from all others.
+    pub token: String,
+    /// Arguments of this executable.
+    pub args: Vec<String>,
+    /// What it is, for people.
+    pub about: String,
+}
+
+impl Child {
+    /// `present` or `absent`.
+    pub fn read(&self, on: &dyn Platform) -> io::Result<String> {
+        Ok(String::from(if self.find(on)?.is_some() { PRESENT } else { ABSENT }))
+    }
+
+    /// Starts or ends it.
+    pub fn write(&self, on: &dyn Platform, value: &str) -> io::Result<()> {
+        if value == PRESENT {
+            return on.start(&self.token, &self.args);
+        }
+        self.find(on)?.map_or(Ok(()), |process| on.stop(process))
+    }
+
+    fn find(&self, on: &dyn Platform) -> io::Result<Option<i32>> {
+        let wanted = format!("{TOKEN}={}", self.token);
+        // Who undoes everything and is part of it ends by itself after that.
+        let own = std::process::id() as i32;
+        let has_token = |process: &i32| {
+            // Of a process of somebody else the environment cannot be read; that of one that ended is empty.
+            let environment = on.read(&format!("/proc/{process}/environ")).unwrap_or_default();
+            environment.split('\0').any(|entry| entry == wanted)
+        };
+        Ok(processes(on)?.into_iter().filter(|process| *process != own).find(has_token))
+    }
+}
