@@ -1,5 +1,7 @@
 //! `rearguard cell`: CPUs and memory set apart for a service.
 
+mod balance;
+
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -34,6 +36,7 @@ enum Action {
     Destroy(DestroyArgs),
     List(ListArgs),
     Run(RunArgs),
+    Balance(balance::Args),
 }
 
 /// Make a cell. With a command: run that in it, and remove the cell at its end
@@ -105,6 +108,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         Action::Resize(args) => resize(&machine, args)?,
         Action::Destroy(args) => destroy(&machine, args)?,
         Action::List(args) => list(&machine, args.json)?,
+        Action::Balance(args) => balance::run(&machine, args)?,
         Action::Run(args) => {
             let cell = cell::find(&machine.journal(), &args.name)?;
             return inside(&cell.group, &args.command, &stop_wish());

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod curves;
 mod diff;
+mod doctor;
 mod explain;
 mod fanout;
 mod files;
@@ -48,6 +49,7 @@ enum Command {
     Check(check::Args),
     Compare(compare::Args),
     Diff(diff::Args),
+    Doctor(doctor::Args),
     Fanout(fanout::Args),
     Explain(explain::Args),
     Ideal(ideal::Args),
@@ -77,6 +79,10 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
+        Command::Doctor(args) => {
+            doctor::run(&args);
+            Ok(())
+        }
         Command::Fanout(args) => fanout::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Ideal(args) => ideal::run(&args),

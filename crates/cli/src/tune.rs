@@ -1,5 +1,7 @@
 //! `rearguard tune`: knobs against the sources of tail latency, turned and turned back.
 
+mod trial;
+
 use host::journal::Undone;
 use host::tune::{self, Scope, Standing};
 use host::{Machine, Stop};
@@ -18,6 +20,7 @@ pub struct Args {
 enum Action {
     List(ListArgs),
     Apply(ApplyArgs),
+    Try(trial::Args),
     Undo(UndoArgs),
 }
 
@@ -71,11 +74,9 @@ impl Service {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.action {
-        Action::List(args) => {
-            list(args.json)?;
-            Ok(())
-        }
+        Action::List(args) => list(args.json),
         Action::Apply(args) => apply(args),
+        Action::Try(args) => trial::run(args),
         Action::Undo(args) => undo(args.force),
     }
 }

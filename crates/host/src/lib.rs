@@ -7,6 +7,7 @@
 pub mod cell;
 mod class;
 mod cpus;
+pub mod doctor;
 pub mod journal;
 mod machine;
 mod place;

@@ -1,9 +1,12 @@
 //! Cells: CPUs and memory set apart for a service, made, resized and removed on the fly.
 
+pub mod balance;
 pub mod housekeeping;
 mod list;
+mod outliers;
 
 pub use list::{Cells, Use, rates, uses};
+pub use outliers::Source;
 
 use model::Failure;
 

@@ -4,6 +4,7 @@ mod apply;
 mod knobs;
 mod list;
 mod scope;
+pub mod trial;
 
 pub use apply::{apply, undo_all};
 pub use knobs::{ADVICE, Advice, KNOBS, Kind, Knob, State, parse};

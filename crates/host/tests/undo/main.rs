@@ -2,8 +2,10 @@
 
 mod cells;
 mod fake;
+mod looks;
 mod others;
 mod tree;
+mod trials;
 mod ways_out;
 
 use std::collections::BTreeMap;
