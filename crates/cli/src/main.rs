@@ -3,6 +3,7 @@
 
 mod cell;
 mod check;
+mod cluster;
 mod compare;
 mod curves;
 mod diff;
@@ -47,6 +48,7 @@ struct Cli {
 enum Command {
     Cell(cell::Args),
     Check(check::Args),
+    Cluster(cluster::Args),
     Compare(compare::Args),
     Diff(diff::Args),
     Doctor(doctor::Args),
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         // The command of a cell has an exit code of its own.
         Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
         Command::Check(args) => check::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
         Command::Doctor(args) => {

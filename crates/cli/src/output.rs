@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::Failure;
 use report::explain::Explained;
-use report::{Document, FanOut, Figure, PaperFigure};
+use report::{ClusterRun, Document, FanOut, Figure, PaperFigure};
 
 use crate::files;
 
@@ -56,6 +56,21 @@ impl Output {
             report::fan_out_table(document, terminal_width())
         };
         self.write(&shown, || report::fan_out_html(document), || report::fan_out_picture(document))
+    }
+
+    /// Writes what a cluster did, and how long that took.
+    pub fn clustered(&self, run: &ClusterRun, took_s: f64) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(run)
+        } else {
+            let events: u64 = run.cases.iter().map(|case| case.events).sum();
+            let millions = events as f64 / 1e6;
+            format!(
+                "{}{millions:.1} million events in {took_s:.1} s",
+                report::cluster_table(run, terminal_width())
+            )
+        };
+        self.write(&shown, || report::cluster_html(run), || report::cluster_picture(run))
     }
 
     /// [`Output::check`] for so many figures: a picture holds one.

@@ -7,6 +7,8 @@ mod clock;
 mod copies;
 mod late;
 mod leaves;
+#[cfg(test)]
+mod oracle;
 mod requests;
 mod shards;
 mod slow;

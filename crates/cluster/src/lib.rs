@@ -6,6 +6,7 @@
 
 mod definition;
 mod dispatch;
+mod document;
 mod engine;
 mod measured;
 mod outcome;

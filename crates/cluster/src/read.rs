@@ -241,44 +241,73 @@ fn partial(top: &Table) -> Option<Partial> {
 
 /// What only shows when all is read.
 fn check(cluster: &Cluster, top: &Table) {
-    let run = (cluster.warm_up + cluster.duration).as_secs_f64();
-    for load in &cluster.loads {
-        let sub_requests = cluster.rate_per_s(*load) * run * f64::from(cluster.fan_out);
-        if sub_requests > MOST_SUB_REQUESTS {
-            let text = format!(
-                "the run would send {sub_requests:.0} sub-requests; expected at most {MOST_SUB_REQUESTS:.0}"
-            );
-            top.wrong("duration", text);
-        }
+    for (key, problem) in faults(cluster) {
+        top.wrong(key, problem);
     }
-    let loads = || cluster.loads.iter().filter_map(|load| cluster.utilisation(*load));
+}
+
+impl Cluster {
+    /// [`Failure::Input`] where the parts do not fit each other: for a cluster whose parts were changed after it was read.
+    pub fn check(&self) -> Result<(), Failure> {
+        let faults = faults(self).into_iter().map(|(key, problem)| format!("{key}: {problem}"));
+        let faults: Vec<String> = faults.collect();
+        if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
+    }
+}
+
+/// Keys whose values do not fit the others, and why.
+fn faults(cluster: &Cluster) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
+    let mut claim =
+        |holds: bool, key, problem: String| faults.extend((!holds).then_some((key, problem)));
+    let run_s = (cluster.warm_up + cluster.duration).as_secs_f64();
     let bounded = cluster.deadline.is_some() || cluster.partial.after.is_some();
-    if let Some(full) = loads().find(|load| *load >= 1.0 && !bounded) {
-        top.wrong("arrivals", format!("the leaves' utilisation is {full:.3}; expected below 1, or a deadline: queues would grow for ever"));
-    }
-    let by_share = cluster.loads.iter().any(|load| matches!(load, Arrivals::Utilisation(_)));
-    if cluster.leaf.measured.is_some() && by_share {
-        top.wrong("arrivals", "measured leaves have no utilisation; expected a rate");
-    }
-    for redundancy in cluster.redundancy.iter().filter(|rule| **rule != Redundancy::None) {
-        if redundancy.copies() > cluster.leaf.replicas {
-            top.wrong("redundancy", format!("{redundancy}: expected at least as many replicas, each copy goes to another server"));
-        }
-        if let Some(late) =
-            cluster.dispatch.iter().find(|rule| matches!(rule, Dispatch::BatchSampling(_)))
-        {
-            top.wrong("redundancy", format!("{redundancy} beside {late}, whose reservations are its redundancy; expected none"));
-        }
-    }
-    if cluster.leaf.measured.is_some()
-        && cluster
-            .dispatch
-            .iter()
-            .any(|rule| matches!(rule, Dispatch::BatchSampling(_) | Dispatch::Central))
-    {
-        top.wrong(
-            "dispatch",
-            "measured leaves have no queue to bind late to; expected another rule",
+    for load in &cluster.loads {
+        let sub_requests = cluster.rate_per_s(*load) * run_s * f64::from(cluster.fan_out);
+        claim(
+            sub_requests <= MOST_SUB_REQUESTS,
+            "duration",
+            format!(
+                "the run would send {sub_requests:.0} sub-requests; expected at most {MOST_SUB_REQUESTS:.0}"
+            ),
+        );
+        let full = cluster.utilisation(*load).unwrap_or(0.0);
+        claim(
+            bounded || full < 1.0,
+            "arrivals",
+            format!(
+                "the leaves' utilisation is {full:.3}; expected below 1, or a deadline: queues would grow for ever"
+            ),
+        );
+        let known = cluster.leaf.measured.is_none() || matches!(load, Arrivals::Rate(_));
+        claim(
+            known,
+            "arrivals",
+            "measured leaves have no utilisation; expected a rate".to_string(),
         );
     }
+    let late = |rule: &&Dispatch| matches!(rule, Dispatch::BatchSampling(_));
+    let sampling = cluster.dispatch.iter().find(late);
+    for rule in cluster.redundancy.iter().filter(|rule| **rule != Redundancy::None) {
+        claim(
+            rule.copies() <= cluster.leaf.replicas,
+            "redundancy",
+            format!("{rule}: expected at least as many replicas, each copy goes to another server"),
+        );
+        claim(
+            sampling.is_none(),
+            "redundancy",
+            format!(
+                "{rule} beside batch sampling, whose reservations are its redundancy; expected none"
+            ),
+        );
+    }
+    let binds_late = cluster.dispatch.iter().any(|rule| late(&rule) || *rule == Dispatch::Central);
+    let queues = cluster.leaf.measured.is_none();
+    claim(
+        queues || !binds_late,
+        "dispatch",
+        "measured leaves have no queue to bind late to; expected another rule".to_string(),
+    );
+    faults
 }

@@ -8,7 +8,8 @@ use stats::{CcdfPoint, Estimate, Latency, Outlier};
 /// Points of a curve.
 const CURVE_POINTS: usize = 200;
 
-pub(crate) fn estimate(from: Estimate) -> document::Estimate {
+/// An estimate.
+pub fn estimate(from: Estimate) -> document::Estimate {
     document::Estimate::new(from.value, from.low, from.high)
 }
 

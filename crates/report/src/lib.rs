@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod cluster;
 mod curves;
 pub mod document;
 pub mod explain;
@@ -17,16 +18,19 @@ mod markdown;
 mod paper;
 mod table;
 
+pub use cluster::{
+    CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
+};
 pub use document::Document;
 pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{
-    explained_html, fan_out_html, fan_out_picture, figure_html, figure_picture, html, paper_html,
-    paper_picture, picture,
+    cluster_html, cluster_picture, explained_html, fan_out_html, fan_out_picture, figure_html,
+    figure_picture, html, paper_html, paper_picture, picture,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
 pub use paper::{
     Agreement, PAPER_SCHEMA, PaperClaim, PaperFigure, PaperValue, Series, SeriesChart,
 };
-pub use table::{explained_table, fan_out_table, figure_table, paper_table, table};
+pub use table::{cluster_table, explained_table, fan_out_table, figure_table, paper_table, table};

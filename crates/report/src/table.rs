@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::blocks::blocks;
+use crate::cluster::{self, ClusterRun};
 use crate::curves;
 use crate::document::Document;
 use crate::explain::Explained;
@@ -34,6 +35,11 @@ pub fn figure_table(figure: &Figure, width: usize) -> String {
     let caption = human::folded(&figure.caption, width).into_iter();
     let faint = |line: String| styled(&line, tone_style(Tone::Faint)) + "\n";
     show(&heading, width) + &caption.map(faint).collect::<String>()
+}
+
+/// A cluster's cases as aligned text for a terminal of `width` columns.
+pub fn cluster_table(run: &ClusterRun, width: usize) -> String {
+    show(&cluster::block(run), width)
 }
 
 /// A service's outliers as aligned text for a terminal of `width` columns.

@@ -6,8 +6,8 @@ pub const FLOORS: &[&[&str]] = &[
     &["stats", "policy"],
     &["queue", "report", "trace", "check", "generator"],
     &["sim", "load", "lab", "kernel", "explain", "host"],
-    &["cluster", "compare", "vm"],
-    &["paper"],
+    &["compare", "vm"],
+    &["cluster", "paper"],
     &["rearguard"],
 ];
 

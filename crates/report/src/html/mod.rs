@@ -3,6 +3,7 @@
 mod axis;
 mod ccdf;
 mod chart;
+mod cluster;
 mod comparison;
 mod explain;
 mod fan_out;
@@ -17,6 +18,7 @@ mod stack;
 mod svg;
 mod timeline;
 
+use crate::cluster::ClusterRun;
 use crate::document::Document;
 use crate::explain::Explained;
 use crate::fan_out::FanOut;
@@ -71,4 +73,21 @@ pub fn fan_out_picture(document: &FanOut) -> Option<String> {
 /// An explanation as an HTML page.
 pub fn explained_html(explained: &Explained) -> String {
     parts::page(&format!("{} - rearguard", explained.title()), &self::explain::body(explained))
+}
+
+/// A cluster as an HTML page.
+pub fn cluster_html(run: &ClusterRun) -> String {
+    parts::page(&format!("{} - rearguard", run.cluster), &self::cluster::body(run))
+}
+
+/// A cluster's chart as an SVG file with a ground of its own; `None` without one.
+pub fn cluster_picture(run: &ClusterRun) -> Option<String> {
+    match crate::cluster::by_load(run) {
+        Some(chart) => series::alone(&chart, &crate::cluster::heading(run)),
+        None => picture::of_tails(
+            &self::cluster::curves(run),
+            &crate::cluster::heading(run),
+            &run.shows,
+        ),
+    }
 }

@@ -21,18 +21,19 @@ pub fn of_comparison(document: &Document) -> Option<String> {
     let shown = document.shown();
     let service = blocks::services(&shown).into_iter().next()?;
     let tails = comparison::tails(&blocks::runs_of(&shown, service));
-    draw(&tails, &document.scenario, &document.shows)
+    of_tails(&tails, &document.scenario, &document.shows)
 }
 
 /// The figure's chart; `None` if it has no curve.
 pub fn of_figure(figure: &Figure) -> Option<String> {
-    draw(&figure::tails(figure), &figure.title, &figure.caption)
+    of_tails(&figure::tails(figure), &figure.title, &figure.caption)
 }
 
 /// Letters that fit beside each other, in the widest of the usual fonts.
 const LINE: usize = 116;
 
-fn draw(tails: &[Tail], title: &str, subtitle: &str) -> Option<String> {
+/// Tails with a title and what they show; `None` without a curve.
+pub fn of_tails(tails: &[Tail], title: &str, subtitle: &str) -> Option<String> {
     let lines = human::folded(subtitle, LINE);
     let (key, below) = key(tails, 64.0 + 17.0 * lines.len() as f64);
     let top = below + 42.0;
