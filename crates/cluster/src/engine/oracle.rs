@@ -48,7 +48,8 @@ fn simulate(cluster: &Cluster, copies: usize, requests: usize) -> Found {
     let mut lots = generator(Purpose::Dispatch);
     let mut servers = vec![Server::default(); leaf.tier.servers as usize];
     // (arrival, sub-requests without an answer) of every request, (arrival, answered) of every sub-request.
-    let (mut open, mut tasks): (Vec<(u64, u32)>, Vec<(u64, bool)>) = (Vec::new(), Vec::new());
+    let mut open: Vec<(u64, u32)> = Vec::new();
+    let mut tasks: Vec<(u64, bool)> = Vec::new();
     let mut found = Found { latencies: Vec::new(), tasks: Vec::new(), quality: 0.0 };
     let mut next = arrivals.next().expect("without end").0;
     while found.latencies.len() < requests {
