@@ -219,7 +219,7 @@ impl Args {
 
     /// One server's proportion over thresholds, and the service's.
     fn over_thresholds(&self, one: &Measured) -> [Series; 2] {
-        let step = |step: u32| 10f64.powf(-6.0 * f64::from(step) / f64::from(POINTS));
+        let step = |step: u32| 10f64.powf(-5.0 * f64::from(step) / f64::from(POINTS));
         let at = |step: f64| (one.latency_ns(step * 0.99) / 1e6, step * 0.99);
         let mut points: Vec<(f64, f64)> = (0..=POINTS).map(step).map(at).collect();
         points.retain(|(ms, proportion)| {
@@ -227,8 +227,9 @@ impl Args {
         });
         points.dedup_by(|a, b| a.0 <= b.0);
         let amplified = points.iter().map(|(ms, p)| (*ms, service_proportion(*p, self.leaves())));
-        let service = Series { name: format!("{} service", one.name), points: amplified.collect() };
-        [Series { name: format!("{} server", one.name), points }, service]
+        let named = |who: &str| format!("{}: {who}", one.name).trim_start_matches(": ").to_string();
+        let service = Series { name: named("service"), points: amplified.collect() };
+        [Series { name: named("one server"), points }, service]
     }
 
     /// Whether a proportion is one that the measurement reached: beyond its slowest request a draw says nothing.
