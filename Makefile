@@ -79,7 +79,8 @@ setup-build: ## install what a build needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS)
 
 setup-test: ## install what the tests need, if it is missing
-	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium node:nodejs pip3:python3-pip
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium node:nodejs pip3:python3-pip \
+		memcached:memcached /usr/sbin/nginx:nginx-light redis-server:redis-server /usr/sbin/apache2:apache2-bin
 
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86

@@ -9,6 +9,7 @@ mod curves;
 mod diff;
 mod doctor;
 mod explain;
+mod exporter;
 mod fanout;
 mod files;
 mod ideal;
@@ -16,6 +17,7 @@ mod keep;
 mod lab;
 #[cfg(feature = "kernel")]
 mod load;
+mod measure;
 mod new_policy;
 mod output;
 mod paper;
@@ -58,6 +60,7 @@ enum Command {
     Lab(lab::Args),
     #[cfg(feature = "kernel")]
     Load(load::Args),
+    Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
     #[cfg(feature = "kernel")]
@@ -71,7 +74,8 @@ fn main() -> ExitCode {
     let role = ::load::role_main(args())
         .or_else(|| ::lab::role_main(args()))
         .or_else(|| host::role_main(args()))
-        .or_else(|| vm::role_main(args()));
+        .or_else(|| vm::role_main(args()))
+        .or_else(|| ::measure::role_main(args()));
     if let Some(code) = role {
         return code;
     }
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
         #[cfg(feature = "kernel")]
         Command::Load(args) => load::run(&args),
+        Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
         #[cfg(feature = "kernel")]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::Failure;
 use report::explain::Explained;
-use report::{ClusterRun, Document, FanOut, Figure, PaperFigure};
+use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
 
 use crate::files;
 
@@ -71,6 +71,23 @@ impl Output {
             )
         };
         self.write(&shown, || report::cluster_html(run), || report::cluster_picture(run))
+    }
+
+    /// Writes what a measurement of a server found.
+    pub fn measured(&self, measured: &Measured) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(measured)
+        } else {
+            report::measure_table(measured, terminal_width())
+        };
+        self.write(&shown, || report::measure_html(measured), || report::measure_picture(measured))
+    }
+
+    /// Writes what a search for a server's capacity found; it has no curve.
+    pub fn saturated(&self, found: &Saturated) -> Result<(), Failure> {
+        let shown = if self.json { report::json(found) } else { report::saturated_table(found) };
+        anstream::println!("{}", shown.trim_end());
+        Ok(())
     }
 
     /// [`Output::check`] for so many figures: a picture holds one.

@@ -1,6 +1,5 @@
 //! `rearguard top`: the policy in force, at work.
 
-mod exporter;
 mod screen;
 
 use std::io::{self, IsTerminal};
@@ -8,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::stats::{Client, Report};
+use kernel::stats::{Client, Report, open_metrics};
 use model::{Failure, Nanos, units};
 
+use crate::exporter::Exporter;
 use crate::watch::stop_wish;
-use exporter::Exporter;
 pub use screen::table;
 
 /// How often the user's wish to stop is looked at.
@@ -42,7 +41,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
     let mut client = Client::connect()?;
     let show = |report: &Report| match &exporter {
-        Some(exporter) => exporter.show(report),
+        Some(exporter) => exporter.show(open_metrics(report)),
         None if args.json => print_json(report),
         None => screen::show(report, io::stdout().is_terminal()),
     };

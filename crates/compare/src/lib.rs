@@ -10,7 +10,7 @@ mod plan;
 mod result;
 mod verdicts;
 
-use model::{Arm, Failure, Trace, Watch};
+use model::{Arm, Failure, Scenario, Trace, Watch};
 use report::Document;
 use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
@@ -68,6 +68,11 @@ fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
         verdicts: verdicts::verdicts(plan, &findings, twin.as_ref()),
         ..Document::default()
     }
+}
+
+/// What one run shows by itself, with the ideal of its own arrivals.
+pub fn single(scenario: &Scenario, trace: &Trace) -> PolicyResult {
+    result::result(scenario, &Finding::new(scenario, &[trace]), None)
 }
 
 /// The pooled result of a policy, then one a seed.

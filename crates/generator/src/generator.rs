@@ -20,7 +20,7 @@ use crate::record::Record;
 const LONGEST_WATCH: Nanos = Nanos::from_micros(100);
 /// Nor does watching take more than this part of the mean gap: a generator with real-time priority that never
 /// slept would be throttled by the kernel, 50 ms in each second.
-const WATCH_PART_OF_GAP: u64 = 4;
+const WATCH_PART_OF_GAP: u64 = 2;
 /// The longest sleep without a look at whether the run was cancelled.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
 

@@ -9,6 +9,8 @@ use crate::record::Record;
 
 /// Without the requests' lags, a quantile of the latency may be lower by so much of itself.
 const LAG_SHARE: f64 = 0.05;
+/// A delay up to this is none: reading clocks, a system call and the end of a sleep cost as much, and nobody sends faster.
+const LEAST_DELAY: Nanos = Nanos::from_micros(5);
 /// A quantile is judged when at least so many requests lie beyond it.
 const SAMPLES_BEYOND: f64 = 5.0;
 /// So large a share of the requests must be on time: what few late requests do to the queues of others then stays small, too.
@@ -122,7 +124,7 @@ fn with_and_without(records: &[Record]) -> Vec<(&'static str, Nanos, Nanos)> {
 
 fn late_quantile(&(name, with, without): &(&'static str, Nanos, Nanos)) -> Option<String> {
     let own = with.saturating_sub(without);
-    (own.0 as f64 > LAG_SHARE * with.0 as f64).then(|| {
+    (own.0 as f64 > LAG_SHARE * with.0 as f64 && own > LEAST_DELAY).then(|| {
         let most = 100.0 * LAG_SHARE;
         format!("{own} of the latency's {name}, {with}, are its own delay (at most {most:.0}%)")
     })
@@ -230,6 +232,19 @@ mod tests {
             record.received += late;
         }
         assert_eq!(faults(&held, Nanos::ZERO), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_system_call_costs_is_no_delay() {
+        let fast = |lag_us: u64| {
+            let mut records = run(|_| lag_us);
+            for record in &mut records {
+                record.received = record.sent + Nanos::from_micros(20);
+            }
+            faults(&records, Nanos::ZERO).len()
+        };
+        assert_eq!(fast(5), 0);
+        assert!(fast(6) > 0);
     }
 
     #[test]

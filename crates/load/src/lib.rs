@@ -21,8 +21,9 @@ mod sampler;
 
 pub use arm::{HostArm, Stage, run_on};
 pub use check::check_scenario;
+pub use exclusive::Exclusive;
 use generator::clock;
-pub use machine::{Placement, idle};
+pub use machine::{Placement, cpu_model, cpus, idle, release};
 pub use policy::Policy as Services;
-pub use role::role_main;
+pub use role::{role_main, serve_anybody};
 pub use sampler::Pulls;

@@ -15,6 +15,7 @@ mod html;
 mod human;
 mod json;
 mod markdown;
+mod measured;
 mod paper;
 mod table;
 
@@ -26,11 +27,15 @@ pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{
     cluster_html, cluster_picture, explained_html, fan_out_html, fan_out_picture, figure_html,
-    figure_picture, html, paper_html, paper_picture, picture,
+    figure_picture, html, measure_html, measure_picture, paper_html, paper_picture, picture,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
+pub use measured::{
+    MEASURE_SCHEMA, MeasurePlan, MeasureService, Measured, SATURATE_SCHEMA, Saturated,
+    SelfCheckResult,
+};
 pub use paper::{
     Agreement, PAPER_SCHEMA, PaperClaim, PaperFigure, PaperValue, Series, SeriesChart,
 };
-pub use table::{cluster_table, explained_table, fan_out_table, figure_table, paper_table, table};
+pub use table::{cluster_table, explained_table, fan_out_table, figure_table, measure_table, paper_table, saturated_table, table};

@@ -12,6 +12,7 @@ use crate::fan_out::{self, FanOut};
 use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
+use crate::measured::{Measured, Saturated};
 use crate::paper::PaperFigure;
 
 const GAP: &str = "  ";
@@ -77,6 +78,28 @@ pub fn explained_table(explained: &Explained, width: usize) -> String {
         text += &("\n".to_string() + &show(&Block { notes, ..block }, width));
     }
     text
+}
+
+/// A measured server as aligned text.
+pub fn measure_table(measured: &Measured, width: usize) -> String {
+    let mut text = styled(&measured.target, Style::new().bold()) + "\n";
+    for line in [measured.shows(), measured.machine.clone()] {
+        text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
+    }
+    text + "\n" + &show(&measured.block(), width)
+}
+
+/// A server's capacity as aligned text.
+pub fn saturated_table(found: &Saturated) -> String {
+    let time = &found.service_time;
+    let mut grid = Grid::new(["connections", "requests/s"].map(String::from));
+    let row = |(connections, rate): &(u32, f64)| {
+        let rate = human::count(Some(rate.round() as u64));
+        vec![Cell::plain(connections.to_string()), Cell::plain(rate)]
+    };
+    grid.rows = time.steps.iter().map(row).collect();
+    let notes = vec![Cell::plain(time.note())];
+    show(&Block { heading: format!("saturation of {}", found.target), grid, notes }, usize::MAX)
 }
 
 fn opening(document: &Document, width: usize) -> String {

@@ -7,7 +7,7 @@ pub const FLOORS: &[&[&str]] = &[
     &["queue", "report", "trace", "check", "generator"],
     &["sim", "load", "lab", "kernel", "explain", "host"],
     &["compare", "vm"],
-    &["cluster", "paper"],
+    &["cluster", "paper", "measure"],
     &["rearguard"],
 ];
 

@@ -12,7 +12,7 @@ use nix::unistd::gettid;
 use crate::clock;
 
 /// Room for the little that these threads do; the default of 2 MB would add up over thousands.
-const STACK_BYTES: usize = 128 * 1024;
+pub const STACK_BYTES: usize = 128 * 1024;
 
 /// All threads of a program, waiting to begin.
 pub struct Crew {

@@ -22,6 +22,7 @@ use crate::groups;
 use crew::Crew;
 use generator::thread::bind;
 use order::{Go, Order, Reply, Work};
+pub use server::serve_anybody;
 
 /// The argument that makes an executable play a role.
 pub const ROLE: &str = "__role";

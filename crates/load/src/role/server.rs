@@ -3,10 +3,11 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use super::crew::{Crew, Rounds};
+use super::crew::{Crew, Rounds, STACK_BYTES};
 use super::order::{Reply, Serve};
 use super::say;
 use crate::clock;
@@ -47,6 +48,21 @@ fn thread_per_connection(serve: Serve, connections: Vec<TcpStream>) -> io::Resul
             while desk.answer(&connection).is_ok() {}
         }
     }))
+}
+
+/// The same for whoever connects, for as long as the process lives; for messages of these lengths.
+pub fn serve_anybody(listener: &TcpListener, request_bytes: usize, response_bytes: usize) {
+    let serve =
+        Serve { connections: 0, workers: None, shared: false, request_bytes, response_bytes };
+    for connection in listener.incoming().flatten() {
+        let _ = connection.set_nodelay(true);
+        let work = move || {
+            let mut desk = Desk::new(serve);
+            while desk.answer(&connection).is_ok() {}
+        };
+        // Where no thread is to be had the connection closes.
+        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
+    }
 }
 
 /// Workers that take from one queue: the kernel's list of readable connections, one at a time.

@@ -7,6 +7,7 @@ use crate::blocks::{self, ideals, runs_of};
 use crate::document::{Document, PolicyResult, ProgramResult, Verdict};
 use crate::grid::{Block, Cell, Grid};
 use crate::human;
+use crate::measured::Measured;
 
 const TAIL_CAPTION: &str = "A point (x, y) says how many requests took longer than x: one in a hundred at p99, one in a \
 thousand at p99.9. Latency counts from the moment at which a request should have been sent. Bands are 95% confidence \
@@ -30,6 +31,27 @@ pub fn body(document: &Document) -> String {
         body += &parts::table(&block);
     }
     body + &verdicts(document) + &seeds(document) + &making(document)
+}
+
+/// The body of the page of a measured server.
+pub fn measured(measured: &Measured) -> String {
+    let document = measured.as_document();
+    let time = measured.service_time.as_ref();
+    let steps = time.map_or(&[][..], |time| &time.steps).iter();
+    let steps = steps.map(|(n, rate)| format!("{n}: {rate:.0}/s")).collect::<Vec<_>>().join(", ");
+    let facts = [
+        ("rearguard", measured.version.clone()),
+        ("seed", measured.seed.to_string()),
+        ("machine", measured.machine.clone()),
+        ("generator", measured.self_check.note()),
+        ("saturation by connections", steps),
+    ];
+    format!("<h1>{}</h1>\n", super::svg::escape(&measured.target))
+        + &parts::paragraph("shows", &measured.shows())
+        + &tail_section(&document.shown(), &measured.service.name, &measured.block())
+        + &parts::heading("How this was made")
+        + &parts::verbatim("command", &human::command(&measured.command))
+        + &parts::facts(&facts)
 }
 
 fn opening(document: &Document) -> String {

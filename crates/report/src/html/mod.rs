@@ -23,12 +23,23 @@ use crate::document::Document;
 use crate::explain::Explained;
 use crate::fan_out::FanOut;
 use crate::figure::Figure;
+use crate::measured::Measured;
 use crate::paper::PaperFigure;
 
 /// A comparison as an HTML page.
 pub fn html(document: &Document) -> String {
     let title = format!("{} on {} - rearguard", document.scenario, document.arm);
     parts::page(&title, &comparison::body(document))
+}
+
+/// A measured server as an HTML page.
+pub fn measure_html(measured: &Measured) -> String {
+    parts::page(&format!("{} - rearguard", measured.target), &comparison::measured(measured))
+}
+
+/// The tail chart of a measured server as an SVG file with a ground of its own; `None` without a curve.
+pub fn measure_picture(measured: &Measured) -> Option<String> {
+    picture::of_comparison(&measured.as_document())
 }
 
 /// Ideal queues as an HTML page.

@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use kernel::stats::{Report, open_metrics};
 use model::Failure;
 
 /// How long one who asks may take to say what.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where reports go.
+/// Where metrics go.
 pub enum Exporter {
     /// A file, replaced as a whole each time.
     File(PathBuf),
@@ -44,8 +43,7 @@ impl Exporter {
     }
 
     /// Replaces what was shown before.
-    pub fn show(&self, report: &Report) -> Result<(), Failure> {
-        let text = open_metrics(report);
+    pub fn show(&self, text: String) -> Result<(), Failure> {
         match self {
             Exporter::Served(served) => {
                 *served.lock().expect("no panic while it is held") = text;

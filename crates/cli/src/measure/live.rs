@@ -1,0 +1,197 @@
+//! What a measurement shows while it runs.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use generator::{Histogram, Pulse};
+use model::{Failure, Nanos};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::Args;
+use crate::exporter::Exporter;
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often to look whether the run is over.
+const LOOK: Duration = Duration::from_millis(20);
+/// The quantiles that are shown.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// Where a run is shown.
+pub struct Live {
+    lines: bool,
+    exporter: Option<Exporter>,
+    threshold: Nanos,
+}
+
+/// What is shown: a second, and all seconds.
+struct Frame<'a> {
+    elapsed: Duration,
+    span: Duration,
+    last: &'a Histogram,
+    total: &'a Histogram,
+    threshold: Nanos,
+}
+
+impl Live {
+    /// As the options ask for it; `None`: nobody looks.
+    pub fn new(args: &Args, load: &measure::Load) -> Result<Option<Live>, Failure> {
+        if !args.live && args.metrics.is_none() {
+            return Ok(None);
+        }
+        let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
+        Ok(Some(Live { lines: args.live, exporter, threshold: load.outlier_threshold }))
+    }
+
+    /// Shows what the work does while it is done.
+    pub fn during<T: Send>(
+        &self,
+        work: impl FnOnce(Arc<Pulse>) -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        let pulse = Arc::new(Pulse::default());
+        thread::scope(|scope| {
+            let working = scope.spawn({
+                let pulse = Arc::clone(&pulse);
+                || work(pulse)
+            });
+            let shown = self.watch(&pulse, &|| working.is_finished());
+            let done = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            shown.and(done)
+        })
+    }
+
+    fn watch(&self, pulse: &Pulse, over: &dyn Fn() -> bool) -> Result<(), Failure> {
+        let (mut before, begin) = (Histogram::default(), Instant::now());
+        let mut last_look = begin;
+        let mut shown = 0;
+        while !over() {
+            thread::sleep(LOOK);
+            if last_look.elapsed() < INTERVAL {
+                continue;
+            }
+            let total = pulse.total();
+            let last = total.since(&before);
+            let frame = Frame {
+                elapsed: begin.elapsed(),
+                span: last_look.elapsed(),
+                last: &last,
+                total: &total,
+                threshold: self.threshold,
+            };
+            self.show(&frame, &mut shown)?;
+            (before, last_look) = (total, Instant::now());
+        }
+        Ok(())
+    }
+
+    /// In place on a terminal, a line a second elsewhere; on stderr, so that the result alone is on stdout.
+    fn show(&self, frame: &Frame, shown: &mut usize) -> Result<(), Failure> {
+        if let Some(exporter) = &self.exporter {
+            exporter.show(frame.open_metrics())?;
+        }
+        if !self.lines {
+            return Ok(());
+        }
+        if !io::stderr().is_terminal() {
+            anstream::eprintln!("{}", frame.line());
+            return Ok(());
+        }
+        let up = if *shown > 0 { format!("\x1b[{shown}A\x1b[J") } else { String::new() };
+        let block = frame.block();
+        anstream::eprint!("{up}{block}");
+        *shown = block.lines().count();
+        Ok(())
+    }
+}
+
+impl Frame<'_> {
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.span.as_secs_f64()
+    }
+
+    fn line(&self) -> String {
+        let quantile =
+            |(name, q): &(&str, f64)| format!("{name} {}", shown(self.last.quantile(*q)));
+        let quantiles: Vec<String> = QUANTILES.iter().map(quantile).collect();
+        format!(
+            "{:.0} s  sent {:.0}/s  answered {:.0}/s  {}  over {} {}  lost {}",
+            self.elapsed.as_secs_f64(),
+            self.rate(self.last.sent),
+            self.rate(self.last.answered()),
+            quantiles.join("  "),
+            self.threshold,
+            percent(self.last.proportion_over(self.threshold)),
+            self.last.lost
+        )
+    }
+
+    fn block(&self) -> String {
+        let threshold = format!("over {}", self.threshold);
+        let mut text = format!(
+            "{:>5.0} s      sent/s  answered/s     lost{}{threshold:>14}\n",
+            self.elapsed.as_secs_f64(),
+            QUANTILES.map(|(name, _)| format!("{name:>10}")).concat()
+        );
+        let seconds = self.elapsed.as_secs_f64();
+        let rows = [
+            ("last second", self.last, self.span.as_secs_f64()),
+            ("all so far", self.total, seconds),
+        ];
+        for (name, seen, seconds) in rows {
+            let per_s = |count: u64| count as f64 / seconds;
+            let quantiles = QUANTILES.map(|(_, q)| format!("{:>10}", shown(seen.quantile(q))));
+            text += &format!(
+                "{name:<11}{:>8.0}{:>12.0}{:>9}{}{:>14}\n",
+                per_s(seen.sent),
+                per_s(seen.answered()),
+                seen.lost,
+                quantiles.concat(),
+                percent(seen.proportion_over(self.threshold))
+            );
+        }
+        text
+    }
+
+    /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
+    fn open_metrics(&self) -> String {
+        let mut registry = Registry::with_prefix("rearguard_measure");
+        let mut gauge = |name: &str, help: &str, value: f64| {
+            let gauge = Gauge::<f64, AtomicU64>::default();
+            gauge.set(value);
+            registry.register(name, help, gauge);
+        };
+        gauge("sent_requests", "Requests sent so far", self.total.sent as f64);
+        gauge("answered_requests", "Requests answered so far", self.total.answered() as f64);
+        gauge("lost_requests", "Requests lost so far", self.total.lost as f64);
+        gauge("sent_per_second", "Requests sent in the last second", self.rate(self.last.sent));
+        let outliers = self.last.proportion_over(self.threshold).unwrap_or(0.0);
+        gauge("outlier_proportion", "Requests over the threshold, of the last second's", outliers);
+        gauge("outlier_threshold_seconds", "The threshold", self.threshold.as_secs_f64());
+        let latency = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();
+        for (_, q) in QUANTILES {
+            let labels = vec![("quantile", q.to_string())];
+            let value = self.last.quantile(q);
+            let infinite =
+                |at: Nanos| if at == Nanos::NEVER { f64::INFINITY } else { at.as_secs_f64() };
+            latency.get_or_create(&labels).set(value.map_or(f64::NAN, infinite));
+        }
+        registry.register("latency_seconds", "Latency of the last second's requests", latency);
+        let mut text = String::new();
+        encode(&mut text, &registry).expect("a String takes any text");
+        text
+    }
+}
+
+fn shown(latency: Option<Nanos>) -> String {
+    latency.map_or("-".to_string(), |latency| latency.to_string())
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_string(), |share| format!("{:.3}%", 100.0 * share))
+}

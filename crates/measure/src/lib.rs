@@ -1,0 +1,26 @@
+//! Real servers under open-loop load, beside the ideal for the very same arrivals (Tales section 3.2).
+//!
+//! Nothing about the server is changed. Latency counts from the intended moment; a run in which the generator was late is no result.
+#![forbid(unsafe_code)]
+
+mod hdr;
+mod local;
+mod measurement;
+mod observe;
+mod plan;
+pub mod protocol;
+mod result;
+mod saturate;
+mod server;
+mod service_time;
+mod target;
+
+pub use hdr::write_log;
+pub use measurement::{Load, Measurement, Quiet, fill, measure, scenario_text};
+pub use observe::Setup;
+pub use plan::{Wanted, plan};
+pub use result::{Reported, machine, saturated};
+pub use saturate::{Saturation, saturate};
+pub use server::{Kind, Placed, Started, role_main};
+pub use service_time::ServiceTime;
+pub use target::Target;

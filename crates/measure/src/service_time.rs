@@ -1,0 +1,33 @@
+//! The service time of the ideal queue, and where it is from.
+
+use model::Nanos;
+
+use crate::local::Used;
+
+/// What a request costs the server in all, amortised (Tales section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServiceTime {
+    /// The time.
+    pub value: Nanos,
+    /// Requests that are served at a time.
+    pub workers: u32,
+    /// How it is known: `given`, `saturation` or `cpu time`.
+    pub source: &'static str,
+}
+
+impl ServiceTime {
+    /// Out of the CPU time that the server's processes used while they answered so many requests.
+    pub fn of_cpu_time(used: &Used, answered: u64) -> Option<ServiceTime> {
+        let value = Nanos(used.cpu.0 / answered.max(1));
+        (answered > 0 && value > Nanos::ZERO).then_some(ServiceTime {
+            value,
+            workers: used.workers,
+            source: "cpu time",
+        })
+    }
+
+    /// Requests a second that keep all workers busy.
+    pub fn capacity_per_s(&self) -> f64 {
+        f64::from(self.workers) / self.value.as_secs_f64()
+    }
+}
