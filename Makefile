@@ -56,10 +56,12 @@ swarm: ## random machines, scenarios, policies and faults under every checker: S
 papers: ## run every figure of the papers that we can and write docs/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/papers.md
 
-bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters
+bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters, the load generator
+	@tools/setup /usr/sbin/nginx:nginx-light wrk:wrk
 	benches/ideal/run
 	benches/sim/run
 	benches/cluster/run
+	$(AS_ROOT) env "PATH=$$PATH" benches/measure/run
 
 bench-kernel: setup-lab ## instructions a pipe round trip on a real kernel, ours beside the kernel's class and rivals (about 30 minutes)
 	benches/kernel/run --policy default,cts,gvts,rearguard,dwrr,credit

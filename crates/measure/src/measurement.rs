@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use generator::{Pulse, Record, SelfCheck, Tally};
 use model::event::Tables;
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, Machine, Program, Service};
+use model::scenario::{
+    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Service,
+};
 use model::seed::derive;
 use model::trace::{Counters, ProgramTrace, Request, Trace, Window};
 use model::workload::{self, Planned};
@@ -265,12 +267,15 @@ fn scenario(
             group: None,
             nice: 0,
             kind: Kind::Service(service),
+            memory: MemoryUse::default(),
         }],
         duration: load.duration,
         warm_up: load.window().start,
         seeds: vec![load.seed],
         outlier_threshold: load.outlier_threshold,
         slice: None,
+        mechanisms: Mechanisms::default(),
+        alterations: Vec::new(),
     }
 }
 

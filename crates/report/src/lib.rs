@@ -38,4 +38,7 @@ pub use measured::{
 pub use paper::{
     Agreement, PAPER_SCHEMA, PaperClaim, PaperFigure, PaperValue, Series, SeriesChart,
 };
-pub use table::{cluster_table, explained_table, fan_out_table, figure_table, measure_table, paper_table, saturated_table, table};
+pub use table::{
+    cluster_table, explained_table, fan_out_table, figure_table, measure_table, paper_table,
+    saturated_table, table,
+};

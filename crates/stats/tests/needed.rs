@@ -1,6 +1,7 @@
 //! A pilot says how many requests a precision needs: with so many it is reached as often as 95% intervals say, with fewer it is not.
 #![forbid(unsafe_code)]
 
+#[expect(dead_code, reason = "the textbook is for other tests")]
 mod common;
 
 use common::{QUEUES, Queue, UNIT};
@@ -12,7 +13,8 @@ const P99: usize = 2;
 
 /// What pilots of 50,000 requests say at their median.
 fn said(queue: Queue) -> f64 {
-    let pilot = |seed| needed(&queue.latencies(1_000 + seed, 50_000), Quantile::P99, PRECISION);
+    let pilot =
+        |seed: u64| needed(&queue.latencies(1_000 + seed, 50_000), Quantile::P99, PRECISION);
     let mut all: Vec<f64> =
         (0..21).map(|seed| pilot(seed).expect("long enough").requests).collect();
     all.sort_by(f64::total_cmp);

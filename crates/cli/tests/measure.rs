@@ -1,0 +1,152 @@
+//! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts are asserted, never times.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Output};
+use std::thread;
+
+use serde_json::Value;
+
+fn rearguard(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.arg("measure").args(args).output().expect("the built command runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// A light run. On a machine whose own noise delays the generator the run fails, as it must: then it says so, and there is nothing to look at.
+fn measured(args: &[&str]) -> Option<Output> {
+    let load = ["--rate", "200/s", "--duration", "1s", "--warm-up", "100ms"];
+    let output = rearguard(&[args, &load].concat());
+    let words = text(&output.stderr);
+    if output.status.code() == Some(1) && words.contains("could not keep its schedule") {
+        eprintln!("this machine is too busy to measure: {words}");
+        return None;
+    }
+    assert!(output.status.success(), "{words}");
+    Some(output)
+}
+
+const NULL_RPC: [&str; 4] =
+    ["--start", "null-rpc", "--target", "null-rpc://127.0.0.1:0?service=2ms"];
+
+#[test]
+fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (hdr, trace, page, metrics) =
+        (file("log.hdr"), file("run.trace"), file("page.html"), file("metrics"));
+    let more = [
+        "--json",
+        "--hdr",
+        &hdr,
+        "--trace",
+        &trace,
+        "--report",
+        &page,
+        "--live",
+        "--metrics",
+        &metrics,
+    ];
+    let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["schema"], "rearguard.measure/1");
+    let requests = document["requests"].as_u64().expect("requests");
+    assert!((130..280).contains(&requests), "{requests}");
+    assert_eq!(document["lost"], 0);
+    assert_eq!(document["connections_opened"], 64);
+    let value = |key: &str| document[key]["p50"]["value"].as_f64().expect("a median");
+    assert!(value("latency_ns") >= 2e6 && value("ideal_ns") >= 2e6, "no answer before its service");
+    assert_eq!(document["service_time"]["source"], "cpu time");
+    assert!(document["self_check"]["achieved_rate_per_s"].as_f64() > Some(0.0));
+    assert!(text(&output.stderr).contains("answered"), "a live line a second");
+    assert!(
+        std::fs::read_to_string(&metrics)
+            .expect("metrics")
+            .contains("rearguard_measure_answered_requests")
+    );
+    let log = std::fs::read_to_string(&hdr).expect("a log");
+    assert!(log.contains("requests lost: 0") && log.contains("HISTFAA"), "{log}");
+    assert!(std::fs::read_to_string(&page).expect("a page").contains("<svg"));
+    let summary =
+        Command::new(env!("CARGO_BIN_EXE_rearguard")).args(["trace", "show", &trace]).output();
+    assert!(summary.expect("it runs").status.success(), "others read the trace");
+}
+
+#[test]
+fn losses_are_named() {
+    let Some(output) = measured(&[
+        "--target",
+        &closing_server(),
+        "--request",
+        "x",
+        "--response",
+        "length:4",
+        "--json",
+    ]) else {
+        return;
+    };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["losses"]["closed"], document["requests"], "every answer is the end");
+    assert_eq!(document["lost"], document["requests"]);
+    assert!(document["latency_ns"]["p50"]["value"].is_null(), "lost requests are infinitely slow");
+    assert!(document["connections_opened"].as_u64() > Some(64));
+}
+
+/// A server that hangs up on every request.
+fn closing_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = stream.read(&mut [0; 1]);
+                let _ = stream.flush();
+            });
+        }
+    });
+    format!("tcp://{address}")
+}
+
+#[test]
+fn mistakes_end_with_one_message_and_its_remedy() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+    let nobody = format!("null-rpc://{free}");
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&[], 2, "--target memcached://"),
+        (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
+        (&["--target", "memcached://127.0.0.1:1", "--utilisation", "0.8"], 2, "--saturate"),
+        (&["--target", "gopher://127.0.0.1:1", "--rate", "1/s"], 2, "unknown protocol"),
+        (&["--target", "tcp://127.0.0.1:1", "--rate", "1/s"], 2, "--request"),
+        (&["--start", "memcahed", "--rate", "1/s"], 2, "did you mean `memcached`?"),
+        (
+            &["--start", "nginx", "--target", "redis://127.0.0.1:0", "--rate", "1/s"],
+            2,
+            "does not speak",
+        ),
+        (&["--target", &nobody, "--rate", "1/s"], 1, "is the server there"),
+        (&["--target", &nobody, "--rate", "1/s", "--report", "x.pdf"], 2, ".html"),
+    ];
+    for (args, code, words) in cases {
+        let output = rearguard(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_installed_has_a_remedy() {
+    let here = std::path::Path::new("/usr/bin/memcached");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.args(["measure", "--start", "redis", "--rate", "1/s"]).env("PATH", "/nowhere");
+    if here.exists() {
+        // It is looked for in PATH, and in the system's own folders.
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("apt-get install redis-server"));
+    }
+}
