@@ -7,6 +7,8 @@ from pathlib import Path
 # Policies of the kernel itself and rivals do not depend on our sources.
 OTHERS = ("cfs", "eevdf", "fifo", "rr", "default", "nice")
 SOURCES = ("policy", "crates/kernel/src/bpf")
+# Programs beside them that are no part of any policy: the stamps of stages.
+BESIDE = "stages"
 
 
 @cache
@@ -25,7 +27,7 @@ def of_policy(policy: str) -> str:
 def of_sources() -> str:
     """All sources of policies."""
     files = [file for root in SOURCES for file in Path(root).rglob("*.[ch]")]
-    return mark(sorted(files))
+    return mark(sorted(file for file in files if not file.name.startswith(BESIDE)))
 
 
 def mark(files: list[Path]) -> str:

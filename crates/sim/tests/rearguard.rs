@@ -156,35 +156,3 @@ fn a_spinner_cannot_live_on_its_siblings_tokens_nor_by_naps() {
         assert!(spinner - hog > 0.15, "{naps}: {spinner} {hog}");
     }
 }
-
-/// A light thread has one of two CPUs to itself beside another's spinner, until three more come: the longest span in which it
-/// then receives nothing.
-fn longest_wait(policy: &str) -> Nanos {
-    let (run, sleep) = (Nanos::from_secs(4), Nanos::from_secs(5));
-    let others = Kind::Daemon { threads: 3, run, sleep };
-    let programs = vec![("light", batch(1)), ("hog", batch(1)), ("others", others)];
-    let mut scenario = scenario(2, programs);
-    scenario.programs[0].nice = 2;
-    // The others run until about 9 s and again from 14 s on.
-    scenario.warm_up = Nanos::from_secs(14);
-    scenario.duration = Nanos::from_millis(500);
-    let trace = common::run_under(&scenario, load(&scenario, policy));
-    let received = trace.usage.iter().map(|usage| (usage.at, usage.cpu_time[0]));
-    let mut since = None;
-    let mut longest = Nanos::ZERO;
-    for (at, cpu_time) in received {
-        match since {
-            Some((from, seen)) if seen == cpu_time => longest = longest.max(at - from),
-            _ => since = Some((at, cpu_time)),
-        }
-    }
-    longest
-}
-
-#[test]
-fn whoever_had_a_cpu_alone_waits_little_when_others_come() {
-    let bound = longest_wait("rearguard");
-    assert!(bound <= Nanos::from_millis(60), "{bound}");
-    let free = longest_wait("rearguard:lead=off");
-    assert!(free > Nanos::from_millis(200), "{free}");
-}

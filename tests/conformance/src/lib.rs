@@ -22,7 +22,7 @@ pub struct Body {
 }
 
 /// All bodies.
-pub const BODIES: [Body; 10] = [
+pub const BODIES: [Body; 11] = [
     Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
     Body {
         name: "a_service_beside_batch_has_nearly_the_ideal_tail",
@@ -33,6 +33,10 @@ pub const BODIES: [Body; 10] = [
     Body { name: "a_policy_in_a_file_is_in_force", check: share::by_file },
     Body { name: "groups_share_by_weight_however_many_threads_they_have", check: share::groups },
     Body { name: "nobody_starves_but_under_fifo", check: share::nobody_starves },
+    Body {
+        name: "whoever_ran_alone_waits_little_when_others_come",
+        check: share::whoever_ran_alone_waits_little,
+    },
     Body { name: "no_cpu_idles_while_there_is_work", check: work::conserved },
     Body { name: "events_tell_what_cpu_times_tell", check: events::tell_cpu_time },
     Body { name: "three_threads_share_two_cpus_by_one_queue_and_not_by_two", check: work::shared },

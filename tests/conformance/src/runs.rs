@@ -14,6 +14,14 @@ pub fn scenario(cpus: u32, programs: &str) -> Result<Scenario, Failed> {
     Ok(Scenario::read(&text, "conformance.toml")?)
 }
 
+/// A scenario whose window of half a second begins so late.
+pub fn late_scenario(warm_up: &str, cpus: u32, programs: &str) -> Result<Scenario, Failed> {
+    let text = format!(
+        "# Conformance.\nduration = \"500ms\"\nwarm_up = \"{warm_up}\"\n[machine]\ncpus = {cpus}\n{programs}"
+    );
+    Ok(Scenario::read(&text, "conformance.toml")?)
+}
+
 /// A table of a service that wants this share of the machine.
 pub fn service(service_time: &str, utilisation: f64) -> String {
     format!(
@@ -61,6 +69,20 @@ impl Seen {
     /// The share of the machine that a program got.
     pub fn share(&self, program: usize) -> f64 {
         self.summary.programs[program].utilisation
+    }
+
+    /// The longest span of the window, as far as samples tell, in which a thread received nothing.
+    pub fn longest_wait(&self, thread: usize) -> Nanos {
+        let mut since = None;
+        let mut longest = Nanos::ZERO;
+        for usage in &self.trace.usage {
+            let received = usage.cpu_time[thread];
+            match since {
+                Some((from, seen)) if seen == received => longest = longest.max(usage.at - from),
+                _ => since = Some((usage.at, received)),
+            }
+        }
+        longest
     }
 
     /// The share of the machine that nobody used.

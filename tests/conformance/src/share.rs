@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use model::Arm;
 
-use crate::runs::{batch, expect, run, scenario, service};
+use crate::runs::{batch, expect, late_scenario, run, scenario, service};
 
 /// Of two spinning processes each gets half, and one that is nice gets its weight's part: 335 of 1,359 (kernel/sched/core.c).
 pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
@@ -53,4 +53,20 @@ pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
     expect(fair > 0.4, "the batch's share under eevdf", &[fair])?;
     let control = run(arm, &scenario, "fifo")?.share(1);
     expect(control < 0.1, "the control: the batch's share under fifo", &[control])
+}
+
+/// A light thread has one of two CPUs to itself while three others sleep; when they are back, it waits for little more than a turn.
+/// It would have to let them catch up with all that it has received meanwhile, if that counted.
+pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
+    let others = "[[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 3\nrun = \"4s\"\nsleep = \"5s\"\n";
+    let programs = batch("light", 1, "nice = 2") + &batch("hog", 1, "") + others;
+    // They run from 0 to about 9.3 s, and again from 14.3 s on.
+    let scenario = late_scenario("14s", 2, &programs)?;
+    let waits_ms = |policy: &str| -> Result<f64, Failed> {
+        Ok(run(arm, &scenario, policy)?.longest_wait(0).as_secs_f64() * 1e3)
+    };
+    let bounded = waits_ms("rearguard")?;
+    expect(bounded <= 60.0, "the longest wait in ms under rearguard", &[bounded])?;
+    let free = waits_ms("rearguard:lead=off")?;
+    expect(free > 150.0, "the control: the longest wait in ms without a bound", &[free])
 }
