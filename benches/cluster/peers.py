@@ -40,7 +40,7 @@ def ciw_mean_ms(requests):
 
     ciw.seed(1)
     nodes = range(2, SERVERS + 2)
-    routers = [ciw.routing.JoinShortestQueue(destinations=list(nodes))] + [ciw.routing.Leave() for _ in nodes]
+    routers = [ciw.routing.LoadBalancing(destinations=list(nodes))] + [ciw.routing.Leave() for _ in nodes]
     network = ciw.create_network(
         arrival_distributions=[ciw.dists.Exponential(rate=RATE)] + [None for _ in nodes],
         service_distributions=[ciw.dists.Deterministic(value=0)]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use cluster::{Cluster, Dispatch, Measured, Redundancy};
+use cluster::{Cluster, Dispatch, Redundancy};
 use model::scenario::Arrivals;
-use model::{Failure, Nanos, units};
+use model::{Failure, Nanos, PolicySpec, units};
 
 use crate::files;
 use crate::output::{Output, signature};
@@ -29,6 +29,9 @@ pub struct Args {
     /// reissue:quantile=0.95, reissue:after=10ms, tied:copies=2
     #[arg(long, value_delimiter = ',')]
     redundancy: Vec<Redundancy>,
+    /// Where leaves are machines, run them under this policy instead of the file's
+    #[arg(long, value_parser = PolicySpec::parse)]
+    policy: Option<PolicySpec>,
     /// Measure for this long instead of the file's duration
     #[arg(long, value_parser = units::duration)]
     duration: Option<Nanos>,
@@ -65,7 +68,7 @@ impl Args {
     fn read(&self) -> Result<(Cluster, String), Failure> {
         let text = files::read(&self.cluster)?;
         let folder = self.cluster.parent().unwrap_or(Path::new("")).to_path_buf();
-        let find = |name: &str| measured(&folder.join(name));
+        let find = |name: &str| files::read(&folder.join(name));
         let mut cluster = Cluster::read(&text, &self.cluster.display().to_string(), &find)?;
         if !self.utilisation.is_empty() {
             cluster.loads = self.utilisation.iter().map(|u| Arrivals::Utilisation(*u)).collect();
@@ -76,16 +79,17 @@ impl Args {
         if !self.redundancy.is_empty() {
             cluster.redundancy.clone_from(&self.redundancy);
         }
+        match (&self.policy, &mut cluster.leaf.machine) {
+            (Some(policy), Some(machine)) => machine.policy.clone_from(policy),
+            (Some(_), None) => {
+                let what = "the cluster's leaves are no machines: it names no `machine`";
+                return Err(Failure::Input(format!("--policy: {what}")));
+            }
+            (None, _) => {}
+        }
         cluster.duration = self.duration.unwrap_or(cluster.duration);
         cluster.seed = self.seed.unwrap_or(cluster.seed);
         cluster.check()?;
         Ok((cluster, text))
     }
-}
-
-/// The first distribution of a file.
-fn measured(path: &Path) -> Result<Measured, Failure> {
-    let name = path.display().to_string();
-    let mut all = Measured::read(&files::read(path)?, &name, Nanos(1))?;
-    Ok(all.remove(0))
 }

@@ -1,8 +1,8 @@
 //! A cluster: who answers, what is asked, and which rules are tried.
 
-use model::Nanos;
 use model::law::Law;
 use model::scenario::Arrivals;
+use model::{Nanos, PolicySpec, Scenario};
 
 use crate::measured::Measured;
 use crate::{Dispatch, Redundancy};
@@ -70,6 +70,31 @@ pub struct Leaf {
     pub slow: Option<Slow>,
     /// Latencies of a measured server instead of a queue.
     pub measured: Option<Measured>,
+    /// A modelled machine instead of a queue.
+    pub machine: Option<Machine>,
+}
+
+/// A machine of the simulator under a policy: it serves the first service of its scenario, beside all else that runs there.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The machine and its programs. What the service's own client would send is not sent.
+    pub scenario: Scenario,
+    /// The policy.
+    pub policy: PolicySpec,
+}
+
+impl Tier {
+    /// A tier in one line.
+    pub(crate) fn of(servers: u32, workers: u32, services: Law, service_time: Nanos) -> Tier {
+        Tier { servers, workers, services, service_time }
+    }
+}
+
+impl Leaf {
+    /// Whether leaves are queues of this simulation.
+    pub fn is_queue(&self) -> bool {
+        self.measured.is_none() && self.machine.is_none()
+    }
 }
 
 /// A server is slow for a while, now and then, independently of others.

@@ -7,6 +7,7 @@ mod clock;
 mod copies;
 mod late;
 mod leaves;
+mod machines;
 #[cfg(test)]
 mod oracle;
 mod requests;
@@ -31,6 +32,7 @@ use crate::redundancy::Rule;
 use clock::{Clock, Event};
 use late::Unbound;
 use leaves::Leaves;
+use machines::Machines;
 use shards::Shards;
 use station::Station;
 pub(crate) use totals::Totals;
@@ -51,6 +53,7 @@ enum Purpose {
     Dispatch = 4,
     Shards = 5,
     Episodes = 6,
+    Machines = 7,
 }
 
 /// The roots: servers that requests go through before they fan out.
@@ -77,6 +80,10 @@ pub(crate) struct Engine<'a> {
     batches: SlotMap<BatchKey, Unbound>,
     roots: Option<Roots>,
     leaves: Leaves,
+    /// The leaves, where they are machines.
+    machines: Option<Machines>,
+    /// Why a machine could not go on.
+    fault: Option<Failure>,
     shards: Shards,
     dispatch: Dispatch,
     chooser: Box<dyn Chooser>,
@@ -93,8 +100,8 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Sets a case up. The cluster is valid.
-    pub fn new(cluster: &'a Cluster, case: &Case, seed: u64) -> Engine<'a> {
+    /// Sets a case up. The cluster is valid; a machine's policy may still be unknown.
+    pub fn new(cluster: &'a Cluster, case: &Case, seed: u64) -> Result<Engine<'a>, Failure> {
         let seed_of = |purpose: Purpose| seed::derive(seed, &[purpose as u64]);
         let generator = |purpose| Xoshiro256PlusPlus::seed_from_u64(seed_of(purpose));
         let tier = &cluster.leaf.tier;
@@ -110,7 +117,10 @@ impl<'a> Engine<'a> {
         let range = |shard: u32| shard * replicas..(shard + 1) * replicas;
         let central = (case.dispatch == Dispatch::Central)
             .then(|| (0..cluster.shards()).map(|shard| Central::new(range(shard), tier.workers)));
-        Engine {
+        let machines = cluster.leaf.machine.as_ref();
+        let machines =
+            machines.map(|one| Machines::new(one, tier.servers, seed_of(Purpose::Machines)));
+        Ok(Engine {
             cluster,
             network_ns,
             clock: Clock::new(leaf_workers + root_workers),
@@ -132,6 +142,8 @@ impl<'a> Engine<'a> {
                 seed_of(Purpose::Leaves),
                 seed_of(Purpose::Episodes),
             ),
+            machines: machines.transpose()?,
+            fault: None,
             shards: Shards::new(cluster.shards(), replicas, generator(Purpose::Shards)),
             dispatch: case.dispatch,
             chooser: case.dispatch.chooser(tier.servers, replicas),
@@ -142,7 +154,7 @@ impl<'a> Engine<'a> {
             sub_answered: Recording::new(warm_up * fan_out, requests * fan_out),
             totals: Totals::default(),
             start: (warm_up == 0).then(Totals::default),
-        }
+        })
     }
 
     /// Runs it until all requests to measure are answered or lost.
@@ -157,6 +169,9 @@ impl<'a> Engine<'a> {
                 Event::Timer(timer) => self.ring(timer),
                 Event::Served(worker) => self.served(worker),
             }
+            if let Some(failure) = self.fault.take() {
+                return Err(failure);
+            }
             if self.totals.events.is_multiple_of(EVENTS_A_LOOK) {
                 self.look(watch)?;
             }
@@ -166,6 +181,7 @@ impl<'a> Engine<'a> {
 
     fn begin(&mut self) {
         self.next_arrival();
+        self.start_machines();
         for (server, stay) in self.leaves.first_episodes() {
             self.clock.remind(stay, work::Timer::Episode(server));
         }

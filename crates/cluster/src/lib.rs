@@ -14,7 +14,7 @@ mod read;
 mod redundancy;
 mod words;
 
-pub use definition::{Case, Cluster, Leaf, Partial, Slow, Tier};
+pub use definition::{Case, Cluster, Leaf, Machine, Partial, Slow, Tier};
 pub use dispatch::Dispatch;
 pub use measured::Measured;
 pub use outcome::Outcome;

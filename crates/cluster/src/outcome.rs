@@ -32,7 +32,7 @@ pub struct Outcome {
     pub independent_outliers: Option<Estimate>,
     /// Copies sent for each sub-request.
     pub copies_per_sub_request: f64,
-    /// The share of the leaves' time that they served; `None` for measured leaves.
+    /// The share of the leaves' time that they served; `None` for leaves that are no queues.
     pub utilisation: Option<f64>,
     /// The share of their serving that nobody needed.
     pub wasted_share: f64,
@@ -49,7 +49,7 @@ pub struct Outcome {
 impl Cluster {
     /// Simulates one case. [`Failure::Interrupted`] when the watch says so.
     pub fn run(&self, case: &Case, seed: u64, watch: &dyn Watch) -> Result<Outcome, Failure> {
-        Engine::new(self, case, seed).run(watch)
+        Engine::new(self, case, seed)?.run(watch)
     }
 }
 
@@ -83,7 +83,7 @@ impl Outcome {
             independent_outliers: sub_outliers.map(|leaf| service_estimate(&leaf, leaves)),
             sub_outliers,
             copies_per_sub_request: totals.copies as f64 / totals.tasks.max(1) as f64,
-            utilisation: cluster.leaf.measured.is_none().then(|| busy_s / (workers * seconds)),
+            utilisation: cluster.leaf.is_queue().then(|| busy_s / (workers * seconds)),
             wasted_share: totals.wasted_ns as f64 / (totals.busy_ns as f64).max(1.0),
             quality: totals.quality / requests,
             complete_share: totals.complete as f64 / requests,

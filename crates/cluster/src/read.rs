@@ -1,15 +1,15 @@
 //! From a file's text to a cluster.
 
 use model::law::Law;
-use model::scenario::Arrivals;
 use model::scenario::reading::{
     Problems, Table, found, law, name, number, rate_per_s, service_time, shows, span, span_within,
     stem, utilisation, whole,
 };
-use model::{Failure, Nanos};
+use model::scenario::{Arrivals, Kind};
+use model::{Failure, Nanos, PolicySpec, Scenario};
 use toml::de::{DeTable, DeValue};
 
-use crate::definition::{Cluster, Leaf, Partial, Slow, Tier};
+use crate::definition::{Cluster, Leaf, Machine, Partial, Slow, Tier};
 use crate::measured::Measured;
 use crate::{Dispatch, Redundancy};
 
@@ -38,8 +38,8 @@ const MOST_SERVERS: i64 = 1_000_000;
 /// Workers of a tier: each has an event.
 const MOST_WORKERS: u64 = 4_000_000;
 
-/// How a measurement that a file names is found: by its name, relative to the cluster's file.
-pub type Find<'a> = dyn Fn(&str) -> Result<Measured, Failure> + 'a;
+/// How the text of a file is found that a cluster names: by its name, relative to the cluster's file.
+pub type Find<'a> = dyn Fn(&str) -> Result<String, Failure> + 'a;
 
 impl Cluster {
     /// Reads a cluster from the text of a TOML file. `file` is the name for messages, and its stem the cluster's name unless the text gives one;
@@ -173,37 +173,83 @@ fn tier(table: &Table, beside: &[&str]) -> Option<Tier> {
 
 fn leaf(top: &Table, find: &Find) -> Option<Leaf> {
     let table = top.table("leaf")?;
-    let slow = table.get("slow").is_some().then(|| table.table("slow")).flatten();
-    let measured = table.get("measured").is_some();
-    let slow =
-        slow.map(|table| slow_episodes(&table, measured)).map_or(Some(None), |slow| slow.map(Some));
-    let (tier, measured) = if measured {
-        measured_tier(&table, find)?
+    let is = |key: &str| table.get(key).is_some();
+    let slow = is("slow").then(|| table.table("slow")).flatten();
+    let slow = slow.map(|table| slow_episodes(&table, is("measured")));
+    let slow = slow.map_or(Some(None), |slow| slow.map(Some));
+    let (mut measured, mut machine) = (None, None);
+    let tier = if is("measured") {
+        measured = Some(measurement(&table, find)?);
+        table.expect_keys(&["servers", "measured", "replicas", "slow"]);
+        servers(&table).map(|servers| Tier::of(servers, 1, Law::Fixed, Nanos(1)))
+    } else if is("machine") {
+        let found = modelled(&table, find)?;
+        table.expect_keys(&["servers", "machine", "policy", "replicas", "same_work"]);
+        let tier = servers(&table).and_then(|servers| serving(&table, &found, servers));
+        machine = Some(found);
+        tier
     } else {
-        (tier(&table, &["replicas", "same_work", "slow"])?, None)
-    };
+        tier(&table, &["replicas", "same_work", "slow"])
+    }?;
     let replicas = table.optional("replicas", whole(1, MOST_SERVERS)).unwrap_or(tier.servers);
     if !tier.servers.is_multiple_of(replicas) {
-        let text = format!(
-            "found {replicas} of {} servers; expected a number that divides them",
-            tier.servers
-        );
-        table.wrong("replicas", text);
+        let found = format!("found {replicas} of {} servers", tier.servers);
+        table.wrong("replicas", format!("{found}; expected a number that divides them"));
     }
     let same_work = table.optional("same_work", flag).unwrap_or(false);
-    Some(Leaf { tier, replicas, same_work, slow: slow?, measured })
+    Some(Leaf { tier, replicas, same_work, slow: slow?, measured, machine })
 }
 
-/// Servers whose latencies are a measurement's.
-fn measured_tier(table: &Table, find: &Find) -> Option<(Tier, Option<Measured>)> {
-    table.expect_keys(&["servers", "measured", "replicas", "slow"]);
-    let servers = table.required("servers", whole(1, MOST_SERVERS));
-    let measured = table.optional("measured", |value| match value.as_str() {
-        Some(name) => find(name).map_err(|failure| failure.to_string()),
+fn servers(table: &Table) -> Option<u32> {
+    table.required("servers", whole(1, MOST_SERVERS))
+}
+
+/// The text of a file that a key names.
+fn named<T>(
+    table: &Table,
+    key: &str,
+    find: &Find,
+    read: impl Fn(&str, &str) -> Result<T, Failure>,
+) -> Option<T> {
+    table.optional(key, |value| match value.as_str() {
+        Some(name) => {
+            find(name).and_then(|text| read(&text, name)).map_err(|failure| failure.to_string())
+        }
         None => Err(format!("found {}; expected a file's name in quotes", found(value))),
-    })?;
-    let tier = Tier { servers: servers?, workers: 1, services: Law::Fixed, service_time: Nanos(1) };
-    Some((tier, Some(measured)))
+    })
+}
+
+/// The first distribution of a measurement, its values nanoseconds.
+fn measurement(table: &Table, find: &Find) -> Option<Measured> {
+    named(table, "measured", find, |text, name| {
+        let mut all = Measured::read(text, name, Nanos(1))?;
+        Ok(all.remove(0))
+    })
+}
+
+/// A machine and its policy.
+fn modelled(table: &Table, find: &Find) -> Option<Machine> {
+    let scenario = named(table, "machine", find, Scenario::read);
+    let policy = table.required("policy", |value| match value.as_str() {
+        Some(text) => PolicySpec::parse(text).map_err(|failure| failure.to_string()),
+        None => Err(format!("found {}; expected a policy in quotes", found(value))),
+    });
+    Some(Machine { scenario: scenario?, policy: policy? })
+}
+
+/// The tier that so many machines are: a worker a CPU, the services of their first service.
+fn serving(table: &Table, machine: &Machine, servers: u32) -> Option<Tier> {
+    let scenario = &machine.scenario;
+    let service = scenario.programs.iter().find_map(|program| match &program.kind {
+        Kind::Service(service) => Some(service),
+        _ => None,
+    });
+    let Some(service) = service else {
+        table.wrong("machine", "no service that could be asked; expected a scenario with one");
+        return None;
+    };
+    let cpus = scenario.machine.cpus;
+    Some(Tier::of(servers, cpus, service.service_law.clone(), service.service_time))
 }
 
 fn flag(value: &DeValue) -> Result<bool, String> {
@@ -303,11 +349,7 @@ fn faults(cluster: &Cluster) -> Vec<(&'static str, String)> {
         );
     }
     let binds_late = cluster.dispatch.iter().any(|rule| late(&rule) || *rule == Dispatch::Central);
-    let queues = cluster.leaf.measured.is_none();
-    claim(
-        queues || !binds_late,
-        "dispatch",
-        "measured leaves have no queue to bind late to; expected another rule".to_string(),
-    );
+    let what = "measured leaves and machines have no queue to bind late to; expected another rule";
+    claim(cluster.leaf.is_queue() || !binds_late, "dispatch", what.to_string());
     faults
 }

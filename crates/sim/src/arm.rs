@@ -2,15 +2,16 @@
 
 use model::change::Change;
 use model::event::Tables;
-use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
+use model::{Arm, Failure, PolicySpec, Scenario, Silent, Trace, Watch};
 
 use crate::class::ext::Ext;
 use crate::class::fair::{Cfs, Eevdf};
 use crate::class::rt;
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
-use crate::kernel::{Run, Setup, simulate_changing};
+use crate::kernel::{Kernel, Run, Setup, simulate_changing};
 use crate::observer::{Observer, Recorder};
+use crate::stepped::{Stepped, first_service, without_clients};
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
 pub struct SimArm;
@@ -138,6 +139,44 @@ pub fn observe_changing<Q: EventQueue, O: Observer>(
             simulate_changing(&setup, Ext::new(scenario, policy, seed)?, changes, observer)
         }
     }
+}
+
+/// A scenario's machine under a policy whose first service's requests come from outside. [`Failure::Input`] for an unknown policy, or a scenario without a
+/// service.
+pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<Stepped, Failure> {
+    let choice = choose(policy)?;
+    if first_service(scenario).is_none() {
+        let name = &scenario.name;
+        return Err(Failure::Input(format!(
+            "{name}: no service that could be asked; expected one"
+        )));
+    }
+    let scenario = &without_clients(scenario);
+    let costs = Costs::DEFAULT;
+    let setup = Setup {
+        scenario,
+        policy: &policy.to_string(),
+        kernel: choice.kernel(),
+        seed,
+        realtime: choice.realtime(),
+        costs,
+        watch: &Silent,
+    };
+    let (machine, groups) = (&scenario.machine, &scenario.groups);
+    Ok(match choice {
+        Choice::Cfs => {
+            let kernel = Kernel::new(&setup, Cfs::seeded(machine, groups, seed));
+            Stepped::new(kernel, scenario, &costs, seed)
+        }
+        Choice::Eevdf | Choice::Realtime(_) => {
+            let kernel = Kernel::new(&setup, Eevdf::seeded(machine, groups, seed));
+            Stepped::new(kernel, scenario, &costs, seed)
+        }
+        Choice::Ext => {
+            let kernel = Kernel::new(&setup, Ext::new(scenario, policy, seed)?);
+            Stepped::new(kernel, scenario, &costs, seed)
+        }
+    })
 }
 
 impl Arm for SimArm {

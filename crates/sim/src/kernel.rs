@@ -5,6 +5,7 @@ mod fair_server;
 mod machine;
 mod meter;
 mod schedule;
+mod steps;
 
 use model::change::Change;
 use model::event::{Event, Tables, What};

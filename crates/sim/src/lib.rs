@@ -16,9 +16,11 @@ pub mod machine;
 pub mod observer;
 pub mod places;
 mod program;
+mod stepped;
 
 pub use arm::SimArm;
 pub use kernel::{
     Kernel, Run, Setup, simulate, simulate_changing, simulate_observed, simulate_with,
 };
 pub use observer::{Observer, Recorder};
+pub use stepped::{Stepped, first_service};

@@ -8,7 +8,7 @@ mod service;
 use model::law::{Law, Sampler};
 use model::scenario::{Kind, Scenario};
 use model::seed::derive;
-use model::trace::{ProgramTrace, Window};
+use model::trace::{ProgramTrace, Request, Window};
 use model::workload::Planned;
 use model::{Nanos, ThreadId};
 
@@ -124,6 +124,21 @@ impl Program {
         match &self.behaviour {
             Behaviour::Service(service) => service.next_arrival(),
             _ => Nanos::NEVER,
+        }
+    }
+
+    /// The client will send a request, after all that it was told of before.
+    pub fn plan(&mut self, planned: Planned, switch_cost: Nanos) {
+        if let Behaviour::Service(service) = &mut self.behaviour {
+            service.plan(&planned, switch_cost);
+        }
+    }
+
+    /// The requests of its client.
+    pub fn requests(&self) -> &[Request] {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.requests(),
+            _ => &[],
         }
     }
 

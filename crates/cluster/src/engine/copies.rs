@@ -81,6 +81,12 @@ impl Engine<'_> {
             }
             return;
         }
+        if self.machines.is_some() {
+            if let Item::Copy(copy) = item {
+                self.send_machine(copy);
+            }
+            return;
+        }
         match self.leaves.station.take(server) {
             Some(worker) if self.give(worker, item) => {}
             Some(worker) => self.leaves.station.release(worker),
@@ -160,11 +166,14 @@ impl Engine<'_> {
         if worker >= leaf_workers {
             return self.served_root(worker - leaf_workers);
         }
+        if self.machines.is_some() {
+            return self.step_machine(worker);
+        }
         self.complete(self.leaves.serving[worker as usize].0);
         self.free(worker);
     }
 
-    /// A measured leaf has served a copy, unless that was cancelled.
+    /// A measured leaf or a machine has served a copy, unless that was cancelled.
     pub(super) fn served_measured(&mut self, copy: CopyKey) {
         if self.copies.contains_key(copy) {
             self.complete(copy);

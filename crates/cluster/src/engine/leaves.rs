@@ -109,7 +109,14 @@ mod tests {
         let json = format!("{{\"ccdf\": [{ccdf}], \"latency_ns\": {{\"max\": 200000000}}}}");
         let measured = Measured::read(&json, "test", Nanos(1)).expect("a document");
         let tier = Tier { servers: 1, workers: 1, services: Law::Fixed, service_time: Nanos(1) };
-        Leaf { tier, replicas: 1, same_work: false, slow, measured: measured.into_iter().next() }
+        Leaf {
+            tier,
+            replicas: 1,
+            same_work: false,
+            slow,
+            measured: measured.into_iter().next(),
+            machine: None,
+        }
     }
 
     /// Episodes change when slow answers come, not how many there are.

@@ -136,8 +136,10 @@ fn the_engine_agrees_with_lists() {
         (3, "replicate:copies=3:cancel=running"),
     ] {
         let cluster = cluster(&format!("redundancy = \"{rule}\""));
-        let outcome =
-            Engine::new(&cluster, &cluster.cases()[0], cluster.seed).run(&Silent).expect("runs");
+        let outcome = Engine::new(&cluster, &cluster.cases()[0], cluster.seed)
+            .expect("valid")
+            .run(&Silent)
+            .expect("runs");
         let requests = outcome.requests as usize;
         let found = simulate(&cluster, copies, requests);
         let sum: u64 = found.latencies.iter().sum();

@@ -84,6 +84,15 @@ impl Service {
         if self.stations.len() == 1 { 0 } else { thread as usize }
     }
 
+    pub fn plan(&mut self, planned: &Planned, switch_cost: Nanos) {
+        self.requests.push(unsent(planned, switch_cost));
+        self.lots.push(planned.lot);
+    }
+
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
     pub fn next_arrival(&self) -> Nanos {
         self.requests.get(self.due).map_or(Nanos::NEVER, |request| request.intended)
     }
