@@ -40,7 +40,7 @@ pub struct Outcome {
     pub quality: f64,
     /// The share of requests that had all answers.
     pub complete_share: f64,
-    /// Choices of servers.
+    /// Copies given to a server or a central queue.
     pub decisions: u64,
     /// Events simulated.
     pub events: u64,

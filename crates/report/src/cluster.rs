@@ -78,7 +78,7 @@ pub struct ClusterCase {
     pub quality: f64,
     /// The share of requests that had all answers.
     pub complete_share: f64,
-    /// Choices of servers, a simulated second.
+    /// Copies given to a server or a central queue, a simulated second.
     pub decisions_per_s: f64,
     /// Events simulated.
     pub events: u64,

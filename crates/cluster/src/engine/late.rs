@@ -42,7 +42,6 @@ impl Engine<'_> {
 
     /// Sends reservations for sub-requests of a request in a shard.
     pub(super) fn reserve(&mut self, request: RequestKey, shard: u32, count: u32, d: u32) {
-        self.totals.decisions += 1;
         let unbound = (0..count).map(|_| self.create(request, shard)).collect();
         let batch = self.batches.insert(Unbound { request, batch: Batch { unbound } });
         let replicas = self.shards.replicas;
@@ -88,6 +87,7 @@ impl Engine<'_> {
             self.batches.remove(batch);
         }
         let server = self.leaves.station.server(worker);
+        self.totals.decisions += 1;
         let copy = self.copy(task?, server);
         self.leaves.more(server, &mut *self.chooser);
         Some(copy)

@@ -6,7 +6,7 @@ pub(crate) struct Totals {
     /// When they were read.
     pub at: u64,
     pub events: u64,
-    /// Choices of a server for a copy, or of servers for a batch's reservations.
+    /// Copies that were given to a server or to a central queue.
     pub decisions: u64,
     pub requests: u64,
     /// Requests that their deadline cut off.
