@@ -37,6 +37,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let target = args.target()?;
     let stamps = args.stamps.as_deref().map(stamps).transpose()?;
     let setup = args.setup(&target);
+    // What is wrong with the load is said before anything is started; only of a capacity that is yet to be found it is not known.
+    let ready = (!args.saturate).then(|| args.load(stamps.clone(), args.service_time()));
+    let ready = ready.transpose()?;
     let _alone = load::Exclusive::acquire(&watch)?;
     let started = match args.start {
         None => None,
@@ -55,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return args.output.saturated(&::measure::saturated(target, found, signature()));
     }
     let service_time = searched.as_ref().map(|found| found.service_time).or(args.service_time());
-    let load = args.load(stamps, service_time)?;
+    let load = ready.map_or_else(|| args.load(stamps, service_time), Ok)?;
     let session = Session { args, target, setup: &setup, load: &load, searched: searched.as_ref() };
     session.run(service_time, &watch)
 }

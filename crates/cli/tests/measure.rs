@@ -114,7 +114,8 @@ fn closing_server() -> String {
 fn mistakes_end_with_one_message_and_its_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let nobody = format!("null-rpc://{free}");
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
         (&[], 2, "--target memcached://"),
         (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
         (&["--target", "memcached://127.0.0.1:1", "--utilisation", "0.8"], 2, "--saturate"),

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Connections, or UDP sockets; a request takes the one that has been idle longest, and waits where none is
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value = "64", value_parser = connections)]
     pub connections: u32,
     /// Close a connection after so many requests and open another: 30, or 20..40 for a random number
     #[arg(long, value_name = "N", value_parser = range)]
@@ -136,6 +136,12 @@ fn startable(name: &str) -> Result<Startable, String> {
     kind.map(Startable).ok_or_else(|| {
         format!("expected one of {}{}", names.join(", "), model::did_you_mean(name, &names))
     })
+}
+
+fn connections(text: &str) -> Result<u32, String> {
+    let count = units::count(text)?;
+    let fits = u32::try_from(count).ok().filter(|count| (1..=1_000_000).contains(count));
+    fits.ok_or(format!("found {count}; expected 1 to 1M"))
 }
 
 fn positive(text: &str) -> Result<Nanos, String> {
