@@ -25,12 +25,12 @@ pub struct Task {
 }
 
 impl Task {
-    /// A process, by its first thread.
+    /// A process, by its first thread; `None` once that has ended.
     pub fn of_process(platform: &dyn Platform, process: i32) -> Option<Task> {
         Task::parse(&platform.read(&format!("/proc/{process}/stat")).ok()?)
     }
 
-    /// A thread.
+    /// A thread; `None` once it has ended.
     pub fn of_thread(platform: &dyn Platform, process: i32, thread: i32) -> Option<Task> {
         Task::parse(&platform.read(&format!("/proc/{process}/task/{thread}/stat")).ok()?)
     }
@@ -39,6 +39,10 @@ impl Task {
         // The name in brackets may hold brackets and blanks; the state, field 3, follows it.
         let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied();
+        // One that has ended, and whose parent has not asked yet, has nothing left to change.
+        if matches!(field(3)?, "Z" | "X") {
+            return None;
+        }
         let (policy, priority) = (field(41)?.parse().ok()?, field(40)?.parse().ok()?);
         Some(Task {
             parent: field(4)?.parse().ok()?,

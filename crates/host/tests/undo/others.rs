@@ -45,6 +45,21 @@ fn what_ended_meanwhile_needs_nothing() {
 }
 
 #[test]
+fn what_has_ended_and_is_still_listed_is_left_alone() {
+    let (folder, before) = machine();
+    let stat = folder.path().join("proc/101/stat");
+    let ended = fs::read_to_string(&stat).expect("a stat").replace(") S ", ") Z ");
+    fs::write(&stat, &ended).expect("a stat");
+    let machine = alive(folder.path());
+    apply(&machine, &["dedicated-cpus=3"]).expect("applied");
+    let group = fs::read_to_string(folder.path().join("proc/101/cgroup")).expect("a file");
+    assert_eq!(group, before["proc/101/cgroup"]);
+    tune::undo_all(&machine, false).expect("undone");
+    fs::write(&stat, &before["proc/101/stat"]).expect("a stat");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
 fn a_number_that_is_used_again_is_somebody_else() {
     let (folder, _) = machine();
     let machine = alive(folder.path());

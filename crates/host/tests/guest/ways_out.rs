@@ -1,0 +1,176 @@
+//! Killed at each step, on a real kernel; a reboot in between.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use host::platform::Live;
+use host::tune::{self, Scope};
+use host::{Machine, Stop};
+use libtest_mimic::{Failed, Trial};
+use model::Failure;
+
+use crate::fuse::Fuse;
+use crate::guest::{ROLE, under};
+use crate::snapshot::{Snapshot, difference, take};
+
+const STATE: &str = "/root/state";
+/// All that a guest has a knob for; the governor and a second node it has not.
+const KNOBS: [&str; 5] =
+    ["real-time=20", "dedicated-cpus=2-3", "irq-affinity=0", "packet-steering=0", "idle-latency=5"];
+/// More acts than there are.
+const MANY: u32 = 1_000;
+/// A guard that was left behind needs that long at most.
+const GUARD: Duration = Duration::from_secs(60);
+
+pub fn trials() -> Vec<Trial> {
+    let trial = |name: &str, run: fn() -> Result<(), Failed>| {
+        Trial::test(name, run).with_ignored_flag(true)
+    };
+    vec![
+        trial("killed_at_every_step_tune_undo_restores_the_machine", || {
+            under(4, &["every-step", "alone"], &[], &[]).map(|_| ())
+        }),
+        trial("killed_at_every_step_the_guard_restores_the_machine", || {
+            under(4, &["every-step", "guarded"], &[], &[]).map(|_| ())
+        }),
+        trial("after_a_reboot_the_journal_is_forgotten_and_nothing_written", reboot),
+    ]
+}
+
+/// A service: three threads and a child of its own.
+pub fn serve() -> Result<(), Failure> {
+    let mut child = own(&["rest"]).spawn().map_err(run)?;
+    for _ in 0..2 {
+        std::thread::spawn(rest);
+    }
+    child.wait().map_err(run)?;
+    Ok(())
+}
+
+/// Does nothing.
+pub fn rest() -> Result<(), Failure> {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn run(error: std::io::Error) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+/// Turns all knobs, and is killed at an act.
+pub fn apply(args: &[String]) -> Result<(), Failure> {
+    let [acts, guarded, state, service] = args else { panic!("four arguments") };
+    let acts = acts.parse().expect("a number");
+    let machine = Machine::new(Box::new(Fuse::new(state, acts)), state, guarded == "guarded");
+    let service = Scope::of_process(machine.on(), service.parse().expect("a number"))?;
+    let knobs = KNOBS.map(tune::parse).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let _lock = machine.lock()?;
+    tune::apply(&machine, &Stop::new(false), &knobs, Some(&service), "test")?.keep();
+    Ok(())
+}
+
+fn own(args: &[&str]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(ROLE).args(args).stdin(Stdio::null());
+    command
+}
+
+fn start_service() -> Result<Child, Failure> {
+    let service = own(&["serve"]).spawn().map_err(run)?;
+    sleep(Duration::from_secs(2));
+    Ok(service)
+}
+
+fn live() -> Machine {
+    Machine::new(Box::new(Live::new(&format!("{STATE}/said"))), STATE, false)
+}
+
+/// For every N: killed at act N, undone by `tune undo` or by the guard, compared.
+pub fn every_step(args: &[String]) -> Result<(), Failure> {
+    let guarded = args[0].as_str();
+    let service = start_service()?;
+    let before = take();
+    let mut changed = 0;
+    // The guard does what the undo does: some steps are enough to see that it comes.
+    let step = if guarded == "guarded" { 7 } else { 1 };
+    for acts in (0..MANY).step_by(step) {
+        let number = service.id().to_string();
+        let applying = ["apply", &acts.to_string(), guarded, STATE, &number];
+        let done = own(&applying).status().map_err(run)?.success();
+        changed += u32::from(!difference(&before, &take()).is_empty());
+        if guarded == "guarded" && !done {
+            wait_for_guard()?;
+        } else {
+            let (_, undone) = tune::undo_all(&live(), false)?;
+            assert!(undone.is_complete(), "after {acts} acts: {undone:?}");
+        }
+        same(&before, &format!("after {acts} acts"))?;
+        if done {
+            println!("{acts} acts, {changed} times a changed machine");
+            assert!(acts > 50 && changed > 0);
+            return Ok(());
+        }
+    }
+    panic!("never done")
+}
+
+/// The guard holds the lock while it undoes; it is done when no session is left.
+fn wait_for_guard() -> Result<(), Failure> {
+    let machine = live();
+    for _ in 0..GUARD.as_millis() / 20 {
+        let lock = machine.lock()?;
+        machine.journal().sweep()?;
+        if machine.journal().sessions()?.is_empty() {
+            return Ok(());
+        }
+        drop(lock);
+        sleep(Duration::from_millis(20));
+    }
+    Err(Failure::Run("the guard does not come".into()))
+}
+
+fn same(before: &Snapshot, when: &str) -> Result<(), Failure> {
+    // A process that was ended needs a moment to be gone.
+    for _ in 0..100 {
+        if difference(before, &take()).is_empty() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(20));
+    }
+    Err(Failure::Run(format!("{when}:\n{}", difference(before, &take()).join("\n"))))
+}
+
+/// Two boots: the journal of the first is on the second's disk.
+fn reboot() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let state = folder.path().join("state");
+    let path = state.to_string_lossy().into_owned();
+    for entry in under(4, &["leave", &path], &[], &[&path])? {
+        let place = folder.path().join(&entry.name);
+        fs::create_dir_all(place.parent().expect("below the folder"))?;
+        fs::write(place, entry.content)?;
+    }
+    assert!(state.join("journal/000001.jsonl").exists(), "the first boot left its journal");
+    under(4, &["after-reboot", &path], &[state], &[]).map(|_| ())
+}
+
+/// Turns knobs and leaves them so.
+pub fn leave(args: &[String]) -> Result<(), Failure> {
+    let service = start_service()?;
+    apply(&[MANY.to_string(), "alone".into(), args[0].clone(), service.id().to_string()])
+}
+
+/// Undoes what an earlier boot left: nothing.
+pub fn after_reboot(args: &[String]) -> Result<(), Failure> {
+    let state = args[0].as_str();
+    let machine = Machine::new(Box::new(Live::new(&format!("{state}/said"))), state, false);
+    let before = take();
+    let (sessions, undone) = tune::undo_all(&machine, false)?;
+    assert!(sessions == 1 && undone.rebooted > 10 && undone.restored.is_empty(), "{undone:?}");
+    assert!(!Path::new(state).join("journal/000001.jsonl").exists());
+    same(&before, "after a reboot")
+}
