@@ -33,6 +33,7 @@ lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own 
 	$(CARGO) test --package rearguard --test lab -- --include-ignored --test-threads=1
 	$(CARGO) test --package kernel --test guest -- --include-ignored
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
+	$(CARGO) test --package host --test guest -- --include-ignored
 	$(CARGO) test --package conformance --test arms -- --include-ignored
 	$(CARGO) test --package torture --test lab -- --include-ignored --test-threads=1
 

@@ -136,7 +136,7 @@ const PROGRAMS: [(&str, &[&str], &str, &str); 6] = [
     ),
     ("memcached", &["memcached"], "measure --start memcached", "apt-get install memcached"),
     ("nginx", &["nginx"], "measure --start nginx", "apt-get install nginx-light"),
-    ("apache", &["apache2", "httpd"], "measure --start apache", "apt-get install apache2"),
+    ("apache", &["apache2", "httpd"], "measure --start apache2", "apt-get install apache2"),
     ("redis", &["redis-server"], "measure --start redis", "apt-get install redis-server"),
 ];
 

@@ -86,6 +86,9 @@ impl<'a> Transaction<'a> {
         let made = change(&mut self)
             .and_then(|()| housekeeping::refresh(self.machine, self.stop))
             .map(|skipped| self.skipped.extend(skipped));
+        // A knob and the cells may have been refused the same.
+        self.skipped.sort();
+        self.skipped.dedup();
         match made {
             Ok(()) => Ok(self),
             Err(failure) => match self.undo(false)? {

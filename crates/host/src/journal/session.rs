@@ -97,21 +97,8 @@ impl<'a> Session<'a> {
         if target.same(mine, value) {
             return Ok(Taken::Same);
         }
-        let number = known.unwrap_or(self.entries.len());
-        // What a refusal leads back to.
-        let back = match known {
-            Some(number) => Record::Again { number, after: self.entries[number].after().into() },
-            None => Record::Undone { number },
-        };
-        self.record(match known {
-            Some(number) => Record::Again { number, after: value.into() },
-            None => Record::Change {
-                number,
-                target: target.clone(),
-                before: mine.clone(),
-                after: value.into(),
-            },
-        })?;
+        let before = mine.clone();
+        let back = self.claim(known, target, before, value)?;
         if let Some((mut session, number, _)) = above {
             session.record(Record::Before { number, before: value.into() })?;
             return Ok(Taken::Changed);
@@ -123,6 +110,25 @@ impl<'a> Session<'a> {
             self.record(back)?;
         }
         Ok(taken)
+    }
+
+    /// Writes down that a target gets a value; what to write down if the machine refuses it.
+    fn claim(
+        &mut self,
+        known: Option<usize>,
+        target: &Target,
+        before: String,
+        value: &str,
+    ) -> Result<Record, Failure> {
+        let after = value.to_string();
+        let Some(number) = known else {
+            let number = self.entries.len();
+            self.record(Record::Change { number, target: target.clone(), before, after })?;
+            return Ok(Record::Undone { number });
+        };
+        let back = Record::Again { number, after: self.entries[number].after().into() };
+        self.record(Record::Again { number, after })?;
+        Ok(back)
     }
 
     /// A write that the kernel took may still have come to nothing: a partition that is invalid, a mask that was cut.

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use host::platform::{Files, Platform, TOKEN};
-use host::{Class, Cpus};
+use host::{Class, Cpus, Stop};
 
 use crate::tree;
 
@@ -23,12 +25,14 @@ pub const BOUND_IRQ: &str = "/proc/irq/25/smp_affinity_list";
 pub struct Fake {
     files: Files,
     left: Cell<Option<u32>>,
+    /// Some: after those acts its user wants it to stop, and it lives.
+    wish: Option<Arc<Stop>>,
 }
 
 impl Fake {
     /// For a process that lives.
     pub fn new(root: &Path) -> Fake {
-        Fake { files: Files::below(root), left: Cell::new(None) }
+        Fake { files: Files::below(root), left: Cell::new(None), wish: None }
     }
 
     /// For a process that is killed when it has done this many acts.
@@ -36,11 +40,21 @@ impl Fake {
         Fake { left: Cell::new(Some(acts)), ..Fake::new(root) }
     }
 
+    /// For a process whose user presses Ctrl-C when it has done this many acts.
+    pub fn stopped(root: &Path, acts: u32, wish: &Arc<Stop>) -> Fake {
+        Fake { wish: Some(Arc::clone(wish)), ..Fake::mortal(root, acts) }
+    }
+
     /// One act more, unless the process is dead.
     fn act(&self) -> io::Result<()> {
-        match self.left.get() {
-            Some(0) => Err(io::Error::other("killed")),
-            left => {
+        match (self.left.get(), &self.wish) {
+            (Some(0), Some(wish)) => {
+                wish.store(true, Ordering::Relaxed);
+                self.left.set(None);
+                Ok(())
+            }
+            (Some(0), None) => Err(io::Error::other("killed")),
+            (left, _) => {
                 self.left.set(left.map(|n| n - 1));
                 Ok(())
             }
@@ -113,7 +127,7 @@ impl Platform for Fake {
     }
 
     fn append(&self, path: &str, text: &str) -> io::Result<()> {
-        if self.left.get() == Some(0) {
+        if self.left.get() == Some(0) && self.wish.is_none() {
             // It dies in the middle of the line, once.
             self.left.set(Some(u32::MAX));
             let torn = self.files.append(path, &text[..text.len() / 2]);

@@ -43,8 +43,12 @@ fn mortal(root: &Path, acts: u32) -> Machine {
 
 /// `tune apply`, as the command does it.
 fn apply(machine: &Machine, knobs: &[&str]) -> Result<Vec<String>, Failure> {
+    apply_until(machine, knobs, &Stop::new(false))
+}
+
+/// The same, until the user wants it to stop.
+fn apply_until(machine: &Machine, knobs: &[&str], stop: &Stop) -> Result<Vec<String>, Failure> {
     let knobs = knobs.iter().map(|text| tune::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let service = Scope::of_process(machine.on(), tree::SERVICE)?;
-    let stop = Stop::new(false);
-    Ok(tune::apply(machine, &stop, &knobs, Some(&service), "test")?.keep())
+    Ok(tune::apply(machine, stop, &knobs, Some(&service), "test")?.keep())
 }

@@ -1,11 +1,13 @@
 //! Killed at each step, of the changes and of their undo.
 
 use std::fs;
+use std::sync::Arc;
 
-use host::tune;
+use host::{Machine, Stop, tune};
+use model::Failure;
 
-use crate::fake::{STATE, assert_same, snapshot};
-use crate::{alive, apply, machine, mortal, tree};
+use crate::fake::{Fake, STATE, assert_same, snapshot};
+use crate::{alive, apply, apply_until, machine, mortal, tree};
 
 /// More steps than anything here takes.
 const MANY: u32 = 1_000;
@@ -72,6 +74,25 @@ fn killed_while_they_are_turned_back_and_again_and_again() {
             assert!(died > 20, "{died} deaths");
             return;
         }
+    }
+    panic!("never done");
+}
+
+#[test]
+fn stopped_at_every_step_the_command_undoes_what_it_did() {
+    for acts in 0..MANY {
+        let (folder, before) = machine();
+        let stop = Arc::new(Stop::new(false));
+        let stopped =
+            Machine::new(Box::new(Fake::stopped(folder.path(), acts, &stop)), STATE, false);
+        match apply_until(&stopped, &ALL, &stop) {
+            Ok(_) => {
+                assert!(acts > 50, "{acts} acts");
+                return;
+            }
+            Err(failure) => assert_eq!(failure, Failure::Interrupted),
+        }
+        assert_same(folder.path(), &before, &format!("stopped after {acts} acts"));
     }
     panic!("never done");
 }
