@@ -19,12 +19,13 @@ demo: setup-build build ## compare schedulers on a service beside batch work, si
 	@echo
 	$(AS_ROOT) $(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
 
-test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser
+test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser, the Python package
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
 	RG_PERFETTO=$$(tools/perfetto/fetch) $(CARGO) test --workspace
 	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools/vm_results
+	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
 	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --exclude kernel-cost --no-default-features
@@ -57,12 +58,13 @@ swarm: ## random machines, scenarios, policies and faults under every checker: S
 papers: ## run every figure of the papers that we can and write docs/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/papers.md
 
-bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters, the load generator
+bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters, the load generator, calls from Python, sweeps
 	@tools/setup /usr/sbin/nginx:nginx-light wrk:wrk
 	benches/ideal/run
 	benches/sim/run
 	benches/cluster/run
 	$(AS_ROOT) env "PATH=$$PATH" benches/measure/run
+	benches/python/run
 
 bench-kernel: setup-lab ## instructions a pipe round trip on a real kernel, ours beside the kernel's class and rivals (about 30 minutes)
 	benches/kernel/run --policy default,cts,gvts,rearguard,dwrr,credit

@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use compare::Plan;
+use compare::command::{command, quoted};
 use load::HostArm;
+use model::edit::Edit;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
 use trace::Making;
 use vm::VmArm;
 
-use crate::files::{ScenarioFile, read_scenario};
-use crate::keep::{Traces, quoted};
-use crate::output::{Output, signature};
+use crate::files::{ScenarioFile, read_edited};
+use crate::keep::Traces;
+use crate::output::{Output, TableFiles, signature};
 use crate::watch::Terminal;
 
 /// Run one scenario under several policies and say which keeps the tail shorter
@@ -35,6 +37,9 @@ pub struct Args {
     /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// Another value for a key of the scenario, for example program.web.arrivals.utilisation=0.9 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Edit>,
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
@@ -49,6 +54,8 @@ pub struct Args {
     trace: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -64,7 +71,8 @@ enum On {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
-    let ScenarioFile { mut scenario, text } = read_scenario(&args.scenario)?;
+    args.tables.check()?;
+    let ScenarioFile { mut scenario, text } = read_edited(&args.scenario, &args.set)?;
     if let Some(duration) = args.duration {
         scenario.duration = duration;
     }
@@ -80,7 +88,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
     };
     let machine = arm.machine();
-    let (command, version) = signature();
+    let (words, version) = signature();
     let traces = Traces {
         path: args.trace.as_deref(),
         folder: plan.policies.len() * plan.seeds.len() > 1
@@ -98,19 +106,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     traces.check()?;
     let watch = Terminal::new(&scenario.name);
     let mut document = compare::run_kept(&plan, &*arm, &watch, &traces)?;
-    (document.command, document.version) = (command, version.clone());
+    (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();
+    args.tables.write(&document)?;
     args.output.compared(&document)
 }
 
 /// The command of one run of these, up to policy and seed.
 fn replay(args: &Args) -> String {
-    let scenario = quoted(&args.scenario.display().to_string());
     let on = args.on.to_possible_value().map_or(String::new(), |on| on.get_name().to_string());
-    let duration = args.duration.map_or(String::new(), |d| format!(" --duration {}ns", d.0));
+    let edits: Vec<String> = args.set.iter().map(Edit::to_string).collect();
     let with = |path: &PathBuf| format!(" --with {}", quoted(&path.display().to_string()));
     let with: String = args.with.iter().map(with).collect();
-    format!("rearguard compare {scenario} --on {on}{duration}{with}")
+    command(&args.scenario.display().to_string(), &on, &edits, args.duration) + &with
 }
 
 fn say(line: &str) {
@@ -127,7 +135,5 @@ fn seeds(args: &Args, scenario: &Scenario) -> Vec<u64> {
     if !args.seed.is_empty() {
         return args.seed.clone();
     }
-    let after = scenario.seeds.iter().max().map_or(1, |last| last + 1);
-    let count = args.seeds.map_or(scenario.seeds.len(), usize::from);
-    scenario.seeds.iter().copied().chain(after..).take(count).collect()
+    compare::first_seeds(scenario, args.seeds.map_or(scenario.seeds.len(), usize::from))
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use model::edit::{Edit, edited};
 use model::{Failure, Scenario};
 
 /// A scenario and the text it was read from.
@@ -15,15 +16,27 @@ pub struct ScenarioFile {
 
 /// Reads and validates a scenario file.
 pub fn read_scenario(path: &Path) -> Result<ScenarioFile, Failure> {
+    read_edited(path, &[])
+}
+
+/// [`read_scenario`] with other values for some keys.
+pub fn read_edited(path: &Path, edits: &[Edit]) -> Result<ScenarioFile, Failure> {
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::Input(format!("{}: {error}; shipped scenarios are in scenarios/", path.display()))
     })?;
-    let scenario = Scenario::read(&text, &path.display().to_string())?;
+    let name = path.display().to_string();
+    let text = edited(&text, &name, edits)?;
+    let scenario = Scenario::read(&text, &name)?;
     Ok(ScenarioFile { scenario, text })
 }
 
 /// Reads a file of text.
 pub fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+/// Reads a file that is no scenario.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 

@@ -1,12 +1,11 @@
 //! `rearguard ideal`: what an ideal queue does.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
+use compare::ideals;
 use model::Failure;
 
-use crate::curves::traced;
-use crate::output::{Output, signature};
+use crate::output::{Output, TableFiles, signature};
 use crate::queue_args::QueueArgs;
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;
@@ -21,19 +20,22 @@ pub struct Args {
     trace: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
+    args.tables.check()?;
     let queue = &args.queue;
     let (name, curve) = match &args.trace {
         Some(path) => {
             let requests = read_stamps(path, queue.service_time)?;
-            let curve = traced("ideal", &requests, queue.workers, queue.discipline, queue.seed)?;
+            let curve = ideals::traced(&requests, queue.workers, queue.discipline, queue.seed)?;
             (path.display().to_string(), curve)
         }
-        None => (queue.kendall(), args.simulated()?),
+        None => (queue.kendall(), ideals::drawn(&queue.ideal(), &Terminal::new("ideal"))?),
     };
     let many = if queue.workers == 1 { "worker" } else { "workers" };
     let title = format!("{name}: {} {many}, {}", queue.workers, queue.discipline);
@@ -45,18 +47,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         seed: args.trace.is_none().then_some(queue.seed),
         curve,
     };
+    args.tables.write(&document)?;
     let json = report::json(&document);
     args.output.drawn(json, &report::Figure { title, ..document.into() })
-}
-
-impl Args {
-    fn simulated(&self) -> Result<report::Curve, Failure> {
-        let started = Instant::now();
-        let result = self.queue.ideal().run(&Terminal::new("ideal"))?;
-        let took_s = started.elapsed().as_secs_f64();
-        Ok(report::Curve {
-            requests_per_s: Some(result.simulated as f64 / took_s),
-            ..compare::convert::queue("ideal", &result)
-        })
-    }
 }

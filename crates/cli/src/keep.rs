@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use compare::Keeper;
+use compare::{Keeper, command::of_run};
 use model::{Failure, PolicySpec, Trace};
 use trace::{Header, Making};
 
@@ -53,7 +53,7 @@ impl Keeper for Traces<'_> {
     fn keep(&self, trace: &Trace) -> Result<(), Failure> {
         let Some(path) = self.path else { return Ok(()) };
         let path = self.file(path, trace);
-        let replay = format!("{} --policy {} --seed {}", self.command, trace.policy, trace.seed);
+        let replay = of_run(&self.command, &trace.policy, trace.seed);
         let making = Making { replay, ..self.making.clone() };
         let header = Header::new(&making, trace);
         let written = File::create(&path).and_then(|file| {
@@ -65,30 +65,6 @@ impl Keeper for Traces<'_> {
     }
 
     fn replay(&self, policy: &PolicySpec, seed: u64) -> Option<String> {
-        Some(format!("{} --policy {policy} --seed {seed}", self.command))
-    }
-}
-
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_takes_a_quoted_word_as_one() {
-        for word in ["scenarios/null-rpc.toml", "cts:queue=cpu", "my file", "it's", "", "$(x)"] {
-            let line = format!("printf %s {}", quoted(word));
-            let said = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
-            assert_eq!(String::from_utf8(said.stdout).unwrap(), word);
-        }
-        assert_eq!(quoted("cts:queue=cpu"), "cts:queue=cpu", "what needs no quotes has none");
+        Some(of_run(&self.command, &policy.to_string(), seed))
     }
 }

@@ -5,7 +5,6 @@ mod cell;
 mod check;
 mod cluster;
 mod compare;
-mod curves;
 mod diff;
 mod doctor;
 mod explain;
@@ -23,6 +22,7 @@ mod output;
 mod paper;
 mod queue_args;
 mod stamps;
+mod sweep;
 #[cfg(feature = "kernel")]
 mod top;
 mod traces;
@@ -63,6 +63,7 @@ enum Command {
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
+    Sweep(sweep::Args),
     #[cfg(feature = "kernel")]
     Top(top::Args),
     Trace(traces::Args),
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         #[cfg(feature = "kernel")]
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),

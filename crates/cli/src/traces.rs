@@ -71,7 +71,7 @@ fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
             fs::create_dir_all(out).map_err(|error| {
                 Failure::Input(format!("{}: a folder is needed: {error}", out.display()))
             })?;
-            trace::parquet::export(recorded, out)
+            trace::tables::export(recorded, out)
         }
     };
     written.map_err(|error| Failure::Run(format!("{}: {error}", out.display())))

@@ -202,3 +202,47 @@ fn a_new_policy_runs_at_once_and_its_mistakes_are_shown() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("mine.c:33:"), "{}", stderr(&wrong));
 }
+
+#[test]
+fn tables_are_written_beside_what_is_printed_and_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = |name: &str| folder.path().join(name).display().to_string();
+    let write = || {
+        let (parquet, arrow) = (inside("p"), inside("a"));
+        let more = ["--seed", "1", "--parquet", &parquet, "--arrow", &arrow];
+        let output = rearguard(&[&SHORT[..6], &more[..]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let tables = ["policies", "programs", "groups", "verdicts", "curves", "shares", "lags"];
+        let bytes = |name: &&str| {
+            let file = |folder: &str, end: &str| std::fs::read(format!("{folder}/{name}.{end}"));
+            (file(&parquet, "parquet").unwrap(), file(&arrow, "arrow").unwrap())
+        };
+        tables.iter().map(bytes).collect::<Vec<_>>()
+    };
+    assert_eq!(write(), write());
+    std::fs::write(inside("file"), "").unwrap();
+    let output = rearguard(&["ideal", "--requests", "10", "--parquet", &inside("file")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("a folder is needed"), "{}", stderr(&output));
+}
+
+#[test]
+fn set_gives_a_key_another_value_and_says_which_keys_there_are() {
+    let set =
+        |edit: &str| rearguard(&[&SHORT[..6], &["--seed", "1", "--json", "--set", edit]].concat());
+    let changed = |edit: &str| -> Value {
+        let output = set(edit);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let busy = |document: &Value| {
+        document["results"][0]["programs"][0]["rate_per_s"].as_f64().expect("a rate")
+    };
+    let document = changed("program.service.arrivals.utilisation=0.4");
+    assert_eq!(busy(&document), 800.0);
+    assert_eq!(busy(&changed("duration=2s")), 1600.0, "the file's own");
+    assert!(document["scenario_text"].as_str().unwrap().contains("utilisation = 0.4"));
+    let output = set("program.servise.arrivals.utilisation=0.4");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean `service`?"), "{}", stderr(&output));
+}

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+pub mod command;
 pub mod convert;
 mod execute;
 mod finding;
+pub mod ideals;
 mod keeper;
 mod plan;
 mod result;
@@ -16,8 +18,8 @@ use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
 use crate::finding::Finding;
 pub use crate::keeper::Keeper;
-pub use crate::plan::Plan;
 use crate::plan::Run;
+pub use crate::plan::{Plan, first_seeds};
 
 /// Runs a comparison and says what it found; the caller adds the command line, version and scenario text.
 ///

@@ -31,7 +31,7 @@ pub(crate) struct Run {
 
 impl Plan<'_> {
     /// [`Failure::Input`] where a policy or a seed stands twice: a run pooled with itself would narrow every interval.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Failure> {
         once("policy", &self.policies)?;
         once("seed", &self.seeds)
     }
@@ -58,6 +58,12 @@ impl Plan<'_> {
         runs.rotate_left(first);
         runs
     }
+}
+
+/// So many seeds of a scenario: its own, then the numbers that follow the greatest of them.
+pub fn first_seeds(scenario: &Scenario, count: usize) -> Vec<u64> {
+    let after = scenario.seeds.iter().max().map_or(1, |last| last + 1);
+    scenario.seeds.iter().copied().chain(after..).take(count).collect()
 }
 
 fn once<T: Ord + Display>(what: &str, given: &[T]) -> Result<(), Failure> {

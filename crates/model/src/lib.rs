@@ -7,6 +7,7 @@
 mod arm;
 pub mod arrivals;
 pub mod change;
+pub mod edit;
 pub mod event;
 mod failure;
 mod ids;

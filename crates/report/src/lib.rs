@@ -18,6 +18,7 @@ mod markdown;
 mod measured;
 mod paper;
 mod table;
+mod tables;
 
 pub use cluster::{
     CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
@@ -42,3 +43,4 @@ pub use table::{
     cluster_table, explained_table, fan_out_table, figure_table, measure_table, paper_table,
     saturated_table, table,
 };
+pub use tables::{TABLES_SCHEMA, Tables};

@@ -18,7 +18,7 @@ pub mod places;
 mod program;
 mod stepped;
 
-pub use arm::SimArm;
+pub use arm::{SimArm, names};
 pub use kernel::{
     Kernel, Run, Setup, simulate, simulate_changing, simulate_observed, simulate_with,
 };

@@ -7,9 +7,9 @@ mod block;
 pub mod diff;
 mod header;
 mod names;
-pub mod parquet;
 pub mod perfetto;
 mod read;
+pub mod tables;
 mod words;
 mod write;
 

@@ -10,7 +10,7 @@ use model::Nanos;
 use model::event::What;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use trace::{Recorded, parquet::export};
+use trace::{Recorded, tables::export};
 
 /// A row as (column, value).
 type Row = Vec<(String, Field)>;

@@ -2,13 +2,13 @@
 
 /// The floors of the house, the lowest first: a crate may lean only on crates of a lower floor.
 pub const FLOORS: &[&[&str]] = &[
-    &["model", "sched_ext"],
+    &["model", "sched_ext", "columnar"],
     &["stats", "policy"],
     &["queue", "report", "trace", "check", "generator"],
     &["sim", "load", "lab", "kernel", "explain", "host"],
     &["compare", "vm"],
-    &["cluster", "paper", "measure"],
-    &["rearguard"],
+    &["cluster", "paper", "measure", "sweep"],
+    &["rearguard", "python"],
 ];
 
 /// The floor of a crate of ours.

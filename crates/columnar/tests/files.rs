@@ -1,0 +1,62 @@
+//! Tables written, and what of them is read back.
+
+use std::fs::File;
+
+use columnar::{Columns, Format, Options, Table, encode, write};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+/// A row of every kind of cell.
+type Row = (Option<u64>, Option<f64>, Option<&'static str>);
+
+const ROWS: [Row; 3] =
+    [(Some(7), Some(0.1), Some("a")), (None, None, None), (Some(u64::MAX), Some(-1.5), Some(""))];
+
+fn table(rows: &[Row]) -> Table {
+    let columns = Columns::of(rows)
+        .number("number", |row| row.0)
+        .seed("seed", |row| row.0)
+        .float("float", |row| row.1)
+        .text("text", |row| row.2);
+    Table { name: "all", batch: columns.batch() }.with_note("about", "a test")
+}
+
+fn read(path: &std::path::Path) -> (Vec<Vec<Field>>, Option<String>) {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let notes = reader.metadata().file_metadata().key_value_metadata().unwrap();
+    let note = notes.iter().find(|note| note.key == "about").unwrap().value.clone();
+    let rows = reader.get_row_iter(None).unwrap();
+    let cells = |row: parquet::record::Row| row.into_columns().into_iter().map(|(_, cell)| cell);
+    (rows.map(|row| cells(row.unwrap()).collect()).collect(), note)
+}
+
+#[test]
+fn parquet_reads_back_every_cell_and_the_note() {
+    let folder = tempfile::tempdir().unwrap();
+    for differences in [false, true] {
+        let path = folder.path().join("all.parquet");
+        let batch = table(&ROWS).batch;
+        let batches = [batch.slice(0, 2), batch.slice(2, 1)];
+        let options = Options { differences };
+        write(&path, Format::Parquet, options, batch.schema(), batches.into_iter()).unwrap();
+        let (rows, note) = read(&path);
+        let word = |word: &str| Field::Str(word.to_string());
+        assert_eq!(rows[0], [Field::Long(7), Field::ULong(7), Field::Double(0.1), word("a")]);
+        assert_eq!(rows[1], [Field::Null, Field::Null, Field::Null, Field::Null]);
+        let above = "a number that a signed column cannot hold is null";
+        let last = [Field::Null, Field::ULong(u64::MAX), Field::Double(-1.5), word("")];
+        assert_eq!(rows[2], last, "{above}");
+        assert_eq!(note.as_deref(), Some("a test"));
+    }
+}
+
+#[test]
+fn equal_rows_are_equal_bytes_in_both_formats() {
+    for format in [Format::Parquet, Format::Arrow] {
+        let bytes = |rows: &[Row]| encode(&table(rows).batch, format);
+        assert_eq!(bytes(&ROWS), bytes(&ROWS));
+        assert_ne!(bytes(&ROWS), bytes(&ROWS[..2]));
+    }
+    assert!(encode(&table(&ROWS).batch, Format::Parquet).starts_with(b"PAR1"));
+    assert!(encode(&table(&ROWS).batch, Format::Arrow).starts_with(b"ARROW1"));
+}

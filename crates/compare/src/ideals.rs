@@ -1,0 +1,40 @@
+//! Ideal queues as curves of a document.
+
+use std::time::Instant;
+
+use model::{Failure, Nanos, Watch};
+use queue::{Discipline, Ideal};
+use report::Curve;
+use stats::latency_estimates;
+
+use crate::convert;
+
+/// A drawn queue, with the speed at which this machine simulated it.
+pub fn drawn(ideal: &Ideal, watch: &dyn Watch) -> Result<Curve, Failure> {
+    let started = Instant::now();
+    let result = ideal.run(watch)?;
+    let took_s = started.elapsed().as_secs_f64();
+    Ok(Curve {
+        requests_per_s: Some(result.simulated as f64 / took_s),
+        ..convert::queue("ideal", &result)
+    })
+}
+
+/// A replayed trace, each request (arrival, service).
+pub fn traced(
+    requests: &[(Nanos, Nanos)],
+    workers: u32,
+    discipline: Discipline,
+    seed: u64,
+) -> Result<Curve, Failure> {
+    let latencies = [queue::ideal(requests, workers, discipline, seed)];
+    let latency = latency_estimates(&latencies)
+        .ok_or_else(|| Failure::Input("the trace holds no requests".to_string()))?;
+    Ok(Curve {
+        name: "ideal".to_string(),
+        requests: requests.len() as u64,
+        latency_ns: convert::latency(&latency),
+        ccdf: convert::curve(&latencies),
+        ..Curve::default()
+    })
+}

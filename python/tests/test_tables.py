@@ -1,0 +1,111 @@
+"""Tables: from memory and from files, to whatever reads Arrow."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+import rearguard
+
+
+@pytest.fixture
+def result(scenario):
+    return rearguard.compare(scenario, ["cfs", "cts"], seeds=2)
+
+
+def test_every_cell_is_the_document_s(result):
+    rows = result.programs.to_pyarrow().to_pylist()
+    programs = [
+        (entry, program) for entry in result.document["results"] for program in entry["programs"]
+    ]
+    assert len(rows) == len(programs) == 3 * 2 * 2
+    for row, (entry, program) in zip(rows, programs, strict=True):
+        assert (row["policy"], row["seed"], row["program"]) == (entry["policy"], entry["seed"], program["name"])
+        assert row["requests"] == program["requests"]
+        for source, column in [("latency_ns", "latency"), ("ideal_ns", "ideal")]:
+            for part in ["mean", "p50", "p90", "p99", "p99_9"]:
+                figure = (program[source] or {}).get(part) or {}
+                for name, key in [("", "value"), ("_low", "low"), ("_high", "high")]:
+                    assert row[f"{column}_{part}{name}_ns"] == figure.get(key)
+    verdicts = result.verdicts.to_pyarrow().to_pylist()
+    assert [row["answer"] for row in verdicts] == [v["answer"] for v in result.document["verdicts"]]
+    points = sum(len(p["ccdf"]) + len(p["ideal_ccdf"]) for _, p in programs)
+    assert result.curves.num_rows == points > 100
+
+
+def test_pandas_polars_and_pyarrow_take_the_same_table(result):
+    for name, table in result.tables.items():
+        arrow = pyarrow.table(table)
+        assert arrow.num_rows == len(table) == table.num_rows and table.name == name
+        assert arrow.column_names == table.column_names == pyarrow.schema(table).names
+        assert polars.DataFrame(table).to_arrow().to_pylist() == arrow.to_pylist()
+        assert table.to_polars().height == len(table.to_pandas()) == len(table)
+    frame = pandas.DataFrame.from_arrow(result.programs)
+    pooled = frame[frame.seed.isna() & (frame.program == "service")].set_index("policy")
+    figures = {r["policy"]: r["programs"] for r in result.document["results"] if r["seed"] is None}
+    for policy, programs in figures.items():
+        assert pooled.latency_p99_ns[policy] == programs[0]["latency_ns"]["p99"]["value"]
+
+
+def test_nothing_is_copied(result):
+    curves = result.curves
+    first, second = (pyarrow.table(curves)["latency_ns"].chunk(0).buffers()[1] for _ in range(2))
+    assert first.address == second.address != 0
+    del result, curves
+    assert second.to_pybytes()[:8] != b"", "the memory outlives the object that lent it"
+
+
+def test_files_hold_the_tables(result, command, tmp_path: Path):
+    words = [*result.document["command"], "--parquet", str(tmp_path), "--arrow", str(tmp_path)]
+    assert command(words).returncode == 0
+    for name, table in result.tables.items():
+        ours = table.to_pyarrow()
+        parquet = pyarrow.parquet.read_table(tmp_path / f"{name}.parquet")
+        assert parquet.equals(ours) and parquet.schema.types == ours.schema.types
+        with pyarrow.OSFile(str(tmp_path / f"{name}.arrow")) as file:
+            assert pyarrow.ipc.open_file(file).read_all().equals(ours)
+        note = json.loads(parquet.schema.metadata[b"rearguard.tables/1"])
+        assert (note["table"], note["document"]) == (name, "rearguard.compare/1")
+
+
+def test_the_documented_columns_are_there(result):
+    page = Path("docs/results.md").read_text()
+    section = page[page.index("## As tables") :]
+    ideal = rearguard.ideal(requests=1_000)
+    for table in [*result.tables.values(), *ideal.tables.values()]:
+        for column in table.column_names:
+            stem = column.replace("_low", "").replace("_high", "")
+            if stem.startswith("ideal_") or stem.startswith("exact_"):
+                continue  # as those from latency_, in a word
+            assert f"`{stem}`" in section, f"{table.name}: {column}"
+
+
+def mypy(*words):
+    """mypy or one of its modules, with the package's configuration."""
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd="python", capture_output=True, text=True, check=False
+    )
+
+
+def test_the_stubs_say_what_the_module_has():
+    checked = mypy("mypy.stubtest", "rearguard", "--mypy-config-file", "pyproject.toml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_package_is_typed_for_itself_and_for_its_users(tmp_path: Path):
+    checked = mypy("mypy", "src/rearguard")
+    assert checked.returncode == 0, checked.stdout
+    program = tmp_path / "typed.py"
+    lines = [
+        "import rearguard",
+        "rows: int = rearguard.ideal().queues.num_rows",
+        "wrong: str = rearguard.ideal().queues.num_rows",
+    ]
+    program.write_text("\n".join(lines))
+    checked = mypy("mypy", str(program))
+    assert "typed.py:3" in checked.stdout and "Found 1 error" in checked.stdout, checked.stdout
