@@ -28,7 +28,8 @@ def test_the_page_s_code_runs(tmp_path):
     page = Path("docs/python.md").read_text()
     code = "\n".join(part.split("```")[0] for part in page.split("```python\n")[1:])
     (tmp_path / "page.py").write_text(code)
-    (tmp_path / "scenarios").symlink_to(Path("scenarios").resolve())
+    for folder in ["scenarios", "clusters"]:
+        (tmp_path / folder).symlink_to(Path(folder).resolve())
     words = [sys.executable, "page.py"]
     ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -13,6 +13,10 @@ import pytest
 import rearguard
 
 
+# A short look at a cluster.
+CLUSTER = {"utilisation": [0.5], "dispatch": ["random"], "redundancy": ["none"], "duration": "200ms"}
+
+
 @pytest.fixture
 def result(scenario):
     return rearguard.compare(scenario, ["cfs", "cts"], seeds=2)
@@ -73,14 +77,28 @@ def test_files_hold_the_tables(result, command, tmp_path: Path):
         assert (note["table"], note["document"]) == (name, "rearguard.compare/1")
 
 
+def test_a_cluster_is_what_the_command_prints_byte_for_byte(command):
+    ours = rearguard.cluster("clusters/dispatch.toml", **CLUSTER, seed=5)
+    printed = command(ours.document["command"])
+    assert printed.returncode == 0, printed.stderr
+    assert ours.json() == printed.stdout
+    (case,) = ours.cases.to_pyarrow().to_pylist()
+    assert case["latency_p99_ns"] == ours.document["cases"][0]["latency_ns"]["p99"]["value"]
+    assert rearguard.Cluster.from_json(printed.stdout).json() == printed.stdout
+    with pytest.raises(rearguard.InputError):
+        rearguard.cluster("clusters/dispatch.toml", dispatch=["shortes"])
+
+
 def test_the_documented_columns_are_there(result):
     page = Path("docs/results.md").read_text()
     section = page[page.index("## As tables") :]
     ideal = rearguard.ideal(requests=1_000)
-    for table in [*result.tables.values(), *ideal.tables.values()]:
+    cluster = rearguard.cluster("clusters/dispatch.toml", **CLUSTER)
+    documents = [result, ideal, cluster]
+    for table in [table for document in documents for table in document.tables.values()]:
         for column in table.column_names:
             stem = column.replace("_low", "").replace("_high", "")
-            if stem.startswith("ideal_") or stem.startswith("exact_"):
+            if stem.startswith(("ideal_", "exact_", "sub_latency_")):
                 continue  # as those from latency_, in a word
             assert f"`{stem}`" in section, f"{table.name}: {column}"
 

@@ -10,7 +10,7 @@ use model::scenario::Arrivals;
 use model::{Failure, Nanos, PolicySpec, units};
 
 use crate::files;
-use crate::output::{Output, signature};
+use crate::output::{Output, TableFiles, signature};
 use crate::watch::Terminal;
 
 /// Simulate a cluster: what fan-out, dispatch and redundancy make of the tail, and from which load they harm
@@ -43,6 +43,8 @@ pub struct Args {
     jobs: Option<NonZero<usize>>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 fn utilisation(text: &str) -> Result<f64, String> {
@@ -53,6 +55,7 @@ fn utilisation(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
+    args.tables.check()?;
     let (cluster, text) = args.read()?;
     let jobs = args.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
     let started = Instant::now();
@@ -60,6 +63,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let took_s = started.elapsed().as_secs_f64();
     (run.command, run.version) = signature();
     run.cluster_text = text;
+    args.tables.write(&run)?;
     args.output.clustered(&run, took_s)
 }
 

@@ -9,7 +9,7 @@ use report::{FAN_OUT_SCHEMA, FanOut, FanOutRow, Series, SeriesChart};
 use stats::{required_proportion, service_estimate, service_proportion};
 
 use crate::files;
-use crate::output::{Output, signature};
+use crate::output::{Output, TableFiles, signature};
 use crate::queue_args::QueueArgs;
 use crate::watch::Terminal;
 
@@ -44,6 +44,8 @@ pub struct Args {
     queue: QueueArgs,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Points of a curve over thresholds.
@@ -71,6 +73,7 @@ fn unit(text: &str) -> Result<Nanos, String> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
+    args.tables.check()?;
     if args.target.is_some_and(|target| target <= 0.0 || target >= 1.0) {
         let what =
             "expected a proportion above 0 and below 1: no number of servers keeps 0, any keeps 1";
@@ -97,6 +100,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         charts: args.charts(&measured, &rows),
         rows,
     };
+    args.tables.write(&document)?;
     args.output.fanned_out(&document)
 }
 

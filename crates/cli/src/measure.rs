@@ -11,12 +11,12 @@ use std::sync::Arc;
 use ::measure::{
     Load, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started, Target,
 };
+use compare::command::quoted;
 use generator::{Limits, Pulse, Transport};
 use model::{Failure, Nanos, Watch};
 use trace::{Header, Making};
 
 use crate::files::check_writable;
-use crate::keep::quoted;
 use crate::output::signature;
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use columnar::{Format, Options};
 use model::Failure;
 use report::explain::Explained;
-use report::{
-    ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated, Tables,
-};
+use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated, Tables};
 
 use crate::files;
 

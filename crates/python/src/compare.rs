@@ -61,7 +61,7 @@ pub fn compare(
     let again = Again(command(&scenario.file, SimArm.name(), &scenario.edits, span));
     let run = |watch: &dyn Watch| ::compare::run_kept(&plan, &SimArm, watch, &again);
     let document = work(py, progress, run)?;
-    Ok(Results::from(Document {
+    Ok(Results::of(Document {
         command: words(scenario, &policies, seeds.as_ref(), duration),
         version: env!("CARGO_PKG_VERSION").to_string(),
         scenario_text: scenario.text.clone(),

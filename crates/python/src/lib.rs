@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod cluster;
 mod compare;
 mod failure;
 mod ideal;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::cluster::cluster;
     #[pymodule_export]
     use crate::compare::{check, compare, policies};
     #[pymodule_export]

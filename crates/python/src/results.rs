@@ -1,7 +1,9 @@
 //! Documents, and the tables in them.
 
 use pyo3::prelude::*;
-use report::{Document, Ideal, Tables};
+use report::document::COMPARE_SCHEMA;
+use report::{CLUSTER_SCHEMA, ClusterRun, Document, IDEAL_SCHEMA, Ideal, Tables};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::arrow::Table;
@@ -9,22 +11,23 @@ use crate::failure::wrong;
 
 /// A result document: as JSON, byte for byte what the command prints, and as tables.
 #[pyclass(frozen, module = "rearguard")]
-pub struct Results(Kind);
+pub struct Results(Box<dyn Found>);
 
-enum Kind {
-    Compare(Box<Document>),
-    Ideal(Box<Ideal>),
+/// What a document can be made into.
+trait Found: Tables + Send + Sync {
+    fn json(&self) -> String;
 }
 
-impl From<Document> for Results {
-    fn from(document: Document) -> Results {
-        Results(Kind::Compare(Box::new(document)))
+impl<T: Tables + Serialize + Send + Sync> Found for T {
+    fn json(&self) -> String {
+        report::json(self)
     }
 }
 
-impl From<Ideal> for Results {
-    fn from(ideal: Ideal) -> Results {
-        Results(Kind::Ideal(Box::new(ideal)))
+impl Results {
+    /// Of a document.
+    pub fn of(document: impl Tables + Serialize + Send + Sync + 'static) -> Results {
+        Results(Box::new(document))
     }
 }
 
@@ -34,31 +37,23 @@ impl Results {
     #[staticmethod]
     fn parse(text: &str, schema: &str) -> PyResult<Results> {
         match schema {
-            report::document::COMPARE_SCHEMA => read::<Document>(text).map(Results::from),
-            report::IDEAL_SCHEMA => read::<Ideal>(text).map(Results::from),
+            COMPARE_SCHEMA => read::<Document>(text).map(Results::of),
+            IDEAL_SCHEMA => read::<Ideal>(text).map(Results::of),
+            CLUSTER_SCHEMA => read::<ClusterRun>(text).map(Results::of),
             other => Err(wrong(format!(
-                "schema `{other}`: expected {} or {}",
-                report::document::COMPARE_SCHEMA,
-                report::IDEAL_SCHEMA
+                "schema `{other}`: expected {COMPARE_SCHEMA}, {IDEAL_SCHEMA} or {CLUSTER_SCHEMA}"
             ))),
         }
     }
 
     /// The document as the command prints it with `--json`.
     fn json(&self) -> String {
-        match &self.0 {
-            Kind::Compare(document) => report::json(document),
-            Kind::Ideal(ideal) => report::json(ideal),
-        }
+        self.0.json()
     }
 
     /// Every table of the document.
     fn tables(&self) -> Vec<Table> {
-        let tables = match &self.0 {
-            Kind::Compare(document) => document.tables(),
-            Kind::Ideal(ideal) => ideal.tables(),
-        };
-        tables.into_iter().map(Table::from).collect()
+        self.0.tables().into_iter().map(Table::from).collect()
     }
 }
 

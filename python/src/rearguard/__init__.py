@@ -15,11 +15,12 @@ from rearguard._native import (
     check,
     policies,
 )
-from rearguard._results import Comparison, Ideal, Run, Table
-from rearguard._runs import compare, ideal, replay, run
+from rearguard._results import Cluster, Comparison, Ideal, Run, Table
+from rearguard._runs import cluster, compare, ideal, replay, run
 from rearguard._sweep import Failed, Sweep, sweep
 
 __all__ = [
+    "Cluster",
     "Comparison",
     "Error",
     "Failed",
@@ -33,6 +34,7 @@ __all__ = [
     "Table",
     "__version__",
     "check",
+    "cluster",
     "compare",
     "ideal",
     "policies",

@@ -15,6 +15,7 @@ __all__ = [
     "Scenario",
     "Table",
     "check",
+    "cluster",
     "compare",
     "ideal",
     "latency",
@@ -123,6 +124,17 @@ def run(
     progress: Callable[[float], object] | None = None,
 ) -> tuple[str, list[Table]]: ...
 def read_trace(path: str | PathLike[str]) -> tuple[str, list[Table]]: ...
+def cluster(
+    path: str | PathLike[str],
+    *,
+    utilisation: Sequence[float],
+    dispatch: Sequence[str],
+    redundancy: Sequence[str],
+    duration: str | None,
+    seed: int | None,
+    jobs: int | None,
+    progress: Callable[[float], object] | None,
+) -> Results: ...
 def ideal(
     *,
     arrivals: str,

@@ -163,6 +163,38 @@ class Ideal(_Document):
         return f"<rearguard.Ideal: {self.document['requests']} requests>"
 
 
+class Cluster(_Document):
+    """What many servers did in every case: under each load, dispatch and redundancy."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Cluster:
+        """Reads what ``rearguard cluster ... --json`` printed."""
+        return cls(_native.Results.parse(text, "rearguard.cluster/1"))
+
+    @property
+    def cases(self) -> Table:
+        """A row a case: latencies of requests and sub-requests, outliers, copies, quality."""
+        return self.tables["cases"]
+
+    @property
+    def verdicts(self) -> Table:
+        """Cases held against the first dispatch and redundancy at the same load."""
+        return self.tables["verdicts"]
+
+    @property
+    def turns(self) -> Table:
+        """Up to which load a rule helps, and from which it harms."""
+        return self.tables["turns"]
+
+    @property
+    def curves(self) -> Table:
+        """Tails, a row a point."""
+        return self.tables["curves"]
+
+    def __repr__(self) -> str:
+        return f"<rearguard.Cluster {self.document['cluster']}: {self.cases.num_rows} cases>"
+
+
 class Run:
     """One run, request by request: its trace as tables (``docs/traces.md``)."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 
 from rearguard import _native
-from rearguard._results import Comparison, Ideal, Run
+from rearguard._results import Cluster, Comparison, Ideal, Run
 
 Progress = Callable[[float], object]
 
@@ -49,6 +49,32 @@ def run(
     return Run(
         _native.run(
             _loaded(scenario), policy, seed=seed, duration=duration, events=events, progress=progress
+        )
+    )
+
+
+def cluster(
+    path: str | PathLike[str],
+    *,
+    utilisation: Sequence[float] = (),
+    dispatch: Sequence[str] = (),
+    redundancy: Sequence[str] = (),
+    duration: str | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Cluster:
+    """Simulates a cluster file in every case. The arguments are the options of ``rearguard cluster``, and replace what the file says."""
+    return Cluster(
+        _native.cluster(
+            path,
+            utilisation=utilisation,
+            dispatch=dispatch,
+            redundancy=redundancy,
+            duration=duration,
+            seed=seed,
+            jobs=jobs,
+            progress=progress,
         )
     )
 

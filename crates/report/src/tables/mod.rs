@@ -1,5 +1,6 @@
 //! Documents as tables, a row a thing: for data frames and databases. `docs/results.md` lists every column.
 
+mod cluster;
 mod compare;
 mod estimates;
 mod ideal;
@@ -7,7 +8,7 @@ mod ideal;
 use columnar::{RecordBatch, Table};
 use serde_json::json;
 
-use crate::{Document, Ideal};
+use crate::{ClusterRun, Document, FanOut, Ideal};
 
 /// What the notes of tables begin with; it changes when a column changes its meaning.
 pub const TABLES_SCHEMA: &str = "rearguard.tables/1";
@@ -18,19 +19,25 @@ pub trait Tables {
     fn tables(&self) -> Vec<Table>;
 }
 
-impl Tables for Document {
-    fn tables(&self) -> Vec<Table> {
-        let about = About { schema: &self.schema, version: &self.version, command: &self.command };
-        compare::batches(self).into_iter().map(|(name, batch)| about.table(name, batch)).collect()
-    }
+/// Documents say alike what they are, what wrote them, and who asked.
+macro_rules! tables {
+    ($($document:ty: $batches:path),* $(,)?) => {
+        $(impl Tables for $document {
+            fn tables(&self) -> Vec<Table> {
+                let (schema, version) = (&self.schema, &self.version);
+                let about = About { schema, version, command: &self.command };
+                $batches(self).into_iter().map(|(name, batch)| about.table(name, batch)).collect()
+            }
+        })*
+    };
 }
 
-impl Tables for Ideal {
-    fn tables(&self) -> Vec<Table> {
-        let about = About { schema: &self.schema, version: &self.version, command: &self.command };
-        ideal::batches(self).into_iter().map(|(name, batch)| about.table(name, batch)).collect()
-    }
-}
+tables!(
+    Document: compare::batches,
+    Ideal: ideal::batches,
+    ClusterRun: cluster::batches,
+    FanOut: cluster::fan_out,
+);
 
 /// What a table says of its document.
 struct About<'a> {
