@@ -89,7 +89,9 @@ impl Point {
         let blame = Blame::default();
         self.found(watch, &blame).map_err(|failure| match failure {
             Failure::Interrupted => PointFailure::Interrupted,
-            failure => PointFailure::Failed(self.failed(&failure.to_string(), blame.seed())),
+            failure => {
+                PointFailure::Failed(Box::new(self.failed(&failure.to_string(), blame.seed())))
+            }
         })
     }
 
@@ -135,7 +137,7 @@ pub enum PointFailure {
     /// Somebody stopped it.
     Interrupted,
     /// It cannot be run.
-    Failed(Failed),
+    Failed(Box<Failed>),
 }
 
 /// Curves are drawn from comparisons; a sweep of thousands keeps figures.

@@ -77,7 +77,7 @@ impl Board<'_> {
             match point.run(self) {
                 Ok(bytes) => self.keep(point, &bytes),
                 Err(PointFailure::Failed(failed)) => {
-                    self.failed.lock().expect("no worker panics").push((place, failed));
+                    self.failed.lock().expect("no worker panics").push((place, *failed));
                 }
                 Err(PointFailure::Interrupted) => {}
             }
