@@ -35,11 +35,6 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
-/// Reads a file that is no scenario.
-pub fn read_text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
-}
-
 /// Says whether a report can be written there, before anything runs for minutes.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let folder =

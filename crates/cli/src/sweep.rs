@@ -6,7 +6,7 @@ use std::thread;
 use model::Failure;
 use sweep::{Failed, Folder, Grid, Source, Swept};
 
-use crate::files::{read_scenario, read_text};
+use crate::files::{read, read_scenario};
 use crate::watch::Terminal;
 
 /// Run every point of a grid in simulation: scenarios with other values, under several policies
@@ -29,7 +29,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let name = args.grid.display().to_string();
     let beside = args.grid.parent().unwrap_or(Path::new(""));
-    let grid = Grid::read(&read_text(&args.grid)?, &name, |file| source(&beside.join(file)))?;
+    let grid = Grid::read(&read(&args.grid)?, &name, |file| source(&beside.join(file)))?;
     let points = grid.points()?;
     let path = args.folder.clone().unwrap_or_else(|| args.grid.with_extension(""));
     let folder = Folder::open(&path)?;

@@ -5,9 +5,9 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use ::cluster::{Cluster, Measured};
+use ::cluster::Cluster;
 use model::scenario::Arrivals;
-use model::{Failure, Nanos};
+use model::{Failure, PolicySpec};
 use pyo3::prelude::*;
 
 use crate::compare::span;
@@ -17,7 +17,7 @@ use crate::work::work;
 
 /// Simulates the cases of a cluster file; what is given stands for what the file says.
 #[pyfunction]
-#[pyo3(signature = (path, *, utilisation, dispatch, redundancy, duration, seed, jobs, progress))]
+#[pyo3(signature = (path, *, utilisation, dispatch, redundancy, policy, duration, seed, jobs, progress))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
 pub fn cluster(
     py: Python,
@@ -25,6 +25,7 @@ pub fn cluster(
     utilisation: Vec<f64>,
     dispatch: Vec<String>,
     redundancy: Vec<String>,
+    policy: Option<&str>,
     duration: Option<&str>,
     seed: Option<u64>,
     jobs: Option<NonZero<usize>>,
@@ -32,11 +33,7 @@ pub fn cluster(
 ) -> PyResult<Results> {
     let text = read(&path).map_err(exception)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let find = |name: &str| {
-        let path = folder.join(name);
-        let mut all = Measured::read(&read(&path)?, &path.display().to_string(), Nanos(1))?;
-        Ok(all.remove(0))
-    };
+    let find = |name: &str| read(&folder.join(name));
     let mut cluster =
         Cluster::read(&text, &path.display().to_string(), &find).map_err(exception)?;
     if !utilisation.is_empty() {
@@ -48,13 +45,27 @@ pub fn cluster(
     if !redundancy.is_empty() {
         cluster.redundancy = parsed(&redundancy)?;
     }
+    if let Some(policy) = policy {
+        let machine = cluster.leaf.machine.as_mut();
+        let none = || wrong("policy: the cluster's leaves are no machines: it names no `machine`");
+        machine.ok_or_else(none)?.policy = PolicySpec::parse(policy).map_err(exception)?;
+    }
     cluster.duration = duration.map(span).transpose()?.unwrap_or(cluster.duration);
     cluster.seed = seed.unwrap_or(cluster.seed);
     cluster.check().map_err(exception)?;
+    let shares: Vec<String> = utilisation.iter().map(f64::to_string).collect();
+    let options = [
+        ("utilisation", shares.join(",")),
+        ("dispatch", dispatch.join(",")),
+        ("redundancy", redundancy.join(",")),
+        ("policy", policy.unwrap_or_default().to_string()),
+        ("duration", duration.unwrap_or_default().to_string()),
+        ("seed", seed.map_or(String::new(), |seed| seed.to_string())),
+    ];
     let jobs = jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
     let mut run = work(py, progress, |watch| cluster.run_all(jobs, watch))?;
     run.version = env!("CARGO_PKG_VERSION").to_string();
-    run.command = words(&path, &utilisation, &dispatch, &redundancy, duration, seed);
+    run.command = words(&path, options);
     run.cluster_text = text;
     Ok(Results::of(run))
 }
@@ -71,22 +82,7 @@ fn parsed<T: std::str::FromStr<Err: ToString>>(words: &[String]) -> PyResult<Vec
 }
 
 /// The command that prints the same document.
-fn words(
-    path: &Path,
-    utilisation: &[f64],
-    dispatch: &[String],
-    redundancy: &[String],
-    duration: Option<&str>,
-    seed: Option<u64>,
-) -> Vec<String> {
-    let shares: Vec<String> = utilisation.iter().map(f64::to_string).collect();
-    let options = [
-        ("utilisation", shares.join(",")),
-        ("dispatch", dispatch.join(",")),
-        ("redundancy", redundancy.join(",")),
-        ("duration", duration.unwrap_or_default().to_string()),
-        ("seed", seed.map_or(String::new(), |seed| seed.to_string())),
-    ];
+fn words(path: &Path, options: [(&str, String); 6]) -> Vec<String> {
     let given = options.into_iter().filter(|(_, value)| !value.is_empty());
     let given = given.flat_map(|(name, value)| [format!("--{name}"), value]);
     let head = ["rearguard", "cluster"].map(str::to_string).into_iter();

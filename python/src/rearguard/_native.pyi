@@ -130,6 +130,7 @@ def cluster(
     utilisation: Sequence[float],
     dispatch: Sequence[str],
     redundancy: Sequence[str],
+    policy: str | None,
     duration: str | None,
     seed: int | None,
     jobs: int | None,
