@@ -33,7 +33,7 @@ const SHORT: [&str; 7] = [
 fn the_document_says_where_redundancy_turns() {
     let document: Value = serde_json::from_str(&out(&SHORT)).expect("JSON");
     assert_eq!(document["schema"], "rearguard.cluster/1");
-    assert_eq!(document["cases"].as_array().expect("cases").len(), 10);
+    assert_eq!(document["cases"].as_array().expect("cases").len(), 12);
     let turn = &document["turns"][0];
     assert_eq!(turn["rule"], "random replicate:copies=2:cancel=nothing");
     assert_eq!(
@@ -41,7 +41,7 @@ fn the_document_says_where_redundancy_turns() {
         (Some(0.2), Some(0.45))
     );
     // The control: tied copies harm at neither load.
-    assert!(document["turns"][3]["harms_from"].is_null(), "{}", document["turns"][3]);
+    assert!(document["turns"][4]["harms_from"].is_null(), "{}", document["turns"][4]);
     let case = &document["cases"][0];
     let latency = &case["latency_ns"]["p99"];
     assert!(latency["low"].as_f64() < latency["value"].as_f64());

@@ -62,6 +62,23 @@ fn replication_helps_below_a_third_and_harms_above() {
     }
 }
 
+/// Reissue after a short delay cuts the tail while there is time to spare; without cancellation each second copy makes the next one likelier, and at half the
+/// capacity all is sent twice. With cancellation it helps on.
+#[test]
+fn reissue_harms_under_load_unless_it_cancels() {
+    let text = r#"
+        duration = "8s"
+        arrivals.utilisation = [0.3, 0.55]
+        leaf = { servers = 100, service_time = { law = "exponential", mean = "1ms" } }
+        redundancy = ["none", "reissue:after=2ms:cancel=nothing", "reissue:after=2ms"]"#;
+    let found = outcomes(text);
+    let p99 = |at: usize| found[at].1.latency.p99;
+    assert!(p99(2).high < p99(0).low, "at 30%: {:?} against {:?}", p99(2), p99(0));
+    assert!(p99(3).low > 5.0 * p99(1).high, "at 55%: {:?} against {:?}", p99(3), p99(1));
+    assert!(found[3].1.copies_per_sub_request > 1.9, "{:?}", found[3].1);
+    assert!(p99(4).high < p99(0).low && p99(5).high < p99(1).low, "cancelled: {found:?}");
+}
+
 /// What a rule cancels decides from which load it harms: nothing, copies in queues, or tied ones before they cost anything.
 #[test]
 fn cancellation_moves_the_load_from_which_copies_harm() {

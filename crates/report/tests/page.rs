@@ -109,6 +109,26 @@ fn pages_are_whole_in_every_view() {
 }
 
 #[test]
+fn pages_of_many_servers_are_whole_in_every_view() {
+    if switched_off() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let pages = [
+        (report::fan_out_html(&fixture::fan_out()), 2),
+        (report::cluster_html(&fixture::cluster(&[0.2, 0.5, 0.8])), 6),
+        (report::cluster_html(&fixture::cluster(&[0.5])), 2),
+    ];
+    for view in VIEWS {
+        for (page, rows) in &pages {
+            let expected = Expected { tails: 2, panels: 0, rows: *rows };
+            let found = faults(&mut browser, page, view, &expected);
+            assert!(found.is_empty(), "{rows} rows in {view:?}: {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn strange_results_break_no_page() {
     if switched_off() {
         return;
