@@ -38,6 +38,11 @@ pub struct Class {
 }
 
 impl Class {
+    /// Above every service.
+    pub const HIGHEST: Class = Class { policy: Policy::Fifo, priority: 99, nice: 0 };
+    /// What threads have that nobody gave another.
+    pub const USUAL: Class = Class { policy: Policy::Normal, priority: 0, nice: 0 };
+
     /// From the kernel's numbers; `None` for classes with more parameters (deadline, sched_ext).
     pub fn from_kernel(policy: u32, priority: u8, nice: i8) -> Option<Class> {
         let (policy, ..) = POLICIES.into_iter().find(|(_, _, number)| *number == policy)?;

@@ -113,22 +113,41 @@ pub fn resize(
     let Cell { group, cpus: old, mut session, .. } = find(&journal, name)?;
     let taken = housekeeping::taken(&journal, Some(&group))?;
     place::check_cpus(machine.on(), cpus, &taken, Partition::Isolated)?;
-    let target = Target::list(format!("{group}/cpuset.cpus"));
-    let partition = Target::text(format!("{group}/cpuset.cpus.partition"));
-    let was = partition.read(machine.on()).ok().flatten();
-    let mut refused = match session.set(&journal, &target, &cpus.to_string())? {
-        Taken::Refused(why) => Some(why),
-        _ => None,
-    };
-    let is = partition.read(machine.on()).ok().flatten();
-    if refused.is_none() && is != was {
-        refused = Some(format!("{partition}: {}", is.unwrap_or_default()));
-    }
-    if let Some(why) = refused {
-        session.set(&journal, &target, &old.to_string())?;
+    let target = Target::text(format!("{group}/cpuset.cpus.partition"));
+    let was = target.read(machine.on()).ok().flatten().unwrap_or_default();
+    // A partition that was chosen by the cell's size follows its size.
+    let usual = was == Partition::of(&old).to_string();
+    let wanted = if usual { Partition::of(cpus).to_string() } else { was.clone() };
+    if let Some(why) = reshape(&mut session, &journal, &group, cpus, (&was, &wanted))? {
+        reshape(&mut session, &journal, &group, &old, (&wanted, &was))?;
         return Err(Failure::Run(format!("cell `{name}` keeps CPUs {old}: {why}")));
     }
     housekeeping::refresh(machine, stop)
+}
+
+/// Gives a cell's group CPUs, then its partition; why the machine refused, if it did.
+///
+/// A partition that cannot have the CPUs becomes invalid although the kernel took them, so it is looked at after each write.
+fn reshape(
+    session: &mut Session,
+    journal: &Journal,
+    group: &str,
+    cpus: &Cpus,
+    (was, wanted): (&str, &str),
+) -> Result<Option<String>, Failure> {
+    let list = Target::list(format!("{group}/cpuset.cpus"));
+    if let Taken::Refused(why) = session.set(journal, &list, &cpus.to_string())? {
+        return Ok(Some(why));
+    }
+    let partition = Target::text(format!("{group}/cpuset.cpus.partition"));
+    match partition.read(journal.on) {
+        Ok(Some(is)) if is == was => {}
+        is => return Ok(Some(format!("{partition}: {is:?}"))),
+    }
+    match session.set(journal, &partition, wanted)? {
+        Taken::Refused(why) => Ok(Some(why)),
+        _ => Ok(None),
+    }
 }
 
 /// Removes a cell: its processes go back to the rest of the machine, or end. The caller holds the lock.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use model::Failure;
 
-use crate::class::{Class, Policy};
+use crate::class::Class;
 use crate::machine::Machine;
 use crate::platform::{Live, Platform};
 use crate::proc;
@@ -25,8 +25,6 @@ const BEAT: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(500);
 /// Looks in a row without a count, after which a CPU starves: 3 s. The kernel's own guards give 50 ms in each second.
 const LOOKS: u32 = 6;
-/// Above every service.
-const PRIORITY: u8 = 99;
 
 struct Canary {
     cpu: usize,
@@ -75,9 +73,8 @@ pub fn play(args: &[String]) -> Result<(), Failure> {
     while canaries.iter().any(|canary| canary.beats.load(Ordering::Relaxed) == 0) {
         thread::sleep(BEAT);
     }
-    let class = Class { policy: Policy::Fifo, priority: PRIORITY, nice: 0 };
-    live.set_class(own, class)
-        .map_err(|error| Failure::Machine(format!("SCHED_FIFO {PRIORITY}: {error}")))?;
+    live.set_class(own, Class::HIGHEST)
+        .map_err(|error| Failure::Machine(format!("SCHED_FIFO: {error}")))?;
     println!("watching");
     loop {
         thread::sleep(LOOK);

@@ -49,7 +49,7 @@ pub fn starve(_: &[String]) -> Result<(), Failure> {
     fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1").map_err(failed)?;
     let mut service =
         Command::new("/proc/self/exe").args([ROLE, "spin"]).spawn().map_err(failed)?;
-    let machine = Machine::new(Box::new(Live::new(&format!("{STATE}/said"))), STATE, false);
+    let machine = Machine::new(Box::new(Live::new(&format!("{STATE}/said"))), STATE, true);
     let scope = Scope::of_process(machine.on(), service.id() as i32)?;
     let knobs = [tune::parse("real-time")?];
     let lock = machine.lock()?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use host::cell::{self, Wanted};
-use host::{Cpus, Machine, Stop, tune};
+use host::{Cpus, Machine, Partition, Stop, tune};
 use model::Failure;
 
 use crate::fake::{assert_same, snapshot};
@@ -69,6 +69,31 @@ fn the_rest_of_the_machine_keeps_off_all_cells_together() {
     rest_is("0-1,3");
     cell::destroy(&machine, "a", false, false).expect("destroyed");
     rest_is("0-3");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn a_cell_of_several_cpus_is_balanced_unless_it_was_asked_not_to_be() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    let partition = "sys/fs/cgroup/rearguard-cell-a/cpuset.cpus.partition";
+    create(&machine, "a", "3").expect("created");
+    for (cpus, kind) in [("3", "isolated"), ("2-3", "root"), ("2", "isolated")] {
+        resize(&machine, "a", cpus).expect("resized");
+        assert_eq!(read(folder.path(), partition), kind, "{cpus}");
+    }
+    cell::destroy(&machine, "a", false, false).expect("destroyed");
+    let wanted = Wanted {
+        name: "a".into(),
+        cpus: cpus("2-3"),
+        node: None,
+        partition: Some(Partition::Isolated),
+        ends_processes: false,
+    };
+    cell::create(&machine, &Stop::new(false), &wanted, "test").expect("created").keep();
+    resize(&machine, "a", "1-3").expect("resized");
+    assert_eq!(read(folder.path(), partition), "isolated");
+    cell::destroy(&machine, "a", false, false).expect("destroyed");
     assert_same(folder.path(), &before, "undone");
 }
 

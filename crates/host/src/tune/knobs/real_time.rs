@@ -115,7 +115,7 @@ impl RealTime {
         for process in &service.roots {
             let Some(task) = Task::of_process(on, *process) else { continue };
             let instead = task.class.filter(|class| !class.is_real_time());
-            let instead = instead.unwrap_or(Class { policy: Policy::Normal, priority: 0, nice: 0 });
+            let instead = instead.unwrap_or(Class::USUAL);
             let heirs = Target::Heirs {
                 process: *process,
                 start: task.start,
