@@ -12,7 +12,7 @@
  *          One thread does not hold the edge back for ever: if it runs with more than twice a CPU's
  *          part of what else runs, its weight is infeasible, and whoever wakes would begin ever
  *          further behind the others (GVTS section 4). The edge then follows those who wait, behind
- *          the next of them by what it gets ahead in a turn and 300 ms: as far one cache may be
+ *          the next of them by what it gets ahead in a turn and 300 ms: so far one cache may be
  *          behind another, whose running threads wakers shall still preempt.
  * Figure.  With all CPUs busy an edge is at most two ticks old, however many there are.
  * Limits.  An edge of the machine is one cache line that each CPU writes up to 4,000 times a
