@@ -53,8 +53,14 @@ pub struct Run {
     pub weights: BTreeMap<String, u32>,
     /// The share of the machine that the service wants.
     pub utilisation: Option<f64>,
-    /// Of a service that is partitioned: so many CPUs, with a worker each.
+    /// So many CPUs; of a service with workers, a worker each.
     pub cores: Option<u32>,
+    /// Whether each thread's memory lies on its own node, whatever the file says.
+    #[serde(default)]
+    pub local_memory: bool,
+    /// Text that stands behind the scenario's: what its machine does beside, programs, changes.
+    #[serde(default)]
+    pub add: String,
     /// Whether the batch programs are left out.
     #[serde(default)]
     pub without_batch: bool,

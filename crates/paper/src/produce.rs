@@ -1,7 +1,7 @@
 //! The one runner: a figure's definition becomes the figure.
 
 use compare::Plan;
-use model::scenario::{Architecture, Arrivals, Kind, Machine};
+use model::scenario::{Architecture, Arrivals, Home, Kind, Machine, Service};
 use model::{Failure, PolicySpec, Scenario, Watch};
 use queue::tales;
 use report::PaperFigure;
@@ -76,12 +76,16 @@ fn document(run: &Run, effort: Effort, watch: &dyn Watch) -> Result<report::Docu
 pub fn scenario(run: &Run) -> Result<Scenario, Failure> {
     let text = catalogue::scenario(&run.scenario)
         .ok_or_else(|| Failure::Input(format!("no scenario {}", run.scenario)))?;
-    let mut scenario = Scenario::read(text, &format!("{}.toml", run.scenario))?;
+    let text = format!("{text}\n{}", run.add);
+    let mut scenario = Scenario::read(&text, &format!("{}.toml", run.scenario))?;
     for group in &mut scenario.groups {
         group.weight = run.weights.get(&group.name).copied().unwrap_or(group.weight);
     }
     if run.without_batch {
         scenario.programs.retain(|program| !matches!(program.kind, Kind::Batch { .. }));
+    }
+    if let Some(memory) = scenario.mechanisms.memory.as_mut().filter(|_| run.local_memory) {
+        memory.home = Home::Thread;
     }
     if let Some(cores) = run.cores {
         scenario.machine = Machine { cpus: cores, ..Machine::ONE_CPU };
@@ -90,14 +94,23 @@ pub fn scenario(run: &Run) -> Result<Scenario, Failure> {
         if let Kind::Service(service) = &mut program.kind {
             let share = run.utilisation.map(Arrivals::Utilisation);
             service.arrivals = share.unwrap_or(service.arrivals);
-            if let (Some(workers), Architecture::Partitioned { workers: before }) =
-                (run.cores, service.architecture)
-            {
-                // As many connections a worker as in the file.
-                service.connections = service.connections / before * workers;
-                service.architecture = Architecture::Partitioned { workers };
-            }
+            run.cores.into_iter().for_each(|cores| give_workers(service, cores));
         }
     }
     Ok(scenario)
+}
+
+/// A worker a CPU, with as many connections each as in the file.
+fn give_workers(service: &mut Service, workers: u32) {
+    let (before, architecture) = match service.architecture {
+        Architecture::Partitioned { workers: before } => {
+            (before, Architecture::Partitioned { workers })
+        }
+        Architecture::SharedQueue { workers: before } => {
+            (before, Architecture::SharedQueue { workers })
+        }
+        Architecture::ThreadPerConnection => return,
+    };
+    service.connections = service.connections / before * workers;
+    service.architecture = architecture;
 }

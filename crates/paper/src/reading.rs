@@ -45,9 +45,22 @@ pub fn metric(result: &PolicyResult, metric: &str, of: Option<&str>) -> Option<f
         "share" => group(result, of)?.share,
         "unfairness" => Some(off(group(result, of)?)?.abs()),
         "gain" => off(group(result, of)?),
+        "rounds" => rounds(result).reduce(|sum, next| sum + next),
+        "rounds_spread" => {
+            let (least, most) =
+                (rounds(result).reduce(f64::min)?, rounds(result).reduce(f64::max)?);
+            let count = rounds(result).count() as f64;
+            Some((most - least) * count / rounds(result).sum::<f64>())
+        }
         "worst_group" => result.groups.iter().filter_map(off).map(f64::abs).reduce(f64::max),
         _ => of_program(program(result, of)?, metric),
     }
+}
+
+/// What each program that counts rounds has done.
+fn rounds(result: &PolicyResult) -> impl Iterator<Item = f64> {
+    let all = result.programs.iter().filter(|program| program.kind == "fork-join");
+    all.filter_map(|program| program.rounds).map(|rounds| rounds as f64)
 }
 
 /// How much more than its due a group got, of its due.
@@ -60,6 +73,10 @@ fn of_program(program: &ProgramResult, metric: &str) -> Option<f64> {
         "inversions" => program.inversions_per_request,
         "completion_inversions" => program.completion_inversions_per_request,
         "excess_p99_9" => program.excess_p99_9,
+        "excess_p99" => {
+            let (own, ideal) = (program.latency_ns.as_ref()?, program.ideal_ns.as_ref()?);
+            Some(reach(own.p99)? / reach(ideal.p99)?)
+        }
         "used" => program.utilisation,
         _ => latency(&program.latency_ns?, &program.ccdf, metric),
     }
@@ -132,6 +149,22 @@ mod tests {
         assert_eq!((reading.policy.as_str(), reading.metric.as_str()), ("8 workers", "p99_us"));
         assert_eq!((reading.of, reading.at), (some("service"), some("batch 70%")));
         assert_eq!(Reading::parse("cfs"), None);
+    }
+
+    #[test]
+    fn rounds_are_added_up_and_compared() {
+        let program = |kind: &str, rounds| ProgramResult {
+            kind: kind.to_string(),
+            rounds: Some(rounds),
+            ..ProgramResult::default()
+        };
+        // Cycles of a daemon are no rounds.
+        let programs =
+            vec![program("fork-join", 90), program("fork-join", 110), program("daemon", 999)];
+        let result = PolicyResult { programs, ..PolicyResult::default() };
+        assert_eq!(metric(&result, "rounds", None), Some(200.0));
+        assert_eq!(metric(&result, "rounds_spread", None), Some(0.2));
+        assert_eq!(metric(&PolicyResult::default(), "rounds", None), None);
     }
 
     #[test]
