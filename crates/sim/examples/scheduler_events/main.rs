@@ -203,7 +203,34 @@ fn deep(policy: &str) {
     }
 }
 
-/// All parts, or the one that is named: `grow`, `classes` or `deep`.
+/// Memory of this process that is in use.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux with /proc");
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("statm has a second number") * 4_096
+}
+
+/// Very many threads, each of which runs in its turn: what an event and what a thread costs. A run keeps each thread's CPU time at 101 moments, 808 bytes, which are in it.
+fn crowd() {
+    for (cpus, threads) in [(1_024, 10_000), (1_024, 100_000), (4_096, 100_000)] {
+        let duration = Nanos(10 * DECISIONS * TICK.0 / u64::from(cpus));
+        let scenario = scenario(cpus, duration, Kind::Batch { threads });
+        let Scenario { machine, groups, .. } = &scenario;
+        let ext = || Ext::new(&scenario, &PolicySpec::plain("rearguard"), 1).expect("it exists");
+        let weigh = |name: &str, pace: &dyn Fn() -> Pace| {
+            let before = resident_bytes();
+            let pace = pace();
+            pace.print(&format!("{threads} threads, {cpus} CPUs, {name}"));
+            // What earlier runs left to the allocator is used again: only growth can be seen.
+            let grown = resident_bytes().saturating_sub(before);
+            println!("  {:.0} bytes a thread more than before", grown as f64 / f64::from(threads));
+        };
+        weigh("rearguard", &|| turn::<_, Tournament>(&scenario, ext()));
+        weigh("eevdf", &|| turn::<_, Tournament>(&scenario, Eevdf::new(machine, groups)));
+    }
+}
+
+/// All parts, or the one that is named: `grow`, `classes`, `deep` or `crowd`.
 fn main() {
     let wanted = std::env::args().nth(1);
     let is_wanted = |part: &str| wanted.as_deref().is_none_or(|name| name == part);
@@ -221,5 +248,8 @@ fn main() {
     }
     if is_wanted("deep") {
         ["cts", "rearguard"].into_iter().for_each(deep);
+    }
+    if is_wanted("crowd") {
+        crowd();
     }
 }
