@@ -17,6 +17,8 @@ const SAMPLES_BEYOND: f64 = 5.0;
 const ON_TIME_SHARE: f64 = 0.99;
 /// Gaps between requests may differ by so much of the mean gap, on average.
 const GAP_SHARE: f64 = 0.25;
+/// A generator that is busy for more of the time has no moment left: it may be what the requests wait for.
+const BUSY_SHARE: f64 = 0.95;
 /// The time that the generator waited for its CPU may be so much of the latency, both a request, on average.
 const RUN_DELAY_SHARE: f64 = 0.10;
 
@@ -85,7 +87,20 @@ impl SelfCheck {
             )];
         }
         let late = self.quantiles.iter().filter_map(late_quantile);
-        late.chain(self.off_schedule()).chain(self.wrong_gaps()).chain(self.waited()).collect()
+        let others = [self.off_schedule(), self.wrong_gaps(), self.waited(), self.busy()];
+        late.chain(others.into_iter().flatten()).collect()
+    }
+
+    /// Whether its threads had no time left.
+    pub fn is_at_limit(&self) -> bool {
+        self.own.cpu_share > BUSY_SHARE
+    }
+
+    fn busy(&self) -> Option<String> {
+        self.is_at_limit().then(|| {
+            let (share, most) = (100.0 * self.own.cpu_share, 100.0 * BUSY_SHARE);
+            format!("it is at its limit: its CPU was busy for {share:.1}% of the time (at most {most:.0}%)")
+        })
     }
 
     fn off_schedule(&self) -> Option<String> {
@@ -251,6 +266,16 @@ mod tests {
         };
         assert_eq!(fast(5), 0);
         assert!(fast(6) > 0);
+    }
+
+    #[test]
+    fn a_generator_at_its_limit_says_so() {
+        let faults = |cpu_share| {
+            let own = Own { cpu_share, ..Own::default() };
+            SelfCheck::new(&run(|_| 0), Nanos::from_micros(250), own).faults()
+        };
+        assert!(faults(0.97)[0].contains("at its limit"));
+        assert_eq!(faults(0.90), Vec::<String>::new());
     }
 
     #[test]

@@ -73,11 +73,8 @@ impl Reported<'_> {
 
     fn late(&self, faults: &[String]) -> Failure {
         let cpus: Vec<String> = self.setup.cpus.iter().map(usize::to_string).collect();
-        let at_limit = if self.measurement.self_check.own.cpu_share > 0.9 {
-            " It is at its limit: more CPUs for it may help (--cpus 0,1)."
-        } else {
-            ""
-        };
+        let at_limit = self.measurement.self_check.is_at_limit();
+        let at_limit = if at_limit { " More CPUs for it may help (--cpus 0,1)." } else { "" };
         Failure::Run(format!(
             "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} Free CPU {}, which it runs on, from other work, \
              run with sudo (it then has real-time priority), or lower the rate",
@@ -109,8 +106,9 @@ impl Reported<'_> {
     fn self_check(&self) -> SelfCheckResult {
         let check = &self.measurement.self_check;
         let window = self.measurement.trace.window;
-        let records = self.measurement.records.iter();
-        let sent = records.filter(|record| window.contains(record.sent)).count() as f64;
+        // Those of the warm-up, too, that were held until now.
+        let all = self.measurement.trace.programs[0].requests.iter();
+        let sent = all.filter(|request| window.contains(request.sent)).count() as f64;
         let [p50, p99, p99_9, max] = check.lag.map(|lag| lag.0);
         SelfCheckResult {
             lag_p50_ns: p50,
