@@ -49,6 +49,9 @@ pub struct Args {
     /// With --on vm, say of every run on stderr how true its time is
     #[arg(long, short)]
     verbose: bool,
+    /// Say where the time of the slowest 0.1% of requests went (`sources_ns` of --json), where the arm has scheduling events; --trace does so, too
+    #[arg(long)]
+    explain: bool,
     /// Write the trace of the run, scheduling events included, to this file; of several runs to a file each in this folder
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
@@ -91,6 +94,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (words, version) = signature();
     let traces = Traces {
         path: args.trace.as_deref(),
+        explained: args.explain,
         folder: plan.policies.len() * plan.seeds.len() > 1
             || args.trace.as_ref().is_some_and(|path| path.is_dir()),
         making: Making {

@@ -14,6 +14,8 @@ use crate::files::check_writable;
 pub struct Traces<'a> {
     /// The option; `None`: no traces.
     pub path: Option<&'a Path>,
+    /// Whether slow requests shall be explained.
+    pub explained: bool,
     /// Whether the path is a folder with a file a run.
     pub folder: bool,
     /// How runs are made.
@@ -47,7 +49,7 @@ impl Traces<'_> {
 
 impl Keeper for Traces<'_> {
     fn wants_events(&self) -> bool {
-        self.path.is_some()
+        self.path.is_some() || self.explained
     }
 
     fn keep(&self, trace: &Trace) -> Result<(), Failure> {

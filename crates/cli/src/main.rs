@@ -21,6 +21,8 @@ mod new_policy;
 mod output;
 mod paper;
 mod queue_args;
+#[cfg(feature = "kernel")]
+mod stages;
 mod stamps;
 mod sweep;
 #[cfg(feature = "kernel")]
@@ -65,6 +67,8 @@ enum Command {
     Paper(paper::Args),
     Sweep(sweep::Args),
     #[cfg(feature = "kernel")]
+    Stages(stages::Args),
+    #[cfg(feature = "kernel")]
     Top(top::Args),
     Trace(traces::Args),
     Tune(tune::Args),
@@ -102,6 +106,8 @@ fn main() -> ExitCode {
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        #[cfg(feature = "kernel")]
+        Command::Stages(args) => stages::run(&args),
         #[cfg(feature = "kernel")]
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use columnar::{Format, Options};
 use model::Failure;
 use report::explain::Explained;
+#[cfg(feature = "kernel")]
+use report::stages::StagesDocument;
 use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated, Tables};
 
 use crate::files;
@@ -134,6 +136,17 @@ impl Output {
             report::explained_table(explained, terminal_width())
         };
         self.write(&shown, || report::explained_html(explained), || None)
+    }
+
+    /// Writes stages.
+    #[cfg(feature = "kernel")]
+    pub fn staged(&self, document: &StagesDocument) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(document)
+        } else {
+            report::stages_table(document, terminal_width())
+        };
+        self.write(&shown, || report::stages_html(document), || None)
     }
 
     fn write(

@@ -1,29 +1,14 @@
 //! From the types of the statistics to those of the document.
 
+/// A latency distribution, an estimate.
+pub use explain::{estimate, latency_figures as latency};
 use model::Nanos;
 use queue::IdealResult;
 use report::{Curve, ExactLatency, document};
-use stats::{CcdfPoint, Estimate, Latency, Outlier};
+use stats::{CcdfPoint, Outlier};
 
 /// Points of a curve.
 const CURVE_POINTS: usize = 200;
-
-/// An estimate.
-pub fn estimate(from: Estimate) -> document::Estimate {
-    document::Estimate::new(from.value, from.low, from.high)
-}
-
-/// A latency distribution.
-pub fn latency(from: &Latency) -> document::Latency {
-    document::Latency {
-        mean: estimate(from.mean),
-        p50: estimate(from.p50),
-        p90: estimate(from.p90),
-        p99: estimate(from.p99),
-        p99_9: estimate(from.p99_9),
-        max: Some(from.max.0).filter(|_| from.max != Nanos::NEVER),
-    }
-}
 
 pub(crate) fn outlier(from: &Outlier) -> document::Outlier {
     document::Outlier {

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use explain::{Setting, Slow, slow_sources};
 use model::{Arm, Failure, PolicySpec, Trace, Watch};
 
 use crate::batch::{Batch, batches};
@@ -18,6 +19,8 @@ const REPEATS: usize = 2;
 pub(crate) struct Made {
     /// One trace a run, in the order of the runs, whatever order they ended in.
     pub traces: Vec<Trace>,
+    /// For each of them, by program, where the time of slow requests went; empty without events.
+    pub slow: Vec<Vec<Option<Slow>>>,
     /// Runs that failed their own checks and were repeated: which, and why.
     pub discarded: Vec<String>,
 }
@@ -51,7 +54,7 @@ struct Board<'a> {
     next: AtomicUsize,
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
-    traces: Mutex<Vec<Option<Trace>>>,
+    traces: Mutex<Vec<Option<(Trace, Vec<Option<Slow>>)>>>,
     failures: Mutex<Vec<Failure>>,
     discarded: Mutex<Vec<String>>,
 }
@@ -79,7 +82,7 @@ impl<'a> Board<'a> {
             };
             let share = Share { board: self, index };
             let made = self.run(plan, batch, arm, &share);
-            if let Err(failure) = made.and_then(|traces| self.keep_all(runs, batch, traces)) {
+            if let Err(failure) = made.and_then(|traces| self.keep_all(plan, runs, batch, traces)) {
                 self.failed.store(true, Ordering::Relaxed);
                 self.failures.lock().expect("no worker panics").push(failure);
             }
@@ -111,15 +114,22 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn keep_all(&self, runs: &[Run], batch: &Batch, made: Vec<Trace>) -> Result<(), Failure> {
+    fn keep_all(
+        &self,
+        plan: &Plan,
+        runs: &[Run],
+        batch: &Batch,
+        made: Vec<Trace>,
+    ) -> Result<(), Failure> {
         for (&place, trace) in batch.places.iter().zip(made) {
-            let kept = self.keep(&runs[place], trace)?;
+            let slow = slow_sources(&trace, &Setting::of(plan.scenario));
+            let kept = (self.keep(&runs[place], trace)?, slow);
             self.traces.lock().expect("no worker panics")[place] = Some(kept);
         }
         Ok(())
     }
 
-    /// Events are of no use to analyses, and there are many.
+    /// There are many events, and what they say of slow requests has been taken from them.
     fn keep(&self, run: &Run, trace: Trace) -> Result<Trace, Failure> {
         if !run.twin {
             self.keeper.keep(&trace)?;
@@ -144,10 +154,8 @@ impl<'a> Board<'a> {
             return Err(cause);
         }
         let traces = self.traces.into_inner().expect("no worker panics").into_iter().flatten();
-        Ok(Made {
-            traces: traces.collect(),
-            discarded: self.discarded.into_inner().expect("no worker panics"),
-        })
+        let (traces, slow) = traces.unzip();
+        Ok(Made { traces, slow, discarded: self.discarded.into_inner().expect("no worker panics") })
     }
 }
 

@@ -1,10 +1,11 @@
 //! A policy's traces with the ideal of each.
 
+use explain::Slow;
 use model::scenario::Kind;
 use model::{Nanos, Scenario, Trace};
-use queue::{Discipline, ideal};
 use stats::window_latencies;
 
+use crate::execute::Made;
 use crate::plan::{Plan, Run};
 
 /// The runs of one policy and what an ideal queue would have made of their requests.
@@ -15,20 +16,24 @@ pub(crate) struct Finding<'a> {
     pub latencies: Vec<Vec<Vec<Nanos>>>,
     /// The same of the ideal.
     pub ideals: Vec<Vec<Vec<Nanos>>>,
+    /// By run, then by program: where the time of slow requests went; empty without events.
+    pub slow: Vec<&'a [Option<Slow>]>,
 }
 
 impl<'a> Finding<'a> {
-    /// Looks at the traces of one policy.
-    pub fn new(scenario: &Scenario, traces: &[&'a Trace]) -> Finding<'a> {
+    /// Looks at the runs of one policy, each a trace and what it says of slow requests.
+    pub fn new(scenario: &Scenario, runs: &[(&'a Trace, &'a [Option<Slow>])]) -> Finding<'a> {
+        let (traces, slow): (Vec<&Trace>, Vec<_>) = runs.iter().copied().unzip();
         let programs = 0..scenario.programs.len();
         let by_run = |of: &dyn Fn(&Trace, usize) -> Vec<Nanos>| {
             let of_program = |program| traces.iter().map(|trace| of(trace, program)).collect();
             programs.clone().map(of_program).collect()
         };
         Finding {
-            traces: traces.to_vec(),
             latencies: by_run(&window_latencies),
             ideals: by_run(&|trace, program| ideal_latencies(scenario, trace, program)),
+            traces,
+            slow,
         }
     }
 
@@ -39,20 +44,22 @@ impl<'a> Finding<'a> {
             traces: vec![self.traces[run]],
             latencies: only(&self.latencies),
             ideals: only(&self.ideals),
+            slow: vec![self.slow[run]],
         }
     }
 }
 
-/// The traces of one policy, in the order of the seeds.
+/// The runs of one policy, in the order of the seeds.
 pub(crate) fn chosen<'a>(
     plan: &Plan,
     runs: &[Run],
-    traces: &'a [Trace],
+    made: &'a Made,
     policy: usize,
     twin: bool,
-) -> Vec<&'a Trace> {
+) -> Vec<(&'a Trace, &'a [Option<Slow>])> {
     let wanted = |seed: &u64| runs.iter().position(|run| *run == Run { policy, twin, seed: *seed });
-    plan.seeds.iter().filter_map(wanted).map(|index| &traces[index]).collect()
+    let places = plan.seeds.iter().filter_map(wanted);
+    places.map(|place| (&made.traces[place], &made.slow[place][..])).collect()
 }
 
 /// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and service times
@@ -62,9 +69,8 @@ pub(crate) fn chosen<'a>(
 fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Nanos> {
     let Kind::Service(service) = &scenario.programs[program].kind else { return Vec::new() };
     let requests = &trace.programs[program].requests;
-    let asked: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
     let workers = scenario.machine.cpus.min(service.threads()).min(service.connections);
-    let all = ideal(&asked, workers, Discipline::Fifo, trace.seed);
+    let all = explain::ideal_latencies(trace, program, workers);
     let inside = requests.iter().map(|request| trace.window.contains(request.intended));
     all.into_iter().zip(inside).filter_map(|(latency, inside)| inside.then_some(latency)).collect()
 }

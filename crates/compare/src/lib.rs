@@ -16,6 +16,7 @@ use model::{Arm, Failure, Scenario, Trace, Watch};
 use report::Document;
 use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
+use crate::execute::Made;
 use crate::finding::Finding;
 pub use crate::keeper::Keeper;
 use crate::plan::Run;
@@ -53,15 +54,15 @@ pub fn run_kept(
             llcs: machine.llcs,
             nodes: machine.nodes,
         },
-        discarded: made.discarded,
-        ..analysed(plan, &runs, &made.traces)
+        discarded: made.discarded.clone(),
+        ..analysed(plan, &runs, &made)
     })
 }
 
 /// What the traces say: results and verdicts. Nothing here knows the arm.
-fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
+fn analysed(plan: &Plan, runs: &[Run], made: &Made) -> Document {
     let of = |policy: usize, twin: bool| {
-        Finding::new(plan.scenario, &finding::chosen(plan, runs, traces, policy, twin))
+        Finding::new(plan.scenario, &finding::chosen(plan, runs, made, policy, twin))
     };
     let findings: Vec<Finding> = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
     let twin = plan.has_twin().then(|| of(0, true));
@@ -74,7 +75,7 @@ fn analysed(plan: &Plan, runs: &[Run], traces: &[Trace]) -> Document {
 
 /// What one run shows by itself, with the ideal of its own arrivals.
 pub fn single(scenario: &Scenario, trace: &Trace) -> PolicyResult {
-    result::result(scenario, &Finding::new(scenario, &[trace]), None)
+    result::result(scenario, &Finding::new(scenario, &[(trace, &[])]), None)
 }
 
 /// The pooled result of a policy, then one a seed.

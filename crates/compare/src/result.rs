@@ -50,7 +50,7 @@ fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -
         inversions_per_request: one.inversions.map(|inversions| inversions.start),
         completion_inversions_per_request: one.inversions.map(|inversions| inversions.completion),
         outlier: one.outlier.as_ref().map(convert::outlier),
-        sources_ns: None,
+        sources_ns: explain::pooled(finding.slow.iter().filter_map(|run| run.get(index)?.as_ref())),
         ccdf: curve(measured),
         ideal_ccdf: curve(ideal),
     }

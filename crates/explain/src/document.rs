@@ -1,17 +1,17 @@
 //! An explanation as the document says it, with names.
 
-use model::Nanos;
 use model::event::NameId;
-use report::document::{Latency, Sources};
+use model::{Nanos, Trace};
+use report::document::{Estimate, Latency, Sources};
 use report::explain::{
     CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, SlowRequest,
     Span as NamedSpan, Split,
 };
 use stats::latency_estimates;
 
-use crate::explanation::{Explanation, Service};
+use crate::explanation::{Explanation, Service, explain};
 use crate::finding::{Finding, culprits, p99_9};
-use crate::setting::Names;
+use crate::setting::{Names, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
@@ -86,23 +86,66 @@ impl Explained {
 
 fn latency(of: impl Iterator<Item = Nanos>) -> Latency {
     let all: Vec<Nanos> = of.collect();
-    latency_estimates(&[all]).map_or(Latency::default(), |figures| {
-        let estimate = |from: stats::Estimate| {
-            report::document::Estimate::new(from.value, from.low, from.high)
-        };
-        Latency {
-            mean: estimate(figures.mean),
-            p50: estimate(figures.p50),
-            p90: estimate(figures.p90),
-            p99: estimate(figures.p99),
-            p99_9: estimate(figures.p99_9),
-            max: Some(figures.max.0),
-        }
+    latency_estimates(&[all]).as_ref().map(latency_figures).unwrap_or_default()
+}
+
+/// A latency distribution as documents say it.
+pub fn latency_figures(from: &stats::Latency) -> Latency {
+    Latency {
+        mean: estimate(from.mean),
+        p50: estimate(from.p50),
+        p90: estimate(from.p90),
+        p99: estimate(from.p99),
+        p99_9: estimate(from.p99_9),
+        max: Some(from.max.0).filter(|_| from.max != Nanos::NEVER),
+    }
+}
+
+/// An estimate as documents say it.
+pub fn estimate(from: stats::Estimate) -> Estimate {
+    Estimate::new(from.value, from.low, from.high)
+}
+
+/// Where the time of one run's slow requests went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slow {
+    /// How many they are.
+    pub requests: u64,
+    /// The mean of a request.
+    pub sources: Sources,
+}
+
+/// Where the time of slow requests went, by program; empty where the trace has no events.
+pub fn slow_sources(trace: &Trace, setting: &Setting) -> Vec<Option<Slow>> {
+    let Ok(explanation) = explain(trace, setting) else { return Vec::new() };
+    let mut slow = vec![None; trace.programs.len()];
+    for service in &explanation.services {
+        let requests = service.slow.len() as u64;
+        slow[service.program] = Some(Slow { requests, sources: sources(service.slowest()) });
+    }
+    slow
+}
+
+/// The slow requests of several runs together; `None` without any.
+pub fn pooled<'a>(runs: impl Iterator<Item = &'a Slow> + Clone) -> Option<Sources> {
+    let whole: u64 = runs.clone().map(|run| run.requests).sum();
+    let mean = |of: fn(&Sources) -> f64| {
+        let sum = runs.clone().map(|run| run.requests as f64 * of(&run.sources)).sum::<f64>();
+        sum / whole as f64
+    };
+    (whole > 0).then(|| Sources {
+        inherent: mean(|sources| sources.inherent),
+        inversion: mean(|sources| sources.inversion),
+        background: mean(|sources| sources.background),
+        interrupt: mean(|sources| sources.interrupt),
+        idle_elsewhere: mean(|sources| sources.idle_elsewhere),
+        power: mean(|sources| sources.power),
+        numa: mean(|sources| sources.numa),
     })
 }
 
 /// The mean of requests' parts, as the document says them.
-pub fn sources<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Sources {
+fn sources<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Sources {
     let mean_of = |part: &dyn Fn(&Explained) -> f64| {
         let count = requests.clone().count().max(1) as f64;
         requests.clone().map(part).sum::<f64>() / count

@@ -52,8 +52,7 @@ pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation
     };
     let scene = lay_out(trace, events, setting);
     let serves = |program: &usize| setting.programs[*program].serves;
-    let services =
-        (0..trace.programs.len()).filter(serves).map(|program| service(&scene, setting, program));
+    let services = (0..trace.programs.len()).filter(serves).map(|program| service(&scene, program));
     let services = services.filter(|service| !service.requests.is_empty()).collect();
     Ok(Explanation { services, setting, scene })
 }
@@ -64,7 +63,9 @@ pub(crate) fn lay_out<'a>(trace: &'a Trace, events: &[Event], setting: &Setting)
     let timeline = Timeline::new(events, cpus);
     let moments = moments(trace, events, &timeline);
     let serving = Serving::new(trace, events, cpus);
-    Scene { trace, timeline, serving, moments, near: setting.near() }
+    let homes = setting.homes(trace, events);
+    let node_of = (0..cpus).map(|cpu| setting.node(cpu)).collect();
+    Scene { trace, timeline, serving, moments, homes, node_of }
 }
 
 /// Every moment at which a holder, a thread or a request changes.
@@ -79,11 +80,11 @@ fn moments(trace: &Trace, events: &[Event], timeline: &Timeline) -> Vec<Nanos> {
     all
 }
 
-fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
-    let (trace, cpus) = (scene.trace, setting.machine.cpus);
+fn service(scene: &Scene, program: usize) -> Service {
+    let trace = scene.trace;
     let requests = &trace.programs[program].requests;
     let inside = |at: usize| trace.window.contains(requests[at].intended);
-    let mut explained = split(scene, program, cpus, setting.workers(trace, program));
+    let mut explained = split(scene, program);
     explained.retain(|one| inside(one.request as usize));
     let (lost, answered): (Vec<usize>, Vec<usize>) =
         (0..requests.len()).filter(|&at| inside(at)).partition(|&at| requests[at].is_lost());

@@ -83,7 +83,10 @@ impl Random {
             kernel: None,
             seed: 1,
             window: Window { start: Nanos(0), end: Nanos(LENGTH) },
-            programs: vec![ProgramTrace { requests, rounds: 0 }, ProgramTrace::default()],
+            programs: vec![
+                ProgramTrace { requests, ..ProgramTrace::default() },
+                ProgramTrace::default(),
+            ],
             threads: [0, 0, 0, 1, 1].map(thread).to_vec(),
             usage: Vec::new(),
             counters: Counters::default(),
@@ -207,7 +210,11 @@ fn divide(trace: &Trace, logs: &[Vec<(u64, u32)>], subject: Subject, now: u64, t
     }
     let siblings_wait = (0..3).any(|thread| world.state.get(&thread) == Some(&1));
     if state == 0 && (served || !client && !held && !siblings_wait) {
-        tally.elsewhere += 1;
+        let at_work = (0..CPUS as u32).filter(|cpu| !world.away(*cpu));
+        match at_work.filter_map(|cpu| world.interrupt(cpu)).next().filter(|_| !served) {
+            Some(name) => whole(Source::Interrupt, Culprit::Interrupt(name)),
+            None => tally.elsewhere += 1,
+        }
         return;
     }
     let place = world.place.get(&own.0).filter(|_| !client && !held);
@@ -286,7 +293,7 @@ fn sorted(mut tally: Tally) -> Tally {
 
 #[test]
 fn the_sweep_divides_every_nanosecond_as_the_oracle_does() {
-    let program = |serves| Program { name: "p".into(), group: None, serves, memory_node: None };
+    let program = |serves| Program { name: "p".into(), group: None, serves, memory: None };
     let machine = model::scenario::Machine { cpus: CPUS as u32, smt: 1, llcs: 1, nodes: 1 };
     let setting = Setting { machine, programs: vec![program(true), program(false)] };
     let (mut random, mut blamed) = (Random(42), BTreeMap::<Source, u64>::new());

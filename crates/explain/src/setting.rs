@@ -1,7 +1,8 @@
 //! What an explanation must know of a run beyond its trace: names, groups, where memory is.
 
-use model::scenario::{Kind, Machine};
-use model::{CpuId, Scenario, ThreadId, Trace};
+use model::event::{Event, What};
+use model::scenario::{Home, Kind, Machine};
+use model::{Scenario, ThreadId, Trace};
 
 /// The machine and the programs of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,18 +22,19 @@ pub struct Program {
     pub group: Option<String>,
     /// Whether it serves requests.
     pub serves: bool,
-    /// The node of its memory; `None`: wherever it runs.
-    pub memory_node: Option<u32>,
+    /// Whose first CPU says where its memory lies; `None`: no memory is remote, or nobody knows.
+    pub memory: Option<Home>,
 }
 
 impl Setting {
     /// The setting of a scenario.
     pub fn of(scenario: &Scenario) -> Setting {
+        let memory = scenario.mechanisms.memory;
         let program = |program: &model::scenario::Program| Program {
             name: program.name.clone(),
             group: program.group.map(|index| scenario.groups[index].name.clone()),
             serves: matches!(program.kind, Kind::Service(_)),
-            memory_node: None,
+            memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),
         };
         Setting {
             machine: scenario.machine,
@@ -40,20 +42,30 @@ impl Setting {
         }
     }
 
-    /// How many CPUs the ideal queue of a program has: all, or as many as it has threads.
-    pub(crate) fn workers(&self, trace: &Trace, program: usize) -> u32 {
-        let threads = trace.threads.iter().filter(|thread| thread.program == program).count();
-        self.machine.cpus.min(threads as u32).max(1)
+    /// The node of a CPU.
+    pub(crate) fn node(&self, cpu: usize) -> usize {
+        cpu / (self.machine.cpus / self.machine.nodes.max(1)).max(1) as usize
     }
 
-    /// By program: the CPUs near its memory.
-    pub(crate) fn near(&self) -> Vec<Option<Vec<usize>>> {
-        let a_node = (self.machine.cpus / self.machine.nodes.max(1)).max(1);
-        let near = |node: u32| {
-            let all = (0..self.machine.cpus).map(CpuId);
-            all.filter(|cpu| cpu.0 / a_node == node).map(CpuId::index).collect()
+    /// By thread: the node of its memory, which is that of the first CPU of its process, or its own.
+    pub(crate) fn homes(&self, trace: &Trace, events: &[Event]) -> Vec<Option<usize>> {
+        let mut of_thread = vec![None; trace.threads.len()];
+        let mut of_program = vec![None; self.programs.len()];
+        for event in events {
+            if let What::Switch { cpu, to: Some(thread), .. } = event.what {
+                let node = self.node(cpu.index());
+                of_thread[thread.index()].get_or_insert(node);
+                of_program[trace.threads[thread.index()].program].get_or_insert(node);
+            }
+        }
+        let home = |(thread, own): (usize, Option<usize>)| {
+            let program = trace.threads[thread].program;
+            match self.programs[program].memory? {
+                Home::Process => of_program[program],
+                Home::Thread => own,
+            }
         };
-        self.programs.iter().map(|program| program.memory_node.map(near)).collect()
+        of_thread.into_iter().enumerate().map(home).collect()
     }
 
     /// The names of a trace's threads: `service/3`, the program and the thread's number in it.

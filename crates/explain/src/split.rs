@@ -57,10 +57,10 @@ pub fn ideal_latencies(trace: &Trace, program: usize, workers: u32) -> Vec<Nanos
 }
 
 /// Splits every request of a program whose thread is known, in the order of intended moments.
-pub(crate) fn split(scene: &Scene, program: usize, cpus: u32, workers: u32) -> Vec<Explained> {
+pub(crate) fn split(scene: &Scene, program: usize) -> Vec<Explained> {
     let requests = &scene.trace.programs[program].requests;
-    let ideals = ideal_latencies(scene.trace, program, workers);
-    let mut cursor = Cursor::new(&scene.timeline, cpus as usize);
+    let ideals = ideal_latencies(scene.trace, program, scene.workers(program));
+    let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
     let mut explained: Vec<Explained> = Vec::with_capacity(requests.len());
     // Where in `explained` each request is.
     let mut place = vec![None; requests.len()];

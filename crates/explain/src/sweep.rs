@@ -1,6 +1,7 @@
 //! One request's time, swept moment by moment and divided by who held the CPUs.
 
-use model::{Nanos, Trace};
+use model::event::NameId;
+use model::{Nanos, ThreadId, Trace};
 
 use crate::serving::{Served, Serving};
 use crate::source::{Culprit, Holder, Source};
@@ -91,11 +92,20 @@ pub(crate) struct Scene<'a> {
     pub serving: Serving<'a>,
     /// Every moment at which anything changes, in order.
     pub moments: Vec<Nanos>,
-    /// By program: the CPUs near its memory; `None`: no memory is remote.
-    pub near: Vec<Option<Vec<usize>>>,
+    /// By thread: the node of its memory; `None`: no memory is remote.
+    pub homes: Vec<Option<usize>>,
+    /// By CPU.
+    pub node_of: Vec<usize>,
 }
 
 impl Scene<'_> {
+    /// How many workers the ideal queue of a program has: the CPUs that it may use when the measured part begins, or as many as it has threads.
+    pub fn workers(&self, program: usize) -> u32 {
+        let threads = self.trace.threads.iter().filter(|thread| thread.program == program).count();
+        let cpus = self.serving.usable(program, self.trace.window.start).len();
+        cpus.min(threads).max(1) as u32
+    }
+
     /// Sweeps one request from its intended moment until its thread is done with it. `from` stands before that moment and is left there.
     pub fn sweep(&self, subject: Subject, from: &mut Cursor) -> Tally {
         let request = self.trace.programs[subject.program].requests[subject.request as usize];
@@ -147,8 +157,11 @@ impl Step<'_> {
             return self.at_work(cpu, span, tally);
         }
         if self.is_away(phase) {
-            tally.elsewhere += span;
-            return;
+            // A request that is on its way is so because softirqs are at work, if any is.
+            return match self.interrupt().filter(|_| phase == Phase::Ready) {
+                Some(name) => tally.whole(Source::Interrupt, Culprit::Interrupt(name), span),
+                None => tally.elsewhere += span,
+            };
         }
         if let Some(state) = self.own_exit(phase) {
             return tally.whole(Source::Power, Culprit::IdleState(state), span);
@@ -179,12 +192,20 @@ impl Step<'_> {
                 tally.whole(Source::Power, Culprit::IdleState(Some(state)), span);
             }
             _ => {
-                let near = self.scene.near[self.subject.program].as_ref();
+                let home = self.scene.homes[self.subject.served.thread.index()];
+                let is_away = home.is_some_and(|home| home != self.scene.node_of[cpu]);
                 tally.own += span;
-                tally.remote +=
-                    if near.is_some_and(|near| !near.contains(&cpu)) { span } else { 0 };
+                tally.remote += if is_away { span } else { 0 };
             }
         }
+    }
+
+    /// An interrupt that is at work on any CPU.
+    fn interrupt(&self) -> Option<NameId> {
+        self.holders.iter().find_map(|holder| match holder {
+            Holder::Interrupt(name, _) => Some(*name),
+            _ => None,
+        })
     }
 
     /// Its thread sleeps, and no sibling waits in its stead: the request is on its way, or its thread waits for something else than a CPU.
@@ -199,7 +220,7 @@ impl Step<'_> {
     }
 
     /// Whether the CPU that its thread waits at is about to take it up: the state that it leaves, if that is known.
-    fn own_exit(&self, phase: Phase) -> Option<Option<model::event::NameId>> {
+    fn own_exit(&self, phase: Phase) -> Option<Option<NameId>> {
         if !matches!(phase, Phase::Ready | Phase::Served) {
             return None;
         }
@@ -231,7 +252,7 @@ impl Step<'_> {
         }
     }
 
-    fn sibling(&self, phase: Phase, thread: model::ThreadId) -> Piece {
+    fn sibling(&self, phase: Phase, thread: ThreadId) -> Piece {
         let program = self.scene.serving.program(thread);
         let background = Piece::To(Source::Background, Culprit::Program(program as u32));
         if program != self.subject.program {

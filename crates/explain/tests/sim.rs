@@ -113,3 +113,53 @@ fn near(foretold: u64, measured: u64) {
     let ratio = foretold as f64 / measured as f64;
     assert!((0.7..=1.3).contains(&ratio), "foretold {foretold} ns, measured {measured} ns");
 }
+
+/// Four connections' worth of softirq work for each request, on all CPUs or on one of its own.
+#[test]
+fn interrupts_are_named_where_they_are_spread_and_not_where_they_have_a_cpu() {
+    let run = |cpus: u32, place: &str| {
+        let mechanism =
+            format!("[machine.interrupts]\ncpus = \"{place}\"\nhard = \"5us\"\nsoft = \"60us\"\n");
+        // The load of four CPUs of five.
+        let load = ONE.replace("utilisation = 0.4", "rate = \"5k/s\"");
+        explained(&lines("20s", cpus, &[&mechanism, &load]), "fifo", 1).remove(0)
+    };
+    let spread = run(4, "spread");
+    assert!(share(&spread, Source::Interrupt) > 0.5, "{:?}", spread.findings());
+    let right = spread
+        .slowest()
+        .filter(|one| one.worst().is_some_and(|(source, _)| source == Source::Interrupt));
+    assert!(right.count() as f64 >= 0.95 * spread.slow.len() as f64);
+    let dedicated = run(5, "dedicated");
+    near(spread.p99_9_without(Source::Interrupt).0, common::p99_9(&dedicated));
+}
+
+#[test]
+fn the_exit_from_an_idle_state_is_named() {
+    let quiet = ONE.replace("500us", "50us").replace("0.4", "0.1");
+    let sleepy = service_of(&lines("20s", 1, &["[machine.idle]\n", &quiet]), "fifo");
+    assert!(share(&sleepy, Source::Power) > 0.5, "{:?}", sleepy.findings());
+    let named = sleepy
+        .slowest()
+        .filter(|one| matches!(one.worst(), Some((Source::Power, Culprit::IdleState(Some(_))))));
+    assert!(named.count() as f64 >= 0.95 * sleepy.slow.len() as f64);
+    let awake = service_of(&lines("20s", 1, &[&quiet]), "fifo");
+    near(sleepy.p99_9_without(Source::Power).0, common::p99_9(&awake));
+    assert_eq!(share(&awake, Source::Power), 0.0);
+}
+
+#[test]
+fn remote_memory_is_named() {
+    let nodes = |bound: &str| {
+        let memory = "nodes = 2\nllcs = 2\n[machine.memory]\nremote = 3\n";
+        let service = format!("{ONE}memory_bound = {bound}\n");
+        service_of(&lines("20s", 4, &[memory, &service]), "fifo")
+    };
+    let far = nodes("0.8");
+    assert!(share(&far, Source::Numa) > 0.5, "{:?}", far.findings());
+    let named = far.slowest().filter(|one| one.worst().is_some_and(|w| w.1 == Culprit::Remote));
+    assert!(named.count() as f64 >= 0.95 * far.slow.len() as f64);
+    let near_by = nodes("0");
+    near(far.p99_9_without(Source::Numa).0, common::p99_9(&near_by));
+    assert_eq!(share(&near_by, Source::Numa), 0.0);
+}

@@ -30,7 +30,11 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
             }
             _ => Vec::new(),
         };
-        programs.push(ProgramTrace { requests, rounds: seen.rounds[index] });
+        programs.push(ProgramTrace {
+            requests,
+            rounds: seen.rounds[index],
+            ..ProgramTrace::default()
+        });
     }
     let usage =
         |sample: &Sample| Usage { at: sample.at, cpu_time: cpu_since(&seen.samples.base, sample) };

@@ -58,6 +58,8 @@ impl Window {
 pub struct ProgramTrace {
     /// Every request of a service in the order of intended times, those of the warm-up included; empty for other kinds.
     pub requests: Vec<Request>,
+    /// The stages of every request, in the order of `requests`; empty where nobody traced them.
+    pub stages: Vec<Stages>,
     /// Rounds that a fork-join program completed inside the window; cycles of a daemon; 0 for others.
     pub rounds: u64,
 }
@@ -121,4 +123,35 @@ pub struct Counters {
     pub pulls: Option<u64>,
     /// CPU time that no thread used, summed over the scenario's CPUs.
     pub idle: Option<Nanos>,
+}
+
+/// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that nobody saw.
+///
+/// Neighbours are stages, and the stages of a request sum to T6 - T1 exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stages {
+    /// T1: its last segment or datagram was there.
+    pub arrived: Nanos,
+    /// T2: the socket had all of it.
+    pub ready: Nanos,
+    /// T3: its thread was there for it.
+    pub running: Nanos,
+    /// T4: its thread had read all of it.
+    pub read: Nanos,
+    /// T5: the thread began to write the answer.
+    pub sends: Nanos,
+    /// T6: the last byte of the answer went out.
+    pub transmitted: Nanos,
+}
+
+impl Stages {
+    /// The moments, T1 to T6.
+    pub fn moments(&self) -> [Nanos; 6] {
+        [self.arrived, self.ready, self.running, self.read, self.sends, self.transmitted]
+    }
+
+    /// Whether every moment was seen, in order.
+    pub fn is_complete(&self) -> bool {
+        self.transmitted != Nanos::NEVER && self.moments().is_sorted()
+    }
 }

@@ -146,7 +146,7 @@ pub struct ProgramResult {
     pub completion_inversions_per_request: Option<f64>,
     /// Requests slower than the scenario's threshold.
     pub outlier: Option<Outlier>,
-    /// Where the slow requests' time went; `None` until a trace is explained.
+    /// Where the slow requests' time went; `None` without scheduling events.
     pub sources_ns: Option<Sources>,
     /// The tail as a curve, for the chart: latencies rise, proportions fall.
     pub ccdf: Vec<CcdfPoint>,

@@ -17,6 +17,7 @@ mod json;
 mod markdown;
 mod measured;
 mod paper;
+pub mod stages;
 mod table;
 mod tables;
 
@@ -28,7 +29,7 @@ pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{
     cluster_html, cluster_picture, explained_html, fan_out_html, fan_out_picture, figure_html,
-    figure_picture, html, measure_html, measure_picture, paper_html, paper_picture, picture,
+    figure_picture, html, measure_html, measure_picture, paper_html, paper_picture, picture, stages_html,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
@@ -41,6 +42,6 @@ pub use paper::{
 };
 pub use table::{
     cluster_table, explained_table, fan_out_table, figure_table, measure_table, paper_table,
-    saturated_table, table,
+    saturated_table, stages_table, table,
 };
 pub use tables::{TABLES_SCHEMA, Tables};

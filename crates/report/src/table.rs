@@ -14,6 +14,7 @@ use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
 use crate::measured::{Measured, Saturated};
 use crate::paper::PaperFigure;
+use crate::stages::StagesDocument;
 
 const GAP: &str = "  ";
 
@@ -100,6 +101,11 @@ pub fn saturated_table(found: &Saturated) -> String {
     grid.rows = time.steps.iter().map(row).collect();
     let notes = vec![Cell::plain(time.note())];
     show(&Block { heading: format!("saturation of {}", found.target), grid, notes }, usize::MAX)
+}
+
+/// Stages as aligned text for a terminal of `width` columns.
+pub fn stages_table(document: &StagesDocument, width: usize) -> String {
+    show(&document.block(), width)
 }
 
 fn opening(document: &Document, width: usize) -> String {

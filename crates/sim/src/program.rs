@@ -178,14 +178,14 @@ impl Program {
     pub fn into_trace(self) -> ProgramTrace {
         match self.behaviour {
             Behaviour::Service(service) => {
-                ProgramTrace { requests: service.into_requests(), rounds: 0 }
+                ProgramTrace { requests: service.into_requests(), ..ProgramTrace::default() }
             }
             Behaviour::Batch => ProgramTrace::default(),
             Behaviour::Daemon(daemon) => {
-                ProgramTrace { requests: Vec::new(), rounds: daemon.cycles() }
+                ProgramTrace { rounds: daemon.cycles(), ..ProgramTrace::default() }
             }
             Behaviour::ForkJoin(fork_join) => {
-                ProgramTrace { requests: Vec::new(), rounds: fork_join.rounds() }
+                ProgramTrace { rounds: fork_join.rounds(), ..ProgramTrace::default() }
             }
         }
     }

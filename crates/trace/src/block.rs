@@ -14,6 +14,8 @@ pub enum Kind {
     Header,
     /// Requests of one program: [`Requests`].
     Requests,
+    /// Stages of requests of one program: [`Stages`].
+    Stages,
     /// CPU time of all threads at one moment: [`Usage`].
     Usage,
     /// Scheduling events: a list of (nanoseconds since the one before, what); the first counts from the start of the run.
@@ -22,9 +24,10 @@ pub enum Kind {
     End,
 }
 
-const LETTERS: [(Kind, u8); 5] = [
+const LETTERS: [(Kind, u8); 6] = [
     (Kind::Header, b'H'),
     (Kind::Requests, b'R'),
+    (Kind::Stages, b'S'),
     (Kind::Usage, b'U'),
     (Kind::Events, b'E'),
     (Kind::End, b'Z'),
@@ -41,6 +44,15 @@ pub struct Requests {
     /// For each: intended time less that of the one before in the block; sent, started, completed and received less the stamp before;
     /// service time. What wraps around wraps around: [`Nanos::NEVER`] is the greatest number.
     pub stamps: Vec<[i64; 6]>,
+}
+
+/// Stages of requests of one program, in the order of its requests.
+#[derive(Serialize, Deserialize)]
+pub struct Stages {
+    /// Index of the program.
+    pub program: u64,
+    /// For each: the first moment less that of the one before in the block, then each less the one before it; wrapped around as [`Requests`].
+    pub moments: Vec<[i64; 6]>,
 }
 
 /// CPU time of all threads at one moment.

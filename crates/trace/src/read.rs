@@ -1,7 +1,7 @@
 //! A trace out of a file, every word of it doubted.
 
 use model::event::{Event, NameId, What};
-use model::trace::{ProgramTrace, Request, ThreadTrace, Usage, Window};
+use model::trace::{ProgramTrace, Request, Stages, ThreadTrace, Usage, Window};
 use model::{CpuId, Failure, Nanos, ThreadId, Trace};
 use serde::de::DeserializeOwned;
 
@@ -106,6 +106,7 @@ impl Reader {
         match kind {
             Kind::Header => Err("a second header".to_string()),
             Kind::Requests => self.requests(whole(content)?),
+            Kind::Stages => self.stages(whole(content)?),
             Kind::Usage => self.usage(whole(content)?),
             Kind::Events => self.events(whole(content)?),
             Kind::End => {
@@ -124,6 +125,15 @@ impl Reader {
         let mut last = Nanos::ZERO;
         program.requests.extend(block.stamps.iter().map(|stamps| request(&mut last, stamps)));
         Ok(())
+    }
+
+    fn stages(&mut self, block: block::Stages) -> Result<(), String> {
+        let program = usize::try_from(block.program).ok();
+        let program = program.and_then(|index| self.programs.get_mut(index));
+        let program = program.ok_or("stages of a program that there is not")?;
+        let mut last = Nanos::ZERO;
+        program.stages.extend(block.moments.iter().map(|moments| stages(&mut last, moments)));
+        ensure(program.stages.len() <= program.requests.len(), "stages without a request")
     }
 
     fn usage(&mut self, block: block::Usage) -> Result<(), String> {
@@ -219,6 +229,16 @@ fn request(last: &mut Nanos, stamps: &[i64; 6]) -> Request {
     let completed = after(started, stamps[3]);
     let received = after(completed, stamps[4]);
     Request { intended, sent, started, completed, received, service: Nanos(stamps[5] as u64) }
+}
+
+fn stages(last: &mut Nanos, moments: &[i64; 6]) -> Stages {
+    let mut at = *last;
+    let [arrived, ready, running, read, sends, transmitted] = moments.map(|since| {
+        at = Nanos(at.0.wrapping_add(since as u64));
+        at
+    });
+    *last = arrived;
+    Stages { arrived, ready, running, read, sends, transmitted }
 }
 
 /// Everything in a block as one value.

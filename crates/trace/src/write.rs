@@ -7,7 +7,7 @@ use model::event::Event;
 use model::trace::{Request, Trace};
 use serde::Serialize;
 
-use crate::block::{End, EventEntry, Kind, Requests, Usage, put};
+use crate::block::{End, EventEntry, Kind, Requests, Stages, Usage, put};
 use crate::{Header, SCHEMA};
 
 /// Entries of a block: some tens of kilobytes, so that a fault in a file can be told closely.
@@ -21,6 +21,10 @@ pub fn write(header: &Header, trace: &Trace, out: &mut impl Write) -> io::Result
         for requests in program.requests.chunks(BLOCK) {
             let stamps = deltas(requests);
             block(out, Kind::Requests, &Requests { program: index as u64, stamps })?;
+        }
+        for stages in program.stages.chunks(BLOCK) {
+            let moments = between(stages);
+            block(out, Kind::Stages, &Stages { program: index as u64, moments })?;
         }
     }
     usage(out, trace)?;
@@ -59,6 +63,16 @@ fn deltas(requests: &[Request]) -> Vec<[i64; 6]> {
         ]
     };
     requests.iter().map(one).collect()
+}
+
+fn between(stages: &[model::trace::Stages]) -> Vec<[i64; 6]> {
+    let mut last = Nanos::ZERO;
+    let one = |stages: &model::trace::Stages| {
+        let moments = stages.moments();
+        let mut before = std::mem::replace(&mut last, moments[0]);
+        moments.map(|at| at.0.wrapping_sub(std::mem::replace(&mut before, at).0) as i64)
+    };
+    stages.iter().map(one).collect()
 }
 
 fn usage(out: &mut impl Write, trace: &Trace) -> io::Result<()> {

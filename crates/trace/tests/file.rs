@@ -3,6 +3,7 @@
 mod common;
 
 use common::{all_shipped, bytes, recorded};
+use model::trace::{Request, Stages};
 use model::{Failure, Nanos};
 use proptest::prelude::*;
 use trace::{Recorded, read};
@@ -31,6 +32,26 @@ fn a_trace_without_events_and_with_lost_requests_comes_back() {
     (lost.started, lost.completed, lost.received) = (Nanos::NEVER, Nanos::NEVER, Nanos::NEVER);
     lossy.trace.counters.pulls = None;
     assert_eq!(read(&bytes(&lossy), "x").unwrap(), lossy);
+}
+
+#[test]
+fn stages_come_back_and_none_stands_without_a_request() {
+    let mut staged = recorded("null-rpc", "eevdf", 1, SHORT);
+    let service = &mut staged.trace.programs[0];
+    let seen = |request: &Request| Stages {
+        arrived: request.intended,
+        ready: request.sent,
+        running: request.started,
+        read: request.started,
+        sends: request.completed,
+        transmitted: Nanos::NEVER,
+    };
+    service.stages = service.requests.iter().map(seen).collect();
+    assert_eq!(read(&bytes(&staged), "x").unwrap(), staged);
+    staged.trace.programs[0].requests.pop();
+    staged.trace.events = None;
+    staged.header.events = false;
+    assert!(fault(&bytes(&staged)).contains("stages without a request"));
 }
 
 /// The message about a file that cannot be read.

@@ -3,26 +3,13 @@
 use std::fs;
 
 use explain::{Service, Setting, explain};
-use model::{Arm, Nanos, PolicySpec, Scenario, Trace, Watch};
+use model::{Arm, Nanos, PolicySpec, Recording, Scenario, Trace};
 use sim::SimArm;
-
-/// Wants events.
-struct Curious;
-
-impl Watch for Curious {
-    fn progress(&self, _done: f64) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn wants_events(&self) -> bool {
-        true
-    }
-}
 
 /// A run with events.
 pub fn trace(scenario: &Scenario, policy: &str, seed: u64) -> Trace {
     let policy = PolicySpec::plain(policy);
-    SimArm.run(scenario, &policy, seed, &Curious).expect("a run")
+    SimArm.run(scenario, &policy, seed, &Recording).expect("a run")
 }
 
 /// The scenarios that are shipped, so long.

@@ -25,6 +25,7 @@ use crate::fan_out::FanOut;
 use crate::figure::Figure;
 use crate::measured::Measured;
 use crate::paper::PaperFigure;
+use crate::stages::StagesDocument;
 
 /// A comparison as an HTML page.
 pub fn html(document: &Document) -> String {
@@ -101,4 +102,19 @@ pub fn cluster_picture(run: &ClusterRun) -> Option<String> {
             &run.shows,
         ),
     }
+}
+
+/// Stages as an HTML page.
+pub fn stages_html(document: &StagesDocument) -> String {
+    let block = document.block();
+    let facts = [
+        ("rearguard", document.version.clone()),
+        ("kernel", document.kernel.clone().unwrap_or_default()),
+    ];
+    let body = format!("<h1>{}</h1>\n", svg::escape(&block.heading))
+        + &parts::table(&block)
+        + &parts::heading("How this was made")
+        + &parts::verbatim("command", &crate::human::command(&document.command))
+        + &parts::facts(&facts);
+    parts::page("Stages - rearguard", &body)
 }

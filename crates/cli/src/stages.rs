@@ -1,0 +1,168 @@
+//! `rearguard stages`: a running service watched from the kernel, without touching it.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kernel::stages::{Observed, Tracer, Wanted, observe};
+use model::scenario::{Group, Machine};
+use model::trace::Stages;
+use model::{Failure, Nanos, Watch};
+use report::stages::{STAGES_SCHEMA, Stage, StagesDocument};
+use stats::latency_estimates;
+use trace::{Header, Program, Recorded};
+
+use crate::files::check_writable;
+use crate::output::{Output, signature};
+use crate::watch::Terminal;
+
+/// Watch a running service: the stages T1 to T6 of every request, and who held the CPUs
+#[derive(clap::Args)]
+pub struct Args {
+    /// The port at which the service listens
+    #[arg(long)]
+    port: u16,
+    /// How long to watch
+    #[arg(long, default_value = "10s", value_parser = model::units::duration)]
+    duration: Nanos,
+    /// Write a trace to this file, for `rearguard explain` and `rearguard trace`
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// The least part of requests whose stages must be complete.
+const COMPLETE: f64 = 0.999;
+
+/// How often the user's wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.output.check_page()?;
+    args.trace.as_deref().map_or(Ok(()), check_writable)?;
+    let (observed, recorded) = watch(args.port, args.duration)?;
+    if let Some(path) = &args.trace {
+        write(path, &recorded)?;
+    }
+    args.output.staged(&document(args.port, &observed))
+}
+
+/// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete: what is missing may be what matters.
+pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
+    let tracer = Tracer::start(Wanted { port, scheduling: true })?;
+    let terminal = Terminal::new(&format!("port {port}"));
+    let (begun, whole) = (Instant::now(), Duration::from_nanos(duration.0));
+    while begun.elapsed() < whole && !terminal.cancelled() {
+        thread::sleep(LOOK.min(whole));
+        terminal.progress(begun.elapsed().as_secs_f64() / whole.as_secs_f64());
+    }
+    let observed = observe(&tracer.stop()?)?;
+    let share = observed.complete as f64 / observed.requests.max(1) as f64;
+    if observed.missed > 0 || share < COMPLETE {
+        return Err(Failure::Run(format!(
+            "the stages of {} of {} requests are complete, and the kernel skipped {} calls of hooks: what is missing may be what matters, so nothing is reported. Watch \
+             again, for a shorter time or under less load",
+            observed.complete, observed.requests, observed.missed
+        )));
+    }
+    let recorded = recorded(port, &observed);
+    Ok((observed, recorded))
+}
+
+fn recorded(port: u16, observed: &Observed) -> Recorded {
+    let trace = observed.trace.clone();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut group = |path: &Option<String>| {
+        let path = path.as_ref()?;
+        let known = groups.iter().position(|group| group.name == *path);
+        known.or_else(|| {
+            groups.push(Group { name: path.clone(), parent: None, weight: 100, cpuset: None });
+            Some(groups.len() - 1)
+        })
+    };
+    let kinds = std::iter::once("service").chain(std::iter::repeat("process"));
+    let programs = observed.programs.iter().zip(kinds).map(|(program, kind)| Program {
+        name: program.name.clone(),
+        kind: kind.to_string(),
+        group: group(&program.group),
+        nice: 0,
+    });
+    let programs = programs.collect();
+    let (command, version) = signature();
+    let header = Header {
+        scenario: format!("port {port}"),
+        scenario_text: String::new(),
+        arm: "host".to_string(),
+        machine: format!("{} CPUs, watched by tracepoints", observed.cpus),
+        cpus: Machine { cpus: observed.cpus, ..Machine::ONE_CPU },
+        policy: trace.policy.clone(),
+        kernel: trace.kernel.clone(),
+        seed: trace.seed,
+        replay: command.join(" "),
+        version,
+        window_start_ns: trace.window.start.0,
+        window_end_ns: trace.window.end.0,
+        groups,
+        programs,
+        threads: trace.threads.iter().map(|thread| thread.program).collect(),
+        events: true,
+        tables: trace.tables.clone(),
+    };
+    Recorded { header, trace }
+}
+
+fn write(path: &Path, recorded: &Recorded) -> Result<(), Failure> {
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        trace::write(&recorded.header, &recorded.trace, &mut out)?;
+        out.flush()
+    });
+    written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+}
+
+/// What the stages are, between which moments.
+const STAGES: [(&str, &str, usize, usize); 6] = [
+    ("t1_t2", "the kernel receives it", 0, 1),
+    ("t2_t3", "its thread waits for a CPU, or is busy", 1, 2),
+    ("t3_t4", "its thread reads it", 2, 3),
+    ("t4_t5", "its thread works", 3, 4),
+    ("t5_t6", "its thread answers", 4, 5),
+    ("t1_t6", "all", 0, 5),
+];
+
+fn document(port: u16, observed: &Observed) -> StagesDocument {
+    let trace = &observed.trace;
+    let service = &trace.programs[0];
+    let inside: Vec<&Stages> =
+        service.stages.iter().filter(|stages| trace.window.contains(stages.arrived)).collect();
+    let stage = |(key, what, from, to): (&str, &str, usize, usize)| {
+        let spans: Vec<Nanos> = inside
+            .iter()
+            .map(|stages| stages.moments()[to].saturating_sub(stages.moments()[from]))
+            .collect();
+        Stage {
+            stage: key.to_string(),
+            what: what.to_string(),
+            span_ns: latency_estimates(&[spans])
+                .map(|figures| compare::convert::latency(&figures))
+                .unwrap_or_default(),
+        }
+    };
+    let (command, version) = signature();
+    StagesDocument {
+        schema: STAGES_SCHEMA.to_string(),
+        command,
+        version,
+        service: observed.programs[0].name.clone(),
+        port,
+        kernel: trace.kernel.clone(),
+        requests: observed.requests,
+        complete: observed.complete,
+        skipped: observed.missed,
+        stages: STAGES.into_iter().map(stage).collect(),
+    }
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and who held the CPUs
+ * meanwhile: every hook writes what it saw into one ring, and user space joins by byte offsets.
+ * Joining here would cost each request a dozen lookups, a record costs tens of nanoseconds.
+ *
+ * Only tracepoints with BTF: they load where kprobes and fentry are refused.
+ */
+#include <vmlinux.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char _license[] SEC("license") = "GPL";
+
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define FAMILY_IPV4 2
+#define FAMILY_IPV6 10
+#define STATE_LISTEN 10
+#define FLAG_PEEK 2
+
+enum kind {
+	ARRIVED = 1,	/* T1: a segment or datagram for the server is there */
+	READY,		/* T2: the socket has data */
+	READ,		/* T4: a read has returned */
+	SENDS,		/* T5: a write has begun */
+	TRANSMITTED,	/* T6: a segment or datagram goes out */
+	BASE_IN,	/* the number of the first byte that the client sends */
+	BASE_OUT,	/* the number of the first byte that the server sends */
+	SWITCH,
+	WAKE,
+	BEGIN,		/* an interrupt or a softirq */
+	END,
+};
+
+enum interrupt {
+	HARD,
+	SOFT,
+	TIMER,
+};
+
+/* What a hook saw. A connection is told by its client. */
+struct seen {
+	__u64 at_ns;
+	__u16 kind;
+	__u16 cpu;
+	__u32 thread;
+	__u32 address;
+	__u16 port;
+	__u16 protocol;
+	__u32 number;	/* of the first byte after, or a count */
+	__u32 detail;
+};
+
+/* The server's port, and what is wanted. */
+const volatile __u16 server_port;
+const volatile bool wants_scheduling;
+
+/* Records that found no room. */
+__u64 lost;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 << 20);
+} ring SEC(".maps");
+
+static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __u32 ports,
+				 __u32 number, __u32 detail)
+{
+	struct seen *seen = bpf_ringbuf_reserve(&ring, sizeof(*seen), 0);
+
+	if (!seen) {
+		__sync_fetch_and_add(&lost, 1);
+		return;
+	}
+	seen->at_ns = bpf_ktime_get_ns();
+	seen->kind = kind;
+	seen->cpu = bpf_get_smp_processor_id();
+	seen->thread = thread;
+	seen->address = address;
+	seen->port = ports;
+	seen->protocol = ports >> 16;
+	seen->number = number;
+	seen->detail = detail;
+	/* User space looks by itself: waking it would be work in the request's time. */
+	bpf_ringbuf_submit(seen, BPF_RB_NO_WAKEUP);
+}
+
+/* An address as one word. An IPv4 client of an IPv6 socket is the same as without. */
+static __always_inline __u32 folded(const __u32 *words)
+{
+	if (!words[0] && !words[1] && words[2] == bpf_htonl(0xffff))
+		return words[3];
+	return words[0] ^ words[1] ^ words[2] ^ words[3];
+}
+
+/* A packet's headers, from a skb whose data begins with the IP header. */
+struct packet {
+	__u32 from, to;
+	__u16 source, destination;
+	__u16 protocol;
+	__u32 sequence, length;
+	bool begins;
+};
+
+static __always_inline bool read_tcp(const void *at, __u32 length, struct packet *packet)
+{
+	struct tcphdr tcp;
+	__u32 head;
+
+	if (bpf_probe_read_kernel(&tcp, sizeof(tcp), at))
+		return false;
+	head = tcp.doff * 4;
+	packet->source = bpf_ntohs(tcp.source);
+	packet->destination = bpf_ntohs(tcp.dest);
+	packet->sequence = bpf_ntohl(tcp.seq);
+	packet->length = length > head ? length - head : 0;
+	packet->begins = tcp.syn;
+	return true;
+}
+
+static __always_inline bool read_udp(const void *at, struct packet *packet)
+{
+	struct udphdr udp;
+
+	if (bpf_probe_read_kernel(&udp, sizeof(udp), at))
+		return false;
+	packet->source = bpf_ntohs(udp.source);
+	packet->destination = bpf_ntohs(udp.dest);
+	packet->length = bpf_ntohs(udp.len);
+	return true;
+}
+
+static __always_inline bool read_packet(const void *at, __u32 skb_length, struct packet *packet)
+{
+	struct ipv6hdr six;
+	struct iphdr four;
+	__u32 head = sizeof(six);
+
+	__builtin_memset(packet, 0, sizeof(*packet));
+	if (bpf_probe_read_kernel(&four, sizeof(four), at))
+		return false;
+	if (four.version == 4) {
+		head = four.ihl * 4;
+		packet->from = four.saddr;
+		packet->to = four.daddr;
+		packet->protocol = four.protocol;
+	} else {
+		if (bpf_probe_read_kernel(&six, sizeof(six), at))
+			return false;
+		packet->from = folded(six.saddr.in6_u.u6_addr32);
+		packet->to = folded(six.daddr.in6_u.u6_addr32);
+		packet->protocol = six.nexthdr;
+	}
+	at += head;
+	if (packet->protocol == PROTO_TCP)
+		return read_tcp(at, skb_length > head ? skb_length - head : 0, packet);
+	return packet->protocol == PROTO_UDP && read_udp(at, packet);
+}
+
+static __always_inline void arrives(struct sk_buff *skb)
+{
+	struct packet packet;
+	__u32 ports;
+
+	if (!read_packet(skb->data, skb->len, &packet) || packet.destination != server_port)
+		return;
+	ports = packet.source | (__u32)packet.protocol << 16;
+	if (packet.begins)
+		tell(BASE_IN, 0, packet.from, ports, packet.sequence + 1, 0);
+	else if (packet.length)
+		tell(ARRIVED, 0, packet.from, ports, packet.sequence + packet.length,
+		     packet.length);
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(on_netif_rx, struct sk_buff *skb)
+{
+	arrives(skb);
+	return 0;
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(on_gro_receive, struct sk_buff *skb)
+{
+	arrives(skb);
+	return 0;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(on_transmit, struct sk_buff *skb)
+{
+	__u64 begin = (__u64)BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
+	__u64 link = begin - (__u64)BPF_CORE_READ(skb, data);
+	struct packet packet;
+	__u32 ports;
+
+	if (!read_packet((const void *)begin, BPF_CORE_READ(skb, len) - link, &packet) ||
+	    packet.source != server_port)
+		return 0;
+	ports = packet.destination | (__u32)packet.protocol << 16;
+	if (packet.begins)
+		tell(BASE_OUT, 0, packet.to, ports, packet.sequence + 1, 0);
+	else if (packet.length)
+		tell(TRANSMITTED, bpf_get_current_pid_tgid(), packet.to, ports,
+		     packet.sequence + packet.length, packet.length);
+	return 0;
+}
+
+/* Whether a socket is the server's end of a connection, or its UDP socket; and whose. */
+static __always_inline bool is_servers(const struct sock *sk, __u32 *address, __u32 *ports)
+{
+	const struct sock_common *common = &sk->__sk_common;
+	__u16 family;
+	__u32 words[4];
+
+	if (BPF_CORE_READ(common, skc_num) != server_port)
+		return false;
+	family = BPF_CORE_READ(common, skc_family);
+	if (family == FAMILY_IPV4) {
+		*address = BPF_CORE_READ(common, skc_daddr);
+	} else if (family == FAMILY_IPV6) {
+		BPF_CORE_READ_INTO(&words, common, skc_v6_daddr.in6_u.u6_addr32);
+		*address = folded(words);
+	} else {
+		return false;
+	}
+	*ports = bpf_ntohs(BPF_CORE_READ(common, skc_dport)) |
+		 (__u32)BPF_CORE_READ(sk, sk_protocol) << 16;
+	return BPF_CORE_READ(common, skc_state) != STATE_LISTEN;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(on_data_ready, const struct sock *sk)
+{
+	__u32 address, ports, received;
+
+	if (!is_servers(sk, &address, &ports))
+		return 0;
+	received = BPF_CORE_READ((const struct tcp_sock *)sk, rcv_nxt);
+	tell(READY, 0, address, ports, received, 0);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(on_read, struct sock *sk, int ret, int flags)
+{
+	__u32 address, ports, copied;
+
+	if (ret <= 0 || flags & FLAG_PEEK || !is_servers(sk, &address, &ports))
+		return 0;
+	copied = BPF_CORE_READ((const struct tcp_sock *)sk, copied_seq);
+	tell(READ, bpf_get_current_pid_tgid(), address, ports, copied, ret);
+	return 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(on_send, const struct sock *sk)
+{
+	__u32 address, ports, written;
+
+	if (!is_servers(sk, &address, &ports))
+		return 0;
+	written = BPF_CORE_READ((const struct tcp_sock *)sk, write_seq);
+	tell(SENDS, bpf_get_current_pid_tgid(), address, ports, written, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	bool blocks = !preempted && prev_state;
+
+	tell(SWITCH, next->pid, prev->pid, 0, blocks, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	tell(WAKE, task->pid, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	tell(WAKE, task->pid, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector)
+{
+	tell(BEGIN, 0, 0, 0, vector, SOFT);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector)
+{
+	tell(END, 0, 0, 0, vector, SOFT);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry, int irq)
+{
+	tell(BEGIN, 0, 0, 0, irq, HARD);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int irq)
+{
+	tell(END, 0, 0, 0, irq, HARD);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int BPF_PROG(on_timer_entry, int vector)
+{
+	tell(BEGIN, 0, 0, 0, 0, TIMER);
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int BPF_PROG(on_timer_exit, int vector)
+{
+	tell(END, 0, 0, 0, 0, TIMER);
+	return 0;
+}

@@ -1,0 +1,297 @@
+//! What was seen, by connection and byte: moments of a request by the bytes that it has.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use model::Nanos;
+use model::trace::Stages;
+
+use super::recording::{Kind, Peer, Recording, Seen};
+use super::threads::Threads;
+
+/// A moment at which so many bytes had passed a place, and the thread that was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub bytes: u64,
+    pub at: Nanos,
+    pub thread: u32,
+}
+
+/// One connection, from its first byte on; or, for UDP, one sender, whose bytes are datagrams.
+#[derive(Clone, Debug, Default)]
+pub struct Connection {
+    inward: Direction,
+    outward: Direction,
+    /// T1.
+    pub(super) arrived: Vec<Passed>,
+    /// T2.
+    pub(super) ready: Vec<Passed>,
+    /// T4.
+    pub(super) read: Vec<Passed>,
+    /// T5, each with the bytes before it.
+    pub(super) sends: Vec<Passed>,
+    /// T6.
+    pub(super) transmitted: Vec<Passed>,
+}
+
+/// TCP's numbers wrap around; bytes since the first do not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Direction {
+    /// The last number seen and the bytes until it.
+    last: Option<(u32, u64)>,
+}
+
+impl Direction {
+    fn begin(&mut self, number: u32) {
+        self.last.get_or_insert((number, 0));
+    }
+
+    /// Bytes up to a number; `None` for what was before the first.
+    fn bytes(&mut self, number: u32) -> Option<u64> {
+        let (last, bytes) = self.last?;
+        let bytes = bytes.checked_add_signed(i64::from(number.wrapping_sub(last).cast_signed()))?;
+        self.last = Some((number, bytes));
+        Some(bytes)
+    }
+}
+
+/// All connections of a recording, and what threads did.
+pub struct Connections {
+    /// By peer, in order of their beginning: a port may be used again.
+    by_peer: BTreeMap<Peer, Vec<Connection>>,
+    pub(super) threads: Threads,
+}
+
+impl Connections {
+    /// Joins what was seen.
+    pub fn new(recording: &Recording) -> Connections {
+        let mut all =
+            Connections { by_peer: BTreeMap::new(), threads: Threads::new(&recording.seen) };
+        let mut queue = Datagrams::default();
+        for seen in &recording.seen {
+            all.follow(seen, &mut queue);
+        }
+        all
+    }
+
+    /// The connections of a peer, in order of their beginning.
+    pub fn of(&self, peer: Peer) -> &[Connection] {
+        self.by_peer.get(&peer).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every connection.
+    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection)> {
+        self.by_peer.iter().flat_map(|(peer, all)| all.iter().map(|one| (*peer, one)))
+    }
+
+    fn last(&mut self, peer: Peer) -> &mut Connection {
+        let all = self.by_peer.entry(peer).or_default();
+        if all.is_empty() {
+            all.push(Connection::default());
+        }
+        all.last_mut().expect("never empty")
+    }
+
+    fn follow(&mut self, seen: &Seen, queue: &mut Datagrams) {
+        match seen.kind {
+            Kind::BaseIn { from, number } => {
+                // A first segment that is sent again is no new connection.
+                let known = self.by_peer.get(&from).and_then(|all| all.last());
+                if known.is_none_or(|last| !last.arrived.is_empty() || last.inward.last.is_none()) {
+                    self.by_peer.entry(from).or_default().push(Connection::default());
+                }
+                self.last(from).inward.begin(number);
+            }
+            Kind::BaseOut { to, number } => self.last(to).outward.begin(number),
+            kind => self.datum(seen, kind, queue),
+        }
+    }
+
+    fn datum(&mut self, seen: &Seen, kind: Kind, queue: &mut Datagrams) {
+        let Seen { at, thread, .. } = *seen;
+        let pass = |bytes: u64| Passed { bytes, at, thread };
+        match kind {
+            Kind::Arrived { from, .. } if from.is_udp => queue.arrived(self.last(from), from, at),
+            Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at),
+            Kind::Read { from, .. } if from.is_udp => queue.read(self, at, thread),
+            Kind::Transmitted { to, .. } if to.is_udp => self.last(to).datagram_out(at, thread),
+            Kind::Arrived { from, number, bytes } => {
+                let own = self.last(from);
+                own.inward.begin(number.wrapping_sub(bytes));
+                let passed = own.inward.bytes(number).map(pass);
+                advance(&mut own.arrived, passed);
+            }
+            Kind::Ready { from, number } => {
+                let own = self.last(from);
+                let passed = own.inward.bytes(number).map(pass);
+                advance(&mut own.ready, passed);
+            }
+            Kind::Read { from, number, .. } => {
+                let own = self.last(from);
+                let passed = own.inward.bytes(number).map(pass);
+                advance(&mut own.read, passed);
+            }
+            Kind::Sends { to, number } => {
+                let own = self.last(to);
+                own.outward.begin(number);
+                let passed = own.outward.bytes(number).map(pass);
+                own.sends.extend(passed);
+            }
+            Kind::Transmitted { to, number } => {
+                let own = self.last(to);
+                let passed = own.outward.bytes(number).map(pass);
+                advance(&mut own.transmitted, passed);
+            }
+            _ => {}
+        }
+    }
+
+    /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer are these bytes of what the server sent; and the thread
+    /// that read it. Moments that nobody saw are [`Nanos::NEVER`].
+    pub fn stages(&self, own: &Connection, request_end: u64, answer: Range<u64>) -> (Stages, u32) {
+        let first = |passed: &[Passed], bytes: u64| {
+            passed.get(passed.partition_point(|one| one.bytes < bytes)).copied()
+        };
+        let at = |passed: Option<Passed>| passed.map_or(Nanos::NEVER, |one| one.at);
+        let read = first(&own.read, request_end);
+        let begun = own.sends.partition_point(|one| one.bytes <= answer.start);
+        // A read may end before the socket says that it has data: what comes while a thread is in the kernel is handed on there.
+        let ready = at(first(&own.ready, request_end)).min(at(read));
+        let thread = read.map_or(0, |read| read.thread);
+        let stages = Stages {
+            arrived: at(first(&own.arrived, request_end)),
+            ready,
+            running: self.threads.running(thread, ready, at(read)),
+            read: at(read),
+            sends: at(begun.checked_sub(1).map(|last| own.sends[last])),
+            transmitted: at(first(&own.transmitted, answer.end)),
+        };
+        (stages, thread)
+    }
+}
+
+/// Bytes pass in order; what was there before, or is sent again, is no news.
+fn advance(passed: &mut Vec<Passed>, now: Option<Passed>) {
+    let last = passed.last().map_or(0, |last| last.bytes);
+    passed.extend(now.filter(|now| now.bytes > last));
+}
+
+impl Connection {
+    /// A datagram for its peer. Its write began just before it went out: no hook is nearer.
+    fn datagram_out(&mut self, at: Nanos, thread: u32) {
+        let bytes = self.transmitted.len() as u64;
+        self.sends.push(Passed { bytes, at, thread });
+        self.transmitted.push(Passed { bytes: bytes + 1, at, thread });
+    }
+}
+
+/// Datagrams on their way to their socket: first come, first read.
+#[derive(Default)]
+struct Datagrams {
+    arrived: std::collections::VecDeque<Peer>,
+    ready: std::collections::VecDeque<Peer>,
+}
+
+impl Datagrams {
+    fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos) {
+        let bytes = own.arrived.len() as u64 + 1;
+        own.arrived.push(Passed { bytes, at, thread: 0 });
+        self.arrived.push_back(from);
+    }
+
+    fn ready(&mut self, all: &mut Connections, at: Nanos) {
+        let Some(from) = self.arrived.pop_front() else { return };
+        let own = all.last(from);
+        let bytes = own.ready.len() as u64 + 1;
+        own.ready.push(Passed { bytes, at, thread: 0 });
+        self.ready.push_back(from);
+    }
+
+    fn read(&mut self, all: &mut Connections, at: Nanos, thread: u32) {
+        let Some(from) = self.ready.pop_front() else { return };
+        let own = all.last(from);
+        let bytes = own.read.len() as u64 + 1;
+        own.read.push(Passed { bytes, at, thread });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: Peer = Peer { address: 1, port: 2, is_udp: false };
+
+    fn seen(at: u64, thread: u32, kind: Kind) -> Seen {
+        Seen { at: Nanos(at), cpu: 0, thread, kind }
+    }
+
+    fn joined(seen: Vec<Seen>) -> Connections {
+        Connections::new(&Recording { seen, ..Recording::default() })
+    }
+
+    /// Two requests of 10 bytes in one segment, read in three pieces, answered by one segment; numbers wrap around.
+    #[test]
+    fn coalesced_split_and_pipelined_requests_are_told_apart_by_their_bytes() {
+        let (begin, out) = (u32::MAX - 4, 100);
+        let number = |bytes: u32| begin.wrapping_add(bytes);
+        let (from, to) = (PEER, PEER);
+        let all = joined(vec![
+            seen(1, 0, Kind::BaseIn { from, number: begin }),
+            seen(2, 0, Kind::BaseOut { to, number: out }),
+            seen(10, 0, Kind::Arrived { from, number: number(20), bytes: 20 }),
+            seen(12, 0, Kind::Ready { from, number: number(20) }),
+            seen(15, 7, Kind::Switch { from: 0, blocks: false }),
+            seen(20, 7, Kind::Read { from, number: number(4), bytes: 4 }),
+            seen(21, 7, Kind::Read { from, number: number(10), bytes: 6 }),
+            seen(25, 7, Kind::Sends { to, number: out }),
+            seen(26, 7, Kind::Read { from, number: number(20), bytes: 10 }),
+            seen(28, 7, Kind::Sends { to, number: out + 5 }),
+            seen(30, 7, Kind::Transmitted { to, number: out + 10 }),
+        ]);
+        let own = &all.of(PEER)[0];
+        let told = |end, answer| {
+            let (s, thread) = all.stages(own, end, answer);
+            assert_eq!(thread, 7);
+            [s.arrived, s.ready, s.running, s.read, s.sends, s.transmitted].map(|at| at.0)
+        };
+        assert_eq!(told(10, 0..5), [10, 12, 15, 21, 25, 30]);
+        // The thread was busy with the first until it read the second.
+        assert_eq!(told(20, 5..10), [10, 12, 25, 26, 28, 30]);
+        assert_eq!(told(30, 10..15)[0], u64::MAX, "what never came has no moments");
+    }
+
+    #[test]
+    fn a_port_that_is_used_again_is_another_connection() {
+        let (from, to) = (PEER, PEER);
+        let all = joined(vec![
+            seen(1, 0, Kind::BaseIn { from, number: 5 }),
+            seen(2, 0, Kind::Arrived { from, number: 9, bytes: 4 }),
+            seen(3, 0, Kind::BaseIn { from, number: 70_000 }),
+            seen(4, 0, Kind::BaseIn { from, number: 70_000 }),
+            seen(5, 0, Kind::BaseOut { to, number: 1 }),
+            seen(6, 0, Kind::Arrived { from, number: 70_008, bytes: 8 }),
+        ]);
+        let ends: Vec<u64> = all.of(PEER).iter().map(|one| one.arrived[0].bytes).collect();
+        assert_eq!(ends, [4, 8]);
+    }
+
+    #[test]
+    fn datagrams_are_read_in_the_order_in_which_they_came() {
+        let peer = |port| Peer { address: 1, port, is_udp: true };
+        let socket = Peer { address: 0, port: 0, is_udp: true };
+        let arrives = |at, port| {
+            [
+                seen(at, 0, Kind::Arrived { from: peer(port), number: 8, bytes: 8 }),
+                seen(at + 1, 0, Kind::Ready { from: socket, number: 0 }),
+            ]
+        };
+        let read = |at, thread| seen(at, thread, Kind::Read { from: socket, number: 0, bytes: 8 });
+        let out = |at, port| seen(at, 9, Kind::Transmitted { to: peer(port), number: 8 });
+        let mut all: Vec<Seen> = [arrives(10, 1), arrives(20, 2)].concat();
+        all.extend([read(30, 9), out(35, 1), read(40, 9), out(45, 2)]);
+        let all = joined(all);
+        let (second, _) = all.stages(&all.of(peer(2))[0], 1, 0..1);
+        let moments = [second.arrived, second.ready, second.read, second.transmitted];
+        assert_eq!(moments.map(|at| at.0), [20, 21, 40, 45]);
+    }
+}

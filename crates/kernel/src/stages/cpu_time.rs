@@ -1,0 +1,88 @@
+//! CPU time of threads, interrupts left out, as the recorded switches tell it.
+
+use std::collections::BTreeMap;
+
+use model::Nanos;
+
+use super::recording::{Kind, Seen};
+
+/// By thread: the CPU time that it had received when a piece of it ended, piece by piece.
+#[derive(Default)]
+pub(super) struct CpuTime(BTreeMap<u32, Vec<Piece>>);
+
+/// A thread ran from one moment to another.
+struct Piece {
+    from: Nanos,
+    to: Nanos,
+    /// What it had received before.
+    before: u64,
+}
+
+/// A CPU as far as it has been followed.
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    thread: u32,
+    interrupts: u32,
+    since: Nanos,
+}
+
+impl CpuTime {
+    pub fn new(seen: &[Seen]) -> CpuTime {
+        let mut cpus: Vec<Cpu> = Vec::new();
+        let mut time = CpuTime::default();
+        for one in seen {
+            let index = usize::from(one.cpu);
+            cpus.resize(cpus.len().max(index + 1), Cpu::default());
+            let mut now = cpus[index];
+            match one.kind {
+                Kind::Switch { .. } => now.thread = one.thread,
+                Kind::Begin { .. } => now.interrupts += 1,
+                // One that began before the recording has no place to end.
+                Kind::End { .. } => now.interrupts = now.interrupts.saturating_sub(1),
+                _ => continue,
+            }
+            time.pass(&cpus[index], one.at);
+            cpus[index] = Cpu { since: one.at, ..now };
+        }
+        time
+    }
+
+    fn pass(&mut self, cpu: &Cpu, to: Nanos) {
+        if cpu.thread == 0 || cpu.interrupts > 0 || to <= cpu.since {
+            return;
+        }
+        let pieces = self.0.entry(cpu.thread).or_default();
+        let before = pieces.last().map_or(0, |last| last.before + (last.to - last.from).0);
+        pieces.push(Piece { from: cpu.since, to, before });
+    }
+
+    /// What a thread had received at a moment.
+    pub fn until(&self, thread: u32, at: Nanos) -> Nanos {
+        let Some(pieces) = self.0.get(&thread) else { return Nanos::ZERO };
+        let begun = pieces.partition_point(|piece| piece.from < at);
+        let last = begun.checked_sub(1).map(|last| &pieces[last]);
+        Nanos(last.map_or(0, |piece| piece.before + (at.min(piece.to) - piece.from).0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recording::Level;
+    use super::*;
+
+    #[test]
+    fn interrupts_are_not_the_threads_time() {
+        let seen = |at, thread, kind| Seen { at: Nanos(at), cpu: 1, thread, kind };
+        let soft = Level::Soft;
+        let time = CpuTime::new(&[
+            seen(10, 7, Kind::Switch { from: 0, blocks: false }),
+            seen(14, 0, Kind::Begin { vector: 3, level: soft }),
+            seen(15, 0, Kind::Begin { vector: 4, level: Level::Hard }),
+            seen(16, 0, Kind::End { vector: 4, level: Level::Hard }),
+            seen(19, 0, Kind::End { vector: 3, level: soft }),
+            seen(25, 0, Kind::Switch { from: 7, blocks: true }),
+        ]);
+        let until = |at| time.until(7, Nanos(at)).0;
+        assert_eq!([9, 12, 14, 17, 20, 25, 99].map(until), [0, 2, 4, 4, 5, 10, 10]);
+    }
+}

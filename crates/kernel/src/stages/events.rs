@@ -1,0 +1,136 @@
+//! What hooks saw of CPUs, as scheduling events.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use model::event::{Event, Interrupt, NameId, Tables, What, Why};
+use model::{CpuId, Nanos, ThreadId};
+
+use super::recording::{Kind, Level, Recording, Seen};
+
+/// Softirqs by number (`softirq_to_name` in kernel/softirq.c).
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// A recording on its way into events.
+struct Translation<'a> {
+    numbers: &'a BTreeMap<u32, ThreadId>,
+    begin: Nanos,
+    ran_on: BTreeMap<ThreadId, CpuId>,
+    interrupts: BTreeMap<(Level, u32), NameId>,
+    tables: Tables,
+    events: Vec<Event>,
+}
+
+/// The events of a recording, and of requests (thread, first moment, last moment) that were served; moments count from `begin`.
+pub(super) fn translate(
+    recording: &Recording,
+    numbers: &BTreeMap<u32, ThreadId>,
+    served: Vec<(u32, Nanos, Nanos)>,
+    begin: Nanos,
+) -> (Vec<Event>, Tables) {
+    let mut translation = Translation {
+        numbers,
+        begin,
+        ran_on: BTreeMap::new(),
+        interrupts: BTreeMap::new(),
+        tables: Tables::default(),
+        events: Vec::new(),
+    };
+    translation.open(&recording.seen);
+    recording.seen.iter().for_each(|seen| translation.hear(seen));
+    for (request, (thread, from, to)) in (0..).zip(served) {
+        if let Some(&thread) = numbers.get(&thread) {
+            let events = &mut translation.events;
+            events.push(Event { at: from, what: What::Start { thread, request } });
+            events.push(Event { at: to, what: What::Finish { thread, request } });
+        }
+    }
+    translation.events.sort_by_key(|event| event.at);
+    (translation.events, translation.tables)
+}
+
+impl Translation<'_> {
+    /// Whom a CPU switches away from first, it ran from the beginning.
+    fn open(&mut self, seen: &[Seen]) {
+        let mut known = std::collections::BTreeSet::new();
+        for one in seen {
+            if let Kind::Switch { from, .. } = one.kind {
+                if known.insert(one.cpu) {
+                    let switch = Kind::Switch { from: 0, blocks: false };
+                    self.hear(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, seen: &Seen) {
+        let cpu = CpuId(seen.cpu.into());
+        let at = seen.at.saturating_sub(self.begin);
+        let what = match seen.kind {
+            Kind::Switch { from, blocks } => return self.switch(seen, at, from, blocks),
+            Kind::Wake { target } => {
+                let Some(&thread) = self.numbers.get(&seen.thread) else { return };
+                What::Wake { thread, cpu: CpuId(target), by: Some(cpu) }
+            }
+            Kind::Begin { vector, level } => {
+                What::InterruptBegin { cpu, kind: kind(level), name: self.name(level, vector) }
+            }
+            Kind::End { vector, level } => {
+                What::InterruptEnd { cpu, kind: kind(level), name: self.name(level, vector) }
+            }
+            _ => return,
+        };
+        self.events.push(Event { at, what });
+    }
+
+    fn switch(&mut self, seen: &Seen, at: Nanos, from: u32, blocks: bool) {
+        let cpu = CpuId(seen.cpu.into());
+        let [from, to] = [from, seen.thread].map(|id| self.numbers.get(&id).copied());
+        let why = match (from, blocks) {
+            (None, _) => Why::Idle,
+            (Some(_), true) => Why::Blocked,
+            (Some(_), false) => Why::Preempted,
+        };
+        let mut tell = |what| self.events.push(Event { at, what });
+        if let Some(thread) = from.filter(|_| blocks) {
+            tell(What::Block { thread, cpu });
+        }
+        if let Some(thread) = to {
+            match self.ran_on.insert(thread, cpu) {
+                Some(from) if from != cpu => tell(What::Migrate { thread, from, to: cpu }),
+                _ => {}
+            }
+        }
+        tell(What::Switch { cpu, from, to, why });
+    }
+
+    fn name(&mut self, level: Level, vector: u32) -> NameId {
+        let tables = &mut self.tables;
+        *self.interrupts.entry((level, vector)).or_insert_with(|| {
+            tables.name(&match level {
+                Level::Soft => match SOFTIRQS.get(vector as usize) {
+                    Some(name) => format!("softirq {name}"),
+                    None => format!("softirq {vector}"),
+                },
+                Level::Timer => "local timer".to_string(),
+                Level::Hard => format!("interrupt {vector}{}", device(vector)),
+            })
+        })
+    }
+}
+
+fn kind(level: Level) -> Interrupt {
+    match level {
+        Level::Soft => Interrupt::Soft,
+        Level::Hard | Level::Timer => Interrupt::Hard,
+    }
+}
+
+/// The device of an interrupt, as /proc/interrupts has it.
+fn device(vector: u32) -> String {
+    let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
+    let own = |line: &&str| line.trim_start().starts_with(&format!("{vector}:"));
+    let device = text.lines().find(own).and_then(|line| line.split_whitespace().last());
+    device.map_or(String::new(), |device| format!(" {device}"))
+}

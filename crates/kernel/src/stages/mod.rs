@@ -1,0 +1,21 @@
+//! The stages of requests, T1 to T6 (Tales section 3.3.1), of a server that need not know: from tracepoints, joined by byte offsets.
+//!
+//! A [`Tracer`] records what every hook saw at a server's port, and who held the CPUs. The [`Recording`] is joined to [`Connections`], which answer with the
+//! [`Stages`](model::trace::Stages) of a request by its bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no client tells.
+
+mod connection;
+mod cpu_time;
+mod events;
+mod exchange;
+mod people;
+mod recording;
+mod service;
+mod skeleton;
+mod threads;
+mod tracer;
+
+pub use connection::{Connection, Connections};
+pub use exchange::Exchange;
+pub use recording::{Peer, Recording};
+pub use service::{Observed, ObservedProgram, observe};
+pub use tracer::{Tracer, Wanted};

@@ -1,0 +1,48 @@
+//! What threads were at: when each got a CPU, and when it was last seen with a request.
+
+use std::collections::BTreeMap;
+
+use model::Nanos;
+
+use super::recording::{Kind, Seen};
+
+/// Moments of threads, by the kernel's id.
+pub(super) struct Threads {
+    /// When it was switched to.
+    resumed: BTreeMap<u32, Vec<Nanos>>,
+    /// When it read or wrote.
+    worked: BTreeMap<u32, Vec<Nanos>>,
+}
+
+impl Threads {
+    pub fn new(seen: &[Seen]) -> Threads {
+        let mut threads = Threads { resumed: BTreeMap::new(), worked: BTreeMap::new() };
+        for one in seen {
+            let list = match one.kind {
+                Kind::Switch { .. } => &mut threads.resumed,
+                Kind::Read { .. } | Kind::Sends { .. } | Kind::Transmitted { .. } => {
+                    &mut threads.worked
+                }
+                _ => continue,
+            };
+            list.entry(one.thread).or_default().push(one.at);
+        }
+        threads
+    }
+
+    /// T3: when a thread that read at `read` was there for a request that was ready at `ready`: when it got its CPU; if it was busy with another request, when it was
+    /// done with that; if it was there already, at once.
+    pub fn running(&self, thread: u32, ready: Nanos, read: Nanos) -> Nanos {
+        if read == Nanos::NEVER {
+            return Nanos::NEVER;
+        }
+        let before = |moments: &BTreeMap<u32, Vec<Nanos>>| {
+            let moments = moments.get(&thread)?;
+            moments[..moments.partition_point(|at| *at < read)].last().copied()
+        };
+        let resumed = before(&self.resumed).filter(|at| *at >= ready);
+        let worked = before(&self.worked).filter(|at| *at >= ready);
+        // A thread that was preempted between another request and this one was busy until then.
+        resumed.max(worked).unwrap_or(ready)
+    }
+}

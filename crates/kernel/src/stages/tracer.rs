@@ -1,0 +1,157 @@
+//! Hooks in the kernel and the thread that empties their ring.
+
+use std::cell::RefCell;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use libbpf_rs::btf::{Btf, types::Typedef};
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Program, RingBufferBuilder};
+use model::Failure;
+
+use super::people::People;
+use super::recording::{Recording, Seen};
+use super::skeleton::{OpenStagesSkel, StagesSkel, StagesSkelBuilder};
+use crate::messages;
+
+/// How often the ring is emptied: it holds two million records.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Tracepoints that a kernel may lack. Without `tcp_sendmsg_locked` (before 6.15) the beginning of a write is not seen.
+const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", "tcp_sendmsg_locked"];
+
+/// What to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The server's port.
+    pub port: u16,
+    /// Whether to record who holds the CPUs, too.
+    pub scheduling: bool,
+}
+
+/// Hooks that are in force until [`Tracer::stop`] or until it is dropped.
+pub struct Tracer {
+    stop: Arc<AtomicBool>,
+    work: Option<JoinHandle<Result<Recording, Failure>>>,
+}
+
+impl Tracer {
+    /// Puts the hooks in force. Start it before the connections, so that it knows their first bytes.
+    pub fn start(wanted: Wanted) -> Result<Tracer, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ready, is_ready) = channel();
+        let stopped = Arc::clone(&stop);
+        let work = thread::Builder::new()
+            .name("stages".to_string())
+            .spawn(move || record(wanted, &stopped, &ready))
+            .map_err(|error| Failure::Run(format!("no thread for the tracer: {error}")))?;
+        let tracer = Tracer { stop, work: Some(work) };
+        // It hangs up without a word where it fails.
+        match is_ready.recv() {
+            Ok(()) => Ok(tracer),
+            Err(_) => Err(tracer.stop().err().unwrap_or(Failure::Interrupted)),
+        }
+    }
+
+    /// Takes the hooks out again and tells what they saw.
+    pub fn stop(mut self) -> Result<Recording, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        let work = self.work.take().expect("only this takes it");
+        work.join().map_err(|_| Failure::Run("the tracer broke off".to_string()))?
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.work.take().map(JoinHandle::join);
+    }
+}
+
+fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recording, Failure> {
+    messages::listen();
+    let mut memory = MaybeUninit::uninit();
+    let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
+    choose(&mut open, wanted)?;
+    let mut skeleton = open.load().map_err(refused)?;
+    let (seen, mut people) = (RefCell::new(Vec::<Seen>::new()), People::default());
+    let mut ring = RingBufferBuilder::new();
+    let keep = |bytes: &[u8]| {
+        seen.borrow_mut().extend(Seen::decode(bytes));
+        0
+    };
+    let map = &skeleton.maps.ring;
+    ring.add(map, keep).map_err(refused)?;
+    let ring = ring.build().map_err(refused)?;
+    skeleton.attach().map_err(refused)?;
+    let _ = ready.send(());
+    let mut met = 0;
+    loop {
+        let ends = stop.load(Ordering::Relaxed);
+        ring.consume().map_err(refused)?;
+        // Threads are looked up while they live.
+        seen.borrow()[met..].iter().for_each(|one| people.meet(one.thread));
+        met = seen.borrow().len();
+        if ends {
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    let missed = missed(&skeleton)?;
+    drop(ring);
+    let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
+    let mut seen = seen.into_inner();
+    seen.sort_by_key(|one| one.at);
+    Ok(Recording { seen, lost, missed, people })
+}
+
+/// Writes the constants and leaves out what is not wanted or not there.
+fn choose(open: &mut OpenStagesSkel, wanted: Wanted) -> Result<(), Failure> {
+    let constants = open.maps.rodata_data.as_mut();
+    let constants = constants
+        .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
+    constants.server_port = wanted.port;
+    let kernel = Btf::from_vmlinux().map_err(|error| {
+        Failure::Machine(format!(
+            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
+        ))
+    })?;
+    for mut program in open.open_object_mut().progs_mut() {
+        let section = program.section().to_string_lossy().into_owned();
+        let hook = section.trim_start_matches("tp_btf/");
+        let schedules = ["sched_", "softirq_", "irq_", "local_"];
+        let is_scheduling = schedules.iter().any(|prefix| hook.starts_with(prefix));
+        let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
+        if !is_there && !OPTIONAL.contains(&hook) {
+            return Err(Failure::Machine(format!(
+                "this kernel has no tracepoint {hook}: stages need Linux 6.12 or newer"
+            )));
+        }
+        program.set_autoload(is_there && (wanted.scheduling || !is_scheduling));
+    }
+    Ok(())
+}
+
+/// How often the kernel skipped a hook.
+fn missed(skeleton: &StagesSkel) -> Result<u64, Failure> {
+    let ids: Vec<u32> = skeleton
+        .object()
+        .progs()
+        .filter_map(|program| Program::id_from_fd(program.as_fd()).ok())
+        .collect();
+    let ours = ProgInfoIter::default().filter(|info| ids.contains(&info.id));
+    Ok(ours.map(|info| info.recursion_misses).sum())
+}
+
+fn refused(error: libbpf_rs::Error) -> Failure {
+    let reason = messages::reason().unwrap_or_else(|| error.to_string());
+    Failure::Machine(format!(
+        "the kernel refuses the hooks that stages need: {reason}. They take root (or CAP_BPF and CAP_PERFMON) and Linux 6.12 or newer"
+    ))
+}

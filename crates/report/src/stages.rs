@@ -1,0 +1,75 @@
+//! The document of `rearguard stages`: where the time of a watched service's requests went, stage by stage.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Latency;
+use crate::grid::{Block, Cell, Grid, Room};
+use crate::human;
+
+/// The `schema` of a [`StagesDocument`].
+pub const STAGES_SCHEMA: &str = "rearguard.stages/1";
+
+/// A watched service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StagesDocument {
+    /// [`STAGES_SCHEMA`].
+    pub schema: String,
+    /// The command line, program name first.
+    pub command: Vec<String>,
+    /// The version of Rearguard.
+    pub version: String,
+    /// The process that serves.
+    pub service: String,
+    /// Its port.
+    pub port: u16,
+    /// The kernel.
+    pub kernel: Option<String>,
+    /// Requests that were answered in the measured part.
+    pub requests: u64,
+    /// Those of them whose moments were all seen, in order.
+    pub complete: u64,
+    /// Calls of hooks that the kernel skipped.
+    pub skipped: u64,
+    /// The stages, and the whole.
+    pub stages: Vec<Stage>,
+}
+
+/// The time between two moments of a request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Which: `t1_t2`.
+    pub stage: String,
+    /// What happens in it.
+    pub what: String,
+    /// How long it takes.
+    pub span_ns: Latency,
+}
+
+impl StagesDocument {
+    /// The stages as a table.
+    pub(crate) fn block(&self) -> Block {
+        let titles = ["stage", "what", "mean", "p50", "p99", "p99.9", "max"];
+        let mut grid = Grid::new(titles.map(String::from)).claiming(Room::First, &["p99.9"]);
+        let row = |stage: &Stage| {
+            let Latency { mean, p50, p99, p99_9, max, .. } = stage.span_ns;
+            let mut row = vec![
+                Cell::plain(stage.stage.to_uppercase().replace('_', "-")),
+                Cell::plain(&stage.what),
+            ];
+            row.extend([mean, p50, p99, p99_9].iter().map(|q| Cell::estimate(human::latency(q))));
+            row.push(Cell::plain(human::span(max.unwrap_or(0) as f64)));
+            row
+        };
+        grid.rows = self.stages.iter().map(row).collect();
+        let count = |n: u64| human::count(Some(n));
+        let heading = format!(
+            "{} at port {}: {} requests, the stages of {} complete, {} calls of hooks skipped",
+            self.service,
+            self.port,
+            count(self.requests),
+            count(self.complete),
+            count(self.skipped)
+        );
+        Block { heading, grid, notes: Vec::new() }
+    }
+}
