@@ -47,6 +47,9 @@ pub(crate) fn execute(
     board.into_made()
 }
 
+/// A run without its events, and what they said of slow requests, by program.
+type Kept = (Trace, Vec<Option<Slow>>);
+
 /// What the workers share.
 struct Board<'a> {
     watch: &'a dyn Watch,
@@ -54,7 +57,7 @@ struct Board<'a> {
     next: AtomicUsize,
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
-    traces: Mutex<Vec<Option<(Trace, Vec<Option<Slow>>)>>>,
+    kept: Mutex<Vec<Option<Kept>>>,
     failures: Mutex<Vec<Failure>>,
     discarded: Mutex<Vec<String>>,
 }
@@ -67,7 +70,7 @@ impl<'a> Board<'a> {
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             done: Mutex::new(vec![0.0; batches]),
-            traces: Mutex::new((0..runs).map(|_| None).collect()),
+            kept: Mutex::new((0..runs).map(|_| None).collect()),
             failures: Mutex::default(),
             discarded: Mutex::default(),
         }
@@ -124,7 +127,7 @@ impl<'a> Board<'a> {
         for (&place, trace) in batch.places.iter().zip(made) {
             let slow = slow_sources(&trace, &Setting::of(plan.scenario));
             let kept = (self.keep(&runs[place], trace)?, slow);
-            self.traces.lock().expect("no worker panics")[place] = Some(kept);
+            self.kept.lock().expect("no worker panics")[place] = Some(kept);
         }
         Ok(())
     }
@@ -153,7 +156,7 @@ impl<'a> Board<'a> {
         if let Some(cause) = failures.min_by_key(|failure| *failure == Failure::Interrupted) {
             return Err(cause);
         }
-        let traces = self.traces.into_inner().expect("no worker panics").into_iter().flatten();
+        let traces = self.kept.into_inner().expect("no worker panics").into_iter().flatten();
         let (traces, slow) = traces.unzip();
         Ok(Made { traces, slow, discarded: self.discarded.into_inner().expect("no worker panics") })
     }

@@ -233,7 +233,7 @@ fn trace(
         kernel: load::release().filter(|_| here),
         seed: load.seed,
         window,
-        programs: vec![ProgramTrace { requests, rounds: 0 }],
+        programs: vec![ProgramTrace { requests, ..ProgramTrace::default() }],
         threads: Vec::new(),
         usage: Vec::new(),
         counters: Counters::default(),
