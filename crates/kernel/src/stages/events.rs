@@ -55,11 +55,10 @@ impl Translation<'_> {
     fn open(&mut self, seen: &[Seen]) {
         let mut known = std::collections::BTreeSet::new();
         for one in seen {
-            if let Kind::Switch { from, .. } = one.kind {
-                if known.insert(one.cpu) {
-                    let switch = Kind::Switch { from: 0, blocks: false };
-                    self.hear(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
-                }
+            let Kind::Switch { from, .. } = one.kind else { continue };
+            if known.insert(one.cpu) {
+                let switch = Kind::Switch { from: 0, blocks: false };
+                self.hear(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
             }
         }
     }
