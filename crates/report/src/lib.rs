@@ -29,7 +29,8 @@ pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
 pub use html::{
     cluster_html, cluster_picture, explained_html, fan_out_html, fan_out_picture, figure_html,
-    figure_picture, html, measure_html, measure_picture, paper_html, paper_picture, picture, stages_html,
+    figure_picture, html, measure_html, measure_picture, paper_html, paper_picture, picture,
+    stages_html,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
