@@ -16,7 +16,7 @@ use model::{Failure, PolicySpec};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::words::{Words, refused};
-pub(crate) use batch_sampling::{Batch, sample};
+pub(crate) use batch_sampling::sample;
 pub(crate) use central::Central;
 
 /// How sub-requests find their server.

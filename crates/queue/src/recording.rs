@@ -45,11 +45,6 @@ impl Recording {
 pub struct Recorded(Summary);
 
 impl Recorded {
-    /// How many latencies it holds.
-    pub fn requests(&self) -> u64 {
-        self.0.requests()
-    }
-
     /// The distribution in figures.
     pub fn latency(&self) -> Latency {
         self.0.latency()

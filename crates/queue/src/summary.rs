@@ -87,11 +87,6 @@ impl Summary {
         points
     }
 
-    /// How many requests were recorded.
-    pub fn requests(&self) -> u64 {
-        self.requests as u64
-    }
-
     /// The proportion of latencies beyond the bucket of one.
     pub fn outliers(&self, latency: u64) -> Estimate {
         let bucket = bucket_of(latency.saturating_sub(self.recorder.offset));

@@ -6,11 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::below;
 
-/// Sub-requests of one request in one shard that no server has been given yet.
-pub(crate) struct Batch<T> {
-    pub unbound: Vec<T>,
-}
-
 /// Draws `wanted` servers of the shard that begins with `first`: all different, as long as there are enough.
 pub(crate) fn sample(
     first: u32,

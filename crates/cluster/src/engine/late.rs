@@ -2,12 +2,12 @@
 
 use super::Engine;
 use super::work::{BatchKey, CopyKey, Item, Mail, RequestKey, TaskKey};
-use crate::dispatch::{Batch, sample};
+use crate::dispatch::sample;
 
-/// Sub-requests of a request that no server has yet.
+/// Sub-requests of a request in one shard that no server has yet.
 pub(super) struct Unbound {
     request: RequestKey,
-    batch: Batch<TaskKey>,
+    tasks: Vec<TaskKey>,
 }
 
 impl Engine<'_> {
@@ -42,8 +42,8 @@ impl Engine<'_> {
 
     /// Sends reservations for sub-requests of a request in a shard.
     pub(super) fn reserve(&mut self, request: RequestKey, shard: u32, count: u32, d: u32) {
-        let unbound = (0..count).map(|_| self.create(request, shard)).collect();
-        let batch = self.batches.insert(Unbound { request, batch: Batch { unbound } });
+        let tasks = (0..count).map(|_| self.create(request, shard)).collect();
+        let batch = self.batches.insert(Unbound { request, tasks });
         let replicas = self.shards.replicas;
         for server in sample(shard * replicas, replicas, count * d, &mut self.lots) {
             self.post(Mail::Item { server, item: Item::Probe(batch) });
@@ -77,13 +77,13 @@ impl Engine<'_> {
     fn bind(&mut self, batch: BatchKey, worker: u32) -> Option<CopyKey> {
         let open = self.batches.get_mut(batch)?;
         if !self.requests.contains_key(open.request) {
-            for task in self.batches.remove(batch)?.batch.unbound {
+            for task in self.batches.remove(batch)?.tasks {
                 self.tasks.remove(task);
             }
             return None;
         }
-        let task = open.batch.unbound.pop();
-        if open.batch.unbound.is_empty() {
+        let task = open.tasks.pop();
+        if open.tasks.is_empty() {
             self.batches.remove(batch);
         }
         let server = self.leaves.station.server(worker);
