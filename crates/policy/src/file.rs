@@ -5,6 +5,7 @@ mod compile;
 pub use compile::HEADERS;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,23 +35,26 @@ pub fn compiles(path: &Path) -> Result<(), Failure> {
     program(path).map(|_| ())
 }
 
-/// The code of a file, compiled once a process: all runs of a comparison are of one source.
+/// The code of a file, compiled once a process for each source that it has had: a process may live longer than a draft.
 ///
 /// [`Failure::Input`] where it is not a policy, with what the compiler says; [`Failure::Machine`] without a compiler.
 pub fn program(path: &Path) -> Result<Arc<Program>, Failure> {
-    static COMPILED: Mutex<BTreeMap<PathBuf, Arc<Program>>> = Mutex::new(BTreeMap::new());
-    let whole = path.canonicalize().map_err(|error| {
+    type Sources = BTreeMap<(PathBuf, Vec<u8>), Arc<Program>>;
+    static COMPILED: Mutex<Sources> = Mutex::new(BTreeMap::new());
+    let whole = path.canonicalize().and_then(|whole| Ok((fs::read(&whole)?, whole)));
+    let (content, whole) = whole.map_err(|error| {
         Failure::Input(format!(
             "policy {}: {error}; `rearguard new-policy NAME` begins one",
             path.display()
         ))
     })?;
+    let key = (whole, content);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(program) = compiled.get(&whole) {
+    if let Some(program) = compiled.get(&key) {
         return Ok(Arc::clone(program));
     }
     let program = Arc::new(load(path)?);
-    compiled.insert(whole, Arc::clone(&program));
+    compiled.insert(key, Arc::clone(&program));
     Ok(program)
 }
 

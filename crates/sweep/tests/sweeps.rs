@@ -101,7 +101,7 @@ fn a_sample_is_some_of_the_points_in_their_order() {
 #[test]
 fn mistakes_say_what_is_right() {
     for (from, to, said) in [
-        ("policies", "policy", "unknown key `policy` (did you mean `policies`?)"),
+        ("policies", "polices", "unknown key `polices` (did you mean `policies`?)"),
         ("scenario = \"web.toml\"\n", "", "missing key `scenario`"),
         ("[1, 2]\n[v", "1\n[v", "seeds: expected a list"),
         ("[0.3, 0.8]", "0.3", "expected a list of values"),
