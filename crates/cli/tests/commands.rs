@@ -239,8 +239,8 @@ fn set_gives_a_key_another_value_and_says_which_keys_there_are() {
         document["results"][0]["programs"][0]["rate_per_s"].as_f64().expect("a rate")
     };
     let document = changed("program.service.arrivals.utilisation=0.4");
-    assert_eq!(busy(&document), 800.0);
-    assert_eq!(busy(&changed("duration=2s")), 1600.0, "the file's own");
+    assert!((700.0..900.0).contains(&busy(&document)), "800 a second, as drawn");
+    assert!(busy(&changed("duration=2s")) > 1_400.0, "the file's own 1,600");
     assert!(document["scenario_text"].as_str().unwrap().contains("utilisation = 0.4"));
     let output = set("program.servise.arrivals.utilisation=0.4");
     assert_eq!(output.status.code(), Some(2));
