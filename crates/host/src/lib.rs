@@ -20,7 +20,7 @@ pub mod tune;
 
 pub use class::{Class, Policy};
 pub use cpus::Cpus;
-pub use machine::{Lock, Machine};
+pub use machine::Machine;
 pub use place::Partition;
 pub use roles::enter::ROLE as ENTER;
 pub use roles::role_main;

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use model::Failure;
 
-use crate::class::Class;
 use crate::journal::Journal;
 use crate::platform::{Live, Platform};
-use crate::proc::Task;
 
 /// The variable that names the folder of the journal.
 const FOLDER: &str = "RG_STATE_DIR";
@@ -17,7 +15,7 @@ const FOLDER: &str = "RG_STATE_DIR";
 pub struct Machine {
     platform: Box<dyn Platform>,
     state: String,
-    /// Whether a process stands by that undoes what a command leaves when it is killed, and commands run above what they change.
+    /// Whether a process stands by that undoes what a command leaves when it is killed.
     pub guarded: bool,
 }
 
@@ -49,44 +47,23 @@ impl Machine {
     }
 
     /// The right to change the machine: others wait until it is dropped.
-    pub fn lock(&self) -> Result<Lock<'_>, Failure> {
-        let path = format!("{}/lock", self.state);
-        let file = self.on().lock(&path).map_err(|error| {
+    pub fn lock(&self) -> Result<File, Failure> {
+        let path = self.lock_path();
+        self.on().lock(&path).map_err(|error| {
             Failure::Machine(format!(
                 "{path}: {error}: run it with sudo, or name a folder of yours in {FOLDER}"
             ))
-        })?;
-        let raised = self.guarded.then(|| raise(self.on())).flatten();
-        Ok(Lock { on: self.on(), file: Some(file), raised })
+        })
     }
-}
 
-/// The right to change a machine, until it is dropped.
-///
-/// Whoever has it runs above the services that it changes: one that starves the machine would else also starve the command
-/// that is about to give the right back, and with it the watchdog, which needs it to help.
-pub struct Lock<'a> {
-    on: &'a dyn Platform,
-    file: Option<File>,
-    raised: Option<(i32, Class)>,
-}
-
-impl Drop for Lock<'_> {
-    fn drop(&mut self) {
-        drop(self.file.take());
-        if let Some((thread, class)) = self.raised {
-            // Down is always allowed.
-            let _ = self.on.set_class(thread, class);
-        }
+    /// The process that has that right, or had it last.
+    pub fn holder(&self) -> Option<i32> {
+        self.on().read(&self.lock_path()).ok()?.trim().parse().ok()
     }
-}
 
-/// Puts the calling thread above all others if it may; what it was.
-fn raise(on: &dyn Platform) -> Option<(i32, Class)> {
-    let thread = nix::unistd::gettid().as_raw();
-    let class = Task::of_thread(on, std::process::id() as i32, thread)?.class?;
-    on.set_class(thread, Class::HIGHEST).ok()?;
-    Some((thread, class))
+    fn lock_path(&self) -> String {
+        format!("{}/lock", self.state)
+    }
 }
 
 /// Where the journal outlives a reboot.

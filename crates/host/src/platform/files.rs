@@ -55,12 +55,14 @@ impl Files {
         if is_new { fs::File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
-    /// Waits until nobody else has the file locked, and locks it.
+    /// Waits until nobody else has the file locked, locks it, and writes into it who has.
     pub fn lock(&self, path: &str) -> io::Result<fs::File> {
         let place = self.place(path);
         place.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let file = fs::File::create(place)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(place)?;
         file.lock()?;
+        file.set_len(0)?;
+        write!(file, "{}", std::process::id())?;
         Ok(file)
     }
 

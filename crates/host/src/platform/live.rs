@@ -18,7 +18,6 @@ use scheduler::set_policy;
 use super::{Files, Platform};
 use crate::class::{Class, Policy};
 use crate::cpus::Cpus;
-use crate::proc::Task;
 
 /// The variable by which a process that we started is found again, by whomever.
 pub const TOKEN: &str = "RG_HOST_TOKEN";
@@ -98,12 +97,7 @@ impl Platform for Live {
         let said = format!("{}/{token}", self.said);
         fs::create_dir_all(&self.said)?;
         let out = File::create(&said)?;
-        // What it starts as is not for us to pass on: we may run above everybody while we change things.
-        let own = nix::unistd::gettid().as_raw();
-        let class = Task::of_thread(self, std::process::id() as i32, own).and_then(|t| t.class);
-        let raised = class.filter(|class| class.is_real_time());
-        raised.map_or(Ok(()), |_| self.set_class(own, Class::USUAL))?;
-        let child = Command::new("/proc/self/exe")
+        let mut child = Command::new("/proc/self/exe")
             .args(args)
             .env(TOKEN, token)
             // It outlives us, and Ctrl-C is not for it.
@@ -111,9 +105,8 @@ impl Platform for Live {
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out)
-            .spawn();
-        raised.map_or(Ok(()), |class| self.set_class(own, class))?;
-        let ready = ready(&mut child?, Path::new(&said));
+            .spawn()?;
+        let ready = ready(&mut child, Path::new(&said));
         // What it says later is for nobody.
         fs::remove_file(&said)?;
         ready

@@ -93,7 +93,13 @@ fn give_back(machine: Machine, session: u64, cpu: usize) -> Result<(), Failure> 
         // The undo does not depend on the log.
         let _ = log.write_all(words.as_bytes());
     }
+    // Who has the lock may be the very command that raised the service, starved before it could give it back: it gets to run.
+    let holder = machine.holder();
+    let lift = |class| holder.map_or(Ok(()), |process| machine.on().set_class(process, class));
+    // Both fail when that one has ended.
+    let _ = lift(Class::HIGHEST);
     let _lock = machine.lock()?;
+    let _ = lift(Class::USUAL);
     let journal = machine.journal();
     let Some(session) = journal.session(session)? else { return Ok(()) };
     // The watchdog itself was the session's first change, so its undo ends this process last.
