@@ -56,6 +56,13 @@ fn document(recorded: &Recorded) -> Result<Explained, Failure> {
     let Recorded { header, trace } = recorded;
     let setting = setting(header);
     let explanation = explain(trace, &setting)?;
+    if explanation.services.is_empty() {
+        return Err(Failure::Input(format!(
+            "no event of the trace says which thread served a request, so there is nothing to explain: traces of `--on sim` and of \
+             `rearguard stages` with services say so, this one is of the arm {}",
+            header.arm
+        )));
+    }
     let (command, version) = signature();
     Ok(Explained {
         schema: EXPLAIN_SCHEMA.to_string(),

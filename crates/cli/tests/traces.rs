@@ -116,3 +116,35 @@ fn exports_are_written_and_bad_files_are_bad_input() {
         }
     }
 }
+
+#[test]
+fn explain_names_the_source_of_slow_requests_and_says_what_a_trace_lacks() {
+    let folder = folder();
+    let folder = folder.path();
+    made(folder, "eevdf,fifo", "1", "traces");
+    let first = |policy: &str| -> (String, f64) {
+        let mut files = fs::read_dir(folder.join("traces")).unwrap().flatten();
+        let of_policy = |file: &fs::DirEntry| file.file_name().to_string_lossy().contains(policy);
+        let file = files.find(of_policy).expect("a trace a policy").path();
+        let output = rearguard(folder, &["explain", file.to_str().unwrap(), "--json"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["schema"], "rearguard.explain/1");
+        let parts = &document["services"][0]["slow_ns"];
+        let source = |name: &str| parts[name].as_f64().unwrap();
+        let greatest = ["inversion", "background", "interrupt", "idle_elsewhere", "power", "numa"]
+            .into_iter()
+            .max_by(|a, b| source(a).total_cmp(&source(b)))
+            .unwrap();
+        (greatest.to_string(), source(greatest))
+    };
+    assert_eq!(first("eevdf").0, "background", "four threads spin beside the service");
+    assert_eq!(first("fifo").1, 0.0, "the control: nobody holds a CPU before SCHED_FIFO");
+    let args = ["compare", "scenarios/weights-nice-5.toml", "--duration", "200ms", "--policy"];
+    let batch =
+        rearguard(folder, &[&args[..], &["eevdf", "--seed", "1", "--trace", "b.trace"]].concat());
+    assert!(batch.status.success(), "{}", text(&batch.stderr));
+    let nothing = rearguard(folder, &["explain", "b.trace"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(text(&nothing.stderr).contains("which thread served"), "{}", text(&nothing.stderr));
+}
