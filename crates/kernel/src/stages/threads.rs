@@ -10,19 +10,17 @@ use super::recording::{Kind, Seen};
 pub(super) struct Threads {
     /// When it was switched to.
     resumed: BTreeMap<u32, Vec<Nanos>>,
-    /// When it read or wrote.
-    worked: BTreeMap<u32, Vec<Nanos>>,
+    /// When it answered. A read is no end of work, and may be a part of the very request that is asked for.
+    answered: BTreeMap<u32, Vec<Nanos>>,
 }
 
 impl Threads {
     pub fn new(seen: &[Seen]) -> Threads {
-        let mut threads = Threads { resumed: BTreeMap::new(), worked: BTreeMap::new() };
+        let mut threads = Threads { resumed: BTreeMap::new(), answered: BTreeMap::new() };
         for one in seen {
             let list = match one.kind {
                 Kind::Switch { .. } => &mut threads.resumed,
-                Kind::Read { .. } | Kind::Sends { .. } | Kind::Transmitted { .. } => {
-                    &mut threads.worked
-                }
+                Kind::Sends { .. } | Kind::Transmitted { .. } => &mut threads.answered,
                 _ => continue,
             };
             list.entry(one.thread).or_default().push(one.at);
@@ -41,8 +39,8 @@ impl Threads {
             moments[..moments.partition_point(|at| *at < read)].last().copied()
         };
         let resumed = before(&self.resumed).filter(|at| *at >= ready);
-        let worked = before(&self.worked).filter(|at| *at >= ready);
+        let answered = before(&self.answered).filter(|at| *at >= ready);
         // A thread that was preempted between another request and this one was busy until then.
-        resumed.max(worked).unwrap_or(ready)
+        resumed.max(answered).unwrap_or(ready)
     }
 }
