@@ -379,7 +379,6 @@ mod tests {
     fn wrong_words_are_bad_input_that_names_the_right_ones() {
         for (text, said) in [
             ("ctss", "`cts`"),
-            ("./mine.c", "--on sim"),
             ("cts:ordre=fcfs", "`order`"),
             ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
             ("cts:queue=node", "cpu, llc, machine"),

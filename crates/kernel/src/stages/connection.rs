@@ -108,11 +108,13 @@ impl Connections {
     }
 
     fn datum(&mut self, seen: &Seen, kind: Kind, queue: &mut Datagrams) {
-        let Seen { at, thread, .. } = *seen;
+        let Seen { at, cpu, thread, .. } = *seen;
         let pass = |bytes: u64| Passed { bytes, at, thread };
         match kind {
-            Kind::Arrived { from, .. } if from.is_udp => queue.arrived(self.last(from), from, at),
-            Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at),
+            Kind::Arrived { from, .. } if from.is_udp => {
+                queue.arrived(self.last(from), from, at, cpu);
+            }
+            Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at, cpu),
             Kind::Read { from, .. } if from.is_udp => queue.read(self, at, thread),
             Kind::Transmitted { to, .. } if to.is_udp => self.last(to).datagram_out(at, thread),
             Kind::Arrived { from, number, bytes } => {
@@ -185,22 +187,23 @@ impl Connection {
     }
 }
 
-/// Datagrams on their way to their socket: first come, first read.
+/// Datagrams on their way to their socket: first come on a CPU, first at the socket from there; first at the socket, first read.
 #[derive(Default)]
 struct Datagrams {
-    arrived: std::collections::VecDeque<Peer>,
+    arrived: BTreeMap<u16, std::collections::VecDeque<Peer>>,
     ready: std::collections::VecDeque<Peer>,
 }
 
 impl Datagrams {
-    fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos) {
+    fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos, cpu: u16) {
         let bytes = own.arrived.len() as u64 + 1;
         own.arrived.push(Passed { bytes, at, thread: 0 });
-        self.arrived.push_back(from);
+        self.arrived.entry(cpu).or_default().push_back(from);
     }
 
-    fn ready(&mut self, all: &mut Connections, at: Nanos) {
-        let Some(from) = self.arrived.pop_front() else { return };
+    fn ready(&mut self, all: &mut Connections, at: Nanos, cpu: u16) {
+        let first = self.arrived.get_mut(&cpu).and_then(|queue| queue.pop_front());
+        let Some(from) = first else { return };
         let own = all.last(from);
         let bytes = own.ready.len() as u64 + 1;
         own.ready.push(Passed { bytes, at, thread: 0 });
@@ -257,7 +260,8 @@ mod tests {
         assert_eq!(told(10, 0..5), [10, 12, 15, 21, 25, 30]);
         // The thread was busy with the first until it read the second.
         assert_eq!(told(20, 5..10), [10, 12, 25, 26, 28, 30]);
-        assert_eq!(told(30, 10..15)[0], u64::MAX, "what never came has no moments");
+        let (never, thread) = all.stages(own, 30, 10..15);
+        assert_eq!((never.arrived, thread), (Nanos::NEVER, 0), "what never came has no moments");
     }
 
     #[test]
