@@ -108,13 +108,11 @@ impl Connections {
     }
 
     fn datum(&mut self, seen: &Seen, kind: Kind, queue: &mut Datagrams) {
-        let Seen { at, cpu, thread, .. } = *seen;
+        let Seen { at, thread, .. } = *seen;
         let pass = |bytes: u64| Passed { bytes, at, thread };
         match kind {
-            Kind::Arrived { from, .. } if from.is_udp => {
-                queue.arrived(self.last(from), from, at, cpu);
-            }
-            Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at, cpu),
+            Kind::Arrived { from, .. } if from.is_udp => queue.arrived(self.last(from), from, at),
+            Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at),
             Kind::Read { from, .. } if from.is_udp => queue.read(self, at, thread),
             Kind::Transmitted { to, .. } if to.is_udp => self.last(to).datagram_out(at, thread),
             Kind::Arrived { from, number, bytes } => {
@@ -187,23 +185,23 @@ impl Connection {
     }
 }
 
-/// Datagrams on their way to their socket: first come on a CPU, first at the socket from there; first at the socket, first read.
+/// Datagrams on their way to their socket: first come, first read. Two that come at once on two CPUs may be taken for each other; not by CPU, because one
+/// CPU may hand over what another one received.
 #[derive(Default)]
 struct Datagrams {
-    arrived: BTreeMap<u16, std::collections::VecDeque<Peer>>,
+    arrived: std::collections::VecDeque<Peer>,
     ready: std::collections::VecDeque<Peer>,
 }
 
 impl Datagrams {
-    fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos, cpu: u16) {
+    fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos) {
         let bytes = own.arrived.len() as u64 + 1;
         own.arrived.push(Passed { bytes, at, thread: 0 });
-        self.arrived.entry(cpu).or_default().push_back(from);
+        self.arrived.push_back(from);
     }
 
-    fn ready(&mut self, all: &mut Connections, at: Nanos, cpu: u16) {
-        let first = self.arrived.get_mut(&cpu).and_then(|queue| queue.pop_front());
-        let Some(from) = first else { return };
+    fn ready(&mut self, all: &mut Connections, at: Nanos) {
+        let Some(from) = self.arrived.pop_front() else { return };
         let own = all.last(from);
         let bytes = own.ready.len() as u64 + 1;
         own.ready.push(Passed { bytes, at, thread: 0 });
