@@ -111,13 +111,12 @@ fn stages(recording: &Recording, clients: &[SocketAddr]) -> Vec<Stages> {
     all
 }
 
-/// Stages are ordered and sum; of so many requests, 0 to 1, all of them are there.
-fn check(all: &[Stages], least: f64) {
+fn check(all: &[Stages]) {
     let complete = all.iter().filter(|stages| stages.is_complete());
     let share = complete.clone().count() as f64 / all.len() as f64;
     let broken = all.iter().find(|stages| !stages.is_complete());
     assert!(
-        share >= least,
+        share >= 0.999,
         "{share} of {} are complete; the first that is not: {broken:?}",
         all.len()
     );
@@ -146,13 +145,13 @@ fn tcp(serve: fn(TcpListener)) -> Option<(Recording, Vec<SocketAddr>)> {
 #[test]
 fn a_thread_per_connection() {
     let Some((recording, clients)) = tcp(serve_by_threads) else { return };
-    check(&stages(&recording, &clients), 0.999);
+    check(&stages(&recording, &clients));
 }
 
 #[test]
 fn an_event_loop() {
     let Some((recording, clients)) = tcp(serve_by_events) else { return };
-    check(&stages(&recording, &clients), 0.999);
+    check(&stages(&recording, &clients));
 }
 
 #[test]
@@ -181,16 +180,13 @@ fn datagrams() {
     });
     let clients: Vec<UdpSocket> =
         (0..4).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")).collect();
-    thread::scope(|scope| {
+    // One after the other: two that come at once on two CPUs may be taken for each other.
+    for _ in 0..ROUNDS {
         for client in &clients {
-            scope.spawn(|| {
-                for _ in 0..ROUNDS {
-                    client.send_to(&[0; BYTES], address).expect("a request");
-                    client.recv(&mut [0; BYTES]).expect("an answer");
-                }
-            });
+            client.send_to(&[0; BYTES], address).expect("a request");
+            client.recv(&mut [0; BYTES]).expect("an answer");
         }
-    });
+    }
     let recording = tracer.stop().expect("a recording");
     let joined = Connections::new(&recording);
     let mut all = Vec::new();
@@ -202,6 +198,5 @@ fn datagrams() {
         };
         all.extend((1..=ROUNDS as u64).map(|n| joined.stages(own, n, n - 1..n).0));
     }
-    // Datagrams of two clients that come at once may be taken for each other.
-    check(&all, 0.99);
+    check(&all);
 }
