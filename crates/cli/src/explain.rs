@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let recorded = match (&args.trace, args.port, args.pid) {
         (Some(path), _, _) => traces::read(path)?,
         (None, Some(port), _) => watched(port, args.duration)?,
-        (None, None, pid) => watched(listens::port(pid.unwrap_or(0))?, args.duration)?,
+        (None, None, pid) => watched(measure::listening_port(pid.unwrap_or(0))?, args.duration)?,
     };
     args.output.explained(&document(&recorded)?)
 }
@@ -92,72 +92,4 @@ fn setting(header: &Header) -> Setting {
     let same = |setting: &Setting| setting.programs.len() == programs.len();
     let known = scenario.map(|scenario| Setting::of(&scenario)).filter(same);
     known.unwrap_or(Setting { machine: header.cpus, programs })
-}
-
-/// Ports at which a process listens.
-mod listens {
-    use std::fs;
-
-    use model::Failure;
-
-    /// The one port of a process. [`Failure::Input`] where it has none, or several to choose from.
-    pub fn port(process: u32) -> Result<u16, Failure> {
-        let sockets = sockets(process).map_err(|error| {
-            Failure::Input(format!("--pid {process}: /proc/{process}/fd: {error}"))
-        })?;
-        let listens = |file: &str, state: &str| -> Vec<u16> {
-            let text = fs::read_to_string(format!("/proc/{process}/net/{file}"));
-            text.unwrap_or_default()
-                .lines()
-                .filter_map(|line| bound(line, state, &sockets))
-                .collect()
-        };
-        // The kernel's numbers of states: 0A listens; 07 of UDP is not connected.
-        let tables = [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
-        let mut ports: Vec<u16> =
-            tables.iter().flat_map(|(file, state)| listens(file, state)).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        match ports[..] {
-            [port] => Ok(port),
-            [] => Err(Failure::Input(format!("--pid {process}: it listens at no port"))),
-            _ => Err(Failure::Input(format!(
-                "--pid {process}: it listens at ports {ports:?}: choose one with --port"
-            ))),
-        }
-    }
-
-    /// The inodes of a process's sockets.
-    fn sockets(process: u32) -> std::io::Result<Vec<String>> {
-        let files = fs::read_dir(format!("/proc/{process}/fd"))?;
-        let targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
-        let inode = |target: std::path::PathBuf| {
-            let name = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_string();
-            Some(name)
-        };
-        Ok(targets.filter_map(inode).collect())
-    }
-
-    /// The port of a line of /proc/net/tcp, if the socket is one of these and in this state.
-    fn bound(line: &str, state: &str, sockets: &[String]) -> Option<u16> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_ours = words.get(3) == Some(&state)
-            && sockets.iter().any(|s| words.get(9) == Some(&s.as_str()));
-        let (_, port) = words.get(1).filter(|_| is_ours)?.rsplit_once(':')?;
-        u16::from_str_radix(port, 16).ok()
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::bound;
-
-        #[test]
-        fn a_listening_socket_is_known_by_its_inode_and_state() {
-            let line = "   0: 0100007F:2BCB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0";
-            let ours = ["4711".to_string()];
-            assert_eq!(bound(line, "0A", &ours), Some(11211));
-            assert_eq!(bound(line, "0A", &["4712".to_string()]), None);
-            assert_eq!(bound(line, "07", &ours), None);
-        }
-    }
 }

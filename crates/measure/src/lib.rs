@@ -13,6 +13,7 @@ mod result;
 mod saturate;
 mod server;
 mod service_time;
+mod sockets;
 mod target;
 
 pub use hdr::write_log;
@@ -23,4 +24,5 @@ pub use result::{Reported, machine, saturated};
 pub use saturate::{Saturation, saturate};
 pub use server::{Kind, Placed, Started, role_main};
 pub use service_time::ServiceTime;
+pub use sockets::listening_port;
 pub use target::Target;

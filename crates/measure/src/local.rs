@@ -10,11 +10,10 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
+use crate::sockets::{self, Bound};
+
 /// A thread serves if it uses at least this part of what the busiest one does.
 const SERVES: f64 = 0.05;
-/// The state of a listening socket, and of a bound UDP socket, in /proc/net.
-const LISTENING: &str = "0A";
-const BOUND: &str = "07";
 
 /// The processes that listen at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +47,10 @@ impl Local {
         UdpSocket::bind((address.ip(), 0)).ok()?;
         let sockets = sockets(address, transport);
         let own = std::process::id() as i32;
-        let holds =
-            |pid: &i32| *pid != own && open_sockets(*pid).iter().any(|s| sockets.contains(s));
+        let holds = |pid: &i32| {
+            let held = || sockets::held(*pid as u32).unwrap_or_default();
+            *pid != own && held().iter().any(|inode| sockets.contains(inode))
+        };
         let processes: Vec<i32> = numbers("/proc").into_iter().filter(holds).collect();
         (!processes.is_empty()).then_some(Local { processes })
     }
@@ -97,45 +98,21 @@ fn allowed(tid: i32) -> Vec<usize> {
 
 /// The inodes of sockets that listen at the address, or at its port on all addresses.
 fn sockets(address: SocketAddr, transport: Transport) -> BTreeSet<String> {
-    let (name, state) = match transport {
-        Transport::Stream => ("tcp", LISTENING),
-        Transport::Datagram => ("udp", BOUND),
-    };
-    let tables = [name.to_string(), format!("{name}6")];
-    let texts = tables.iter().filter_map(|t| fs::read_to_string(format!("/proc/net/{t}")).ok());
-    texts.flat_map(|text| listening(&text, address, state)).collect()
+    let bound = sockets::bound("/proc/net", transport).into_iter();
+    bound.filter(|socket| serves(socket, address)).map(|socket| socket.inode).collect()
 }
 
-fn listening(table: &str, address: SocketAddr, state: &str) -> Vec<String> {
-    let lines = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let here = |words: &Vec<&str>| {
-        words.len() > 9 && words[3] == state && serves(words[1], address).unwrap_or(false)
-    };
-    lines.filter(here).map(|words| words[9].to_string()).collect()
-}
-
-/// Whether a local address of the kernel's table, `0100007F:2BCB`, takes what is sent to an address.
-fn serves(local: &str, address: SocketAddr) -> Option<bool> {
-    let (ip, port) = local.split_once(':')?;
-    if u16::from_str_radix(port, 16).ok()? != address.port() {
-        return Some(false);
-    }
-    let is_all = ip.bytes().all(|digit| digit == b'0');
+/// Whether a socket takes what is sent to an address.
+fn serves(socket: &Bound, address: SocketAddr) -> bool {
+    let is_all = socket.ip.bytes().all(|digit| digit == b'0');
     let same = match address.ip() {
         // The table shows the address as a number of the machine's own byte order.
-        IpAddr::V4(v4) => u32::from_str_radix(ip, 16).ok() == Some(u32::from_ne_bytes(v4.octets())),
-        IpAddr::V6(_) => ip.len() == 32,
+        IpAddr::V4(v4) => {
+            u32::from_str_radix(&socket.ip, 16).ok() == Some(u32::from_ne_bytes(v4.octets()))
+        }
+        IpAddr::V6(_) => socket.ip.len() == 32,
     };
-    Some(is_all || same)
-}
-
-fn open_sockets(pid: i32) -> Vec<String> {
-    let links = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let inode = |entry: fs::DirEntry| {
-        let target = fs::read_link(entry.path()).ok()?;
-        Some(target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_string())
-    };
-    links.filter_map(inode).collect()
+    socket.port == address.port() && (is_all || same)
 }
 
 /// The entries of a folder that are numbers.
@@ -155,7 +132,11 @@ mod tests {
 
     #[test]
     fn the_kernels_table_tells_who_listens() {
-        let at = |text: &str| listening(TABLE, text.parse().unwrap(), LISTENING);
+        let at = |text: &str| -> Vec<String> {
+            let rows = sockets::rows(TABLE, Transport::Stream);
+            let here = rows.filter(|socket| serves(socket, text.parse().unwrap()));
+            here.map(|socket| socket.inode).collect()
+        };
         assert_eq!(at("127.0.0.1:11211"), ["4711"]);
         assert_eq!(at("127.0.0.2:11211"), Vec::<String>::new());
         assert_eq!(at("127.0.0.2:11212"), ["4712"]);

@@ -1,0 +1,88 @@
+//! Sockets that wait for clients, out of the kernel's tables in /proc.
+
+use std::{fs, io};
+
+use generator::Transport;
+use model::Failure;
+
+/// A socket that listens, or one for datagrams that is bound and not connected.
+pub(crate) struct Bound {
+    /// Its address, in the table's own hexadecimal digits.
+    pub ip: String,
+    pub port: u16,
+    /// What links of /proc/PID/fd name it by.
+    pub inode: String,
+}
+
+/// Those of a kernel's `net` folder, of both versions of IP.
+pub(crate) fn bound(folder: &str, transport: Transport) -> Vec<Bound> {
+    let name = match transport {
+        Transport::Stream => "tcp",
+        Transport::Datagram => "udp",
+    };
+    let tables = [format!("{folder}/{name}"), format!("{folder}/{name}6")];
+    let texts = tables.iter().filter_map(|path| fs::read_to_string(path).ok());
+    texts.flat_map(|text| rows(&text, transport).collect::<Vec<_>>()).collect()
+}
+
+/// Those of one table: lines of a number, `0100007F:2BCB`, the peer, the state and more.
+pub(crate) fn rows(table: &str, transport: Transport) -> impl Iterator<Item = Bound> {
+    // The kernel's numbers of states: TCP_LISTEN, and TCP_CLOSE, which is a datagram socket without a peer.
+    let wanted = match transport {
+        Transport::Stream => "0A",
+        Transport::Datagram => "07",
+    };
+    table.lines().filter_map(move |line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (state, inode) = (words.get(3)?, words.get(9)?);
+        let (ip, port) = words[1].rsplit_once(':').filter(|_| *state == wanted)?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        Some(Bound { ip: ip.to_string(), port, inode: inode.to_string() })
+    })
+}
+
+/// The inodes of the sockets that a process holds.
+pub(crate) fn held(process: u32) -> io::Result<Vec<String>> {
+    let inode = |entry: fs::DirEntry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        Some(target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_string())
+    };
+    Ok(fs::read_dir(format!("/proc/{process}/fd"))?.flatten().filter_map(inode).collect())
+}
+
+/// The one port at which a process waits for clients. [`Failure::Input`] where it has none, or several to choose from.
+pub fn listening_port(process: u32) -> Result<u16, Failure> {
+    let held = held(process)
+        .map_err(|error| Failure::Input(format!("--pid {process}: /proc/{process}/fd: {error}")))?;
+    let net = format!("/proc/{process}/net");
+    let all = [Transport::Stream, Transport::Datagram].map(|transport| bound(&net, transport));
+    let mut ports: Vec<u16> = ports(all.into_iter().flatten(), &held).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    match ports[..] {
+        [port] => Ok(port),
+        [] => Err(Failure::Input(format!("--pid {process}: it listens at no port"))),
+        _ => Err(Failure::Input(format!(
+            "--pid {process}: it listens at ports {ports:?}: choose one with --port"
+        ))),
+    }
+}
+
+fn ports(bound: impl Iterator<Item = Bound>, held: &[String]) -> impl Iterator<Item = u16> {
+    bound.filter(|socket| held.contains(&socket.inode)).map(|socket| socket.port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listening_socket_is_known_by_its_inode_and_state() {
+        let line = "   0: 0100007F:2BCB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0";
+        let port =
+            |transport, inode: &str| ports(rows(line, transport), &[inode.to_string()]).next();
+        assert_eq!(port(Transport::Stream, "4711"), Some(11211));
+        assert_eq!(port(Transport::Stream, "4712"), None);
+        assert_eq!(port(Transport::Datagram, "4711"), None);
+    }
+}
