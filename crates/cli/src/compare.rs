@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use compare::Plan;
 use compare::command::{command, quoted};
+use compare::{Keeper, Plan};
 use load::HostArm;
 use model::edit::Edit;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let arm: Box<dyn Arm> = match args.on {
         On::Sim => Box::new(SimArm),
-        On::Host => Box::new(HostArm),
+        On::Host => Box::new(HostArm { recorder: vm::recorder() }),
         On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
     };
     let machine = arm.machine();
@@ -108,6 +108,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         command: replay(args),
     };
     traces.check()?;
+    if let (true, Err(lack)) = (traces.wants_events(), arm.has_events()) {
+        say(&format!(
+            "rearguard: no scheduling events, so nothing says where the time went: {lack}"
+        ));
+    }
     let watch = Terminal::new(&scenario.name);
     let mut document = compare::run_kept(&plan, &*arm, &watch, &traces)?;
     (document.command, document.version) = (words, version.clone());

@@ -47,8 +47,7 @@ fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
 
 #[cfg(not(feature = "kernel"))]
 fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
-    let remedy = "this rearguard was built without the kernel's part, which watches services: build it with its default features";
-    Err(Failure::Machine(remedy.to_string()))
+    Err(model::recorder::unbuilt())
 }
 
 /// What there is to say of a trace.
@@ -58,9 +57,8 @@ fn document(recorded: &Recorded) -> Result<Explained, Failure> {
     let explanation = explain(trace, &setting)?;
     if explanation.services.is_empty() {
         return Err(Failure::Input(format!(
-            "no event of the trace says which thread served a request, so there is nothing to explain: traces of `--on sim` and of \
-             `rearguard stages` with services say so, this one is of the arm {}",
-            header.arm
+            "no request of this trace of `{}` was answered by a thread that its events name, so there is nothing to explain",
+            header.scenario
         )));
     }
     let (command, version) = signature();
@@ -90,6 +88,6 @@ fn setting(header: &Header) -> Setting {
     let programs: Vec<Program> = header.programs.iter().map(program).collect();
     let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
     let same = |setting: &Setting| setting.programs.len() == programs.len();
-    let known = scenario.map(|scenario| Setting::of(&scenario)).filter(same);
+    let known = scenario.map(|scenario| Setting::of(&scenario).with(&header.tables)).filter(same);
     known.unwrap_or(Setting { machine: header.cpus, programs })
 }

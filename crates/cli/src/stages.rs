@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::stages::{Observed, Tracer, Wanted, observe};
-use model::scenario::{Group, Machine};
+use kernel::stages::{Observed, Scheduling, Tracer, Wanted, observe};
+use model::scenario::Machine;
 use model::trace::Stages;
 use model::{Failure, Nanos, Watch};
 use report::stages::{STAGES_SCHEMA, Stage, StagesDocument};
@@ -34,9 +34,6 @@ pub struct Args {
     output: Output,
 }
 
-/// The least part of requests whose stages must be complete.
-const COMPLETE: f64 = 0.999;
-
 /// How often the user's wish to stop is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -51,9 +48,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.staged(&document(args.port, &observed))
 }
 
-/// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete: what is missing may be what matters.
+/// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete.
 pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
-    let tracer = Tracer::start(Wanted { port, scheduling: true })?;
+    let tracer = Tracer::start(Wanted { port: Some(port), scheduling: Scheduling::Everywhere })?;
     let terminal = Terminal::new(&format!("port {port}"));
     let (begun, whole) = (Instant::now(), Duration::from_nanos(duration.0));
     while begun.elapsed() < whole && !terminal.cancelled() {
@@ -61,37 +58,17 @@ pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure
         terminal.progress(begun.elapsed().as_secs_f64() / whole.as_secs_f64());
     }
     let observed = observe(&tracer.stop()?)?;
-    let share = observed.complete as f64 / observed.requests.max(1) as f64;
-    if observed.missed > 0 || share < COMPLETE {
-        return Err(Failure::Run(format!(
-            "the stages of {} of {} requests are complete, and the kernel skipped {} calls of hooks: what is missing may be what matters, so nothing is reported. Watch \
-             again, for a shorter time or under less load",
-            observed.complete, observed.requests, observed.missed
-        )));
-    }
     let recorded = recorded(port, &observed);
     Ok((observed, recorded))
 }
 
 fn recorded(port: u16, observed: &Observed) -> Recorded {
     let trace = observed.trace.clone();
-    let mut groups: Vec<Group> = Vec::new();
-    let mut group = |path: &Option<String>| {
-        let path = path.as_ref()?;
-        let known = groups.iter().position(|group| group.name == *path);
-        known.or_else(|| {
-            groups.push(Group { name: path.clone(), parent: None, weight: 100, cpuset: None });
-            Some(groups.len() - 1)
-        })
-    };
+    let mut groups = Vec::new();
     let kinds = std::iter::once("service").chain(std::iter::repeat("process"));
-    let programs = observed.programs.iter().zip(kinds).map(|(program, kind)| Program {
-        name: program.name.clone(),
-        kind: kind.to_string(),
-        group: group(&program.group),
-        nice: 0,
-    });
-    let programs = programs.collect();
+    let programs = observed.programs.iter().zip(kinds);
+    let programs =
+        programs.map(|(process, kind)| Program::of(process, kind, &mut groups)).collect();
     let (command, version) = signature();
     let header = Header {
         scenario: format!("port {port}"),
@@ -162,7 +139,6 @@ fn document(port: u16, observed: &Observed) -> StagesDocument {
         kernel: trace.kernel.clone(),
         requests: observed.requests,
         complete: observed.complete,
-        skipped: observed.missed,
         stages: STAGES.into_iter().map(stage).collect(),
     }
 }

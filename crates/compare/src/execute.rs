@@ -125,7 +125,7 @@ impl<'a> Board<'a> {
         made: Vec<Trace>,
     ) -> Result<(), Failure> {
         for (&place, trace) in batch.places.iter().zip(made) {
-            let slow = slow_sources(&trace, &Setting::of(plan.scenario));
+            let slow = slow_sources(&trace, &Setting::of(plan.scenario).with(&trace.tables));
             let kept = (self.keep(&runs[place], trace)?, slow);
             self.kept.lock().expect("no worker panics")[place] = Some(kept);
         }
@@ -137,7 +137,7 @@ impl<'a> Board<'a> {
         if !run.twin {
             self.keeper.keep(&trace)?;
         }
-        Ok(Trace { events: None, ..trace })
+        Ok(trace.without_events())
     }
 
     /// A failed run with the command that repeats it.

@@ -91,7 +91,11 @@ impl Random {
             usage: Vec::new(),
             counters: Counters::default(),
             events: Some(events),
-            tables: Tables { names: vec!["a".into(), "b".into()], cpu_sets: Vec::new() },
+            tables: Tables {
+                names: vec!["a".into(), "b".into()],
+                cpu_sets: Vec::new(),
+                others: Vec::new(),
+            },
         }
     }
 }

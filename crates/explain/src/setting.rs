@@ -1,6 +1,6 @@
 //! What an explanation must know of a run beyond its trace: names, groups, where memory is.
 
-use model::event::{Event, What};
+use model::event::{Event, Process, Tables, What};
 use model::scenario::{Home, Kind, Machine};
 use model::{Scenario, ThreadId, Trace};
 
@@ -40,6 +40,18 @@ impl Setting {
             machine: scenario.machine,
             programs: scenario.programs.iter().map(program).collect(),
         }
+    }
+
+    /// The setting with those that the scenario does not know and events do.
+    pub fn with(mut self, tables: &Tables) -> Setting {
+        let other = |other: &Process| Program {
+            name: other.name.clone(),
+            group: other.group.clone(),
+            serves: false,
+            memory: None,
+        };
+        self.programs.extend(tables.others.iter().map(other));
+        self
     }
 
     /// The node of a CPU.

@@ -25,6 +25,8 @@ pub struct Stamps {
     pub completed: Nanos,
     /// The thread's CPU time between the two.
     pub cpu: Nanos,
+    /// The thread, by the kernel's id.
+    pub thread: u32,
 }
 
 impl NullAsk {
@@ -43,13 +45,15 @@ impl NullAsk {
 impl Stamps {
     /// Writes the head of a message.
     pub fn encode(self, message: &mut [u8]) {
-        put(message, [self.id, self.started.0, self.completed.0, self.cpu.0]);
+        let Stamps { id, started, completed, cpu, thread } = self;
+        put(message, [id, started.0, completed.0, cpu.0, thread.into()]);
     }
 
     /// Reads the head of a message.
     pub fn decode(message: &[u8]) -> Stamps {
-        let [id, started, completed, cpu] = take(message);
-        Stamps { id, started: Nanos(started), completed: Nanos(completed), cpu: Nanos(cpu) }
+        let [id, started, completed, cpu, thread] = take(message);
+        let [started, completed, cpu] = [started, completed, cpu].map(Nanos);
+        Stamps { id, started, completed, cpu, thread: thread as u32 }
     }
 }
 
@@ -75,8 +79,13 @@ mod tests {
         let ask = NullAsk { id: 7, service: Nanos(500_000) };
         ask.encode(&mut message);
         assert_eq!(NullAsk::decode(&message), ask);
-        let stamps =
-            Stamps { id: u64::MAX, started: Nanos(1), completed: Nanos(1 << 40), cpu: Nanos(3) };
+        let stamps = Stamps {
+            id: u64::MAX,
+            started: Nanos(1),
+            completed: Nanos(1 << 40),
+            cpu: Nanos(3),
+            thread: u32::MAX,
+        };
         stamps.encode(&mut message);
         assert_eq!(Stamps::decode(&message), stamps);
     }

@@ -47,10 +47,9 @@ pub fn examine(on: &dyn Platform, path: &str) -> Examination {
         item("sched_ext", "load, top", sched_ext(on)),
         item(
             "BTF",
-            "load, stage stamps",
+            "load, stages, explain on this machine",
             file(on, "/sys/kernel/btf", "vmlinux", "boot a kernel with CONFIG_DEBUG_INFO_BTF"),
         ),
-        item("tracefs", "sources of excess on this machine", tracefs(on)),
         item("cgroup2 cpuset", "cell, dedicated-cpus, numa", yes("in use or free", supported(on))),
         item("cgroup2 cpu", "groups with weights on this machine", controller(on, "cpu")),
     ];
@@ -99,15 +98,6 @@ fn sched_ext(on: &dyn Platform) -> Found {
     state.map(|state| state.trim().to_string()).map_err(|_| {
         "boot a kernel with CONFIG_SCHED_CLASS_EXT (6.12 or newer), or use the lab: --on vm".into()
     })
-}
-
-fn tracefs(on: &dyn Platform) -> Found {
-    for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
-        if let Ok(found) = file(on, folder, "events", "") {
-            return Ok(found);
-        }
-    }
-    Err("mount -t tracefs tracefs /sys/kernel/tracing, as root".into())
 }
 
 fn controller(on: &dyn Platform, name: &str) -> Found {

@@ -8,7 +8,7 @@ use model::Failure;
 /// Says whether this kernel and this process can load a policy now; [`Failure::Machine`] with the remedy if not.
 pub fn ready() -> Result<(), Failure> {
     has_sched_ext()?;
-    privileged()?;
+    privileged("loading a scheduler")?;
     match in_force()? {
         None => Ok(()),
         Some(name) => Err(Failure::Machine(format!(
@@ -38,13 +38,14 @@ fn has_sched_ext() -> Result<(), Failure> {
     )))
 }
 
-fn privileged() -> Result<(), Failure> {
+/// Whether this process may put programs into the kernel; [`Failure::Machine`] with the remedy if not.
+pub(crate) fn privileged(what: &str) -> Result<(), Failure> {
     let has = |capability| caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
     let all = has(Capability::CAP_SYS_ADMIN);
     if all || (has(Capability::CAP_BPF) && has(Capability::CAP_PERFMON)) {
         return Ok(());
     }
-    Err(Failure::Machine(
-        "loading a scheduler takes privileges: run it with sudo (or give it CAP_BPF and CAP_PERFMON)".into(),
-    ))
+    Err(Failure::Machine(format!(
+        "{what} takes privileges: run it with sudo (or give it CAP_BPF and CAP_PERFMON)"
+    )))
 }

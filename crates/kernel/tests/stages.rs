@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use kernel::stages::{Connections, Exchange, Peer, Recording, Tracer, Wanted};
+use kernel::stages::{Connections, Exchange, Peer, Recording, Scheduling, Tracer, Wanted};
 use model::trace::Stages;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
@@ -26,7 +26,10 @@ fn tracer(port: u16) -> Option<Tracer> {
         eprintln!("skipped: stages take root and a kernel with BTF");
         return None;
     }
-    Some(Tracer::start(Wanted { port, scheduling: true }).expect("hooks"))
+    Some(
+        Tracer::start(Wanted { port: Some(port), scheduling: Scheduling::Everywhere })
+            .expect("hooks"),
+    )
 }
 
 /// A thread a connection, which reads a request, answers it, and so on.

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use model::recorder::{Recorder, unbuilt};
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::assemble::assemble;
@@ -13,8 +14,11 @@ use crate::policy::Policy;
 use crate::sampler::Pulls;
 
 /// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`, `fifo`, `rr`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HostArm;
+#[derive(Clone, Copy, Default)]
+pub struct HostArm {
+    /// Who records scheduling events; `None`: nobody can.
+    pub recorder: Option<&'static dyn Recorder>,
+}
 
 impl Arm for HostArm {
     fn name(&self) -> &'static str {
@@ -40,6 +44,10 @@ impl Arm for HostArm {
         check(scenario, policy).map(|_| ())
     }
 
+    fn has_events(&self) -> Result<(), Failure> {
+        self.recorder.ok_or_else(unbuilt)?.check()
+    }
+
     fn run(
         &self,
         scenario: &Scenario,
@@ -50,9 +58,10 @@ impl Arm for HostArm {
         let Ready { policy: services, placement } = check(scenario, policy)?;
         let _alone = Exclusive::acquire(watch)?;
         let policy = policy.to_string();
-        let events = false;
+        let records = watch.wants_events() && self.has_events().is_ok();
+        let recorder = self.recorder.filter(|_| records);
         run_on(
-            &Stage { scenario, policy, services, placement, seed, events, pulls: &|| None },
+            &Stage { scenario, policy, services, placement, seed, recorder, pulls: &|| None },
             watch,
         )
     }
@@ -70,8 +79,8 @@ pub struct Stage<'a> {
     pub placement: Placement,
     /// The seed of arrivals and service times.
     pub seed: u64,
-    /// Whether to record scheduling events. A run that is killed leaves the tracing behind: only for a guest.
-    pub events: bool,
+    /// Who records scheduling events, if they are wanted.
+    pub recorder: Option<&'a dyn Recorder>,
     /// Who counts moves between balancing domains.
     pub pulls: Pulls<'a>,
 }

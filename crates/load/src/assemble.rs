@@ -1,9 +1,12 @@
 //! A trace out of what was seen.
 
-use model::event::Tables;
+use std::collections::BTreeMap;
+
+use model::event::{Event, Tables};
+use model::recorder::Heard;
 use model::scenario::{Kind, Scenario};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
-use model::{Failure, Nanos, Trace};
+use model::{Failure, Nanos, ThreadId, Trace};
 
 use crate::arm::Stage;
 use crate::conduct::Seen;
@@ -16,17 +19,17 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
     let scenario = stage.scenario;
     check_generator(scenario, &seen, stage.placement.generator)?;
     let threads: Vec<ThreadTrace> = (seen.threads.iter().enumerate())
-        .flat_map(|(program, &count)| std::iter::repeat_n(ThreadTrace { program }, count))
+        .flat_map(|(program, ids)| std::iter::repeat_n(ThreadTrace { program }, ids.len()))
         .collect();
     let used = cpu_since(&seen.samples.base, &seen.end);
-    let mut services = seen.services.into_iter();
+    let mut services = seen.services.iter();
     let mut programs = Vec::new();
     for (index, program) in scenario.programs.iter().enumerate() {
         let requests = match &program.kind {
             Kind::Service(_) => {
                 let own = threads.iter().zip(&used).filter(|(thread, _)| thread.program == index);
                 let total = own.map(|(_, used)| used.0).sum();
-                requests(&services.next().unwrap_or_default(), Nanos(total))
+                requests(services.next().map_or(&[], Vec::as_slice), Nanos(total))
             }
             _ => Vec::new(),
         };
@@ -38,7 +41,8 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
     }
     let usage =
         |sample: &Sample| Usage { at: sample.at, cpu_time: cpu_since(&seen.samples.base, sample) };
-    Ok(Trace {
+    let served = served(&seen);
+    let trace = Trace {
         policy: stage.policy.clone(),
         kernel: machine::release(),
         seed: stage.seed,
@@ -47,9 +51,44 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         threads,
         usage: seen.samples.window.iter().map(usage).collect(),
         counters: seen.samples.counters,
-        events: seen.events,
+        events: None,
         tables: Tables::default(),
+    };
+    Ok(match seen.heard {
+        Some(heard) => with_events(trace, heard, served),
+        None => trace,
     })
+}
+
+/// Which thread served which request when, as the service itself says.
+fn served(seen: &Seen) -> Vec<Event> {
+    let ids = seen.threads.iter().flatten().map(|id| id.cast_unsigned());
+    let numbers: BTreeMap<u32, ThreadId> = ids.zip((0..).map(ThreadId)).collect();
+    let mut events = Vec::new();
+    for records in &seen.services {
+        for (request, stamps) in (0..).zip(records.iter().map(|record| record.stamps)) {
+            let Some(stamps) = stamps else { continue };
+            let thread = numbers.get(&stamps.thread);
+            events.extend(thread.into_iter().flat_map(|&thread| {
+                Event::of_request(thread, request, stamps.started, stamps.completed)
+            }));
+        }
+    }
+    events
+}
+
+/// A trace with what was heard of the CPUs, and of whoever else had them.
+fn with_events(mut trace: Trace, heard: Heard, served: Vec<Event>) -> Trace {
+    let mut events = heard.events;
+    events.extend(served);
+    events.sort_by_key(|event| event.at);
+    trace.threads.extend(heard.threads);
+    for (usage, cpu_times) in trace.usage.iter_mut().zip(heard.cpu_times) {
+        usage.cpu_time.extend(cpu_times);
+    }
+    let programs = trace.programs.len() + heard.tables.others.len();
+    trace.programs.resize_with(programs, ProgramTrace::default);
+    Trace { events: Some(events), tables: heard.tables, ..trace }
 }
 
 /// Fails the run if the generator's delay could be taken for the server's.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use model::event::Event;
+use model::recorder::{Heard, Run, Tape};
 use model::scenario::{Kind, Scenario};
 use model::trace::Window;
 use model::{Failure, Nanos, Watch, workload};
@@ -15,7 +15,6 @@ use crate::arm::Stage;
 use crate::check::class;
 use crate::children::Program;
 use crate::clock;
-use crate::ftrace::Recorder;
 use crate::groups::Groups;
 use crate::privilege;
 use crate::role::order::{Go, Order, Work};
@@ -41,12 +40,12 @@ pub struct Seen {
     pub samples: Samples,
     /// CPU time of all threads when the last response had come.
     pub end: Sample,
-    /// Threads of each program.
-    pub threads: Vec<usize>,
+    /// The kernel's ids of each program's threads.
+    pub threads: Vec<Vec<i32>>,
     /// Rounds of each program inside the window.
     pub rounds: Vec<u64>,
-    /// Scheduling events, if they were recorded.
-    pub events: Option<Vec<Event>>,
+    /// Who had the CPUs, if that was recorded.
+    pub heard: Option<Heard>,
 }
 
 /// What the generator's thread brings back.
@@ -64,7 +63,8 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let mut programs = start(stage, &groups, watch)?;
     let generator = generator(scenario, &mut programs, stage.seed)?;
     let sampler = sampler(&programs, stage).map_err(broken)?;
-    let recorder = recorder(stage, &programs).map_err(broken)?;
+    let recorder =
+        stage.recorder.map(|recorder| recorder.start(&placement.scenario)).transpose()?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
@@ -73,18 +73,23 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
 
     let (sent, samples) = measure(&mut programs, generator, &sampler, &go, watch)?;
     let end = sampler.sample(begin).map_err(broken)?;
-    let events = recorder.map(|recorder| recorder.finish(begin)).transpose().map_err(broken)?;
-    let threads = programs.iter().map(|program| program.threads.len()).collect();
+    let threads: Vec<_> = programs.iter().map(|program| program.threads.clone()).collect();
+    let heard = recorder.map(|tape| hear(stage, tape, &threads, begin, &samples)).transpose()?;
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
     let services = generator.finish().into_iter().map(|(records, _)| records).collect();
-    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, events })
+    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, heard })
 }
 
-fn recorder(stage: &Stage, programs: &[Program]) -> io::Result<Option<Recorder>> {
-    let threads = || programs.iter().flat_map(|program| program.threads.iter().copied()).collect();
-    let start = || Recorder::start(threads(), &stage.placement.scenario);
-    stage.events.then(start).transpose()
+fn hear(
+    stage: &Stage,
+    tape: Box<dyn Tape>,
+    threads: &[Vec<i32>],
+    start: Nanos,
+    samples: &Samples,
+) -> Result<Heard, Failure> {
+    let moments: Vec<Nanos> = samples.window.iter().map(|sample| sample.at).collect();
+    tape.finish(&Run { cpus: &stage.placement.scenario, threads, start, moments: &moments })
 }
 
 fn start(stage: &Stage, groups: &Groups, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {

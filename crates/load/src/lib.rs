@@ -11,7 +11,6 @@ mod children;
 mod conduct;
 mod cpu_time;
 mod exclusive;
-mod ftrace;
 mod groups;
 mod machine;
 mod policy;

@@ -18,6 +18,11 @@ pub trait Arm: Sync {
     /// [`Failure::Input`] for an unknown policy or option, [`Failure::Machine`] where this machine cannot.
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure>;
 
+    /// Says whether traces of this arm can hold scheduling events here; if not, what is missing.
+    fn has_events(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Runs the scenario once. The seed draws arrivals and service times, the same on every arm.
     fn run(
         &self,

@@ -16,6 +16,16 @@ pub struct Event {
     pub what: What,
 }
 
+impl Event {
+    /// The beginning and the end of a thread's work for a request.
+    pub fn of_request(thread: ThreadId, request: u32, from: Nanos, to: Nanos) -> [Event; 2] {
+        [
+            Event { at: from, what: What::Start { thread, request } },
+            Event { at: to, what: What::Finish { thread, request } },
+        ]
+    }
+}
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
@@ -172,6 +182,18 @@ pub struct Tables {
     pub names: Vec<String>,
     /// Where threads may run, each set once.
     pub cpu_sets: Vec<Vec<CpuId>>,
+    /// Who had CPUs and is none of the scenario's programs: programs of the trace, behind the scenario's.
+    #[serde(default)]
+    pub others: Vec<Process>,
+}
+
+/// A process that no scenario describes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// The path of its group (cgroup); `None`: the root.
+    pub group: Option<String>,
 }
 
 impl Tables {

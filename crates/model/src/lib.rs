@@ -13,6 +13,7 @@ mod failure;
 mod ids;
 pub mod law;
 mod policy_spec;
+pub mod recorder;
 pub mod scenario;
 pub mod seed;
 mod suggest;

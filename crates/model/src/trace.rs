@@ -18,9 +18,9 @@ pub struct Trace {
     pub seed: u64,
     /// The measured part: from the end of the warm-up to the end of the run.
     pub window: Window,
-    /// One entry for each program of the scenario, in its order.
+    /// One entry for each program of the scenario, in its order; behind them, where events were recorded, one for each of [`Tables::others`].
     pub programs: Vec<ProgramTrace>,
-    /// One entry for each thread.
+    /// One entry for each thread, those of the scenario's programs first.
     pub threads: Vec<ThreadTrace>,
     /// CPU time of every thread at regular moments; the first at the window's start, the last at its end.
     pub usage: Vec<Usage>,
@@ -30,6 +30,18 @@ pub struct Trace {
     pub events: Option<Vec<Event>>,
     /// What the events refer to.
     pub tables: Tables,
+}
+
+impl Trace {
+    /// The trace of the scenario's own programs alone: without events, and without those whom only events know.
+    pub fn without_events(mut self) -> Trace {
+        self.programs.truncate(self.programs.len() - self.tables.others.len());
+        let programs = self.programs.len();
+        self.threads.retain(|thread| thread.program < programs);
+        let threads = self.threads.len();
+        self.usage.iter_mut().for_each(|usage| usage.cpu_time.truncate(threads));
+        Trace { events: None, tables: Tables::default(), ..self }
+    }
 }
 
 /// A span of time, its start included and its end excluded.

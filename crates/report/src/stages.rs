@@ -28,8 +28,6 @@ pub struct StagesDocument {
     pub requests: u64,
     /// Those of them whose moments were all seen, in order.
     pub complete: u64,
-    /// Calls of hooks that the kernel skipped.
-    pub skipped: u64,
     /// The stages, and the whole.
     pub stages: Vec<Stage>,
 }
@@ -63,12 +61,11 @@ impl StagesDocument {
         grid.rows = self.stages.iter().map(row).collect();
         let count = |n: u64| human::count(Some(n));
         let heading = format!(
-            "{} at port {}: {} requests, the stages of {} complete, {} calls of hooks skipped",
+            "{} at port {}: {} requests, the stages of {} complete",
             self.service,
             self.port,
             count(self.requests),
-            count(self.complete),
-            count(self.skipped)
+            count(self.complete)
         );
         Block { heading, grid, notes: Vec::new() }
     }

@@ -269,7 +269,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             counters: self.meter.counters(),
             usage: self.meter.usage,
             events: None,
-            tables: Tables { names: self.names, cpu_sets: Vec::new() },
+            tables: Tables { names: self.names, cpu_sets: Vec::new(), others: Vec::new() },
         };
         Ok(Run { trace, events: self.events, queue: self.queue })
     }

@@ -1,6 +1,6 @@
 //! What a trace says of itself.
 
-use model::event::Tables;
+use model::event::{Process, Tables};
 use model::scenario::{Group, Machine, Scenario};
 use model::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -49,12 +49,26 @@ pub struct Header {
 pub struct Program {
     /// Its name.
     pub name: String,
-    /// `service`, `batch`, `daemon` or `fork-join`.
+    /// `service`, `batch`, `daemon` or `fork-join`; `process`: none of the scenario's.
     pub kind: String,
     /// Index of its group; `None`: the root.
     pub group: Option<usize>,
     /// The nice value of its threads.
     pub nice: i8,
+}
+
+impl Program {
+    /// A process that no scenario describes. Its group is added to `groups` if it is new.
+    pub fn of(process: &Process, kind: &str, groups: &mut Vec<Group>) -> Program {
+        let mut place = |name: &String| {
+            groups.iter().position(|group| group.name == *name).unwrap_or_else(|| {
+                groups.push(Group { name: name.clone(), parent: None, weight: 100, cpuset: None });
+                groups.len() - 1
+            })
+        };
+        let group = process.group.as_ref().map(&mut place);
+        Program { name: process.name.clone(), kind: kind.to_string(), group, nice: 0 }
+    }
 }
 
 /// How a run was made: what its trace does not say by itself.
@@ -84,6 +98,13 @@ impl Header {
             group: program.group,
             nice: program.nice,
         };
+        let mut groups = scenario.groups.clone();
+        let others: Vec<Program> = trace
+            .tables
+            .others
+            .iter()
+            .map(|one| Program::of(one, "process", &mut groups))
+            .collect();
         Header {
             scenario: scenario.name.clone(),
             scenario_text: making.scenario_text.to_string(),
@@ -97,8 +118,8 @@ impl Header {
             version: making.version.to_string(),
             window_start_ns: trace.window.start.0,
             window_end_ns: trace.window.end.0,
-            groups: scenario.groups.clone(),
-            programs: scenario.programs.iter().map(program).collect(),
+            programs: scenario.programs.iter().map(program).chain(others).collect(),
+            groups,
             threads: trace.threads.iter().map(|thread| thread.program).collect(),
             events: trace.events.is_some(),
             tables: trace.tables.clone(),

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use lab::{Cost, Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
 use load::Placement;
+use model::recorder::unbuilt;
 use model::scenario::Kind;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
+use crate::guest::recorder;
 use crate::hearing::Hearing;
 use crate::needs::{Needs, needs};
 use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
@@ -67,6 +69,11 @@ impl Arm for VmArm {
         lab::check_machine(&scenario.machine, has_services(scenario))?;
         load::check_scenario(scenario)?;
         needs(&self.lab, &self.programs, scenario, policy).map(|_| ())
+    }
+
+    /// Every kernel of the lab has what recording takes.
+    fn has_events(&self) -> Result<(), Failure> {
+        recorder().ok_or_else(unbuilt).map(|_| ())
     }
 
     fn run(

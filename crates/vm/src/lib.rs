@@ -11,4 +11,4 @@ mod needs;
 mod order;
 
 pub use arm::VmArm;
-pub use guest::role_main;
+pub use guest::{recorder, role_main};

@@ -97,7 +97,7 @@ fn response(request: &[u8]) -> [u8; BYTES] {
     let mut response = [0; BYTES];
     let zero = Nanos::ZERO;
     let id = NullAsk::decode(request).id;
-    Stamps { id, started: zero, completed: zero, cpu: zero }.encode(&mut response);
+    Stamps { id, started: zero, completed: zero, cpu: zero, thread: 0 }.encode(&mut response);
     response
 }
 

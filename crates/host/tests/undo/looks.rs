@@ -20,7 +20,7 @@ fn the_doctor_finds_what_is_there_and_names_remedies_for_the_rest() {
     for name in ["privileges", "sched_ext", "cgroup2 cpuset", "PM QoS", "cpufreq", "NUMA"] {
         assert!(supported(&first, name), "{name}");
     }
-    for name in ["BTF", "tracefs", "KVM", "QEMU", "memcached"] {
+    for name in ["BTF", "KVM", "QEMU", "memcached"] {
         assert!(!supported(&first, name), "{name}");
     }
     tree::put(folder.path(), "usr/sbin/memcached", "");

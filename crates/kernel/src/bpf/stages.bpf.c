@@ -41,6 +41,9 @@ enum interrupt {
 	TIMER,
 };
 
+/* A packet's header is in no structure that a hook is given: a cast lets it be read like one. */
+#define HEADER(at, type) ((const type *)bpf_core_cast(at, type))
+
 /* What a hook saw. A connection is told by its client. */
 struct seen {
 	__u64 at_ns;
@@ -54,9 +57,11 @@ struct seen {
 	__u32 detail;
 };
 
-/* The server's port, and what is wanted. */
+#define CPUS 1024
+
+/* The server's port, and the CPUs whose scheduling is wanted. */
 const volatile __u16 server_port;
-const volatile bool wants_scheduling;
+const volatile __u8 heard_cpus[CPUS];
 
 /* Records that found no room. */
 __u64 lost;
@@ -107,52 +112,53 @@ struct packet {
 
 static __always_inline bool read_tcp(const void *at, __u32 length, struct packet *packet)
 {
-	struct tcphdr tcp;
-	__u32 head;
+	const struct tcphdr *tcp = HEADER(at, struct tcphdr);
+	__u32 head = tcp->doff * 4;
 
-	if (bpf_probe_read_kernel(&tcp, sizeof(tcp), at))
-		return false;
-	head = tcp.doff * 4;
-	packet->source = bpf_ntohs(tcp.source);
-	packet->destination = bpf_ntohs(tcp.dest);
-	packet->sequence = bpf_ntohl(tcp.seq);
+	packet->source = bpf_ntohs(tcp->source);
+	packet->destination = bpf_ntohs(tcp->dest);
+	packet->sequence = bpf_ntohl(tcp->seq);
 	packet->length = length > head ? length - head : 0;
-	packet->begins = tcp.syn;
+	packet->begins = tcp->syn;
 	return true;
 }
 
 static __always_inline bool read_udp(const void *at, struct packet *packet)
 {
-	struct udphdr udp;
+	const struct udphdr *udp = HEADER(at, struct udphdr);
 
-	if (bpf_probe_read_kernel(&udp, sizeof(udp), at))
-		return false;
-	packet->source = bpf_ntohs(udp.source);
-	packet->destination = bpf_ntohs(udp.dest);
-	packet->length = bpf_ntohs(udp.len);
+	packet->source = bpf_ntohs(udp->source);
+	packet->destination = bpf_ntohs(udp->dest);
+	packet->length = bpf_ntohs(udp->len);
+	packet->sequence = 0;
+	packet->begins = false;
 	return true;
+}
+
+static __always_inline __u32 folded_header(const struct in6_addr *address)
+{
+	__u32 words[4] = { address->in6_u.u6_addr32[0], address->in6_u.u6_addr32[1],
+			   address->in6_u.u6_addr32[2], address->in6_u.u6_addr32[3] };
+
+	return folded(words);
 }
 
 static __always_inline bool read_packet(const void *at, __u32 skb_length, struct packet *packet)
 {
-	struct ipv6hdr six;
-	struct iphdr four;
-	__u32 head = sizeof(six);
+	const struct iphdr *four = HEADER(at, struct iphdr);
+	__u32 head = sizeof(struct ipv6hdr);
 
-	__builtin_memset(packet, 0, sizeof(*packet));
-	if (bpf_probe_read_kernel(&four, sizeof(four), at))
-		return false;
-	if (four.version == 4) {
-		head = four.ihl * 4;
-		packet->from = four.saddr;
-		packet->to = four.daddr;
-		packet->protocol = four.protocol;
+	if (four->version == 4) {
+		head = four->ihl * 4;
+		packet->from = four->saddr;
+		packet->to = four->daddr;
+		packet->protocol = four->protocol;
 	} else {
-		if (bpf_probe_read_kernel(&six, sizeof(six), at))
-			return false;
-		packet->from = folded(six.saddr.in6_u.u6_addr32);
-		packet->to = folded(six.daddr.in6_u.u6_addr32);
-		packet->protocol = six.nexthdr;
+		const struct ipv6hdr *six = HEADER(at, struct ipv6hdr);
+
+		packet->from = folded_header(&six->saddr);
+		packet->to = folded_header(&six->daddr);
+		packet->protocol = six->nexthdr;
 	}
 	at += head;
 	if (packet->protocol == PROTO_TCP)
@@ -192,12 +198,12 @@ int BPF_PROG(on_gro_receive, struct sk_buff *skb)
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(on_transmit, struct sk_buff *skb)
 {
-	__u64 begin = (__u64)BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
-	__u64 link = begin - (__u64)BPF_CORE_READ(skb, data);
+	const void *begin = skb->head + skb->network_header;
+	__u32 link = begin - (const void *)skb->data;
 	struct packet packet;
 	__u32 ports;
 
-	if (!read_packet((const void *)begin, BPF_CORE_READ(skb, len) - link, &packet) ||
+	if (!read_packet(begin, skb->len - link, &packet) ||
 	    packet.source != server_port)
 		return 0;
 	ports = packet.destination | (__u32)packet.protocol << 16;
@@ -213,23 +219,17 @@ int BPF_PROG(on_transmit, struct sk_buff *skb)
 static __always_inline bool is_servers(const struct sock *sk, __u32 *address, __u32 *ports)
 {
 	const struct sock_common *common = &sk->__sk_common;
-	__u16 family;
-	__u32 words[4];
 
-	if (BPF_CORE_READ(common, skc_num) != server_port)
+	if (common->skc_num != server_port || common->skc_state == STATE_LISTEN)
 		return false;
-	family = BPF_CORE_READ(common, skc_family);
-	if (family == FAMILY_IPV4) {
-		*address = BPF_CORE_READ(common, skc_daddr);
-	} else if (family == FAMILY_IPV6) {
-		BPF_CORE_READ_INTO(&words, common, skc_v6_daddr.in6_u.u6_addr32);
-		*address = folded(words);
-	} else {
+	if (common->skc_family == FAMILY_IPV4)
+		*address = common->skc_daddr;
+	else if (common->skc_family == FAMILY_IPV6)
+		*address = folded_header(&common->skc_v6_daddr);
+	else
 		return false;
-	}
-	*ports = bpf_ntohs(BPF_CORE_READ(common, skc_dport)) |
-		 (__u32)BPF_CORE_READ(sk, sk_protocol) << 16;
-	return BPF_CORE_READ(common, skc_state) != STATE_LISTEN;
+	*ports = bpf_ntohs(common->skc_dport) | (__u32)sk->sk_protocol << 16;
+	return true;
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -239,7 +239,7 @@ int BPF_PROG(on_data_ready, const struct sock *sk)
 
 	if (!is_servers(sk, &address, &ports))
 		return 0;
-	received = BPF_CORE_READ((const struct tcp_sock *)sk, rcv_nxt);
+	received = HEADER(sk, struct tcp_sock)->rcv_nxt;
 	tell(READY, 0, address, ports, received, 0);
 	return 0;
 }
@@ -251,7 +251,7 @@ int BPF_PROG(on_read, struct sock *sk, int ret, int flags)
 
 	if (ret <= 0 || flags & FLAG_PEEK || !is_servers(sk, &address, &ports))
 		return 0;
-	copied = BPF_CORE_READ((const struct tcp_sock *)sk, copied_seq);
+	copied = HEADER(sk, struct tcp_sock)->copied_seq;
 	tell(READ, bpf_get_current_pid_tgid(), address, ports, copied, ret);
 	return 0;
 }
@@ -263,9 +263,14 @@ int BPF_PROG(on_send, const struct sock *sk)
 
 	if (!is_servers(sk, &address, &ports))
 		return 0;
-	written = BPF_CORE_READ((const struct tcp_sock *)sk, write_seq);
+	written = HEADER(sk, struct tcp_sock)->write_seq;
 	tell(SENDS, bpf_get_current_pid_tgid(), address, ports, written, 0);
 	return 0;
+}
+
+static __always_inline bool hears(__u32 cpu)
+{
+	return cpu < CPUS && heard_cpus[cpu];
 }
 
 SEC("tp_btf/sched_switch")
@@ -274,62 +279,78 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 {
 	bool blocks = !preempted && prev_state;
 
+	if (!hears(bpf_get_smp_processor_id()))
+		return 0;
 	tell(SWITCH, next->pid, prev->pid, 0, blocks, 0);
 	return 0;
+}
+
+static __always_inline void wakes(const struct task_struct *task)
+{
+	__u32 target = task->thread_info.cpu;
+
+	if (hears(target))
+		tell(WAKE, task->pid, 0, 0, target, 0);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	tell(WAKE, task->pid, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 0);
+	wakes(task);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	tell(WAKE, task->pid, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 0);
+	wakes(task);
 	return 0;
+}
+
+static __always_inline void interrupts(enum kind kind, __u32 vector, enum interrupt level)
+{
+	if (hears(bpf_get_smp_processor_id()))
+		tell(kind, 0, 0, 0, vector, level);
 }
 
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(on_softirq_entry, unsigned int vector)
 {
-	tell(BEGIN, 0, 0, 0, vector, SOFT);
+	interrupts(BEGIN, vector, SOFT);
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_exit, unsigned int vector)
 {
-	tell(END, 0, 0, 0, vector, SOFT);
+	interrupts(END, vector, SOFT);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(on_irq_entry, int irq)
 {
-	tell(BEGIN, 0, 0, 0, irq, HARD);
+	interrupts(BEGIN, irq, HARD);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(on_irq_exit, int irq)
 {
-	tell(END, 0, 0, 0, irq, HARD);
+	interrupts(END, irq, HARD);
 	return 0;
 }
 
 SEC("tp_btf/local_timer_entry")
 int BPF_PROG(on_timer_entry, int vector)
 {
-	tell(BEGIN, 0, 0, 0, 0, TIMER);
+	interrupts(BEGIN, 0, TIMER);
 	return 0;
 }
 
 SEC("tp_btf/local_timer_exit")
 int BPF_PROG(on_timer_exit, int vector)
 {
-	tell(END, 0, 0, 0, 0, TIMER);
+	interrupts(END, 0, TIMER);
 	return 0;
 }

@@ -15,6 +15,7 @@ const SOFTIRQS: [&str; 10] =
 /// A recording on its way into events.
 struct Translation<'a> {
     numbers: &'a BTreeMap<u32, ThreadId>,
+    place: &'a dyn Fn(usize) -> Option<CpuId>,
     begin: Nanos,
     ran_on: BTreeMap<ThreadId, CpuId>,
     interrupts: BTreeMap<(Level, u32), NameId>,
@@ -22,15 +23,16 @@ struct Translation<'a> {
     events: Vec<Event>,
 }
 
-/// The events of a recording, and of requests (thread, first moment, last moment) that were served; moments count from `begin`.
+/// The events of a recording on the CPUs that have a place; moments count from `begin`.
 pub(super) fn translate(
     recording: &Recording,
     numbers: &BTreeMap<u32, ThreadId>,
-    served: Vec<(u32, Nanos, Nanos)>,
+    place: &dyn Fn(usize) -> Option<CpuId>,
     begin: Nanos,
 ) -> (Vec<Event>, Tables) {
     let mut translation = Translation {
         numbers,
+        place,
         begin,
         ran_on: BTreeMap::new(),
         interrupts: BTreeMap::new(),
@@ -39,14 +41,6 @@ pub(super) fn translate(
     };
     translation.open(&recording.seen);
     recording.seen.iter().for_each(|seen| translation.hear(seen));
-    for (request, (thread, from, to)) in (0..).zip(served) {
-        if let Some(&thread) = numbers.get(&thread) {
-            let events = &mut translation.events;
-            events.push(Event { at: from, what: What::Start { thread, request } });
-            events.push(Event { at: to, what: What::Finish { thread, request } });
-        }
-    }
-    translation.events.sort_by_key(|event| event.at);
     (translation.events, translation.tables)
 }
 
@@ -64,13 +58,19 @@ impl Translation<'_> {
     }
 
     fn hear(&mut self, seen: &Seen) {
-        let cpu = CpuId(seen.cpu.into());
         let at = seen.at.saturating_sub(self.begin);
+        let by = (self.place)(seen.cpu.into());
+        if let Kind::Wake { target } = seen.kind {
+            let thread = self.numbers.get(&seen.thread).copied();
+            let woken = thread.zip((self.place)(target as usize));
+            let wake = woken.map(|(thread, cpu)| What::Wake { thread, cpu, by });
+            self.events.extend(wake.map(|what| Event { at, what }));
+            return;
+        }
+        let Some(cpu) = by else { return };
         let what = match seen.kind {
-            Kind::Switch { from, blocks } => return self.switch(seen, at, from, blocks),
-            Kind::Wake { target } => {
-                let Some(&thread) = self.numbers.get(&seen.thread) else { return };
-                What::Wake { thread, cpu: CpuId(target), by: Some(cpu) }
+            Kind::Switch { from, blocks } => {
+                return self.switch(at, cpu, [from, seen.thread], blocks);
             }
             Kind::Begin { vector, level } => {
                 What::InterruptBegin { cpu, kind: kind(level), name: self.name(level, vector) }
@@ -83,9 +83,8 @@ impl Translation<'_> {
         self.events.push(Event { at, what });
     }
 
-    fn switch(&mut self, seen: &Seen, at: Nanos, from: u32, blocks: bool) {
-        let cpu = CpuId(seen.cpu.into());
-        let [from, to] = [from, seen.thread].map(|id| self.numbers.get(&id).copied());
+    fn switch(&mut self, at: Nanos, cpu: CpuId, threads: [u32; 2], blocks: bool) {
+        let [from, to] = threads.map(|id| self.numbers.get(&id).copied());
         let why = match (from, blocks) {
             (None, _) => Why::Idle,
             (Some(_), true) => Why::Blocked,

@@ -2,11 +2,14 @@
 //!
 //! A [`Tracer`] records what every hook saw at a server's port, and who held the CPUs. The [`Recording`] is joined to [`Connections`], which answer with the
 //! [`Stages`](model::trace::Stages) of a request by its bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no client tells.
+//! [`Hooks`] records who held the CPUs alone, for arms that run real programs.
 
 mod connection;
 mod cpu_time;
+mod crew;
 mod events;
 mod exchange;
+mod hooks;
 mod people;
 mod recording;
 mod service;
@@ -16,6 +19,7 @@ mod tracer;
 
 pub use connection::{Connection, Connections};
 pub use exchange::Exchange;
+pub use hooks::Hooks;
 pub use recording::{Peer, Recording};
-pub use service::{Observed, ObservedProgram, observe};
-pub use tracer::{Tracer, Wanted};
+pub use service::{Observed, observe};
+pub use tracer::{Scheduling, Tracer, Wanted};

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use model::CpuId;
+use model::event::Process;
+use scx_utils::read_cpulist;
+
 /// What /proc says of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Person {
@@ -12,6 +16,21 @@ pub(super) struct Person {
     pub name: String,
     /// The path of its group (cgroup), without the leading `/`; empty: the root.
     pub group: String,
+    /// The CPUs that it may run on when it was met.
+    pub cpus: Vec<CpuId>,
+}
+
+impl Person {
+    /// What there is to say of a thread's process; `None`: it ended before anybody asked.
+    pub fn process(person: Option<&Person>, thread: u32) -> Process {
+        match person {
+            Some(person) => Process {
+                name: format!("{}[{}]", person.name, person.process),
+                group: Some(person.group.clone()).filter(|group| !group.is_empty()),
+            },
+            None => Process { name: format!("thread[{thread}]"), group: None },
+        }
+    }
 }
 
 /// Everybody who was met.
@@ -27,13 +46,14 @@ impl People {
             return;
         }
         let read = |id: u32, what: &str| fs::read_to_string(format!("/proc/{id}/{what}")).ok();
-        let process = |status: String| {
-            status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
-        };
-        let Some(process) = read(thread, "status").and_then(process) else { return };
+        let status = read(thread, "status").unwrap_or_default();
+        let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
+        let Some(process) = fact("Tgid:").and_then(|id| id.trim().parse().ok()) else { return };
+        let cpus = fact("Cpus_allowed_list:").and_then(|list| read_cpulist(list).ok());
+        let cpus = cpus.into_iter().flatten().map(|cpu| CpuId(cpu as u32)).collect();
         let group = read(process, "cgroup").unwrap_or_default();
         let group = group.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
         let name = read(process, "comm").unwrap_or_default().trim().to_string();
-        self.known.insert(thread, Person { process, name, group: group.to_string() });
+        self.known.insert(thread, Person { process, name, group: group.to_string(), cpus });
     }
 }

@@ -1,6 +1,6 @@
 //! What the hooks saw, record by record.
 
-use model::Nanos;
+use model::{Failure, Nanos};
 
 use super::people::People;
 
@@ -129,4 +129,23 @@ pub struct Recording {
     pub missed: u64,
     /// Who was seen.
     pub(super) people: People,
+}
+
+impl Recording {
+    /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
+    pub fn check_whole(&self) -> Result<(), Failure> {
+        if self.lost > 0 {
+            return Err(Failure::Run(format!(
+                "{} records found no room: record a shorter time, or a quieter machine",
+                self.lost
+            )));
+        }
+        if self.missed > 0 {
+            return Err(Failure::Run(format!(
+                "the kernel skipped {} calls of hooks, and what is missing may be what matters: record again, for a shorter time or under less load",
+                self.missed
+            )));
+        }
+        Ok(())
+    }
 }

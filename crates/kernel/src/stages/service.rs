@@ -1,44 +1,37 @@
 //! A recording as a trace: requests with their stages, and scheduling events of everybody.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use model::event::{Event, Process, Tables, What};
 use model::trace::{Counters, ProgramTrace, Request, Stages, ThreadTrace, Trace, Usage, Window};
-use model::{Failure, Nanos, ThreadId};
+use model::{CpuId, Failure, Nanos};
 
 use super::connection::Connections;
 use super::cpu_time::CpuTime;
+use super::crew::Crew;
 use super::events::translate;
 use super::people::Person;
-use super::recording::{Kind, Recording};
+use super::recording::Recording;
 
 /// The first of a recording is warm-up: a fresh tracer makes the run look faster than an untraced one.
 const WARM_UP: Nanos = Nanos::from_millis(200);
+
+/// The least part of requests whose stages must be complete.
+const COMPLETE: f64 = 0.999;
 
 /// A service that was watched.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// What happened. Program 0 is the service: every process that read at its port.
     pub trace: Trace,
-    /// The programs, processes by name.
-    pub programs: Vec<ObservedProgram>,
+    /// The programs: processes.
+    pub programs: Vec<Process>,
     /// CPUs of the machine.
     pub cpus: u32,
     /// Requests whose stages are complete and in order, of those inside the measured part.
     pub complete: u64,
     /// Requests inside the measured part.
     pub requests: u64,
-    /// Calls of hooks that the kernel skipped.
-    pub missed: u64,
-}
-
-/// A process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObservedProgram {
-    /// Its name.
-    pub name: String,
-    /// The path of its group (cgroup); `None`: the root.
-    pub group: Option<String>,
 }
 
 /// A request as the server's side saw it.
@@ -47,17 +40,12 @@ struct Exchanged {
     thread: u32,
 }
 
-/// Makes a trace of what was recorded. [`Failure::Run`] where something was lost or no request was seen.
+/// Makes a trace of what was recorded. [`Failure::Run`] where something was lost, or skipped by the kernel, too few requests have all their stages, or none was seen.
 pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
     let (Some(first), Some(last)) = (recording.seen.first(), recording.seen.last()) else {
         return Err(nothing());
     };
-    if recording.lost > 0 {
-        return Err(Failure::Run(format!(
-            "{} records found no room in the ring: trace a shorter time, or a quieter machine",
-            recording.lost
-        )));
-    }
+    recording.check_whole()?;
     let begin = first.at;
     let window = Window { start: WARM_UP, end: last.at - begin };
     let connections = Connections::new(recording);
@@ -71,16 +59,17 @@ pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
         (all + 1, complete + u64::from(one.stages.is_complete()))
     });
     exchanged.retain(|one| one.stages.is_complete());
-    let crew = Crew::new(recording, &exchanged);
+    check_complete(requests, complete)?;
+    let (crew, programs) = crew(recording, &exchanged);
     let time = CpuTime::new(&recording.seen);
     let cpus = 1 + recording.seen.iter().map(|seen| u32::from(seen.cpu)).max().unwrap_or(0);
-    let (events, tables) = translate(recording, &crew.numbers, served(&exchanged), begin);
+    let (events, tables) = events(recording, &crew, &exchanged, (begin, cpus));
     let service = ProgramTrace {
         requests: requests_of(&exchanged, &crew, &time, begin, last.at),
         stages: exchanged.iter().map(|one| one.stages).collect(),
         rounds: 0,
     };
-    let others = crew.programs.iter().skip(1).map(|_| ProgramTrace::default());
+    let others = crew.others.iter().map(|_| ProgramTrace::default());
     let used = |at: Nanos| Usage {
         at,
         cpu_time: crew.threads.iter().map(|id| time.until(*id, begin + at)).collect(),
@@ -97,8 +86,17 @@ pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
         events: Some(events),
         tables,
     };
-    let (programs, missed) = (crew.programs, recording.missed);
-    Ok(Observed { trace, programs, cpus, complete, requests, missed })
+    Ok(Observed { trace, programs, cpus, complete, requests })
+}
+
+/// Refuses what lacks stages: those may be what matters.
+fn check_complete(requests: u64, complete: u64) -> Result<(), Failure> {
+    if complete as f64 >= COMPLETE * requests as f64 {
+        return Ok(());
+    }
+    Err(Failure::Run(format!(
+        "the stages of {complete} of {requests} requests are complete, and what is missing may be what matters: watch again, for a shorter time or under less load"
+    )))
 }
 
 fn nothing() -> Failure {
@@ -122,71 +120,42 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
     all
 }
 
-fn served(exchanged: &[Exchanged]) -> Vec<(u32, Nanos, Nanos)> {
-    exchanged.iter().map(|one| (one.thread, one.stages.read, one.stages.transmitted)).collect()
+/// Numbers for everybody, the service first: program 0 is every process that served.
+fn crew(recording: &Recording, exchanged: &[Exchanged]) -> (Crew, Vec<Process>) {
+    let known = &recording.people.known;
+    let process =
+        |one: &Exchanged| known.get(&one.thread).map_or(one.thread, |person| person.process);
+    let serving = exchanged.iter().map(|one| (process(one), 0)).collect();
+    let crew = Crew::new(recording, exchanged.iter().map(|one| (one.thread, 0)), 1, serving);
+    let service = Person::process(known.get(&crew.threads[0]), crew.threads[0]);
+    let programs = std::iter::once(service).chain(crew.others.iter().cloned()).collect();
+    (crew, programs)
 }
 
-/// Who was seen: threads in the order of their appearance, and their programs.
-struct Crew {
-    /// The kernel's ids of threads.
-    threads: Vec<u32>,
-    /// The places of threads, by the kernel's id.
-    numbers: BTreeMap<u32, ThreadId>,
-    /// The program of each thread.
-    programs_of: Vec<usize>,
-    programs: Vec<ObservedProgram>,
-}
-
-impl Crew {
-    fn new(recording: &Recording, exchanged: &[Exchanged]) -> Crew {
-        let process = |thread: &u32| {
-            recording.people.known.get(thread).map_or(*thread, |person| person.process)
-        };
-        let serving: BTreeSet<u32> = exchanged.iter().map(|one| process(&one.thread)).collect();
-        let mut crew = Crew {
-            threads: Vec::new(),
-            numbers: BTreeMap::new(),
-            programs_of: Vec::new(),
-            programs: Vec::new(),
-        };
-        let mut of_process: BTreeMap<u32, usize> = BTreeMap::new();
-        let first = exchanged.first().map(|one| one.thread);
-        for thread in first.into_iter().chain(threads(recording)) {
-            if thread == 0 || crew.numbers.contains_key(&thread) {
-                continue;
-            }
-            let own = process(&thread);
-            let own = if serving.contains(&own) { 0 } else { own };
-            let program = *of_process.entry(own).or_insert_with(|| {
-                crew.programs.push(program(recording.people.known.get(&thread), thread));
-                crew.programs.len() - 1
-            });
-            crew.numbers.insert(thread, ThreadId(crew.threads.len() as u32));
-            crew.threads.push(thread);
-            crew.programs_of.push(program);
-        }
-        crew
+/// What the scheduler did, who served what, and on which of the CPUs the service may run.
+fn events(
+    recording: &Recording,
+    crew: &Crew,
+    exchanged: &[Exchanged],
+    (begin, cpus): (Nanos, u32),
+) -> (Vec<Event>, Tables) {
+    let place = |cpu: usize| Some(CpuId(cpu as u32));
+    let (mut events, mut tables) = translate(recording, &crew.numbers, &place, begin);
+    for (id, thread) in
+        crew.numbers.iter().filter(|(_, thread)| crew.programs_of[thread.index()] == 0)
+    {
+        let Some(person) = recording.people.known.get(id) else { continue };
+        let own: Vec<CpuId> = person.cpus.iter().copied().filter(|cpu| cpu.0 < cpus).collect();
+        let what = What::Affinity { thread: *thread, cpus: tables.cpu_set(&own) };
+        events.push(Event { at: Nanos::ZERO, what });
     }
-}
-
-/// Every thread that was seen.
-fn threads(recording: &Recording) -> impl Iterator<Item = u32> {
-    recording.seen.iter().flat_map(|seen| match seen.kind {
-        Kind::Switch { from, .. } => [from, seen.thread],
-        Kind::Wake { .. } => [seen.thread, 0],
-        _ => [0, 0],
-    })
-}
-
-fn program(person: Option<&Person>, thread: u32) -> ObservedProgram {
-    match person {
-        Some(person) => ObservedProgram {
-            name: format!("{}[{}]", person.name, person.process),
-            group: Some(person.group.clone()).filter(|group| !group.is_empty()),
-        },
-        // It ended before anybody asked.
-        None => ObservedProgram { name: format!("thread[{thread}]"), group: None },
+    for (request, one) in (0..).zip(exchanged) {
+        let thread = crew.numbers[&one.thread];
+        let Stages { read, transmitted, .. } = one.stages;
+        events.extend(Event::of_request(thread, request, read, transmitted));
     }
+    events.sort_by_key(|event| event.at);
+    (events, tables)
 }
 
 /// Requests as the ideal queue wants them: the arrival is T1, the service time the thread's own CPU time from T4 to T6 and the mean of all else that the threads did
@@ -217,4 +186,27 @@ fn requests_of(
         service: own(one) + kernel_part,
     };
     exchanged.iter().map(request).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lacks_more_than_one_request_in_a_thousand_is_refused() {
+        assert!(check_complete(10_000, 9_990).is_ok());
+        let Err(Failure::Run(why)) = check_complete(10_000, 9_989) else { panic!("accepted") };
+        assert!(why.contains("9989 of 10000"), "{why}");
+    }
+
+    #[test]
+    fn what_the_kernel_skipped_or_lost_is_refused() {
+        let whole = Recording::default();
+        assert!(whole.check_whole().is_ok());
+        let skipped = Recording { missed: 1, ..whole.clone() };
+        let lost = Recording { lost: 1, ..whole };
+        for torn in [skipped, lost] {
+            assert!(matches!(torn.check_whole(), Err(Failure::Run(_))));
+        }
+    }
 }

@@ -27,12 +27,33 @@ const LOOK: Duration = Duration::from_millis(10);
 const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", "tcp_sendmsg_locked"];
 
 /// What to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The server's port.
-    pub port: u16,
-    /// Whether to record who holds the CPUs, too.
-    pub scheduling: bool,
+    /// The port whose requests are to be stamped, if any.
+    pub port: Option<u16>,
+    /// Of which CPUs to record who holds them.
+    pub scheduling: Scheduling,
+}
+
+/// Of which CPUs to record who holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Of none.
+    Nowhere,
+    /// Of all.
+    Everywhere,
+    /// Of these, as the kernel numbers them.
+    On(Vec<usize>),
+}
+
+impl Scheduling {
+    fn includes(&self, cpu: usize) -> bool {
+        match self {
+            Scheduling::Nowhere => false,
+            Scheduling::Everywhere => true,
+            Scheduling::On(cpus) => cpus.contains(&cpu),
+        }
+    }
 }
 
 /// Hooks that are in force until [`Tracer::stop`] or until it is dropped.
@@ -78,7 +99,7 @@ fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recor
     messages::listen();
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
-    choose(&mut open, wanted)?;
+    choose(&mut open, &wanted)?;
     let mut skeleton = open.load().map_err(refused)?;
     let (seen, mut people) = (RefCell::new(Vec::<Seen>::new()), People::default());
     let mut ring = RingBufferBuilder::new();
@@ -112,11 +133,14 @@ fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recor
 }
 
 /// Writes the constants and leaves out what is not wanted or not there.
-fn choose(open: &mut OpenStagesSkel, wanted: Wanted) -> Result<(), Failure> {
+fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = open.maps.rodata_data.as_mut();
     let constants = constants
         .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
-    constants.server_port = wanted.port;
+    constants.server_port = wanted.port.unwrap_or(0);
+    for (cpu, heard) in constants.heard_cpus.iter_mut().enumerate() {
+        *heard = u8::from(wanted.scheduling.includes(cpu));
+    }
     let kernel = Btf::from_vmlinux().map_err(|error| {
         Failure::Machine(format!(
             "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
@@ -128,12 +152,16 @@ fn choose(open: &mut OpenStagesSkel, wanted: Wanted) -> Result<(), Failure> {
         let schedules = ["sched_", "softirq_", "irq_", "local_"];
         let is_scheduling = schedules.iter().any(|prefix| hook.starts_with(prefix));
         let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
-        if !is_there && !OPTIONAL.contains(&hook) {
+        let is_wanted = match is_scheduling {
+            true => wanted.scheduling != Scheduling::Nowhere,
+            false => wanted.port.is_some(),
+        };
+        if is_wanted && !is_there && !OPTIONAL.contains(&hook) {
             return Err(Failure::Machine(format!(
                 "this kernel has no tracepoint {hook}: stages need Linux 6.12 or newer"
             )));
         }
-        program.set_autoload(is_there && (wanted.scheduling || !is_scheduling));
+        program.set_autoload(is_there && is_wanted);
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::unistd::gettid;
 
 use super::crew::{Crew, Rounds, STACK_BYTES};
 use super::order::{Reply, Serve};
@@ -139,13 +140,17 @@ impl Queue {
 
 /// The buffers of one thread.
 struct Desk {
+    thread: u32,
     request: Vec<u8>,
     response: Vec<u8>,
 }
 
 impl Desk {
+    /// Those of the calling thread.
     fn new(serve: Serve) -> Desk {
-        Desk { request: vec![0; serve.request_bytes], response: vec![0; serve.response_bytes] }
+        let messages = [serve.request_bytes, serve.response_bytes];
+        let [request, response] = messages.map(|bytes| vec![0; bytes]);
+        Desk { thread: gettid().as_raw().cast_unsigned(), request, response }
     }
 
     /// Reads one request, works for as long as it asks, and answers it.
@@ -155,7 +160,8 @@ impl Desk {
         let ask = NullAsk::decode(&self.request);
         let cpu = burn(ask.service);
         let completed = clock::now();
-        Stamps { id: ask.id, started, completed, cpu }.encode(&mut self.response);
+        let stamps = Stamps { id: ask.id, started, completed, cpu, thread: self.thread };
+        stamps.encode(&mut self.response);
         connection.write_all(&self.response)
     }
 }

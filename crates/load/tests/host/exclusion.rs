@@ -45,8 +45,9 @@ fn waits() -> Result<(), Failed> {
 fn run_until_cancelled(meanwhile: impl FnOnce()) {
     let cancel = Cancel(AtomicBool::new(false));
     let outcome = thread::scope(|scope| {
-        let running =
-            scope.spawn(|| HostArm.run(&endless(), &PolicySpec::plain("default"), 1, &cancel));
+        let running = scope.spawn(|| {
+            HostArm::default().run(&endless(), &PolicySpec::plain("default"), 1, &cancel)
+        });
         meanwhile();
         cancel.0.store(true, Ordering::Relaxed);
         running.join().expect("no panic")

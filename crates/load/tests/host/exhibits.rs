@@ -68,7 +68,7 @@ pub fn scenario(programs: Vec<Program>, duration: Nanos) -> Scenario {
 /// Whether this user may run services under SCHED_FIFO.
 pub fn may_have_real_time() -> bool {
     let probe = scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1));
-    HostArm.check(&probe, &PolicySpec::plain("fifo")).is_ok()
+    HostArm::default().check(&probe, &PolicySpec::plain("fifo")).is_ok()
 }
 
 /// The policy under which other work on this machine disturbs a service least, of those that this user may have.
@@ -82,7 +82,7 @@ pub fn calmest_policy() -> PolicySpec {
 /// that has nothing to do with the generator, and then the failure says [`TOO_BUSY`].
 pub fn run(scenario: &Scenario, policy: &PolicySpec) -> Result<Trace, Failure> {
     for seed in 1..=3 {
-        match HostArm.run(scenario, policy, seed, &Silent) {
+        match HostArm::default().run(scenario, policy, seed, &Silent) {
             Err(Failure::Run(reason)) if reason.contains("load generator") && seed < 3 => {}
             Err(Failure::Run(reason)) if reason.contains("load generator") && is_busy() => {
                 return Err(Failure::Run(format!("{TOO_BUSY}: {reason}")));
@@ -157,7 +157,7 @@ fn run_until_signalled() -> ExitCode {
         program("hogs", Kind::Batch { threads: 2 }),
     ];
     let endless = scenario(programs, Nanos::from_secs(600));
-    match HostArm.run(&endless, &calmest_policy(), 1, &Signals(heard)) {
+    match HostArm::default().run(&endless, &calmest_policy(), 1, &Signals(heard)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");
@@ -172,7 +172,7 @@ fn check_as_nobody(policy: &str) -> ExitCode {
         nix::unistd::setuid(nobody).expect("root may become nobody");
     }
     let plain = scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1));
-    match HostArm.check(&plain, &PolicySpec::plain(policy)) {
+    match HostArm::default().check(&plain, &PolicySpec::plain(policy)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             println!("{failure}");

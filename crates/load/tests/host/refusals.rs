@@ -22,7 +22,7 @@ fn plain() -> Scenario {
 }
 
 fn answer(scenario: &Scenario, policy: &str) -> Result<(), Failure> {
-    HostArm.check(scenario, &PolicySpec::parse(policy)?)
+    HostArm::default().check(scenario, &PolicySpec::parse(policy)?)
 }
 
 fn bad_input() -> Result<(), Failed> {

@@ -39,7 +39,7 @@ fn starved() -> Result<(), Failed> {
     let done = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         (0..starvers).for_each(|_| drop(scope.spawn(|| starve(&done))));
-        let outcome = HostArm.run(&exhibit(), &policy, 1, &Silent);
+        let outcome = HostArm::default().run(&exhibit(), &policy, 1, &Silent);
         done.store(true, Ordering::Relaxed);
         outcome
     });

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use load::{Stage, run_on};
+use model::recorder::Recorder;
 use model::{Failure, Trace, Watch};
 
 use crate::order::{ORDER, Order, PROGRESS, REPORT, ROLE, Report};
@@ -59,6 +60,14 @@ fn perform(order: &Order) -> Result<Report, Failure> {
     Ok(Report { traces: traces.collect::<Result<_, Failure>>()?, wakeups })
 }
 
+/// Who records scheduling events on the machine that this runs on; `None`: the program was built without the kernel's part.
+pub fn recorder() -> Option<&'static dyn Recorder> {
+    #[cfg(feature = "kernel")]
+    return Some(&kernel::stages::Hooks);
+    #[cfg(not(feature = "kernel"))]
+    None
+}
+
 fn run_seed(
     order: &Order,
     seed: u64,
@@ -71,7 +80,7 @@ fn run_seed(
         services: order.services,
         placement: order.placement.clone(),
         seed,
-        events: order.events,
+        recorder: if order.events { recorder() } else { None },
         pulls: &|| crossings.count(),
     };
     run_on(&stage, reporter)
