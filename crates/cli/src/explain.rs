@@ -87,7 +87,9 @@ fn setting(header: &Header) -> Setting {
     };
     let programs: Vec<Program> = header.programs.iter().map(program).collect();
     let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
-    let same = |setting: &Setting| setting.programs.len() == programs.len();
+    let same = |setting: &Setting| {
+        setting.programs.len() == programs.len() && setting.machine == header.cpus
+    };
     let known = scenario.map(|scenario| Setting::of(&scenario).with(&header.tables)).filter(same);
     known.unwrap_or(Setting { machine: header.cpus, programs })
 }

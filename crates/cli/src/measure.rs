@@ -2,6 +2,12 @@
 
 mod live;
 mod options;
+#[cfg(feature = "kernel")]
+mod stages;
+/// Nobody watches without the kernel's part.
+#[cfg(not(feature = "kernel"))]
+#[path = "measure/blind.rs"]
+mod stages;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,6 +28,7 @@ use crate::stamps::read_stamps;
 use crate::watch::Terminal;
 use live::Live;
 pub use options::Args;
+use stages::{Staged, Watching};
 
 /// How long a datagram's answer may take: what is lost on the way never comes.
 const DATAGRAM_TIMEOUT: Nanos = Nanos::from_secs(1);
@@ -83,13 +90,28 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(&self, service_time: Option<ServiceTime>, watch: &Terminal) -> Result<(), Failure> {
         let live = Live::new(self.args, self.load)?;
+        if self.args.stages {
+            // Whoever looks at stages does so beside the generator, which goes first there, and not beside the server.
+            generator::thread::bind(&self.setup.cpus).map_err(|error| {
+                Failure::Machine(format!("CPUs {:?} cannot be had: {error}", self.setup.cpus))
+            })?;
+        }
         for repeats in (0..=REPEATS).rev() {
-            let measured = self.measured(service_time, watch, live.as_ref())?;
-            match self.reported(&measured).document() {
+            let watching = self.args.stages.then(|| Watching::start(self.target)).transpose()?;
+            let measured = self.measured(service_time, watch, live.as_ref(), watching.as_ref())?;
+            let document = self.reported(&measured).document();
+            let staged = document.and_then(|document| {
+                let staged = watching.map(|watching| watching.finish(&measured, self.target));
+                Ok((document, staged.transpose()?))
+            });
+            match staged {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     anstream::eprintln!("rearguard: {reason}\nrearguard: once more");
                 }
-                document => return self.write(&measured, document?),
+                staged => {
+                    let (document, staged) = staged?;
+                    return self.write(&measured, document, staged);
+                }
             }
         }
         Ok(())
@@ -100,13 +122,14 @@ impl Session<'_> {
         service_time: Option<ServiceTime>,
         watch: &Terminal,
         live: Option<&Live>,
+        watching: Option<&Watching>,
     ) -> Result<Measurement, Failure> {
         let go = |pulse: Option<Arc<Pulse>>, watch: &dyn Watch| {
             ::measure::measure(self.target, self.setup, self.load, service_time, pulse, watch)
         };
         match live {
             None => go(None, watch),
-            Some(live) => live.during(|pulse| go(Some(pulse), &Quiet(watch))),
+            Some(live) => live.during(watching, |pulse| go(Some(pulse), &Quiet(watch))),
         }
     }
 
@@ -115,16 +138,27 @@ impl Session<'_> {
         Reported { target, setup, load, measurement, saturation: searched, signature: signature() }
     }
 
-    fn write(&self, measured: &Measurement, mut document: report::Measured) -> Result<(), Failure> {
+    fn write(
+        &self,
+        measured: &Measurement,
+        mut document: report::Measured,
+        staged: Option<Staged>,
+    ) -> Result<(), Failure> {
+        document.stages = staged.as_ref().map(|staged| staged.figures.clone());
         if let Some(wanted) = self.args.wanted()? {
             document.plan = Some(::measure::plan(measured, wanted)?);
         }
         to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
-        to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, out))?;
+        to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, staged, out))?;
         self.args.output.measured(&document)
     }
 
-    fn write_trace(&self, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
+    fn write_trace(
+        &self,
+        measured: &Measurement,
+        staged: Option<Staged>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let (command, version) = signature();
         let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
         let making = Making {
@@ -136,7 +170,13 @@ impl Session<'_> {
             version: &version,
         };
         let mut out = out;
-        trace::write(&Header::new(&making, &measured.trace), &measured.trace, &mut out)
+        let (trace, cpus) = match staged {
+            None => (&measured.trace, None),
+            Some(Staged { ref trace, cpus, .. }) => (trace, Some(cpus)),
+        };
+        let mut header = Header::new(&making, trace);
+        header.cpus.cpus = cpus.unwrap_or(header.cpus.cpus);
+        trace::write(&header, trace, &mut out)
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kernel::stages::{Observed, Scheduling, Tracer, Wanted, observe};
 use model::scenario::Machine;
-use model::trace::Stages;
+use model::trace::{Stages, Trace};
 use model::{Failure, Nanos, Watch};
 use report::stages::{STAGES_SCHEMA, Stage, StagesDocument};
 use stats::latency_estimates;
@@ -111,24 +111,25 @@ const STAGES: [(&str, &str, usize, usize); 6] = [
     ("t1_t6", "all", 0, 5),
 ];
 
-fn document(port: u16, observed: &Observed) -> StagesDocument {
-    let trace = &observed.trace;
-    let service = &trace.programs[0];
-    let inside: Vec<&Stages> =
-        service.stages.iter().filter(|stages| trace.window.contains(stages.arrived)).collect();
+/// How long each stage takes, of the requests that arrived inside the measured part.
+pub fn figures(trace: &Trace) -> Vec<Stage> {
+    let inside = |stages: &&Stages| stages.is_complete() && trace.window.contains(stages.arrived);
+    let inside: Vec<&Stages> = trace.programs[0].stages.iter().filter(inside).collect();
     let stage = |(key, what, from, to): (&str, &str, usize, usize)| {
-        let spans: Vec<Nanos> = inside
-            .iter()
-            .map(|stages| stages.moments()[to].saturating_sub(stages.moments()[from]))
-            .collect();
+        let span = |stages: &&Stages| stages.moments()[to] - stages.moments()[from];
+        let spans: Vec<Nanos> = inside.iter().map(span).collect();
+        let figures = latency_estimates(&[spans]);
         Stage {
             stage: key.to_string(),
             what: what.to_string(),
-            span_ns: latency_estimates(&[spans])
-                .map(|figures| compare::convert::latency(&figures))
-                .unwrap_or_default(),
+            span_ns: figures.map(|f| compare::convert::latency(&f)).unwrap_or_default(),
         }
     };
+    STAGES.into_iter().map(stage).collect()
+}
+
+fn document(port: u16, observed: &Observed) -> StagesDocument {
+    let trace = &observed.trace;
     let (command, version) = signature();
     StagesDocument {
         schema: STAGES_SCHEMA.to_string(),
@@ -139,6 +140,6 @@ fn document(port: u16, observed: &Observed) -> StagesDocument {
         kernel: trace.kernel.clone(),
         requests: observed.requests,
         complete: observed.complete,
-        stages: STAGES.into_iter().map(stage).collect(),
+        stages: figures(trace),
     }
 }

@@ -218,6 +218,7 @@ impl Client {
         let record = &mut self.records[request];
         (record.received, record.stamps) = (at, answer.stamps);
         record.complaint = answer.complaint;
+        record.place = Some(self.links[index].place());
         let intended = self.start + record.planned.intended;
         self.outstanding -= 1;
         if let Some(pulse) = &self.pulse {

@@ -23,7 +23,7 @@ pub use generator::Generator;
 pub use null_rpc::{LEAST_BYTES, NullRpc};
 pub use protocol::{Answer, Ask, Heard, Protocol, Verdict};
 pub use pulse::{Histogram, Pulse};
-pub use record::{Loss, Record};
+pub use record::{Loss, Place, Record};
 pub use schedstat::Reading;
 pub use selfcheck::{Own, SelfCheck};
 pub use socket::Transport;

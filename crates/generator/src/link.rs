@@ -8,7 +8,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::clock;
 use crate::protocol::{Answer, Ask, Heard, Protocol, Verdict};
-use crate::record::Loss;
+use crate::record::{Loss, Place};
 use crate::socket::{self, Received, Transport};
 
 /// A longer response is garbage: a server that never ends one must not fill the memory.
@@ -30,6 +30,8 @@ pub struct Link {
     written: usize,
     incoming: Vec<u8>,
     datagrams: Vec<usize>,
+    /// The port, and what went over it.
+    place: Place,
     /// Bytes of the response without which it cannot be whole.
     wanted: usize,
 }
@@ -110,6 +112,7 @@ impl Link {
             written: 0,
             incoming: Vec::new(),
             datagrams: Vec::new(),
+            place: Place::default(),
             wanted: 1,
         }
     }
@@ -132,6 +135,7 @@ impl Link {
         let (socket, connected) = socket::open(transport, to)?;
         let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
         watched.add(&socket, interest)?;
+        self.place = Place { port: socket::port(&socket), ..Place::default() };
         self.state = if connected { State::Open } else { State::Opening };
         self.socket = Some(socket);
         self.carried = 0;
@@ -152,6 +156,25 @@ impl Link {
     /// Whether it has carried as many requests as it should.
     pub fn has_carried_enough(&self) -> bool {
         self.carried >= self.most
+    }
+
+    /// Where the request that was answered last was in what went over the connection.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    fn pass(&mut self, transport: Transport) {
+        let (asked, heard) = match transport {
+            Transport::Stream => (self.outgoing.len(), self.incoming.len()),
+            Transport::Datagram => (1, self.datagrams.len()),
+        };
+        let Place { port, request_end, answer_end, .. } = self.place;
+        self.place = Place {
+            port,
+            request_end: request_end + asked as u64,
+            answer_begin: answer_end,
+            answer_end: answer_end + heard as u64,
+        };
     }
 
     /// Whether a part of the response has come.
@@ -251,6 +274,7 @@ impl Link {
         match protocol.decode(&ask(request), &Heard { bytes, datagrams, ended }) {
             Verdict::Whole(answer) => {
                 self.request = None;
+                self.pass(transport);
                 News::Answer(request, answer, at)
             }
             Verdict::More(_) if ended && bytes.is_empty() => News::Broken(Loss::Closed),

@@ -22,6 +22,21 @@ pub struct Record {
     pub loss: Option<Loss>,
     /// What was wrong with the response, though it was one.
     pub complaint: Option<&'static str>,
+    /// Where it was in its connection's bytes, once it was answered.
+    pub place: Option<Place>,
+}
+
+/// A request and its response as bytes of their connection; on datagrams, as datagrams of their socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The client's port.
+    pub port: u16,
+    /// What had been asked with the request's last byte.
+    pub request_end: u64,
+    /// What had been answered before the response's first byte.
+    pub answer_begin: u64,
+    /// What had been answered with its last.
+    pub answer_end: u64,
 }
 
 /// Why a request has no response.
@@ -71,6 +86,7 @@ impl Record {
             received: never,
             loss: None,
             complaint: None,
+            place: None,
         }
     }
 

@@ -8,7 +8,7 @@ use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, connect,
-    getsockopt, recvmsg, send, setsockopt, socket, sockopt,
+    getsockname, getsockopt, recvmsg, send, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 
@@ -55,6 +55,14 @@ pub fn open(transport: Transport, to: SocketAddr) -> io::Result<(OwnedFd, bool)>
 /// Has the kernel stamp incoming packets: so the time that the client needs to wake up is not taken for the server's.
 pub fn stamp(fd: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(fd, sockopt::ReceiveTimestampns, &true)?)
+}
+
+/// The port of a socket; 0 where it has none.
+pub fn port(fd: &impl AsRawFd) -> u16 {
+    let name = getsockname::<SockaddrStorage>(fd.as_raw_fd()).ok();
+    let four = || Some(name?.as_sockaddr_in()?.port());
+    let six = || Some(name?.as_sockaddr_in6()?.port());
+    four().or_else(six).unwrap_or(0)
 }
 
 /// How the connecting ended.

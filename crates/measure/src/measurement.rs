@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use generator::{Pulse, Record, SelfCheck, Tally};
+use generator::{Place, Pulse, Record, SelfCheck, Tally};
 use model::event::Tables;
 use model::law::Law;
 use model::scenario::{
@@ -68,6 +68,10 @@ pub struct Measurement {
     pub used: Option<Used>,
     /// When the first moment was.
     pub started: SystemTime,
+    /// The same, on CLOCK_MONOTONIC.
+    pub begin: Nanos,
+    /// Where each request of the trace was in its connection's bytes, if it was answered.
+    pub places: Vec<Option<Place>>,
 }
 
 /// Fills the server, sends the load and watches. `service_time`: that of the ideal, where it is known before.
@@ -169,12 +173,13 @@ fn assembled(
     given: Option<ServiceTime>,
     observed: Observed,
 ) -> Measurement {
-    let Observed { records, tally, own, used, started } = observed;
+    let Observed { records, tally, own, used, begin: (begin, started) } = observed;
     let window = load.window();
     let answered = records.iter().filter(|r| window.contains(r.received)).count() as u64;
     let of_cpu = || ServiceTime::of_cpu_time(used.as_ref()?, answered);
     let service_time = given.or_else(of_cpu);
     let trace = trace(target, load, window, &records, service_time);
+    let places = records.iter().map(|record| record.place).collect();
     let measured: Vec<Record> =
         records.into_iter().filter(|r| window.contains(r.planned.intended)).collect();
     Measurement {
@@ -188,6 +193,8 @@ fn assembled(
         service_time,
         used,
         started,
+        begin,
+        places,
     }
 }
 

@@ -65,8 +65,8 @@ pub(crate) struct Observed {
     pub own: Own,
     /// What the server used in the window, where it runs here.
     pub used: Option<Used>,
-    /// When the first moment was.
-    pub started: SystemTime,
+    /// When the first moment was, on CLOCK_MONOTONIC and by the calendar.
+    pub begin: (Nanos, SystemTime),
 }
 
 /// Makes the requests and watches.
@@ -98,7 +98,7 @@ pub(crate) fn observe(
         if watch.cancelled() {
             return Err(Failure::Interrupted);
         }
-        Ok(merged(sent, used, started))
+        Ok(merged(sent, used, (start, started)))
     })
 }
 
@@ -229,7 +229,7 @@ fn mind(
     Some(local.used(before, after))
 }
 
-fn merged(sent: Vec<Sent>, used: Option<Used>, started: SystemTime) -> Observed {
+fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Observed {
     let total = |of: &dyn Fn(&Sent) -> u64| sent.iter().map(of).sum::<u64>();
     let requests = total(&|one| one.records.len() as u64).max(1);
     let wall = total(&|one| one.wall.0).max(1);
@@ -244,7 +244,7 @@ fn merged(sent: Vec<Sent>, used: Option<Used>, started: SystemTime) -> Observed 
     };
     let mut records: Vec<Record> = sent.into_iter().flat_map(|one| one.records).collect();
     records.sort_by_key(|record| record.planned.intended);
-    Observed { records, tally, own, used, started }
+    Observed { records, tally, own, used, begin }
 }
 
 /// Raises this process's own limit of open files to what the connections need.

@@ -68,6 +68,7 @@ impl Reported<'_> {
             service_time: self.service_time(),
             self_check: self.self_check(),
             plan: None,
+            stages: None,
         })
     }
 

@@ -157,6 +157,23 @@ pub struct Stages {
 }
 
 impl Stages {
+    /// Of a request that nobody saw.
+    pub const UNSEEN: Stages = Stages {
+        arrived: Nanos::NEVER,
+        ready: Nanos::NEVER,
+        running: Nanos::NEVER,
+        read: Nanos::NEVER,
+        sends: Nanos::NEVER,
+        transmitted: Nanos::NEVER,
+    };
+
+    /// The same with moments that count from `start`.
+    pub fn since(&self, start: Nanos) -> Stages {
+        let count = |at: Nanos| if at == Nanos::NEVER { at } else { at.saturating_sub(start) };
+        let [arrived, ready, running, read, sends, transmitted] = self.moments().map(count);
+        Stages { arrived, ready, running, read, sends, transmitted }
+    }
+
     /// The moments, T1 to T6.
     pub fn moments(&self) -> [Nanos; 6] {
         [self.arrived, self.ready, self.running, self.read, self.sends, self.transmitted]

@@ -8,6 +8,7 @@ use crate::blocks;
 use crate::document::{Document, Machine, PolicyResult, ProgramResult};
 use crate::grid::{Block, Cell, Tone};
 use crate::human;
+use crate::stages::{self, Stage};
 
 /// The `schema` of a [`Measured`].
 pub const MEASURE_SCHEMA: &str = "rearguard.measure/1";
@@ -76,6 +77,8 @@ pub struct Measured {
     pub self_check: SelfCheckResult,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
+    /// Where the requests' time went in the server's kernel; `None`: nobody traced it.
+    pub stages: Option<Vec<Stage>>,
 }
 
 /// The amortised service time (Tales section 3.2) and where it is from.
@@ -174,6 +177,13 @@ impl Measured {
         let document = self.as_document();
         let block = blocks::blocks(&document).into_iter().next().unwrap_or_default();
         Block { notes: self.notes(), ..block }
+    }
+
+    /// The stages, where they were traced.
+    pub(crate) fn stage_block(&self) -> Option<Block> {
+        let grid = stages::grid(self.stages.as_ref()?);
+        let heading = "stages of the requests in the server's kernel".to_string();
+        Some(Block { heading, grid, notes: Vec::new() })
     }
 
     fn notes(&self) -> Vec<Cell> {

@@ -46,19 +46,7 @@ pub struct Stage {
 impl StagesDocument {
     /// The stages as a table.
     pub(crate) fn block(&self) -> Block {
-        let titles = ["stage", "what", "mean", "p50", "p99", "p99.9", "max"];
-        let mut grid = Grid::new(titles.map(String::from)).claiming(Room::First, &["p99.9"]);
-        let row = |stage: &Stage| {
-            let Latency { mean, p50, p99, p99_9, max, .. } = stage.span_ns;
-            let mut row = vec![
-                Cell::plain(stage.stage.to_uppercase().replace('_', "-")),
-                Cell::plain(&stage.what),
-            ];
-            row.extend([mean, p50, p99, p99_9].iter().map(|q| Cell::estimate(human::latency(q))));
-            row.push(Cell::plain(human::span(max.unwrap_or(0) as f64)));
-            row
-        };
-        grid.rows = self.stages.iter().map(row).collect();
+        let grid = grid(&self.stages);
         let count = |n: u64| human::count(Some(n));
         let heading = format!(
             "{} at port {}: {} requests, the stages of {} complete",
@@ -69,4 +57,20 @@ impl StagesDocument {
         );
         Block { heading, grid, notes: Vec::new() }
     }
+}
+
+/// Stages in rows.
+pub(crate) fn grid(stages: &[Stage]) -> Grid {
+    let titles = ["stage", "what", "mean", "p50", "p99", "p99.9", "max"];
+    let mut grid = Grid::new(titles.map(String::from)).claiming(Room::First, &["p99.9"]);
+    let row = |stage: &Stage| {
+        let Latency { mean, p50, p99, p99_9, max, .. } = stage.span_ns;
+        let name = stage.stage.to_uppercase().replace('_', "-");
+        let mut row = vec![Cell::plain(name), Cell::plain(&stage.what)];
+        row.extend([mean, p50, p99, p99_9].iter().map(|q| Cell::estimate(human::latency(q))));
+        row.push(Cell::plain(human::span(max.unwrap_or(0) as f64)));
+        row
+    };
+    grid.rows = stages.iter().map(row).collect();
+    grid
 }

@@ -87,7 +87,9 @@ pub fn measure_table(measured: &Measured, width: usize) -> String {
     for line in [measured.shows(), measured.machine.clone()] {
         text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
     }
-    text + "\n" + &show(&measured.block(), width)
+    text = text + "\n" + &show(&measured.block(), width);
+    let stages = measured.stage_block().map(|block| "\n".to_string() + &show(&block, width));
+    text + &stages.unwrap_or_default()
 }
 
 /// A server's capacity as aligned text.

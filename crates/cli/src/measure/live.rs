@@ -12,12 +12,17 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use report::document::Estimate;
+use report::stages::Stage;
 
 use super::Args;
+use super::stages::Watching;
 use crate::exporter::Exporter;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Culprits that are shown.
+const WORST: usize = 3;
 /// How often to look whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 /// The quantiles that are shown.
@@ -30,6 +35,24 @@ pub struct Live {
     threshold: Nanos,
 }
 
+/// What the server's kernel said of a second.
+pub struct Glance {
+    /// How long each stage took.
+    pub stages: Vec<Stage>,
+    /// Who made the slowest requests slow, the worst first.
+    pub blamed: Vec<Blamed>,
+}
+
+/// Somebody's part in what made requests slow.
+pub struct Blamed {
+    /// The source, as in results: `background`.
+    pub source: String,
+    /// Who.
+    pub culprit: String,
+    /// The part of all that made them slow.
+    pub share: f64,
+}
+
 /// What is shown: a second, and all seconds.
 struct Frame<'a> {
     elapsed: Duration,
@@ -37,6 +60,7 @@ struct Frame<'a> {
     last: &'a Histogram,
     total: &'a Histogram,
     threshold: Nanos,
+    glance: Option<Glance>,
 }
 
 impl Live {
@@ -52,6 +76,7 @@ impl Live {
     /// Shows what the work does while it is done.
     pub fn during<T: Send>(
         &self,
+        watching: Option<&Watching>,
         work: impl FnOnce(Arc<Pulse>) -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
         let pulse = Arc::new(Pulse::default());
@@ -60,13 +85,18 @@ impl Live {
                 let pulse = Arc::clone(&pulse);
                 || work(pulse)
             });
-            let shown = self.watch(&pulse, &|| working.is_finished());
+            let shown = self.watch(&pulse, watching, &|| working.is_finished());
             let done = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             shown.and(done)
         })
     }
 
-    fn watch(&self, pulse: &Pulse, over: &dyn Fn() -> bool) -> Result<(), Failure> {
+    fn watch(
+        &self,
+        pulse: &Pulse,
+        watching: Option<&Watching>,
+        over: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
         let (mut before, begin) = (Histogram::default(), Instant::now());
         let mut last_look = begin;
         let mut shown = 0;
@@ -83,6 +113,7 @@ impl Live {
                 last: &last,
                 total: &total,
                 threshold: self.threshold,
+                glance: watching.and_then(Watching::glance),
             };
             self.show(&frame, &mut shown)?;
             (before, last_look) = (total, Instant::now());
@@ -120,14 +151,15 @@ impl Frame<'_> {
             |(name, q): &(&str, f64)| format!("{name} {}", shown(self.last.quantile(*q)));
         let quantiles: Vec<String> = QUANTILES.iter().map(quantile).collect();
         format!(
-            "{:.0} s  sent {:.0}/s  answered {:.0}/s  {}  over {} {}  lost {}",
+            "{:.0} s  sent {:.0}/s  answered {:.0}/s  {}  over {} {}  lost {}{}",
             self.elapsed.as_secs_f64(),
             self.rate(self.last.sent),
             self.rate(self.last.answered()),
             quantiles.join("  "),
             self.threshold,
             percent(self.last.proportion_over(self.threshold)),
-            self.last.lost
+            self.last.lost,
+            self.glance.as_ref().map_or(String::new(), Glance::line)
         )
     }
 
@@ -155,7 +187,7 @@ impl Frame<'_> {
                 percent(seen.proportion_over(self.threshold))
             );
         }
-        text
+        text + &self.glance.as_ref().map_or(String::new(), Glance::block)
     }
 
     /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
@@ -182,10 +214,74 @@ impl Frame<'_> {
             latency.get_or_create(&labels).set(value.map_or(f64::NAN, infinite));
         }
         registry.register("latency_seconds", "Latency of the last second's requests", latency);
+        self.glance.iter().for_each(|glance| glance.register(&mut registry));
         let mut text = String::new();
         encode(&mut text, &registry).expect("a String takes any text");
         text
     }
+}
+
+impl Glance {
+    /// The stages' p99, and the worst culprit.
+    fn line(&self) -> String {
+        let stages = self.stages.iter().map(|stage| format!("{} {}", named(stage), p99(stage)));
+        let stages: Vec<String> = stages.collect();
+        let worst = self.blamed.first().map_or("nobody".to_string(), Blamed::words);
+        format!("  p99 of stages: {}  slow by {worst}", stages.join(" "))
+    }
+
+    fn block(&self) -> String {
+        let head = self.stages.iter().map(|stage| format!("{:>10}", named(stage)));
+        let row = |what: &str, of: &dyn Fn(&Stage) -> String| {
+            let cells = self.stages.iter().map(|stage| format!("{:>10}", of(stage)));
+            format!("{what:<11}{}\n", cells.collect::<String>())
+        };
+        let title = format!("{:<11}{}\n", "stages", head.collect::<String>());
+        let worst = self.blamed.iter().take(WORST).map(Blamed::words);
+        let worst = worst.map(|words| format!("{words}\n")).collect::<String>();
+        title + &row("p50", &p50) + &row("p99", &p99) + "slow by\n" + &worst
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        let stages = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();
+        for stage in &self.stages {
+            for (quantile, value) in [("0.5", stage.span_ns.p50), ("0.99", stage.span_ns.p99)] {
+                let labels =
+                    vec![("stage", stage.stage.clone()), ("quantile", quantile.to_string())];
+                stages.get_or_create(&labels).set(value.value.map_or(f64::NAN, |ns| ns / 1e9));
+            }
+        }
+        registry.register("stage_seconds", "Stages of the last second's requests", stages);
+        let blamed = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();
+        for one in self.blamed.iter().take(WORST) {
+            let labels = vec![("source", one.source.clone()), ("culprit", one.culprit.clone())];
+            blamed.get_or_create(&labels).set(one.share);
+        }
+        let help = "Parts in what made the slowest of the last second's requests slow";
+        registry.register("blame_share", help, blamed);
+    }
+}
+
+impl Blamed {
+    fn words(&self) -> String {
+        format!("{} {} ({:.0}%)", self.source, self.culprit, 100.0 * self.share)
+    }
+}
+
+fn named(stage: &Stage) -> String {
+    stage.stage.to_uppercase().replace('_', "-")
+}
+
+fn p50(stage: &Stage) -> String {
+    span(stage.span_ns.p50)
+}
+
+fn p99(stage: &Stage) -> String {
+    span(stage.span_ns.p99)
+}
+
+fn span(estimate: Estimate) -> String {
+    estimate.value.map_or("-".to_string(), |ns| Nanos(ns as u64).to_string())
 }
 
 fn shown(latency: Option<Nanos>) -> String {
@@ -194,4 +290,59 @@ fn shown(latency: Option<Nanos>) -> String {
 
 fn percent(share: Option<f64>) -> String {
     share.map_or("-".to_string(), |share| format!("{:.3}%", 100.0 * share))
+}
+
+#[cfg(test)]
+mod tests {
+    use report::document::Latency;
+
+    use super::*;
+
+    fn frame<'a>(histogram: &'a Histogram, glance: Option<Glance>) -> Frame<'a> {
+        let second = Duration::from_secs(1);
+        let (last, total) = (histogram, histogram);
+        Frame { elapsed: second, span: second, last, total, threshold: Nanos(1), glance }
+    }
+
+    fn glance() -> Glance {
+        let estimate = |ns| Estimate::new(ns, ns, ns);
+        let span_ns =
+            Latency { p50: estimate(2_000.0), p99: estimate(7_000.0), ..Latency::default() };
+        let stage = Stage { stage: "t2_t3".to_string(), what: String::new(), span_ns };
+        let blamed = |culprit: &str, share| Blamed {
+            source: "background".to_string(),
+            culprit: culprit.to_string(),
+            share,
+        };
+        Glance {
+            stages: vec![stage],
+            blamed: vec![blamed("hog[7]", 0.75), blamed("cron[8]", 0.25)],
+        }
+    }
+
+    #[test]
+    fn stages_and_culprits_are_shown_where_somebody_watches() {
+        let histogram = Histogram::default();
+        let with = frame(&histogram, Some(glance()));
+        assert!(
+            with.line().ends_with("T2-T3 7.00 us  slow by background hog[7] (75%)"),
+            "{}",
+            with.line()
+        );
+        let block = with.block();
+        let row =
+            |name: &str| block.lines().find(|line| line.starts_with(name)).map(str::to_string);
+        assert_eq!(row("p50").as_deref(), Some("p50           2.00 us"));
+        assert!(block.ends_with("background cron[8] (25%)\n"), "{block}");
+        let metrics = with.open_metrics();
+        let line = "rearguard_measure_blame_share{source=\"background\",culprit=\"hog[7]\"} 0.75";
+        assert!(metrics.contains(line), "{metrics}");
+        assert!(
+            metrics.contains("stage_seconds{stage=\"t2_t3\",quantile=\"0.99\"} 0.000007"),
+            "{metrics}"
+        );
+        let without = frame(&histogram, None);
+        assert!(!without.line().contains("slow by") && !without.block().contains("stages"));
+        assert!(!without.open_metrics().contains("stage_seconds"));
+    }
 }

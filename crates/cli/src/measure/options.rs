@@ -86,6 +86,10 @@ pub struct Args {
     /// A slower request is an outlier
     #[arg(long, default_value = "10ms", value_parser = positive)]
     pub outlier: Nanos,
+    /// Trace where the requests' time goes in the server's kernel, stage by stage, and who makes them wait: in the result, in what --live and
+    /// --metrics show, and in --trace for `rearguard explain`. Takes root and a server on this machine
+    #[arg(long)]
+    pub stages: bool,
     /// Show quantiles, outliers and rates while it runs
     #[arg(long)]
     pub live: bool,

@@ -4,6 +4,7 @@
 //! [`Stages`](model::trace::Stages) of a request by its bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no client tells.
 //! [`Hooks`] records who held the CPUs alone, for arms that run real programs.
 
+mod client;
 mod connection;
 mod cpu_time;
 mod crew;
@@ -12,14 +13,16 @@ mod exchange;
 mod hooks;
 mod people;
 mod recording;
+mod scene;
 mod service;
 mod skeleton;
 mod threads;
 mod tracer;
 
+pub use client::{Asked, join};
 pub use connection::{Connection, Connections};
 pub use exchange::Exchange;
 pub use hooks::Hooks;
 pub use recording::{Peer, Recording};
-pub use service::{Observed, observe};
+pub use service::{Observed, glance, observe};
 pub use tracer::{Scheduling, Tracer, Wanted};

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Program, RingBufferBuilder};
 use model::Failure;
 
-use super::people::People;
 use super::recording::{Recording, Seen};
 use super::skeleton::{OpenStagesSkel, StagesSkel, StagesSkelBuilder};
 use crate::messages;
@@ -59,7 +58,10 @@ impl Scheduling {
 /// Hooks that are in force until [`Tracer::stop`] or until it is dropped.
 pub struct Tracer {
     stop: Arc<AtomicBool>,
-    work: Option<JoinHandle<Result<Recording, Failure>>>,
+    work: Option<JoinHandle<Result<(), Failure>>>,
+    heard: Arc<Mutex<Recording>>,
+    /// How much of it was asked for already.
+    shown: AtomicUsize,
 }
 
 impl Tracer {
@@ -67,12 +69,13 @@ impl Tracer {
     pub fn start(wanted: Wanted) -> Result<Tracer, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
-        let stopped = Arc::clone(&stop);
+        let (stopped, heard) = (Arc::clone(&stop), Arc::<Mutex<Recording>>::default());
+        let hearing = Arc::clone(&heard);
         let work = thread::Builder::new()
             .name("stages".to_string())
-            .spawn(move || record(wanted, &stopped, &ready))
+            .spawn(move || record(&wanted, &stopped, &hearing, &ready))
             .map_err(|error| Failure::Run(format!("no thread for the tracer: {error}")))?;
-        let tracer = Tracer { stop, work: Some(work) };
+        let tracer = Tracer { stop, work: Some(work), heard, shown: AtomicUsize::new(0) };
         // It hangs up without a word where it fails.
         match is_ready.recv() {
             Ok(()) => Ok(tracer),
@@ -84,7 +87,20 @@ impl Tracer {
     pub fn stop(mut self) -> Result<Recording, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         let work = self.work.take().expect("only this takes it");
-        work.join().map_err(|_| Failure::Run("the tracer broke off".to_string()))?
+        work.join().map_err(|_| broken_off())??;
+        let mut recording = std::mem::take(&mut *self.heard.lock().map_err(|_| broken_off())?);
+        recording.seen.sort_by_key(|one| one.at);
+        Ok(recording)
+    }
+
+    /// What was heard since this was asked before. What is missing is said at the end alone.
+    pub fn recent(&self) -> Recording {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = self.shown.swap(heard.seen.len(), Ordering::Relaxed);
+        let (mut seen, people) = (heard.seen[from..].to_vec(), heard.people.clone());
+        drop(heard);
+        seen.sort_by_key(|one| one.at);
+        Recording { seen, people, ..Recording::default() }
     }
 }
 
@@ -95,16 +111,25 @@ impl Drop for Tracer {
     }
 }
 
-fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recording, Failure> {
+fn broken_off() -> Failure {
+    Failure::Run("the tracer broke off".to_string())
+}
+
+fn record(
+    wanted: &Wanted,
+    stop: &AtomicBool,
+    heard: &Mutex<Recording>,
+    ready: &Sender<()>,
+) -> Result<(), Failure> {
     messages::listen();
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
-    choose(&mut open, &wanted)?;
+    choose(&mut open, wanted)?;
     let mut skeleton = open.load().map_err(refused)?;
-    let (seen, mut people) = (RefCell::new(Vec::<Seen>::new()), People::default());
+    let fresh = RefCell::new(Vec::<Seen>::new());
     let mut ring = RingBufferBuilder::new();
     let keep = |bytes: &[u8]| {
-        seen.borrow_mut().extend(Seen::decode(bytes));
+        fresh.borrow_mut().extend(Seen::decode(bytes));
         0
     };
     let map = &skeleton.maps.ring;
@@ -112,13 +137,14 @@ fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recor
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
     let _ = ready.send(());
-    let mut met = 0;
     loop {
         let ends = stop.load(Ordering::Relaxed);
         ring.consume().map_err(refused)?;
+        let mut heard = heard.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
-        seen.borrow()[met..].iter().for_each(|one| people.meet(one.thread));
-        met = seen.borrow().len();
+        fresh.borrow().iter().for_each(|one| heard.people.meet(one.thread));
+        heard.seen.append(&mut fresh.borrow_mut());
+        drop(heard);
         if ends {
             break;
         }
@@ -127,9 +153,9 @@ fn record(wanted: Wanted, stop: &AtomicBool, ready: &Sender<()>) -> Result<Recor
     let missed = missed(&skeleton)?;
     drop(ring);
     let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
-    let mut seen = seen.into_inner();
-    seen.sort_by_key(|one| one.at);
-    Ok(Recording { seen, lost, missed, people })
+    let mut heard = heard.lock().map_err(|_| broken_off())?;
+    (heard.missed, heard.lost) = (missed, lost);
+    Ok(())
 }
 
 /// Writes the constants and leaves out what is not wanted or not there.

@@ -46,9 +46,13 @@ pub fn measured(measured: &Measured) -> String {
         ("generator", measured.self_check.note()),
         ("saturation by connections", steps),
     ];
+    let stages = measured.stage_block().map_or(String::new(), |block| {
+        parts::heading("Stages in the server's kernel") + &parts::table(&block)
+    });
     format!("<h1>{}</h1>\n", super::svg::escape(&measured.target))
         + &parts::paragraph("shows", &measured.shows())
         + &tail_section(&document.shown(), &measured.service.name, &measured.block())
+        + &stages
         + &parts::heading("How this was made")
         + &parts::verbatim("command", &human::command(&measured.command))
         + &parts::facts(&facts)

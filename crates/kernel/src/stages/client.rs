@@ -1,0 +1,67 @@
+//! What a client knows of its requests, and the kernel of their stages.
+
+use std::ops::Range;
+
+use model::trace::{ProgramTrace, Stages, Trace};
+use model::{Failure, Nanos};
+
+use super::connection::Connections;
+use super::recording::{Peer, Recording};
+use super::scene::{Exchanged, Scene};
+use super::service::check_complete;
+
+/// A request as its client sent it, and the answer: bytes of their connection, or datagrams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The client's end.
+    pub client: Peer,
+    /// The byte after the request's last.
+    pub request_end: u64,
+    /// The answer's bytes.
+    pub answer: Range<u64>,
+}
+
+/// A client's trace of one service with what the server's kernel saw of it: stages of the requests, events, and everybody who had a CPU; and the CPUs of
+/// the machine. Moments of the trace count from `begin`; `asked` has an entry for each of its requests, `None` for one that was not answered.
+///
+/// [`Failure::Run`] where something was lost, or skipped by the kernel, or too few requests have all their stages.
+pub fn join(
+    recording: &Recording,
+    mut trace: Trace,
+    asked: &[Option<Asked>],
+    begin: Nanos,
+) -> Result<(Trace, u32), Failure> {
+    recording.check_whole()?;
+    let connections = Connections::new(recording);
+    let requests = &trace.programs[0].requests;
+    let one = |(request, asked): (&model::trace::Request, &Option<Asked>)| {
+        let found =
+            asked.as_ref().and_then(|asked| find(&connections, asked, begin + request.sent));
+        let (stages, thread) = found.unwrap_or((Stages::UNSEEN, 0));
+        Exchanged { stages: stages.since(begin), thread }
+    };
+    let exchanged: Vec<Exchanged> = requests.iter().zip(asked).map(one).collect();
+    let window = trace.window;
+    let inside = requests.iter().zip(asked).zip(&exchanged);
+    let inside = inside.filter(|((r, asked), _)| asked.is_some() && window.contains(r.intended));
+    let (answered, complete) = inside.fold((0, 0), |(all, complete), (_, one)| {
+        (all + 1, complete + u64::from(one.stages.is_complete()))
+    });
+    check_complete(answered, complete)?;
+    let scene = Scene::new(recording, &exchanged, begin);
+    trace.programs[0].stages = exchanged.iter().map(|one| one.stages).collect();
+    trace.programs.resize_with(scene.programs.len(), ProgramTrace::default);
+    trace.usage = scene.usage(window, begin);
+    let others = scene.programs[1..].to_vec();
+    let (events, cpus) = (Some(scene.events), scene.cpus);
+    let tables = model::event::Tables { others, ..scene.tables };
+    Ok((Trace { threads: scene.threads, events, tables, ..trace }, cpus))
+}
+
+/// A request's stages and thread. A port may have been used before: its connection is the one on which the request came after it was sent.
+fn find(connections: &Connections, asked: &Asked, sent: Nanos) -> Option<(Stages, u32)> {
+    let own = connections.of(asked.client).iter();
+    let told = own.map(|own| connections.stages(own, asked.request_end, asked.answer.clone()));
+    let mut told = told.filter(|(stages, _)| stages.arrived != Nanos::NEVER);
+    told.find(|(stages, _)| stages.arrived >= sent)
+}
