@@ -41,6 +41,8 @@ LAGS = (
     Scenario("infeasible-weight", "10s"),
     Scenario("gvts-fig16-on-16", "10s"),
     Scenario("gvts-fig17-on-16", "10s"),
+    Scenario("sleeping-siblings", "10s"),
+    Scenario("napping-spinner", "10s"),
     Scenario("weights-nice-5", "10s"),
     Scenario("weights-nice-19", "10s"),
     Scenario("weights-one-of-three", "10s"),

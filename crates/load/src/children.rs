@@ -22,19 +22,21 @@ pub struct Program {
     child: Child,
     orders: ChildStdin,
     replies: BufReader<ChildStdout>,
-    /// The kernel ids of its threads, in order.
-    pub threads: Vec<i32>,
+    /// The programs of the scenario whose threads it has.
+    pub members: Vec<usize>,
+    /// The kernel ids of their threads, in order.
+    pub threads: Vec<Vec<i32>>,
     /// The client's end of its connections, in the order of acceptance.
     pub connections: Vec<TcpStream>,
 }
 
 impl Program {
     /// Starts a child. It is fully there, with all threads and connections, and waits for [`Program::go`].
-    pub fn start(name: &str, order: &Order) -> Result<Program, Failure> {
-        let mut program = Program::spawn(name, order).map_err(|error| {
+    pub fn start(name: &str, members: Vec<usize>, order: &Order) -> Result<Program, Failure> {
+        let mut program = Program::spawn(name, members, order).map_err(|error| {
             Failure::Run(format!("program `{name}` could not be started: {error}"))
         })?;
-        if let Work::Serve(serve) = &order.work {
+        if let [Work::Serve(serve), ..] = &order.work[..] {
             program.connect(serve.connections)?;
         }
         match program.reply()? {
@@ -44,7 +46,7 @@ impl Program {
         Ok(program)
     }
 
-    fn spawn(name: &str, order: &Order) -> io::Result<Program> {
+    fn spawn(name: &str, members: Vec<usize>, order: &Order) -> io::Result<Program> {
         // The link still leads to this very program when a build has replaced the file.
         let mut child = Command::new("/proc/self/exe")
             .args([ROLE, name])
@@ -56,8 +58,9 @@ impl Program {
         let orders = child.stdin.take().expect("piped");
         let replies = BufReader::new(child.stdout.take().expect("piped"));
         let (threads, connections) = (Vec::new(), Vec::new());
-        let (name, serves) = (name.to_string(), matches!(order.work, Work::Serve(_)));
-        let mut program = Program { name, serves, child, orders, replies, threads, connections };
+        let (name, serves) = (name.to_string(), matches!(order.work[..], [Work::Serve(_), ..]));
+        let mut program =
+            Program { name, serves, child, orders, replies, members, threads, connections };
         program.tell(&serde_json::to_string(order)?)?;
         Ok(program)
     }
@@ -101,8 +104,8 @@ impl Program {
         }
     }
 
-    /// Ends the program; how many rounds it completed inside the window.
-    pub fn finish(mut self) -> Result<u64, Failure> {
+    /// Ends the program; how many rounds each member completed inside the window.
+    pub fn finish(mut self) -> Result<Vec<u64>, Failure> {
         self.tell("").map_err(|error| self.broken(&error.to_string()))?;
         match self.reply()? {
             Reply::Done { rounds } => Ok(rounds),
@@ -143,6 +146,21 @@ impl Program {
     fn out_of_turn(&self, reply: &Reply) -> Failure {
         self.broken(&format!("{reply:?} was not its turn to say"))
     }
+}
+
+/// The threads of the scenario's programs in its order, each list with its process.
+pub fn threads(processes: &[Program]) -> Vec<(u32, &[i32])> {
+    in_order(processes.iter().flat_map(|running| {
+        let lists = running.threads.iter().map(|threads| (running.id(), threads.as_slice()));
+        running.members.iter().copied().zip(lists)
+    }))
+}
+
+/// What belongs to the scenario's programs, in its order.
+pub fn in_order<T>(of_programs: impl IntoIterator<Item = (usize, T)>) -> Vec<T> {
+    let mut all: Vec<(usize, T)> = of_programs.into_iter().collect();
+    all.sort_by_key(|(program, _)| *program);
+    all.into_iter().map(|(_, one)| one).collect()
 }
 
 impl Drop for Program {

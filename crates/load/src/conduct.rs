@@ -13,7 +13,7 @@ use model::{Failure, Nanos, Watch, workload};
 
 use crate::arm::Stage;
 use crate::check::class;
-use crate::children::Program;
+use crate::children::{self, Program};
 use crate::clock;
 use crate::groups::Groups;
 use crate::privilege;
@@ -73,7 +73,8 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
 
     let (sent, samples) = measure(&mut programs, generator, &sampler, &go, watch)?;
     let end = sampler.sample(begin).map_err(broken)?;
-    let threads: Vec<_> = programs.iter().map(|program| program.threads.clone()).collect();
+    let threads: Vec<_> =
+        children::threads(&programs).into_iter().map(|(_, ids)| ids.to_vec()).collect();
     let heard = recorder.map(|tape| hear(stage, tape, &threads, begin, &samples)).transpose()?;
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
@@ -94,18 +95,23 @@ fn hear(
 
 fn start(stage: &Stage, groups: &Groups, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
     let mut programs = Vec::new();
-    for program in &stage.scenario.programs {
+    let scenario = stage.scenario;
+    for (index, program) in scenario.programs.iter().enumerate() {
+        if program.process.is_some() {
+            continue;
+        }
         if watch.cancelled() {
             return Err(Failure::Interrupted);
         }
+        let members = scenario.members(index);
         let order = Order {
             parent: std::process::id() as i32,
             cpus: stage.placement.scenario.clone(),
             door: program.group.map(|group| groups.door(group)),
             class: class(program, stage.services),
-            work: Work::of(&program.kind),
+            work: members.iter().map(|&member| Work::of(&scenario.programs[member].kind)).collect(),
         };
-        programs.push(Program::start(&program.name, &order)?);
+        programs.push(Program::start(&program.name, members, &order)?);
     }
     Ok(programs)
 }
@@ -117,8 +123,9 @@ fn generator(
 ) -> Result<Generator, Failure> {
     let until = scenario.warm_up + scenario.duration;
     let mut generator = Generator::new().map_err(broken)?;
-    for (index, (program, running)) in scenario.programs.iter().zip(programs).enumerate() {
-        let Kind::Service(service) = &program.kind else { continue };
+    for running in programs {
+        let index = running.members[0];
+        let Kind::Service(service) = &scenario.programs[index].kind else { continue };
         let requests = workload::draw(service, scenario.machine.cpus, seed, index, until);
         let protocol = NullRpc {
             request_bytes: service.request_bytes as usize,
@@ -138,9 +145,9 @@ fn generator(
 }
 
 fn sampler<'a>(programs: &[Program], stage: &Stage<'a>) -> io::Result<Sampler<'a>> {
-    let threads = programs
-        .iter()
-        .flat_map(|program| program.threads.iter().map(|thread| (program.id(), *thread)));
+    let threads = children::threads(programs)
+        .into_iter()
+        .flat_map(|(process, ids)| ids.iter().map(move |thread| (process, *thread)));
     Sampler::new(threads, &stage.placement.scenario, stage.pulls)
 }
 
@@ -213,14 +220,13 @@ fn mind<A, B>(
 
 /// Ends all programs, services first: under a real-time class they could keep the others from answering.
 fn finish(programs: Vec<Program>) -> Result<Vec<u64>, Failure> {
-    let (services, others): (Vec<_>, Vec<_>) =
-        programs.into_iter().enumerate().partition(|(_, program)| program.serves());
-    let mut rounds = vec![0; services.len() + others.len()];
-    drop(services);
-    for (index, program) in others {
-        rounds[index] = program.finish()?;
+    let (services, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(Program::serves);
+    let mut rounds = Vec::new();
+    for process in services.into_iter().chain(others) {
+        let members = process.members.clone();
+        rounds.extend(members.into_iter().zip(process.finish()?));
     }
-    Ok(rounds)
+    Ok(children::in_order(rounds))
 }
 
 fn broken(error: io::Error) -> Failure {

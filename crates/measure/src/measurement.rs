@@ -273,6 +273,7 @@ fn scenario(
             name: target.text.clone(),
             group: None,
             nice: 0,
+            process: None,
             kind: Kind::Service(service),
             memory: MemoryUse::default(),
         }],

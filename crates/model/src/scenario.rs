@@ -69,6 +69,15 @@ pub struct Scenario {
     pub alterations: Vec<Alteration>,
 }
 
+impl Scenario {
+    /// The programs whose threads live in the process of a program that has one of its own: itself first.
+    pub fn members(&self, process: usize) -> Vec<usize> {
+        let others = self.programs.iter().enumerate();
+        let others = others.filter(|(_, program)| program.process == Some(process));
+        std::iter::once(process).chain(others.map(|(index, _)| index)).collect()
+    }
+}
+
 /// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
@@ -105,7 +114,7 @@ pub struct Group {
     pub cpuset: Option<Cpuset>,
 }
 
-/// A program: one process (or several, see [`Kind::Batch`]) that starts with the run.
+/// A program that starts with the run: one process, or more threads for the process of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// Its name, unique in the scenario.
@@ -114,6 +123,9 @@ pub struct Program {
     pub group: Option<usize>,
     /// The nice value of its threads, -20 to 19.
     pub nice: i8,
+    /// Index of the earlier program in whose process its threads live, with that one's group, nice value and class; `None`: a process
+    /// of its own.
+    pub process: Option<usize>,
     /// What it does.
     pub kind: Kind,
     /// What its speed owes to memory.

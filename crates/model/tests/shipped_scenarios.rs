@@ -19,8 +19,11 @@ fn shipped() -> Vec<Scenario> {
     scenarios
 }
 
-/// The share of the machine that its services and daemons want.
+/// The share of the machine that its services and what runs beside them want; 0 without a service, which alone has a backlog.
 fn wanted(scenario: &Scenario) -> f64 {
+    if !scenario.programs.iter().any(|program| matches!(program.kind, Kind::Service(_))) {
+        return 0.0;
+    }
     let cpus = f64::from(scenario.machine.cpus);
     let share = |kind: &Kind| match kind {
         Kind::Service(service) => service.utilisation(scenario.machine.cpus),
@@ -44,6 +47,8 @@ fn all_of_them_are_there_and_have_names_of_their_own() {
         "long-service",
         "four-cpus",
         "four-cpus-and-batch",
+        "sleeping-siblings",
+        "napping-spinner",
         "gvts-fig7",
         "gvts-fig8",
         "gvts-fig9",

@@ -10,8 +10,10 @@ use crate::places::Places;
 /// A thread of the modelled kernel.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Index of its program in the scenario; threads of one program are one process.
+    /// Index of its program in the scenario.
     pub program: usize,
+    /// Index of the program whose process it belongs to.
+    pub process: usize,
     /// Index of its group in the scenario; `None`: the root.
     pub group: Option<usize>,
     /// Nice value, -20 to 19.

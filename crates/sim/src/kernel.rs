@@ -174,11 +174,14 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     for (index, spec) in scenario.programs.iter().enumerate() {
         let first = core.threads.len() as u32;
         let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
+        let host = spec.process.map_or(&program, |host| &programs[host]);
+        let realtime = setup.realtime.is_some() && !host.starts();
         core.threads.extend(program.threads().map(|_| Thread {
             program: index,
+            process: spec.process.unwrap_or(index),
             group: spec.group,
             nice: spec.nice,
-            realtime: setup.realtime.is_some() && !program.starts(),
+            realtime,
             state: State::Blocked,
             cpu: CpuId(places.random_range(0..cpus)),
             exec: Nanos::ZERO,

@@ -1,8 +1,8 @@
 //! Affinities, weights and CPUs that change while programs run, under every class.
 
 mod common;
-#[path = "common/one_process.rs"]
-mod one_process;
+#[path = "common/unchanging.rs"]
+mod unchanging;
 
 use common::{run_under, scenario, setup, share};
 use model::change::{Change, ChangeKind};
@@ -166,12 +166,12 @@ fn a_class_that_cannot_change_says_so() {
     let one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
     let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
-    let class = one_process::OneProcess(ext);
+    let class = unchanging::Unchanging(ext);
     let nicer = vec![change(1, ChangeKind::Nice { thread: ThreadId(1), nice: 5 })];
     let run = sim::simulate_changing::<_, Tournament, _>(&setup(&one), class, nicer, ());
     let refused = run.err().map(|failure| failure.to_string()).unwrap_or_default();
     assert!(refused.contains("leave such changes out"), "{refused}");
     // The control: nothing else is wrong with it.
     let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
-    run_under(&one, one_process::OneProcess(ext));
+    run_under(&one, unchanging::Unchanging(ext));
 }

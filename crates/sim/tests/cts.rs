@@ -1,14 +1,11 @@
 //! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps it.
 
 mod common;
-#[path = "common/one_process.rs"]
-mod one_process;
 
 use common::{inversions, scenario, service, setup, share, tails};
 use model::law::Law;
 use model::scenario::{Group, Kind, Machine, Scenario, Service};
 use model::{Nanos, PolicySpec, Trace};
-use one_process::OneProcess;
 use sim::class::ext::Ext;
 
 fn load(scenario: &Scenario, policy: &str) -> Ext {
@@ -224,21 +221,4 @@ fn the_same_seed_gives_the_same_trace() {
         sim::simulate(&setup(&scenario), class).unwrap()
     };
     assert!(draw(1) == draw(1) && draw(1) != draw(2));
-}
-
-#[test]
-fn a_spinner_cannot_live_on_its_siblings_tokens() {
-    let (run, sleep) = (Nanos::from_micros(15), Nanos::from_millis(100));
-    let siblings = Kind::Daemon { threads: 200, run, sleep };
-    let programs = vec![("spinner", batch(1)), ("siblings", siblings), ("hog", batch(1))];
-    let scenario = scenario(1, programs);
-    let shares = |policy: &str| {
-        let class = OneProcess(load(&scenario, policy));
-        let trace = sim::simulate(&setup(&scenario), class).expect("the run succeeds");
-        [0, 1, 2].map(|program| share(&trace, program))
-    };
-    let [spinner, siblings, hog] = shares("cts");
-    assert!((spinner - hog).abs() < 0.02, "{spinner} {siblings} {hog}");
-    let [spinner, siblings, hog] = shares("cts:bucket=off");
-    assert!(spinner > 0.8 && hog < 0.2, "{spinner} {siblings} {hog}");
 }

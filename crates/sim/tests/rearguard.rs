@@ -4,14 +4,11 @@
 mod fairness;
 
 mod common;
-#[path = "common/one_process.rs"]
-mod one_process;
 
-use common::{inversions, scenario, setup, share, tails};
+use common::{inversions, scenario, share, tails};
 use fairness::{migrations_per_s, runs, shipped, summary, worst_lag_s, worst_share};
 use model::scenario::{Kind, Scenario};
 use model::{Nanos, PolicySpec, Trace};
-use one_process::OneProcess;
 use sim::class::ext::Ext;
 
 fn load(scenario: &Scenario, policy: &str) -> Ext {
@@ -132,27 +129,4 @@ fn what_a_thread_owes_is_not_forgiven_while_nobody_waits() {
     let trace = beside_a_heavy_thread(vec![("hog", batch(1)), ("napper", naps)], "rearguard");
     let [hog, napper] = [share(&trace, 1), share(&trace, 2)];
     assert!(hog - napper < 0.06, "{hog} {napper}");
-}
-
-/// A spinner that sleeps for 1 us every 40 ms, if it naps, with 200 sleeping siblings, and another process's spinner.
-fn shares_of_spinners(naps: bool, policy: &str) -> [f64; 2] {
-    let (run, sleep) = (Nanos::from_micros(15), Nanos::from_millis(100));
-    let siblings = Kind::Daemon { threads: 200, run, sleep };
-    let (run, sleep) = (Nanos::from_millis(40), Nanos::from_micros(1));
-    let spinner = if naps { Kind::Daemon { threads: 1, run, sleep } } else { batch(1) };
-    let programs = vec![("spinner", spinner), ("siblings", siblings), ("hog", batch(1))];
-    let scenario = scenario(1, programs);
-    let class = OneProcess(load(&scenario, policy));
-    let trace = sim::simulate(&setup(&scenario), class).expect("the run succeeds");
-    [share(&trace, 0), share(&trace, 2)]
-}
-
-#[test]
-fn a_spinner_cannot_live_on_its_siblings_tokens_nor_by_naps() {
-    for naps in [false, true] {
-        let [spinner, hog] = shares_of_spinners(naps, "rearguard");
-        assert!((spinner - hog).abs() < 0.02, "{naps}: {spinner} {hog}");
-        let [spinner, hog] = shares_of_spinners(naps, "rearguard:bucket=off");
-        assert!(spinner - hog > 0.15, "{naps}: {spinner} {hog}");
-    }
 }

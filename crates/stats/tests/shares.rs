@@ -37,6 +37,7 @@ fn batch(name: &str, group: Option<usize>, nice: i8, threads: u32) -> Program {
         name: name.into(),
         group,
         nice,
+        process: None,
         kind: Kind::Batch { threads },
         memory: MemoryUse::LITTLE,
     }
@@ -236,8 +237,14 @@ fn what_interrupts_took_is_due_to_nobody() {
 #[test]
 fn what_others_use_is_not_due_to_batch() {
     let daemon = Kind::Daemon { threads: 1, run: Nanos(1), sleep: Nanos(3) };
-    let daemon =
-        Program { name: "d".into(), group: None, nice: 0, kind: daemon, memory: MemoryUse::LITTLE };
+    let daemon = Program {
+        name: "d".into(),
+        group: None,
+        nice: 0,
+        process: None,
+        kind: daemon,
+        memory: MemoryUse::LITTLE,
+    };
     let scenario = scenario(1, vec![], vec![batch("b", None, 0, 1), daemon]);
     let summary = summarise(&scenario, &[&trace(&scenario, &[0, 1], &[vec![0.75, 0.25]])]);
     assert_eq!(summary.fairness, Some((1.0, 1.0)));
@@ -284,8 +291,14 @@ fn any_service() -> Service {
 #[test]
 fn a_service_is_due_what_its_load_wants() {
     let kind = Kind::Service(any_service());
-    let service =
-        Program { name: "s".into(), group: None, nice: 0, kind, memory: MemoryUse::LITTLE };
+    let service = Program {
+        name: "s".into(),
+        group: None,
+        nice: 0,
+        process: None,
+        kind,
+        memory: MemoryUse::LITTLE,
+    };
     let scenario = scenario(1, vec![], vec![service, batch("b", None, 0, 1)]);
     let mut run = trace(&scenario, &[0, 1], &[vec![0.3, 0.7]]);
     run.window.start = Nanos::from_millis(100);

@@ -23,7 +23,7 @@ pub struct Body {
 }
 
 /// All bodies.
-pub const BODIES: [Body; 13] = [
+pub const BODIES: [Body; 14] = [
     Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
     Body {
         name: "a_service_beside_batch_has_nearly_the_ideal_tail",
@@ -37,6 +37,10 @@ pub const BODIES: [Body; 13] = [
     Body {
         name: "whoever_ran_alone_waits_little_when_others_come",
         check: share::whoever_ran_alone_waits_little,
+    },
+    Body {
+        name: "a_spinner_lives_neither_on_its_siblings_turns_nor_by_naps",
+        check: share::a_spinner_among_sleepers,
     },
     Body { name: "no_cpu_idles_while_there_is_work", check: work::conserved },
     Body { name: "events_tell_what_cpu_times_tell", check: events::tell_cpu_time },

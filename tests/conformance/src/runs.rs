@@ -8,16 +8,14 @@ use stats::{Summary, summarise, window_latencies};
 
 /// A scenario of a second on so many CPUs, and its programs.
 pub fn scenario(cpus: u32, programs: &str) -> Result<Scenario, Failed> {
-    let text = format!(
-        "# Conformance.\nduration = \"1s\"\nwarm_up = \"200ms\"\n[machine]\ncpus = {cpus}\n{programs}"
-    );
-    Ok(Scenario::read(&text, "conformance.toml")?)
+    timed_scenario(["200ms", "1s"], cpus, programs)
 }
 
-/// A scenario whose window of half a second begins so late.
-pub fn late_scenario(warm_up: &str, cpus: u32, programs: &str) -> Result<Scenario, Failed> {
+/// A scenario with so long a warm-up and a window.
+pub fn timed_scenario(times: [&str; 2], cpus: u32, programs: &str) -> Result<Scenario, Failed> {
+    let [warm_up, duration] = times;
     let text = format!(
-        "# Conformance.\nduration = \"500ms\"\nwarm_up = \"{warm_up}\"\n[machine]\ncpus = {cpus}\n{programs}"
+        "# Conformance.\nduration = \"{duration}\"\nwarm_up = \"{warm_up}\"\n[machine]\ncpus = {cpus}\n{programs}"
     );
     Ok(Scenario::read(&text, "conformance.toml")?)
 }

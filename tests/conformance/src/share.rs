@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use model::Arm;
 
-use crate::runs::{batch, expect, late_scenario, run, scenario, service};
+use crate::runs::{batch, expect, run, scenario, service, timed_scenario};
 
 /// Of two spinning processes each gets half, and one that is nice gets its weight's part: 335 of 1,359 (kernel/sched/core.c).
 pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
@@ -61,7 +61,7 @@ pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     let others = "[[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 3\nrun = \"4s\"\nsleep = \"5s\"\n";
     let programs = batch("light", 1, "nice = 2") + &batch("hog", 1, "") + others;
     // They run from 0 to about 9.3 s, and again from 14.3 s on.
-    let scenario = late_scenario("14s", 2, &programs)?;
+    let scenario = timed_scenario(["14s", "500ms"], 2, &programs)?;
     let waits_ms = |policy: &str| -> Result<f64, Failed> {
         Ok(run(arm, &scenario, policy)?.longest_wait(0).as_secs_f64() * 1e3)
     };
@@ -69,4 +69,28 @@ pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     expect(bounded <= 60.0, "the longest wait in ms under rearguard", &[bounded])?;
     let free = waits_ms("rearguard:lead=off")?;
     expect(free > 150.0, "the control: the longest wait in ms without a bound", &[free])
+}
+
+/// A spinning thread does not live on the turns of its 200 sleeping siblings, nor by a nap of 1 us every 40 ms: beside another process's
+/// spinner it gets as much as that one. Without the bucket it gets most of the CPU.
+pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
+    let siblings = "kind = \"daemon\"\nthreads = 200\nrun = \"15us\"\nsleep = \"100ms\"\n";
+    let siblings = format!("[[program]]\nname = \"siblings\"\nprocess = \"spinner\"\n{siblings}");
+    let naps =
+        "[[program]]\nname = \"spinner\"\nkind = \"daemon\"\nrun = \"40ms\"\nsleep = \"1us\"\n";
+    for spinner in [&batch("spinner", 1, ""), naps] {
+        let programs = format!("{spinner}{siblings}{}", batch("hog", 1, ""));
+        let scenario = timed_scenario(["1s", "4s"], 1, &programs)?;
+        let lead = |policy: &str| -> Result<f64, Failed> {
+            let run = run(arm, &scenario, policy)?;
+            Ok(run.share(0) - run.share(2))
+        };
+        for policy in ["cts", "rearguard"] {
+            let kept = lead(policy)?;
+            expect(kept.abs() < 0.02, "the spinner's share beyond the hog's", &[kept])?;
+        }
+        let control = lead("rearguard:bucket=off")?;
+        expect(control > 0.15, "the control: without the bucket", &[control])?;
+    }
+    Ok(())
 }

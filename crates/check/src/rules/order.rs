@@ -30,6 +30,8 @@ pub struct Order {
     buckets: Vec<Bucket>,
     /// For each program whether the promise is made to it.
     promised: Vec<bool>,
+    /// For each program that of its process.
+    processes: Vec<usize>,
 }
 
 impl Order {
@@ -40,6 +42,9 @@ impl Order {
             machine: scenario.machine,
             buckets: vec![Bucket::default(); threads.sum()],
             promised: promised.collect(),
+            processes: (scenario.programs.iter().enumerate())
+                .map(|(index, program)| program.process.unwrap_or(index))
+                .collect(),
             promise,
         }
     }
@@ -65,7 +70,8 @@ impl Order {
         let (State::Waits(Some(from)), State::Waits(Some(at))) = (a.state, b.state) else {
             return false;
         };
-        let related = self.promise.across_processes || a.program == b.program;
+        let related =
+            self.promise.across_processes || self.processes[a.program] == self.processes[b.program];
         related
             && b.since < scene.now
             && !b.disturbed

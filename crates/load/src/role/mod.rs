@@ -11,7 +11,6 @@ mod workers;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
-use model::Nanos;
 use model::trace::Window;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -51,27 +50,33 @@ fn play() -> io::Result<()> {
     order.door.as_deref().map_or(Ok(()), groups::enter)?;
     bind(&order.cpus)?;
     order.class.enter()?;
-    let crew = match &order.work {
-        Work::Serve(service) => server::hire(service)?,
-        Work::Spin { threads } => workers::spin(*threads)?,
-        Work::Cycle { threads, run, sleep } => workers::cycle(*threads, *run, *sleep)?,
-        Work::ForkJoin { threads, work } => workers::fork_join(*threads, *work)?,
-    };
-    perform(crew, matches!(order.work, Work::Serve(_)))
+    let crews = order.work.iter().map(hire).collect::<io::Result<Vec<Crew>>>()?;
+    perform(&crews, matches!(order.work[..], [Work::Serve(_), ..]))
+}
+
+fn hire(work: &Work) -> io::Result<Crew> {
+    match *work {
+        Work::Serve(ref service) => server::hire(service),
+        Work::Spin { threads } => workers::spin(threads),
+        Work::Cycle { threads, run, sleep } => workers::cycle(threads, run, sleep),
+        Work::ForkJoin { threads, work } => workers::fork_join(threads, work),
+    }
 }
 
 /// Announces the threads, lets them begin at the common moment and ends with the process.
 ///
 /// A server's threads begin at once, so that all are blocked in their reads when the first request comes.
-fn perform(crew: Crew, at_once: bool) -> io::Result<()> {
-    say(&Reply::Ready { threads: crew.thread_ids.clone() })?;
+fn perform(crews: &[Crew], serves: bool) -> io::Result<()> {
+    say(&Reply::Ready { threads: crews.iter().map(|crew| crew.thread_ids.clone()).collect() })?;
     let go: Go = hear()?;
-    crew.rounds.watch(Window { start: go.window_start, end: go.window_end });
-    clock::sleep_until(if at_once { Nanos::ZERO } else { go.start });
-    crew.gate.open();
+    let window = Window { start: go.window_start, end: go.window_end };
+    crews.iter().for_each(|crew| crew.rounds.watch(window));
+    crews[..usize::from(serves)].iter().for_each(|crew| crew.gate.open());
+    clock::sleep_until(go.start);
+    crews.iter().for_each(|crew| crew.gate.open());
     let mut rest = String::new();
     io::stdin().read_line(&mut rest)?;
-    say(&Reply::Done { rounds: crew.rounds.count() })
+    say(&Reply::Done { rounds: crews.iter().map(|crew| crew.rounds.count()).collect() })
 }
 
 /// Dies with the parent, also if it has died already.

@@ -23,8 +23,8 @@ pub struct Order {
     pub door: Option<PathBuf>,
     /// The scheduling class of its threads.
     pub class: Class,
-    /// What the threads do.
-    pub work: Work,
+    /// What the threads do: those of the program whose process it is, then those of the others in it.
+    pub work: Vec<Work>,
 }
 
 /// What the threads of a program do: [`Kind`] without what only the client needs.
@@ -91,13 +91,13 @@ pub enum Reply {
     },
     /// All threads exist and wait for [`Go`].
     Ready {
-        /// Their kernel ids, in order.
-        threads: Vec<i32>,
+        /// Their kernel ids, in order; a list for each [`Order::work`].
+        threads: Vec<Vec<i32>>,
     },
     /// The end.
     Done {
-        /// Rounds or cycles completed inside the window.
-        rounds: u64,
+        /// Rounds or cycles completed inside the window; one for each [`Order::work`].
+        rounds: Vec<u64>,
     },
     /// It could not.
     Failed {

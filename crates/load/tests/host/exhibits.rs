@@ -44,7 +44,14 @@ pub fn service(architecture: Architecture, connections: u32, utilisation: f64) -
 
 /// A program at nice 0 in the root group.
 pub fn program(name: &str, kind: Kind) -> Program {
-    Program { name: name.to_string(), group: None, nice: 0, kind, memory: MemoryUse::LITTLE }
+    Program {
+        name: name.to_string(),
+        group: None,
+        nice: 0,
+        process: None,
+        kind,
+        memory: MemoryUse::LITTLE,
+    }
 }
 
 /// One CPU, a warm-up of half a second.

@@ -110,9 +110,11 @@ impl Scenario {
         let line = |program: &Program| {
             let group = program.group.map(|group| format!("; group {}", self.groups[group].name));
             let nice = (program.nice != 0).then(|| format!("; nice {}", program.nice));
+            let host = program.process.map(|host| &self.programs[host].name);
+            let process = host.map(|host| format!("; in the process of {host}"));
             let word = program.kind.word();
             let what = self.what(&program.kind);
-            let tail = [group, nice].into_iter().flatten().collect::<String>();
+            let tail = [process, group, nice].into_iter().flatten().collect::<String>();
             format!("{:<width$}  {word}: {what}{tail}", program.name)
         };
         self.programs.iter().map(line).collect()

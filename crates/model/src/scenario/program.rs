@@ -2,12 +2,14 @@
 
 use super::groups::find;
 use super::mechanisms::memory_use;
+use super::problem::did_you_mean;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
 use super::value::{name, path, span, whole, word};
 use super::{Group, Kind, Program};
 
-const KEYS: [&str; 6] = ["name", "kind", "group", "nice", "memory_bound", "working_set_bytes"];
+const KEYS: [&str; 7] =
+    ["name", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
 const KINDS: [(&str, &[&str]); 4] = [
     ("service", &SERVICE_KEYS),
@@ -32,15 +34,14 @@ pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
             table.wrong("name", format!("`{name}` stands twice; expected different names"));
         }
         names.extend(name.clone());
-        programs.extend(
-            program(table, groups).zip(name).map(|(program, name)| Program { name, ..program }),
-        );
+        let program = program(table, groups, &programs);
+        programs.extend(program.zip(name).map(|(program, name)| Program { name, ..program }));
     }
     programs
 }
 
 /// A program without its name. `None` only where a problem was reported.
-fn program(table: &Table, groups: &[Group]) -> Option<Program> {
+fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Program> {
     let words = KINDS.map(|(word, _)| word);
     let kind = table.required("kind", word(&words));
     let of_kind: Vec<&str> = match kind {
@@ -55,7 +56,38 @@ fn program(table: &Table, groups: &[Group]) -> Option<Program> {
     let nice = table.optional("nice", whole(-20, 19)).unwrap_or(0);
     let kind = read_kind(table, words[kind?])?;
     let (group, memory) = (group.and_then(Result::ok), memory_use(table));
-    Some(Program { name: String::new(), group, nice, kind, memory })
+    let own = Program { name: String::new(), group, nice, process: None, kind, memory };
+    Some(join(table, own, earlier))
+}
+
+/// The program as a part of the process that it names, if it names one.
+fn join(table: &Table, own: Program, earlier: &[Program]) -> Program {
+    let Some(wanted) = table.optional("process", name) else { return own };
+    let hosts = || earlier.iter().filter(|program| program.process.is_none());
+    let Some(process) = earlier.iter().position(|program| program.name == wanted) else {
+        let names: Vec<&str> = hosts().map(|program| program.name.as_str()).collect();
+        let hint = did_you_mean(&wanted, &names);
+        table
+            .wrong("process", format!("no program `{wanted}` before this one; expected one{hint}"));
+        return own;
+    };
+    let host = &earlier[process];
+    if let Some(first) = host.process {
+        let first = &earlier[first].name;
+        table.wrong(
+            "process",
+            format!("`{wanted}` is itself in the process of `{first}`: name that"),
+        );
+    }
+    if matches!(own.kind, Kind::Service(_)) {
+        table.wrong("process", "a service has a process of its own: let the other program name it");
+    }
+    for key in ["group", "nice"] {
+        if table.get(key).is_some() {
+            table.wrong(key, format!("it is that of the process, `{wanted}`: leave it out"));
+        }
+    }
+    Program { group: host.group, nice: host.nice, process: Some(process), ..own }
 }
 
 fn read_kind(table: &Table, word: &str) -> Option<Kind> {

@@ -54,6 +54,7 @@ fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
             name: "load".to_string(),
             group: None,
             nice: 0,
+            process: None,
             kind,
             memory: MemoryUse::LITTLE,
         }],

@@ -41,6 +41,8 @@ pub struct Paces {
     /// For each program, the pace beside memory of another node.
     remote: Vec<Pace>,
     home: Home,
+    /// For each program that of its process.
+    processes: Vec<usize>,
     /// For each thread its program, and where its memory lies once it has any.
     programs: Vec<usize>,
     homes: Vec<Option<u32>>,
@@ -55,9 +57,9 @@ impl Paces {
         let machine = scenario.machine;
         let memory = mechanisms.memory.unwrap_or(Memory { remote: 1.0, home: Home::Process });
         let slowdown = |bound: f64| 1.0 / (1.0 + bound * (memory.remote - 1.0));
-        let all = scenario.programs.iter().enumerate();
+        let all = || scenario.programs.iter().enumerate();
         let programs: Vec<usize> =
-            all.flat_map(|(index, p)| (0..p.kind.threads()).map(move |_| index)).collect();
+            all().flat_map(|(index, p)| (0..p.kind.threads()).map(move |_| index)).collect();
         let clocks = mechanisms.frequency.as_ref();
         Paces {
             machine,
@@ -65,6 +67,7 @@ impl Paces {
             shared: shared(mechanisms.sibling_gain.unwrap_or(1.0), machine.smt),
             remote: scenario.programs.iter().map(|p| pace(slowdown(p.memory.bound))).collect(),
             home: memory.home,
+            processes: all().map(|(index, p)| p.process.unwrap_or(index)).collect(),
             homes: vec![None; programs.len().max(scenario.programs.len())],
             on: vec![(None, NOMINAL); programs.len()],
             programs,
@@ -84,7 +87,7 @@ impl Paces {
 
     fn home_of(&self, thread: ThreadId) -> usize {
         match self.home {
-            Home::Process => self.programs[thread.index()],
+            Home::Process => self.processes[self.programs[thread.index()]],
             Home::Thread => thread.index(),
         }
     }

@@ -17,6 +17,7 @@ pub fn scenario(cpus: u32, programs: Vec<(&str, Kind)>) -> Scenario {
         name: name.to_string(),
         group: None,
         nice: 0,
+        process: None,
         kind,
         memory: MemoryUse::LITTLE,
     };

@@ -47,7 +47,7 @@ impl Platform for Seam<'_> {
     }
 
     fn process(&self, thread: ThreadId) -> u32 {
-        self.core.thread(thread).program as u32
+        self.core.thread(thread).process as u32
     }
 
     fn weight(&self, thread: ThreadId) -> u32 {

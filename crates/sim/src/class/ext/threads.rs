@@ -289,6 +289,7 @@ mod tests {
         for id in 0..2 {
             core.threads.push(Task {
                 program: 0,
+                process: 0,
                 group: None,
                 nice: 0,
                 realtime: false,
