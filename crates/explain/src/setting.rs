@@ -22,23 +22,25 @@ pub struct Program {
     pub group: Option<String>,
     /// Whether it serves requests.
     pub serves: bool,
-    /// Whose first CPU says where its memory lies; `None`: no memory is remote, or nobody knows.
-    pub memory: Option<Home>,
+    /// Whose first CPU says where its memory lies, and the program of its process; `None`: no memory is remote, or nobody knows.
+    pub memory: Option<(Home, usize)>,
 }
 
 impl Setting {
     /// The setting of a scenario.
     pub fn of(scenario: &Scenario) -> Setting {
         let memory = scenario.mechanisms.memory;
-        let program = |program: &model::scenario::Program| Program {
+        let program = |(index, program): (usize, &model::scenario::Program)| Program {
             name: program.name.clone(),
             group: program.group.map(|index| scenario.groups[index].name.clone()),
             serves: matches!(program.kind, Kind::Service(_)),
-            memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),
+            memory: memory
+                .filter(|_| program.memory.bound > 0.0)
+                .map(|memory| (memory.home, program.process.unwrap_or(index))),
         };
         Setting {
             machine: scenario.machine,
-            programs: scenario.programs.iter().map(program).collect(),
+            programs: scenario.programs.iter().enumerate().map(program).collect(),
         }
     }
 
@@ -73,8 +75,8 @@ impl Setting {
         let home = |(thread, own): (usize, Option<usize>)| {
             let program = trace.threads[thread].program;
             match self.programs[program].memory? {
-                Home::Process => of_program[program],
-                Home::Thread => own,
+                (Home::Process, process) => of_program[process],
+                (Home::Thread, _) => own,
             }
         };
         of_thread.into_iter().enumerate().map(home).collect()

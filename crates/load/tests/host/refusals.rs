@@ -84,6 +84,7 @@ fn no_privileges() -> Result<(), Failed> {
             assert!(message.contains(remedy), "{policy}: {message}");
         }
     }
-    assert_eq!(ask("default")?.0, Some(0));
+    let (code, message) = ask("default")?;
+    assert_eq!(code, Some(0), "{message}");
     Ok(())
 }
