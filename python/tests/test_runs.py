@@ -1,6 +1,7 @@
 """Comparisons and ideal queues: what the command says, from Python."""
 
 import json
+import os
 import pickle
 import shlex
 import threading
@@ -199,3 +200,75 @@ def test_a_run_is_what_the_command_traces(scenario, command, tmp_path):
     assert ours.low <= ours.value == p99["value"] and ours.low == p99["low"]
     with pytest.raises(rearguard.InputError, match="No such file"):
         rearguard.Run.load("nowhere.trace")
+
+
+@pytest.fixture
+def in_path(monkeypatch, tmp_path):
+    """Puts a command `rearguard` into PATH: the real one, or a script."""
+
+    def put(script=None):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        if script is None:
+            (folder / "rearguard").symlink_to(os.environ["RG_COMMAND"])
+        else:
+            (folder / "rearguard").write_text(f"#!/bin/sh\n{script}\n")
+            (folder / "rearguard").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    return put
+
+
+def test_the_host_arm_is_the_command_s(in_path, scenario):
+    in_path()
+    light = scenario.with_values({"program.service.arrivals.utilisation": 0.1})
+    told = []
+    try:
+        found = rearguard.compare(light, "default", on="host", seeds=[3], progress=told.append)
+    except rearguard.RunError as busy:
+        # A machine whose own noise delays the generator measures nothing, and says so.
+        assert "could not keep its schedule" in str(busy)
+        return
+    assert (found.document["arm"], found.document["seeds"], told) == ("host", [3], [1.0])
+    assert found.document["scenario"] == "service-and-batch" and found.programs.num_rows > 0
+    words = found.document["command"]
+    assert words[2] == "scenarios/service-and-batch.toml" and "program.service.arrivals.utilisation=0.1" in words
+
+
+def test_other_arms_fail_with_the_command_s_words(in_path, scenario, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(rearguard.MachineError, match="`rearguard`, which is not in PATH"):
+        rearguard.compare(scenario, "default", on="host")
+    with pytest.raises(rearguard.InputError, match="expected sim, host or vm"):
+        rearguard.compare(scenario, "default", on="hots")
+    in_path()
+    with pytest.raises(rearguard.InputError, match="did you mean `fifo`") as raised:
+        rearguard.compare(scenario, "fifoo", on="host")
+    assert not str(raised.value).startswith("rearguard")
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(1, "RunError"), (2, "InputError"), (3, "MachineError"), (101, "RunError")]
+)
+def test_exit_codes_are_exceptions(in_path, scenario, code, error):
+    in_path(f"echo 'rearguard: late\nrearguard: once more\nrearguard: why\nand so' >&2; exit {code}")
+    with pytest.raises(rearguard.Error, match="^why\nand so$") as raised:
+        rearguard.compare(scenario, "default", on="host")
+    assert type(raised.value).__name__ == error
+
+
+def test_ctrl_c_reaches_the_command_and_waits_for_its_undo(in_path, scenario, tmp_path):
+    import _thread
+
+    undone, begun = tmp_path / "undone", tmp_path / "begun"
+    in_path(f"trap 'sleep 0.3; touch {undone}; exit 1' INT; touch {begun}; while :; do sleep 0.05; done")
+
+    def interrupt():
+        while not begun.exists():
+            time.sleep(0.01)
+        _thread.interrupt_main()
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        rearguard.compare(scenario, "default", on="host")
+    assert undone.exists()

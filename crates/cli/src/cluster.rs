@@ -10,7 +10,8 @@ use model::scenario::Arrivals;
 use model::{Failure, Nanos, PolicySpec, units};
 
 use crate::files;
-use crate::output::{Output, TableFiles, signature};
+use crate::output::{Output, signature};
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Simulate a cluster: what fan-out, dispatch and redundancy make of the tail, and from which load they harm

@@ -14,7 +14,8 @@ use vm::VmArm;
 
 use crate::files::{ScenarioFile, read_edited};
 use crate::keep::Traces;
-use crate::output::{Output, TableFiles, signature};
+use crate::output::{Output, signature};
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Run one scenario under several policies and say which keeps the tail shorter

@@ -8,6 +8,7 @@ use report::explain::{EXPLAIN_SCHEMA, Explained};
 use trace::{Header, Recorded};
 
 use crate::output::{Output, signature};
+use crate::tables::TableFiles;
 use crate::traces;
 
 /// Say where the time of a service's slow requests went, who is to blame, and what helps
@@ -27,17 +28,22 @@ pub struct Args {
     duration: Nanos,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_page()?;
+    args.tables.check()?;
     let recorded = match (&args.trace, args.port, args.pid) {
         (Some(path), _, _) => traces::read(path)?,
         (None, Some(port), _) => watched(port, args.duration)?,
         (None, None, pid) => watched(measure::listening_port(pid.unwrap_or(0))?, args.duration)?,
     };
-    args.output.explained(&document(&recorded)?)
+    let explained = document(&recorded)?;
+    args.tables.write(&explained)?;
+    args.output.explained(&explained)
 }
 
 #[cfg(feature = "kernel")]

@@ -9,8 +9,9 @@ use report::{FAN_OUT_SCHEMA, FanOut, FanOutRow, Series, SeriesChart};
 use stats::{required_proportion, service_estimate, service_proportion};
 
 use crate::files;
-use crate::output::{Output, TableFiles, signature};
+use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Say what one server's outliers become for users whose requests wait for many servers

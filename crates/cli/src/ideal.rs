@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use compare::ideals;
 use model::Failure;
 
-use crate::output::{Output, TableFiles, signature};
+use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
 use crate::stamps::read_stamps;
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Say what the best possible queue makes of a load: the tail that no scheduler can beat

@@ -25,6 +25,7 @@ mod queue_args;
 mod stages;
 mod stamps;
 mod sweep;
+mod tables;
 #[cfg(feature = "kernel")]
 mod top;
 mod traces;

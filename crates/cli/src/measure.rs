@@ -62,7 +62,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let searched = args.saturate.then(|| ::measure::saturate(target, &setup, args.workers, &watch));
     let searched = searched.transpose()?;
     if let (Some(found), false) = (&searched, args.has_load()) {
-        return args.output.saturated(&::measure::saturated(target, found, signature()));
+        let found = ::measure::saturated(target, found, signature());
+        args.tables.write(&found)?;
+        return args.output.saturated(&found);
     }
     let service_time = searched.as_ref().map(|found| found.service_time).or(args.service_time());
     let load = ready.map_or_else(|| args.load(stamps, service_time), Ok)?;
@@ -150,6 +152,7 @@ impl Session<'_> {
         }
         to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
         to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, staged, out))?;
+        self.args.tables.write(&document)?;
         self.args.output.measured(&document)
     }
 
@@ -196,6 +199,7 @@ fn to_file(
 impl Args {
     fn check(&self) -> Result<(), Failure> {
         self.output.check()?;
+        self.tables.check()?;
         [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
     }
 

@@ -1,14 +1,12 @@
-//! What a command writes: a table for people, `--json`, `--report FILE`, `--parquet FOLDER`, `--arrow FOLDER`.
+//! What a command writes: a table for people, `--json`, `--report FILE`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use columnar::{Format, Options};
 use model::Failure;
 use report::explain::Explained;
 #[cfg(feature = "kernel")]
 use report::stages::StagesDocument;
-use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated, Tables};
+use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
 
 use crate::files;
 
@@ -164,48 +162,6 @@ impl Output {
         files::write(path, &drawn)?;
         if !self.json {
             anstream::println!("\nreport: {}", path.display());
-        }
-        Ok(())
-    }
-}
-
-/// Options of every command whose results are tables
-#[derive(clap::Args)]
-pub struct TableFiles {
-    /// Write the results as Parquet tables into this folder, a file each
-    #[arg(long, value_name = "FOLDER")]
-    parquet: Option<PathBuf>,
-    /// Write them as Arrow files
-    #[arg(long, value_name = "FOLDER")]
-    arrow: Option<PathBuf>,
-}
-
-impl TableFiles {
-    fn wanted(&self) -> impl Iterator<Item = (Format, &Path)> {
-        let options = [(Format::Parquet, &self.parquet), (Format::Arrow, &self.arrow)];
-        options.into_iter().filter_map(|(format, folder)| Some((format, folder.as_deref()?)))
-    }
-
-    /// Makes the folders, before anything runs for minutes.
-    pub fn check(&self) -> Result<(), Failure> {
-        self.wanted().try_for_each(|(format, folder)| {
-            fs::create_dir_all(folder).map_err(|error| {
-                let option = format.extension();
-                let folder = folder.display();
-                Failure::Input(format!("--{option} {folder}: a folder is needed: {error}"))
-            })
-        })
-    }
-
-    /// Writes every table of a document.
-    pub fn write(&self, document: &dyn Tables) -> Result<(), Failure> {
-        for (format, folder) in self.wanted() {
-            for table in document.tables() {
-                let path = folder.join(format!("{}.{}", table.name, format.extension()));
-                let batches = std::iter::once(table.batch.clone());
-                columnar::write(&path, format, Options::default(), table.batch.schema(), batches)
-                    .map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
-            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use paper::{Effort, Entry};
 
 use crate::files;
 use crate::output::{Output, signature};
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Draw figures of the papers with this system, ours beside the paper's
@@ -30,12 +31,15 @@ pub struct Args {
     write: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let entries = paper::find(&args.paper, args.figure.as_deref())?;
     args.output.check_pictures(entries.len())?;
+    args.tables.check()?;
     args.write.as_deref().map_or(Ok(()), files::check_writable)?;
     let watch = Terminal::new(&args.paper);
     let figures = entries.iter().map(|entry| figure(args, entry, &watch));
@@ -44,6 +48,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let head = include_str!("paper.md").replace("{command}", &signature().0[1..].join(" "));
         files::write(path, &(head + &report::paper_markdown(&figures)))?;
     }
+    args.tables.write(&figures)?;
     args.output.papers(&figures)
 }
 

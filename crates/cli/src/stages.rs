@@ -16,6 +16,7 @@ use trace::{Header, Program, Recorded};
 
 use crate::files::check_writable;
 use crate::output::{Output, signature};
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Watch a running service: the stages T1 to T6 of every request, and who held the CPUs
@@ -32,6 +33,8 @@ pub struct Args {
     trace: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// How often the user's wish to stop is looked for.
@@ -40,12 +43,15 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_page()?;
+    args.tables.check()?;
     args.trace.as_deref().map_or(Ok(()), check_writable)?;
     let (observed, recorded) = watch(args.port, args.duration)?;
     if let Some(path) = &args.trace {
         write(path, &recorded)?;
     }
-    args.output.staged(&document(args.port, &observed))
+    let document = document(args.port, &observed);
+    args.tables.write(&document)?;
+    args.output.staged(&document)
 }
 
 /// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete.

@@ -7,6 +7,7 @@ use model::Failure;
 use sweep::{Failed, Folder, Grid, Source, Swept};
 
 use crate::files::{read, read_scenario};
+use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
 /// Run every point of a grid in simulation: scenarios with other values, under several policies
@@ -23,10 +24,13 @@ pub struct Args {
     /// Print how it went as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    args.tables.check()?;
     let name = args.grid.display().to_string();
     let beside = args.grid.parent().unwrap_or(Path::new(""));
     let grid = Grid::read(&read(&args.grid)?, &name, |file| source(&beside.join(file)))?;
@@ -38,6 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let swept = sweep::sweep(&points, &folder, jobs, &Terminal::new("sweep"))?;
     let tables = folder.tables(&grid, &points);
     folder.write(&tables)?;
+    args.tables.write_all(&tables)?;
     if args.json {
         anstream::print!("{}", report::json(&swept));
     } else {

@@ -1,6 +1,7 @@
 //! `rearguard trace`: what a trace holds, and its export to other tools.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -30,7 +31,7 @@ enum Command {
         /// For what
         #[arg(long, value_enum)]
         to: Format,
-        /// The file to write; for Parquet a folder, which gets a file a table
+        /// The file to write; for Parquet and Arrow a folder, which gets a file a table
         out: PathBuf,
     },
 }
@@ -41,6 +42,8 @@ enum Format {
     Perfetto,
     /// Tables for pandas, DuckDB, Arrow: events, requests, threads, usage
     Parquet,
+    /// The same as Arrow files
+    Arrow,
 }
 
 /// Runs the command.
@@ -67,14 +70,21 @@ fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
             check_writable(out)?;
             fs::write(out, trace::perfetto::encode(recorded))
         }
-        Format::Parquet => {
-            fs::create_dir_all(out).map_err(|error| {
-                Failure::Input(format!("{}: a folder is needed: {error}", out.display()))
-            })?;
-            trace::tables::export(recorded, out)
-        }
+        Format::Parquet => export_tables(recorded, columnar::Format::Parquet, out)?,
+        Format::Arrow => export_tables(recorded, columnar::Format::Arrow, out)?,
     };
     written.map_err(|error| Failure::Run(format!("{}: {error}", out.display())))
+}
+
+fn export_tables(
+    recorded: &Recorded,
+    format: columnar::Format,
+    folder: &Path,
+) -> Result<io::Result<()>, Failure> {
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::Input(format!("{}: a folder is needed: {error}", folder.display()))
+    })?;
+    Ok(trace::tables::export(recorded, format, folder))
 }
 
 fn shown(recorded: &Recorded) -> String {

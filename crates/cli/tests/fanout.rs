@@ -66,6 +66,35 @@ fn a_result_document_is_read_back() {
     assert!(String::from_utf8_lossy(&without.stderr).contains("--threshold"));
 }
 
+/// A comparison brings its own threshold, and every policy's pooled distribution; the ideal's and those of single seeds are not among them.
+#[test]
+fn a_comparison_is_read_policy_by_policy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("compare.json");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/null-rpc.toml");
+    let compared = Command::new(env!("CARGO_BIN_EXE_rearguard"))
+        .args(["compare", scenario, "--policy", "cfs,eevdf", "--seeds", "2", "--duration", "1s"])
+        .arg("--json")
+        .output()
+        .expect("the built command runs");
+    std::fs::write(&file, &compared.stdout).expect("a written file");
+    let compared: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    let file = file.to_str().expect("UTF-8");
+    let document = json(&[file, "--servers", "2"]);
+    let rows = document["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2);
+    for (row, result) in rows.iter().zip(compared["results"].as_array().expect("results")) {
+        let program = &result["programs"][0];
+        let own = &program["outlier"];
+        let name = format!("{} service", result["policy"].as_str().expect("a name"));
+        assert_eq!(row["source"].as_str(), Some(&*name));
+        assert_eq!(row["threshold_ns"], own["threshold_ns"]);
+        let value = |of: &Value| of["proportion"]["value"].as_f64().expect("a share");
+        assert!((value(row) - value(own)).abs() < 0.002 + 0.1 * value(own), "{row} {own}");
+        close(&row["service_proportion"]["value"], 1.0 - (1.0 - value(row)).powi(2));
+    }
+}
+
 #[test]
 fn bad_input_names_its_remedy() {
     for (args, words) in [

@@ -44,6 +44,7 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (hdr, trace, page, metrics) =
         (file("log.hdr"), file("run.trace"), file("page.html"), file("metrics"));
+    let tables = file("tables");
     let more = [
         "--json",
         "--hdr",
@@ -55,6 +56,8 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
         "--live",
         "--metrics",
         &metrics,
+        "--parquet",
+        &tables,
     ];
     let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -76,6 +79,10 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
     let log = std::fs::read_to_string(&hdr).expect("a log");
     assert!(log.contains("requests lost: 0") && log.contains("HISTFAA"), "{log}");
     assert!(std::fs::read_to_string(&page).expect("a page").contains("<svg"));
+    for table in ["measurements", "self_checks", "capacities", "steps", "troubles", "curves"] {
+        let file = std::fs::read(format!("{tables}/{table}.parquet")).expect("a table");
+        assert!(file.starts_with(b"PAR1"), "{table}");
+    }
     let summary =
         Command::new(env!("CARGO_BIN_EXE_rearguard")).args(["trace", "show", &trace]).output();
     assert!(summary.expect("it runs").status.success(), "others read the trace");
@@ -114,6 +121,43 @@ fn closing_server() -> String {
         }
     });
     format!("tcp://{address}")
+}
+
+/// What `fanout` makes of a file at a threshold: the source's name and the outliers of one server.
+fn outliers(file: &str, threshold: &str) -> (String, f64) {
+    let words = ["fanout", file, "--threshold", threshold, "--servers", "10", "--json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_rearguard")).args(words).output();
+    let output = output.expect("the built command runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let row = serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["rows"][0].clone();
+    (
+        row["source"].as_str().unwrap_or_default().to_string(),
+        row["proportion"]["value"].as_f64().expect("a share"),
+    )
+}
+
+#[test]
+fn fan_out_starts_from_the_document_and_from_the_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (hdr, json) = (file("log.hdr"), file("run.json"));
+    let closing = closing_server();
+    let lossy = ["--target", &closing, "--request", "x", "--response", "length:4"];
+    for (target, far) in [(&NULL_RPC[..], 0.0), (&lossy[..], 1.0)] {
+        let Some(output) = measured(&[target, &["--json", "--hdr", &hdr]].concat()) else { return };
+        std::fs::write(&json, &output.stdout).expect("a written file");
+        // Nothing takes an hour, but what is lost is slower than that.
+        assert_eq!(outliers(&hdr, "1h").1, far);
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        if far > 0.0 {
+            continue;
+        }
+        let (source, half) =
+            outliers(&json, &format!("{}ns", document["latency_ns"]["p50"]["value"]));
+        assert!(source.starts_with("null-rpc://") && (half - 0.5).abs() < 0.05, "{source} {half}");
+        assert_eq!(outliers(&json, "1h").1, 0.0);
+        assert_eq!(outliers(&hdr, "1ms").1, 1.0, "no answer before its service of 2 ms");
+    }
 }
 
 #[test]

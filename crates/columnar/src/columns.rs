@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_schema::{DataType, Field, Schema};
 
 /// The columns that have been made of some rows.
@@ -35,6 +37,12 @@ impl<'a, T> Columns<'a, T> {
     pub fn float(self, name: &str, of: impl Fn(&T) -> Option<f64>) -> Self {
         let array: Float64Array = self.rows.iter().map(of).collect();
         self.with(name, DataType::Float64, Arc::new(array))
+    }
+
+    /// Yes or no; `None` is null.
+    pub fn flag(self, name: &str, of: impl Fn(&T) -> Option<bool>) -> Self {
+        let array: BooleanArray = self.rows.iter().map(of).collect();
+        self.with(name, DataType::Boolean, Arc::new(array))
     }
 
     /// Words; `None` is null.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use model::Nanos;
 
 use crate::measurement::Measurement;
@@ -14,9 +14,16 @@ use crate::measurement::Measurement;
 const INTERVAL: Nanos = Nanos::from_secs(1);
 /// Significant digits.
 const DIGITS: u8 = 3;
+/// What a lost request counts as: slower than any threshold.
+const LOST_NS: u64 = 1 << 60;
 
-/// Writes the latencies of the requests that were answered, in nanoseconds, by the second in which each was due. Lost requests, which no histogram
-/// holds, are counted in a comment.
+/// The latencies of a second's requests: of those that were answered, and the lost ones, which are in lines of their own, tagged `lost`.
+struct Interval {
+    answered: Histogram<u64>,
+    lost: Histogram<u64>,
+}
+
+/// Writes the latencies of all requests, in nanoseconds, by the second in which each was due.
 pub fn write_log(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Debug| io::Error::other(format!("{error:?}"));
     let start = measurement.trace.window.start;
@@ -32,26 +39,33 @@ pub fn write_log(measurement: &Measurement, out: &mut impl Write) -> io::Result<
         .with_base_time(SystemTime::UNIX_EPOCH)
         .with_max_value_divisor(1e6);
     let mut log = builder.begin_log_with(out, &mut serializer).map_err(|e| failed(&e))?;
-    for (number, histogram) in histograms(measurement)?.iter().enumerate() {
+    let span = Duration::from_nanos(INTERVAL.0);
+    for (number, interval) in intervals(measurement)?.iter().enumerate() {
         let begin = moment(Nanos(INTERVAL.0 * number as u64));
-        let since_epoch = begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let span = Duration::from_nanos(INTERVAL.0);
-        log.write_histogram(histogram, since_epoch, span, None).map_err(|e| failed(&e))?;
+        let begin = begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        log.write_histogram(&interval.answered, begin, span, None).map_err(|e| failed(&e))?;
+        if !interval.lost.is_empty() {
+            let tag = Tag::new("lost");
+            log.write_histogram(&interval.lost, begin, span, tag).map_err(|e| failed(&e))?;
+        }
     }
     Ok(())
 }
 
-fn histograms(measurement: &Measurement) -> io::Result<Vec<Histogram<u64>>> {
+fn intervals(measurement: &Measurement) -> io::Result<Vec<Interval>> {
     let window = measurement.trace.window;
     let count = window.span().0.div_ceil(INTERVAL.0) as usize;
     let empty = || Histogram::new(DIGITS).map_err(io::Error::other);
-    let mut histograms = (0..count).map(|_| empty()).collect::<io::Result<Vec<_>>>()?;
-    let answered = measurement.records.iter().filter(|r| r.received != Nanos::NEVER);
-    for record in answered {
-        let interval = (record.planned.intended - window.start).0 / INTERVAL.0;
-        histograms[interval as usize]
-            .record(record.latency().0.max(1))
-            .map_err(io::Error::other)?;
+    let interval = || Ok(Interval { answered: empty()?, lost: empty()? });
+    let mut intervals = (0..count).map(|_| interval()).collect::<io::Result<Vec<_>>>()?;
+    for record in &measurement.records {
+        let number = (record.planned.intended - window.start).0 / INTERVAL.0;
+        let Interval { answered, lost } = &mut intervals[number as usize];
+        let recorded = match record.received {
+            Nanos::NEVER => lost.record(LOST_NS),
+            _ => answered.record(record.latency().0.max(1)),
+        };
+        recorded.map_err(io::Error::other)?;
     }
-    Ok(histograms)
+    Ok(intervals)
 }

@@ -32,13 +32,13 @@ pub fn tables(recorded: &Recorded) -> [Parts<'_>; 4] {
     [threads(recorded), requests(recorded), usage(recorded), events::parts(recorded)]
 }
 
-/// Writes the tables into a folder, which must exist, as Parquet.
-pub fn export(recorded: &Recorded, folder: &Path) -> io::Result<()> {
+/// Writes the tables into a folder, which must exist.
+pub fn export(recorded: &Recorded, format: Format, folder: &Path) -> io::Result<()> {
     let options = Options { differences: true };
     tables(recorded).into_iter().try_for_each(|table| {
-        let path = folder.join(format!("{}.parquet", table.name));
+        let path = folder.join(format!("{}.{}", table.name, format.extension()));
         let schema = table.empty.batch.schema();
-        columnar::write(&path, Format::Parquet, options, schema, table.batches)
+        columnar::write(&path, format, options, schema, table.batches)
     })
 }
 

@@ -126,7 +126,7 @@ fn changes_read_as_sentences() {
 fn tables_have_a_row_for_each() {
     let run = run(&[]);
     let folder = tempfile::tempdir().unwrap();
-    trace::tables::export(&run, folder.path()).unwrap();
+    trace::tables::export(&run, columnar::Format::Parquet, folder.path()).unwrap();
     let file = File::open(folder.path().join("events.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns());

@@ -5,6 +5,7 @@ mod common;
 use std::fs::File;
 use std::path::Path;
 
+use columnar::Format;
 use common::recorded;
 use model::Nanos;
 use model::event::What;
@@ -38,7 +39,7 @@ fn number(row: &Row, name: &str) -> Option<u64> {
 
 fn exported(recorded: &Recorded) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    export(recorded, folder.path()).unwrap();
+    export(recorded, Format::Parquet, folder.path()).unwrap();
     folder
 }
 

@@ -1,6 +1,6 @@
 """Compares Linux CPU schedulers by what they do to the tail of a service.
 
-Scenarios, policies, ideal queues, statistics of dependent samples, and sweeps over many points, all in simulation. Results are
+Scenarios, policies, ideal queues, statistics of dependent samples, clusters, and sweeps over many points, in simulation; comparisons on real kernels, too. Results are
 documents, the same bytes as the command ``rearguard`` prints, and Arrow tables that pandas, polars and pyarrow take without a copy.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 
-from rearguard import _native
+from rearguard import _command, _native
 from rearguard._results import Cluster, Comparison, Ideal, Run
 
 Progress = Callable[[float], object]
@@ -15,19 +15,36 @@ def compare(
     scenario: _native.Scenario | str | PathLike[str],
     policies: str | Sequence[str],
     *,
+    on: str = "sim",
     seeds: int | Sequence[int] | None = None,
     duration: str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs a scenario under several policies in simulation; the first is the baseline of every verdict.
+    """Runs a scenario under several policies; the first is the baseline of every verdict.
 
     ``scenario`` is a :class:`Scenario` or a file's path. ``seeds`` is how many (the scenario's own first) or which. ``duration``
     replaces the scenario's (``"2s"``), ``jobs`` is how many runs are made at a time (one a core), ``progress`` is called with the share that is done.
+
+    ``on`` is the arm: ``"sim"``, or ``"host"`` (this machine's kernel) or ``"vm"`` (stock kernels in QEMU), which the command ``rearguard``
+    in PATH runs; of these ``progress`` hears the end alone.
     """
     scenario = _loaded(scenario)
     named = [policies] if isinstance(policies, str) else list(policies)
     which = seeds if seeds is None or isinstance(seeds, int) else list(seeds)
+    if on in ("host", "vm"):
+        options = {"duration": duration, "jobs": None if jobs is None else str(jobs)}
+        if isinstance(which, list):
+            options["seed"] = ",".join(map(str, which))
+        else:
+            options["seeds"] = None if which is None else str(which)
+        given = {name: value for name, value in options.items() if value is not None}
+        found = Comparison(_command.compare(scenario, named, on, given))
+        if progress is not None:
+            progress(1.0)
+        return found
+    if on != "sim":
+        raise _native.InputError(f"on: found `{on}`; expected sim, host or vm")
     return Comparison(
         _native.compare(scenario, named, seeds=which, duration=duration, jobs=jobs, progress=progress)
     )

@@ -8,6 +8,7 @@ use model::{Failure, Nanos, units};
 use stats::Quantile;
 
 use crate::output::Output;
+use crate::tables::TableFiles;
 
 /// Measure a real server under open-loop load, and set its tail beside the best possible one for the very same arrivals
 ///
@@ -104,6 +105,8 @@ pub struct Args {
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub tables: TableFiles,
 }
 
 /// A server by name.

@@ -12,24 +12,38 @@ use super::{Measured, Shape};
 
 /// Batches at most: more say nothing more about dependence.
 const MOST_BATCHES: usize = 128;
+/// A value from here on stands for a request that was lost: no latency is so long.
+const LOST: u64 = 1 << 59;
 
 /// A log's histograms, all in one and in batches of whole intervals, a power of two of them.
 #[derive(Clone, Debug)]
 pub(super) struct Histograms {
     all: Histogram<u64>,
     batches: Vec<Histogram<u64>>,
+    /// The slowest that was answered.
+    slowest: u64,
     unit: Nanos,
 }
 
 /// Reads a log; an error says what is wrong with it.
 pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
-    let mut intervals = Vec::new();
+    let mut intervals: Vec<Histogram<u64>> = Vec::new();
     let mut seconds = 0.0;
+    let mut last = None;
     for entry in IntervalLogIterator::new(text.as_bytes()) {
         match entry {
             Ok(LogEntry::Interval(interval)) => {
-                seconds += interval.duration().as_secs_f64();
-                intervals.push(decoded(&interval)?);
+                let histogram = decoded(&interval)?;
+                let begin = Some(interval.start_timestamp());
+                // An interval may have lines of several tags: of one log all are the same server's.
+                match intervals.last_mut().filter(|_| begin == last) {
+                    Some(same) => same.add(histogram).map_err(|e| e.to_string())?,
+                    None => {
+                        seconds += interval.duration().as_secs_f64();
+                        intervals.push(histogram);
+                    }
+                }
+                last = begin;
             }
             Ok(_) => {}
             Err(_) => return Err(no_log(text)),
@@ -42,8 +56,13 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
         name: String::new(),
         rate_per_s: Some(rate).filter(|rate| rate.is_finite()),
         threshold: None,
-        shape: Shape::Histograms(Histograms { all, batches, unit }),
+        shape: Shape::Histograms(Histograms { slowest: slowest(&all), all, batches, unit }),
     })
+}
+
+fn slowest(all: &Histogram<u64>) -> u64 {
+    let values = all.iter_recorded().map(|step| step.value_iterated_to());
+    values.take_while(|value| *value < LOST).last().unwrap_or(LOST)
 }
 
 fn no_log(text: &str) -> String {
@@ -58,7 +77,10 @@ fn decoded(interval: &IntervalLogHistogram) -> Result<Histogram<u64>, String> {
     let at = interval.start_timestamp().as_secs_f64();
     let wrong = |what: String| format!("the histogram at {at} s: {what}");
     let bytes = base64_decoded(interval.encoded_histogram()).map_err(wrong)?;
-    Deserializer::new().deserialize(&mut &bytes[..]).map_err(|e| wrong(e.to_string()))
+    let read = Deserializer::new().deserialize(&mut &bytes[..]);
+    let mut histogram: Histogram<u64> = read.map_err(|e| wrong(e.to_string()))?;
+    histogram.auto(true);
+    Ok(histogram)
 }
 
 fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
@@ -69,7 +91,6 @@ fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
 fn sum(histograms: &[Histogram<u64>]) -> Result<Option<Histogram<u64>>, String> {
     let Some(first) = histograms.first() else { return Ok(None) };
     let mut all = first.clone();
-    all.auto(true);
     for more in &histograms[1..] {
         all.add(more).map_err(|e| e.to_string())?;
     }
@@ -106,7 +127,8 @@ impl Histograms {
     }
 
     pub fn latency_ns(&self, beyond: f64) -> f64 {
-        self.all.value_at_quantile(1.0 - beyond) as f64 * self.unit.0 as f64
+        // A lost request never came: as in a document's curve, a draw of one is as slow as the slowest that did.
+        self.all.value_at_quantile(1.0 - beyond).min(self.slowest) as f64 * self.unit.0 as f64
     }
 }
 
@@ -126,20 +148,33 @@ mod tests {
 
     /// A log of seconds, each with its latencies in microseconds.
     fn log(seconds: &[Vec<u64>]) -> String {
+        tagged(seconds, |_| "t")
+    }
+
+    /// The same, two lines to a second: the first half of each under another tag.
+    fn in_halves(seconds: &[Vec<u64>]) -> String {
+        let halves = seconds.iter().flat_map(|all| {
+            let (one, other) = all.split_at(all.len() / 2);
+            [one.to_vec(), other.to_vec()]
+        });
+        tagged(&halves.collect::<Vec<_>>(), |at| if at % 2 == 0 { "a" } else { "b" })
+    }
+
+    /// Lines of a tag each; those that differ in it stand for one second.
+    fn tagged(lines: &[Vec<u64>], tag: impl Fn(u64) -> &'static str) -> String {
         let mut bytes = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
         let mut writer = IntervalLogWriterBuilder::new()
             .add_comment("a comment")
             .begin_log_with(&mut bytes, &mut serializer)
             .expect("a log");
-        for (at, latencies) in (0..).zip(seconds) {
+        let tags = (0..lines.len() as u64).map(&tag).collect::<std::collections::BTreeSet<_>>();
+        for (at, latencies) in (0..).zip(lines) {
             let mut histogram = Histogram::<u64>::new(3).expect("a histogram");
             latencies.iter().for_each(|value| histogram.record(*value).expect("in range"));
-            let tag = Tag::new("t");
-            let second = Duration::from_secs(1);
-            writer
-                .write_histogram(&histogram, Duration::from_secs(at), second, tag)
-                .expect("a line");
+            let (begin, second) =
+                (Duration::from_secs(at / tags.len() as u64), Duration::from_secs(1));
+            writer.write_histogram(&histogram, begin, second, Tag::new(tag(at))).expect("a line");
         }
         drop(writer);
         String::from_utf8(bytes).expect("text")
@@ -173,6 +208,28 @@ mod tests {
         let (uneven, wide) = interval(&bunched);
         assert!((even - 0.1).abs() < 1e-9 && (uneven - 0.15).abs() < 0.01, "{even} {uneven}");
         assert!(wide > 5.0 * narrow, "{wide} {narrow}");
+    }
+
+    #[test]
+    fn lines_of_one_second_are_one_interval() {
+        let seconds: Vec<Vec<u64>> = (1..=16).map(|s| (s..=1_000).collect()).collect();
+        let whole = read(&log(&seconds), Nanos(1)).expect("a log");
+        let halved = read(&in_halves(&seconds), Nanos(1)).expect("a log");
+        assert_eq!(halved.rate_per_s, whole.rate_per_s);
+        assert_eq!(halved.proportion(Nanos(900)), whole.proportion(Nanos(900)));
+        let lines = in_halves(&seconds).lines().filter(|line| line.starts_with("Tag=")).count();
+        assert_eq!(lines, 32, "control: two lines a second");
+    }
+
+    #[test]
+    fn lost_requests_are_slower_than_any_threshold() {
+        let answered: Vec<Vec<u64>> = (0..16).map(|_| (1..=900).collect()).collect();
+        let lossy = answered.iter().map(|all| [&all[..], &[1 << 60; 100]].concat());
+        let lossy = read(&log(&lossy.collect::<Vec<_>>()), Nanos(1)).expect("a log");
+        assert!((lossy.proportion(Nanos::from_secs(3_600)).value - 0.1).abs() < 1e-9);
+        assert_eq!((lossy.latency_ns(0.05), lossy.rate_per_s), (900.0, Some(1_000.0)));
+        let whole = read(&log(&answered), Nanos(1)).expect("a log");
+        assert_eq!(whole.proportion(Nanos::from_secs(3_600)).value, 0.0, "control");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::{estimate, latency, outlier};
+use super::estimates::{estimate, latency, outlier, tail};
 use crate::cluster::{ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict};
 use crate::document::CcdfPoint;
 use crate::{FanOut, FanOutRow};
@@ -87,11 +87,6 @@ fn curves(run: &ClusterRun) -> RecordBatch {
         .iter()
         .flat_map(|case| case.ccdf.iter().map(move |point| (case, point)))
         .collect();
-    Columns::of(&rows)
-        .text("case", |row| Some(&row.0.name))
-        .number("latency_ns", |row| Some(row.1.latency_ns))
-        .float("proportion", |row| Some(row.1.proportion))
-        .float("proportion_low", |row| row.1.low)
-        .float("proportion_high", |row| row.1.high)
-        .batch()
+    let columns = Columns::of(&rows).text("case", |row| Some(&row.0.name));
+    tail(columns, |row| row.1).batch()
 }

@@ -2,7 +2,7 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::{estimate, latency, outlier, sources};
+use super::estimates::{estimate, program, tail};
 use crate::Document;
 use crate::document::{
     CcdfPoint, GroupResult, LagSample, PolicyResult, ProgramResult, ShareSample, Verdict,
@@ -61,17 +61,8 @@ fn programs(document: &Document) -> RecordBatch {
     let columns = keyed(&rows)
         .text("program", |row| Some(&row.2.name))
         .text("kind", |row| Some(&row.2.kind))
-        .number("requests", |row| Some(row.2.requests))
-        .number("lost", |row| Some(row.2.lost))
-        .number("rounds", |row| row.2.rounds)
-        .float("rate_per_s", |row| row.2.rate_per_s)
-        .float("utilisation", |row| row.2.utilisation);
-    let columns = latency(columns, "latency", |row| row.2.latency_ns);
-    let columns = latency(columns, "ideal", |row| row.2.ideal_ns)
-        .float("excess_p99_9", |row| row.2.excess_p99_9)
-        .float("inversions_per_request", |row| row.2.inversions_per_request)
-        .float("completion_inversions_per_request", |row| row.2.completion_inversions_per_request);
-    sources(outlier(columns, |row| row.2.outlier), |row| row.2.sources_ns).batch()
+        .number("rounds", |row| row.2.rounds);
+    program(columns, |row| row.2).batch()
 }
 
 fn groups(document: &Document) -> RecordBatch {
@@ -99,31 +90,20 @@ fn verdicts(document: &Document) -> RecordBatch {
 }
 
 /// A point of a curve, and whose.
-type Point<'a> = (&'a ProgramResult, &'static str, &'a CcdfPoint);
+pub type Point<'a> = (&'a ProgramResult, &'static str, &'a CcdfPoint);
 
 fn curves(document: &Document) -> RecordBatch {
-    let of_program = |program| {
-        let measured = program_curve(program, "measured", &program.ccdf);
-        measured.chain(program_curve(program, "ideal", &program.ideal_ccdf))
-    };
-    let rows: Vec<Row<Point>> =
-        rows(document, |result| result.programs.iter().flat_map(of_program));
-    keyed(&rows)
-        .text("program", |row| Some(&row.2.0.name))
-        .text("curve", |row| Some(row.2.1))
-        .number("latency_ns", |row| Some(row.2.2.latency_ns))
-        .float("proportion", |row| Some(row.2.2.proportion))
-        .float("proportion_low", |row| row.2.2.low)
-        .float("proportion_high", |row| row.2.2.high)
-        .batch()
+    let rows: Vec<Row<Point>> = rows(document, |result| result.programs.iter().flat_map(points));
+    let columns =
+        keyed(&rows).text("program", |row| Some(&row.2.0.name)).text("curve", |row| Some(row.2.1));
+    tail(columns, |row| row.2.2).batch()
 }
 
-fn program_curve<'a>(
-    program: &'a ProgramResult,
-    curve: &'static str,
-    points: &'a [CcdfPoint],
-) -> impl Iterator<Item = Point<'a>> {
-    points.iter().map(move |point| (program, curve, point))
+/// The points of a program's curve, and of the ideal's.
+pub fn points(program: &ProgramResult) -> impl Iterator<Item = Point<'_>> {
+    let measured = program.ccdf.iter().map(|point| ("measured", point));
+    let ideal = program.ideal_ccdf.iter().map(|point| ("ideal", point));
+    measured.chain(ideal).map(move |(curve, point)| (program, curve, point))
 }
 
 fn shares(document: &Document) -> RecordBatch {

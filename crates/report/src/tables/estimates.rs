@@ -1,8 +1,8 @@
-//! Estimates and latencies as columns: a value and the two ends of its interval.
+//! What many tables have, as columns: estimates with the two ends of their intervals, latencies, a service's figures.
 
 use columnar::Columns;
 
-use crate::document::{Estimate, Latency, Outlier, Sources};
+use crate::document::{CcdfPoint, Estimate, Latency, Outlier, ProgramResult, Sources};
 
 /// `NAME_UNIT`, `NAME_low_UNIT`, `NAME_high_UNIT`; no unit, no last word.
 pub fn estimate<'a, T>(
@@ -62,4 +62,33 @@ pub fn sources<'a, T>(
         .float("source_idle_elsewhere_ns", |row| Some(of(row)?.idle_elsewhere))
         .float("source_power_ns", |row| Some(of(row)?.power))
         .float("source_numa_ns", |row| Some(of(row)?.numa))
+}
+
+/// A point of a tail.
+pub fn tail<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &CcdfPoint) -> Columns<'a, T> {
+    columns
+        .number("latency_ns", |row| Some(of(row).latency_ns))
+        .float("proportion", |row| Some(of(row).proportion))
+        .float("proportion_low", |row| of(row).low)
+        .float("proportion_high", |row| of(row).high)
+}
+
+/// What a program did, whoever measured it.
+pub fn program<'a, T>(
+    columns: Columns<'a, T>,
+    of: impl Fn(&T) -> &ProgramResult,
+) -> Columns<'a, T> {
+    let columns = columns
+        .number("requests", |row| Some(of(row).requests))
+        .number("lost", |row| Some(of(row).lost))
+        .float("rate_per_s", |row| of(row).rate_per_s)
+        .float("utilisation", |row| of(row).utilisation);
+    let columns = latency(columns, "latency", |row| of(row).latency_ns);
+    let columns = latency(columns, "ideal", |row| of(row).ideal_ns)
+        .float("excess_p99_9", |row| of(row).excess_p99_9)
+        .float("inversions_per_request", |row| of(row).inversions_per_request)
+        .float("completion_inversions_per_request", |row| {
+            of(row).completion_inversions_per_request
+        });
+    sources(outlier(columns, |row| of(row).outlier), |row| of(row).sources_ns)
 }

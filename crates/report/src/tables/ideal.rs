@@ -2,9 +2,9 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::latency;
+use super::estimates::{latency, tail};
 use crate::document::CcdfPoint;
-use crate::{ExactLatency, Ideal};
+use crate::{Curve, ExactLatency, Ideal};
 
 /// Every table, by name.
 pub fn batches(ideal: &Ideal) -> Vec<(&'static str, RecordBatch)> {
@@ -13,10 +13,15 @@ pub fn batches(ideal: &Ideal) -> Vec<(&'static str, RecordBatch)> {
 
 fn queues(ideal: &Ideal) -> RecordBatch {
     let rows = [ideal];
-    let columns = Columns::of(&rows)
-        .text("queue", |row| Some(&row.curve.name))
-        .seed("seed", |row| row.seed)
-        .number("requests", |row| Some(row.curve.requests));
+    let columns = Columns::of(&rows).seed("seed", |row| row.seed);
+    queue(columns, |row| &row.curve).batch()
+}
+
+/// What a queue did: simulated, and in closed form.
+pub fn queue<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Curve) -> Columns<'a, T> {
+    let columns = columns
+        .text("queue", |row| Some(&of(row).name))
+        .number("requests", |row| Some(of(row).requests));
     type Part = (&'static str, fn(&ExactLatency) -> Option<f64>);
     const EXACT: [Part; 5] = [
         ("exact_mean_ns", |exact| exact.mean),
@@ -25,21 +30,16 @@ fn queues(ideal: &Ideal) -> RecordBatch {
         ("exact_p99_ns", |exact| exact.p99),
         ("exact_p99_9_ns", |exact| exact.p99_9),
     ];
-    let columns = latency(columns, "latency", |row| Some(row.curve.latency_ns));
+    let columns = latency(columns, "latency", |row| Some(of(row).latency_ns));
     let with_exact = EXACT.iter().fold(columns, |columns, (name, read)| {
-        columns.float(name, |row| row.curve.exact_ns.as_ref().and_then(read))
+        columns.float(name, |row| of(row).exact_ns.as_ref().and_then(read))
     });
-    with_exact.float("requests_per_s", |row| row.curve.requests_per_s).batch()
+    with_exact.float("requests_per_s", |row| of(row).requests_per_s)
 }
 
 fn curves(ideal: &Ideal) -> RecordBatch {
     let rows: Vec<(&Ideal, &CcdfPoint)> =
         ideal.curve.ccdf.iter().map(|point| (ideal, point)).collect();
-    Columns::of(&rows)
-        .text("queue", |row| Some(&row.0.curve.name))
-        .number("latency_ns", |row| Some(row.1.latency_ns))
-        .float("proportion", |row| Some(row.1.proportion))
-        .float("proportion_low", |row| row.1.low)
-        .float("proportion_high", |row| row.1.high)
-        .batch()
+    let columns = Columns::of(&rows).text("queue", |row| Some(&row.0.curve.name));
+    tail(columns, |row| row.1).batch()
 }

@@ -3,12 +3,17 @@
 mod cluster;
 mod compare;
 mod estimates;
+mod explain;
 mod ideal;
+mod measured;
+mod paper;
 
 use columnar::{RecordBatch, Table};
 use serde_json::json;
 
-use crate::{ClusterRun, Document, FanOut, Ideal};
+use crate::explain::Explained;
+use crate::stages::StagesDocument;
+use crate::{ClusterRun, Document, FanOut, Ideal, Measured, PaperFigure, Saturated};
 
 /// What the notes of tables begin with; it changes when a column changes its meaning.
 pub const TABLES_SCHEMA: &str = "rearguard.tables/1";
@@ -37,7 +42,23 @@ tables!(
     Ideal: ideal::batches,
     ClusterRun: cluster::batches,
     FanOut: cluster::fan_out,
+    Measured: measured::batches,
+    Saturated: measured::saturated,
+    Explained: explain::batches,
+    StagesDocument: explain::stages,
 );
+
+/// Figures, the first of which says for all what wrote them; none have no tables.
+impl Tables for Vec<PaperFigure> {
+    fn tables(&self) -> Vec<Table> {
+        let Some(PaperFigure { schema, version, command, .. }) = self.first() else {
+            return Vec::new();
+        };
+        let about = About { schema, version, command };
+        let all = paper::batches(self).into_iter();
+        all.map(|(name, batch)| about.table(name, batch)).collect()
+    }
+}
 
 /// What a table says of its document.
 struct About<'a> {
