@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shlex
+import signal
 import threading
 import time
 
@@ -258,15 +259,14 @@ def test_exit_codes_are_exceptions(in_path, scenario, code, error):
 
 
 def test_ctrl_c_reaches_the_command_and_waits_for_its_undo(in_path, scenario, tmp_path):
-    import _thread
-
     undone, begun = tmp_path / "undone", tmp_path / "begun"
     in_path(f"trap 'sleep 0.3; touch {undone}; exit 1' INT; touch {begun}; while :; do sleep 0.05; done")
 
     def interrupt():
         while not begun.exists():
             time.sleep(0.01)
-        _thread.interrupt_main()
+        # As a terminal does it: a signal that ends the wait for the command.
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
