@@ -35,7 +35,7 @@ pub struct Cluster {
     /// How many requests come: loads to try.
     pub loads: Vec<Arrivals>,
     /// Servers that each request goes through before it fans out.
-    pub root: Option<Tier>,
+    pub root: Option<Root>,
     /// Servers that answer sub-requests.
     pub leaf: Leaf,
     /// Rules of dispatch to try.
@@ -55,6 +55,15 @@ pub struct Tier {
     pub services: Law,
     /// The mean service time.
     pub service_time: Nanos,
+}
+
+/// The roots. Their workers are free while answers are under way.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// The servers, and what a request takes before it fans out.
+    pub tier: Tier,
+    /// The same servers, and what it takes to put the answers together; `None`: nothing.
+    pub merge: Option<Tier>,
 }
 
 /// The leaves.
@@ -162,6 +171,14 @@ impl Cluster {
         let Tier { servers, workers, service_time, .. } = &self.leaf.tier;
         let workers = f64::from(*servers) * f64::from(*workers);
         workers / service_time.as_secs_f64() / f64::from(self.fan_out)
+    }
+
+    /// The share of the roots' time that a load is; 0 without roots.
+    pub(crate) fn root_utilisation(&self, load: Arrivals) -> f64 {
+        let Some(Root { tier, merge }) = &self.root else { return 0.0 };
+        let merging = merge.as_ref().map_or(Nanos::ZERO, |merge| merge.service_time);
+        let workers = f64::from(tier.servers) * f64::from(tier.workers);
+        self.rate_per_s(load) * (tier.service_time + merging).as_secs_f64() / workers
     }
 
     /// Groups of servers that can stand in for each other.

@@ -11,6 +11,7 @@ mod machines;
 #[cfg(test)]
 mod oracle;
 mod requests;
+mod roots;
 mod shards;
 mod slow;
 mod station;
@@ -18,7 +19,6 @@ mod totals;
 mod work;
 
 use model::arrivals::ArrivalTimes;
-use model::law::Sampler;
 use model::{Failure, Nanos, Watch, seed};
 use queue::Recording;
 use rand::SeedableRng;
@@ -33,8 +33,8 @@ use clock::{Clock, Event};
 use late::Unbound;
 use leaves::Leaves;
 use machines::Machines;
+use roots::Roots;
 use shards::Shards;
-use station::Station;
 pub(crate) use totals::Totals;
 use work::{BatchKey, Copy, CopyKey, Request, RequestKey, Task, TaskKey};
 
@@ -54,18 +54,6 @@ enum Purpose {
     Shards = 5,
     Episodes = 6,
     Machines = 7,
-}
-
-/// The roots: servers that requests go through before they fan out.
-struct Roots {
-    station: Station<RequestKey>,
-    servers: u32,
-    services: Sampler,
-    mean_ns: f64,
-    /// The first of their workers, behind those of the leaves.
-    first_worker: u32,
-    /// What each worker serves.
-    serving: Vec<RequestKey>,
 }
 
 /// One case of a cluster, running.
@@ -112,7 +100,7 @@ impl<'a> Engine<'a> {
         let fan_out = u64::from(cluster.fan_out);
         let leaf_workers = tier.servers * tier.workers;
         let roots = cluster.root.as_ref();
-        let root_workers = roots.map_or(0, |root| root.servers * root.workers);
+        let root_workers = roots.map_or(0, |root| root.tier.servers * root.tier.workers);
         let replicas = cluster.leaf.replicas;
         let range = |shard: u32| shard * replicas..(shard + 1) * replicas;
         let central = (case.dispatch == Dispatch::Central)
@@ -129,14 +117,7 @@ impl<'a> Engine<'a> {
             tasks: SlotMap::with_key(),
             copies: SlotMap::with_key(),
             batches: SlotMap::with_key(),
-            roots: roots.map(|root| Roots {
-                station: Station::new(root.servers, root.workers),
-                servers: root.servers,
-                services: Sampler::new(&root.services, seed_of(Purpose::Roots)),
-                mean_ns: root.service_time.0 as f64,
-                first_worker: leaf_workers,
-                serving: vec![RequestKey::default(); root_workers as usize],
-            }),
+            roots: roots.map(|root| Roots::new(root, leaf_workers, seed_of(Purpose::Roots))),
             leaves: Leaves::new(
                 &cluster.leaf,
                 seed_of(Purpose::Leaves),

@@ -9,7 +9,7 @@ use model::scenario::{Arrivals, Kind};
 use model::{Failure, Nanos, PolicySpec, Scenario};
 use toml::de::{DeTable, DeValue};
 
-use crate::definition::{Cluster, Leaf, Machine, Partial, Slow, Tier};
+use crate::definition::{Cluster, Leaf, Machine, Partial, Root, Slow, Tier};
 use crate::measured::Measured;
 use crate::{Dispatch, Redundancy};
 
@@ -73,8 +73,7 @@ fn cluster(text: &str, file: &str, top: &Table, find: &Find) -> Option<Cluster> 
     let warm_up = top.optional("warm_up", span_within(Nanos::ZERO, LONGEST));
     let arrivals = arrivals(top);
     let leaf = leaf(top, find);
-    let root = top.get("root").is_some().then(|| top.table("root")).flatten();
-    let root = root.map(|table| tier(&table, &[])).map_or(Some(None), |root| root.map(Some));
+    let root = root(top);
     let partial = partial(top);
     let dispatch = rules::<Dispatch>(top, "dispatch", "random");
     let redundancy = rules::<Redundancy>(top, "redundancy", "none");
@@ -169,6 +168,25 @@ fn tier(table: &Table, beside: &[&str]) -> Option<Tier> {
         table.wrong("workers", format!("more than {MOST_WORKERS} workers in all"));
     }
     Some(tier)
+}
+
+/// `None` where it is wrong, `Some(None)` where there is none.
+fn root(top: &Table) -> Option<Option<Root>> {
+    if top.get("root").is_none() {
+        return Some(None);
+    }
+    let table = top.table("root")?;
+    let tier = tier(&table, &["merge"]);
+    let merge = if table.get("merge").is_some() {
+        let inner = table.table("merge")?;
+        inner.expect_keys(&["service_time"]);
+        Some(service_time(&inner)?)
+    } else {
+        None
+    };
+    let tier = tier?;
+    let merge = merge.map(|(services, time)| Tier::of(tier.servers, tier.workers, services, time));
+    Some(Some(Root { tier, merge }))
 }
 
 fn leaf(top: &Table, find: &Find) -> Option<Leaf> {
@@ -324,6 +342,12 @@ fn faults(cluster: &Cluster) -> Vec<(&'static str, String)> {
             format!(
                 "the leaves' utilisation is {full:.3}; expected below 1, or a deadline: queues would grow for ever"
             ),
+        );
+        let full = cluster.root_utilisation(*load);
+        claim(
+            bounded || full < 1.0,
+            "root",
+            format!("the roots' utilisation is {full:.3}; expected below 1, or a deadline"),
         );
         let known = cluster.leaf.measured.is_none() || matches!(load, Arrivals::Rate(_));
         claim(

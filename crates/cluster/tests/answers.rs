@@ -61,6 +61,40 @@ fn requests_wait_for_their_root_too() {
     assert!(more > 0.95e6 && more < 1.15e6, "{more}");
 }
 
+/// One leaf for each of many requests at a time, so that answers come back as requests came: the merges alone are an M/M/1 queue at 80%.
+const MERGING: &str = r#"
+    duration = "200s"
+    warm_up = "5s"
+    arrivals.rate = "800/s"
+    leaf = { servers = 1000, service_time = "1ms" }
+    dispatch = "choices:d=2""#;
+
+#[test]
+fn a_root_puts_answers_together_as_a_queue() {
+    let root =
+        |merge: &str| format!("{MERGING}\nroot = {{ servers = 1, service_time = \"1ns\"{merge} }}");
+    let merge = ", merge.service_time = { law = \"exponential\", mean = \"1ms\" }";
+    let merged = outcomes(&root(merge)).remove(0).1.latency.mean;
+    // M/M/1 at 80%: a mean of 1 / (1 - 0.8) services beside the leaf's one.
+    assert!(merged.low < 6e6 && 6e6 < merged.high && merged.high < 7e6, "{merged:?}");
+    let plain = outcomes(&root("")).remove(0).1.latency.mean.value;
+    assert!(plain < 1.01e6, "control: {plain}");
+}
+
+#[test]
+fn answers_that_come_while_others_are_merged_come_too_late() {
+    let root = "root = { servers = 50, service_time = \"1ns\", merge.service_time = \"5ms\" }";
+    let run = |text: &str| outcomes(&format!("partial.enough = 0.95\n{text}")).remove(0).1;
+    let (plain, merged) = (run(SEARCH), run(&format!("{SEARCH}\n{root}")));
+    assert!((merged.quality - 0.95).abs() < 1e-9 && merged.complete_share == 0.0, "{merged:?}");
+    let more = merged.latency.p50.value - plain.latency.p50.value;
+    assert!((more / 5e6 - 1.0).abs() < 0.05, "{more}");
+    // A deadline counts the merge: what would be answered in 4 ms and merged by 9 is lost.
+    let run = |text: &str| run(&format!("deadline = \"6ms\"\n{text}"));
+    let (plain, merged) = (run(SEARCH), run(&format!("{SEARCH}\n{root}")));
+    assert!(merged.lost > merged.requests / 2 && plain.lost < plain.requests / 2, "{merged:?}");
+}
+
 #[test]
 fn the_network_is_paid_both_ways() {
     let mean = |network: &str| {
@@ -109,6 +143,13 @@ fn mistakes_are_named_with_their_place() {
     for (text, words) in [
         (whole("", "1.2"), "queues would grow for ever"),
         (whole("redundancy = \"replicate:copies=5\"", "0.5"), "as many replicas"),
+        (
+            whole(
+                "root = { servers = 1, service_time = \"1ms\", merge.service_time = \"1s\" }",
+                "0.5",
+            ),
+            "the roots' utilisation is",
+        ),
         (
             whole("redundancy = \"tied\"\ndispatch = \"batch-sampling\"", "0.5"),
             "whose reservations are its redundancy",

@@ -1,18 +1,18 @@
 //! Requests: they come, pass their root, fan out, and are answered or lost.
 
 use model::Nanos;
-use model::arrivals::round;
 
 use super::work::{Request, RequestKey, Task, TaskKey, Timer};
 use super::{Engine, LOST};
-use crate::dispatch::{Dispatch, below};
+use crate::dispatch::Dispatch;
 
 impl Engine<'_> {
     /// A request comes.
     pub(super) fn arrive(&mut self) {
         let now = self.clock.now;
         self.next_arrival();
-        let request = Request { arrived: now, waiting: self.cluster.fan_out };
+        let root = self.root_by_lot();
+        let request = Request { arrived: now, waiting: self.cluster.fan_out, root };
         let request = self.requests.insert(request);
         if let Some(deadline) = self.cluster.deadline {
             self.clock.remind(now + deadline.0, Timer::Deadline(request));
@@ -20,42 +20,11 @@ impl Engine<'_> {
         if let Some(after) = self.cluster.partial.after {
             self.clock.remind(now + after.0, Timer::Partial(request));
         }
-        match &mut self.roots {
-            None => self.fan_out(request),
-            Some(roots) => {
-                let server = below(roots.servers, &mut self.lots);
-                match roots.station.take(server) {
-                    Some(worker) => self.serve_root(worker, request),
-                    None => roots.station.push(server, request),
-                }
-            }
-        }
+        self.split(root, request);
     }
 
-    fn serve_root(&mut self, worker: u32, request: RequestKey) {
-        let Some(roots) = &mut self.roots else { return };
-        roots.serving[worker as usize] = request;
-        let service = round(roots.services.next() * roots.mean_ns).max(1);
-        self.clock.serve(roots.first_worker + worker, Nanos(self.clock.now + service));
-    }
-
-    /// A root has served a request; those that were lost meanwhile do not keep it.
-    pub(super) fn served_root(&mut self, worker: u32) {
-        let Some(roots) = &mut self.roots else { return };
-        let request = roots.serving[worker as usize];
-        let server = roots.station.server(worker);
-        let mut next = roots.station.pop(server);
-        while next.is_some_and(|next| !self.requests.contains_key(next)) {
-            next = roots.station.pop(server);
-        }
-        match next {
-            Some(next) => self.serve_root(worker, next),
-            None => roots.station.release(worker),
-        }
-        self.fan_out(request);
-    }
-
-    fn fan_out(&mut self, request: RequestKey) {
+    /// A request has passed its root, unless it is lost already.
+    pub(super) fn fan_out(&mut self, request: RequestKey) {
         if !self.requests.contains_key(request) {
             return;
         }
@@ -87,13 +56,26 @@ impl Engine<'_> {
         let answered = f64::from(fan_out - open.waiting);
         // A share that is a whole number of answers but for rounding is that number.
         if answered + 1e-9 >= self.cluster.partial.enough * f64::from(fan_out) {
-            self.settle(request, false);
+            self.close(request);
         }
     }
 
-    /// A request is answered with what there is, or lost. What is left of it is dropped where it is met.
-    pub(super) fn settle(&mut self, request: RequestKey, lost: bool) {
-        let Some(open) = self.requests.remove(request) else { return };
+    /// A request is answered with what there is. What is left of it is dropped where it is met.
+    fn close(&mut self, request: RequestKey) {
+        if let Some(open) = self.requests.remove(request) {
+            self.merge(open);
+        }
+    }
+
+    /// A request is lost, and so is what is left of it.
+    fn lose(&mut self, request: RequestKey) {
+        if let Some(open) = self.requests.remove(request) {
+            self.finish_request(open, true);
+        }
+    }
+
+    /// The client has its answer, or gives up.
+    pub(super) fn finish_request(&mut self, open: Request, lost: bool) {
         let fan_out = self.cluster.fan_out;
         self.totals.requests += 1;
         self.totals.lost += u64::from(lost);
@@ -113,8 +95,8 @@ impl Engine<'_> {
     pub(super) fn ring(&mut self, timer: Timer) {
         match timer {
             Timer::Another(task) => self.another(task),
-            Timer::Partial(request) => self.settle(request, false),
-            Timer::Deadline(request) => self.settle(request, true),
+            Timer::Partial(request) => self.close(request),
+            Timer::Deadline(request) => self.lose(request),
             Timer::Served(copy) => self.served_measured(copy),
             Timer::Episode(server) => self.turn(server),
         }

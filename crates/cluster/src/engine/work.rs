@@ -16,10 +16,13 @@ new_key_type! {
 }
 
 /// A request that is not answered yet; one that is answered or lost is there no more.
+#[derive(Clone, Copy)]
 pub(super) struct Request {
     pub arrived: u64,
     /// Sub-requests without an answer.
     pub waiting: u32,
+    /// Its root server.
+    pub root: u32,
 }
 
 /// A sub-request without an answer.
