@@ -45,12 +45,15 @@ pub const FIGURES: &[Entry] = figures![
     "gvts" "9",
     "gvts" "10",
     "gvts" "11",
+    "gvts" "12",
     "gvts" "13",
+    "gvts" "14",
     "gvts" "15",
     "gvts" "16",
     "gvts" "17",
     "gvts" "18",
     "gvts" "19",
+    "gvts" "20",
     "gvts" "table-1",
     "10ms" "fan-out",
     "10ms" "1",
@@ -65,6 +68,7 @@ macro_rules! scenarios {
 }
 
 const SCENARIOS: &[(&str, &str)] = scenarios![
+    "apache-like",
     "batch-share",
     "four-cpus",
     "gvts-fig10",
@@ -74,13 +78,16 @@ const SCENARIOS: &[(&str, &str)] = scenarios![
     "gvts-fig8",
     "gvts-fig9",
     "gvts-loops",
+    "gvts-loops-on-80",
     "gvts-memory-loops",
+    "gvts-memory-loops-on-80",
     "long-service",
     "memcached-cores",
     "memcached-numa",
     "memcached-udp",
     "null-rpc",
     "short-rpc",
+    "thrift-like",
     "varied-service",
 ];
 

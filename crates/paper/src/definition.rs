@@ -53,6 +53,8 @@ pub struct Run {
     pub weights: BTreeMap<String, u32>,
     /// The share of the machine that the service wants.
     pub utilisation: Option<f64>,
+    /// The service's connections: of thread per connection, its threads.
+    pub connections: Option<u32>,
     /// So many CPUs; of a service with workers, a worker each.
     pub cores: Option<u32>,
     /// Whether each thread's memory lies on its own node, whatever the file says.

@@ -94,6 +94,7 @@ pub fn scenario(run: &Run) -> Result<Scenario, Failure> {
         if let Kind::Service(service) = &mut program.kind {
             let share = run.utilisation.map(Arrivals::Utilisation);
             service.arrivals = share.unwrap_or(service.arrivals);
+            service.connections = run.connections.unwrap_or(service.connections);
             run.cores.into_iter().for_each(|cores| give_workers(service, cores));
         }
     }

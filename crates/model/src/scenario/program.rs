@@ -8,8 +8,8 @@ use super::table::Table;
 use super::value::{name, path, span, whole, word};
 use super::{Group, Kind, Program};
 
-const KEYS: [&str; 7] =
-    ["name", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
+const KEYS: [&str; 8] =
+    ["name", "count", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
 const KINDS: [(&str, &[&str]); 4] = [
     ("service", &SERVICE_KEYS),
@@ -19,6 +19,8 @@ const KINDS: [(&str, &[&str]); 4] = [
 ];
 /// Threads or connections of one program.
 pub(super) const MOST_THREADS: i64 = 65_536;
+/// Programs that one table stands for.
+const MOST_ALIKE: i64 = 4_096;
 
 /// All programs in the file's order; wrong ones are reported and left out.
 pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
@@ -29,15 +31,25 @@ pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
     let mut names: Vec<String> = Vec::new();
     let mut programs = Vec::new();
     for table in &tables {
-        let name = table.required("name", name);
-        if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
+        let own = named(table);
+        if let Some(name) = own.iter().find(|name| names.contains(name)) {
             table.wrong("name", format!("`{name}` stands twice; expected different names"));
         }
-        names.extend(name.clone());
-        let program = program(table, groups, &programs);
-        programs.extend(program.zip(name).map(|(program, name)| Program { name, ..program }));
+        names.extend(own.iter().cloned());
+        let Some(program) = program(table, groups, &programs) else { continue };
+        programs.extend(own.into_iter().map(|name| Program { name, ..program.clone() }));
     }
     programs
+}
+
+/// The names of the programs that a table stands for: its own, or with `count` each with its number behind.
+fn named(table: &Table) -> Vec<String> {
+    let count = table.optional("count", whole(1, MOST_ALIKE));
+    match (table.required("name", name), count) {
+        (None, _) => Vec::new(),
+        (Some(name), None) => vec![name],
+        (Some(name), Some(count)) => (1..=count).map(|at: u32| format!("{name}-{at}")).collect(),
+    }
 }
 
 /// A program without its name. `None` only where a problem was reported.
