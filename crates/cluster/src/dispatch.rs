@@ -123,8 +123,7 @@ impl Dispatch {
     }
 }
 
-/// A number below `end`, at least 1; the bias of multiplying instead of rejecting is below 2^-32.
+/// A server's, worker's or shard's number below `end`.
 pub(crate) fn below(end: u32, random: &mut Xoshiro256PlusPlus) -> u32 {
-    use rand::Rng as _;
-    ((u128::from(random.next_u64()) * u128::from(end)) >> 64) as u32
+    model::seed::below(end as usize, random) as u32
 }

@@ -1,9 +1,17 @@
-//! Seeds of generators, from the seed of a run.
+//! Seeds of generators, from the seed of a run, and lots drawn by them.
+
+use rand::Rng;
 
 /// The seed of one generator: the run's seed and what tells this generator from the run's others go one by one
 /// through SplitMix64's mixer. Seeds that follow each other so share nothing: neither 1 and 2, nor two purposes of one.
 pub fn derive(seed: u64, purpose: &[u64]) -> u64 {
     purpose.iter().fold(mix(seed), |state, part| mix(state ^ part))
+}
+
+/// A number below `end`, at least 1; the bias of multiplying instead of rejecting is below `end` / 2^64.
+#[inline(always)]
+pub fn below(end: usize, random: &mut impl Rng) -> usize {
+    ((u128::from(random.next_u64()) * end as u128) >> 64) as usize
 }
 
 /// A step of SplitMix64 (Steele, Lea, Flood 2014): a bijection whose output bits all depend on all input bits.

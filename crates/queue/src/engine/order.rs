@@ -1,8 +1,8 @@
 //! One queue, served out of the order of arrival.
 
+use model::seed::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::split::below;
 use super::{Engine, Request, Sink, Workers};
 
 /// Which of the waiting requests is next.

@@ -1,6 +1,6 @@
 //! A queue a worker.
 
-use rand::Rng;
+use model::seed::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{Engine, Request, Sink};
@@ -38,12 +38,6 @@ impl Split {
             Turn::Random(random) => below(self.free.len(), random),
         }
     }
-}
-
-/// A number below `end` (at least 1, below 2^32); the bias of multiplying instead of rejecting is below end / 2^64.
-#[inline(always)]
-pub(super) fn below(end: usize, random: &mut Xoshiro256PlusPlus) -> usize {
-    ((u128::from(random.next_u64()) * end as u128) >> 64) as usize
 }
 
 impl Engine for Split {
