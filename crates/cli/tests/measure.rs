@@ -79,7 +79,9 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
     let log = std::fs::read_to_string(&hdr).expect("a log");
     assert!(log.contains("requests lost: 0") && log.contains("HISTFAA"), "{log}");
     assert!(std::fs::read_to_string(&page).expect("a page").contains("<svg"));
-    for table in ["measurements", "self_checks", "capacities", "steps", "troubles", "curves"] {
+    for table in
+        ["measurements", "self_checks", "capacities", "steps", "troubles", "stages", "curves"]
+    {
         let file = std::fs::read(format!("{tables}/{table}.parquet")).expect("a table");
         assert!(file.starts_with(b"PAR1"), "{table}");
     }

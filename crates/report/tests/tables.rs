@@ -30,6 +30,7 @@ fn measured() -> Measured {
         losses: [("silent".to_string(), 2)].into(),
         complaints: [("miss".to_string(), 3)].into(),
         service_time: Some(capacity()),
+        stages: Some(stages().stages),
         ..Measured::default()
     }
 }
@@ -159,7 +160,7 @@ fn rows_are_what_the_documents_hold() {
         tables.iter().map(|table| table.batch.num_rows()).collect()
     };
     let points = measured().service.ccdf.len() + measured().service.ideal_ccdf.len();
-    assert_eq!(counts(measured().tables()), [1, 1, 1, 2, 2, points]);
+    assert_eq!(counts(measured().tables()), [1, 1, 1, 2, 2, 1, points]);
     // One service; all and slow; a finding with two culprits; a slow request with two spans on each of two CPUs.
     assert_eq!(counts(explained().tables()), [1, 2, 1, 2, 1, 4]);
     let of_one = counts(figures()[..1].to_vec().tables());

@@ -23,13 +23,16 @@ pub fn batches(explained: &Explained) -> Vec<(&'static str, RecordBatch)> {
 
 /// The table of a watched service.
 pub fn stages(document: &StagesDocument) -> Vec<(&'static str, RecordBatch)> {
-    let rows: Vec<&Stage> = document.stages.iter().collect();
-    let columns = Columns::of(&rows)
+    let columns = Columns::of(&document.stages)
         .text("service", |_| Some(&document.service))
-        .number("port", |_| Some(document.port.into()))
-        .text("stage", |row| Some(&row.stage))
-        .text("what", |row| Some(&row.what));
-    vec![("stages", latency(columns, "span", |row| Some(row.span_ns)).batch())]
+        .number("port", |_| Some(document.port.into()));
+    vec![("stages", stage(columns).batch())]
+}
+
+/// A stage, whoever watched.
+pub fn stage(columns: Columns<Stage>) -> Columns<Stage> {
+    let columns = columns.text("stage", |row| Some(&row.stage)).text("what", |row| Some(&row.what));
+    latency(columns, "span", |row| Some(row.span_ns))
 }
 
 /// A row for each part of each service.

@@ -4,6 +4,7 @@ use columnar::{Columns, RecordBatch};
 
 use super::compare::{Point, points};
 use super::estimates::{program, tail};
+use super::explain::stage;
 use crate::measured::{MeasureService, Measured, Saturated};
 
 /// Every table of a measurement, by name.
@@ -14,6 +15,7 @@ pub fn batches(measured: &Measured) -> Vec<(&'static str, RecordBatch)> {
         ("capacities", capacities(&measured.target, measured.service_time.as_ref())),
         ("steps", steps(&measured.target, measured.service_time.as_ref())),
         ("troubles", troubles(measured)),
+        ("stages", stages(measured)),
         ("curves", curves(measured)),
     ]
 }
@@ -97,6 +99,12 @@ fn troubles(measured: &Measured) -> RecordBatch {
         .text("cause", |row| Some(row.1))
         .number("requests", |row| Some(row.2))
         .batch()
+}
+
+/// None where they were not traced.
+fn stages(measured: &Measured) -> RecordBatch {
+    let rows = measured.stages.as_deref().unwrap_or_default();
+    stage(Columns::of(rows).text("target", |_| Some(&measured.target))).batch()
 }
 
 fn curves(measured: &Measured) -> RecordBatch {
