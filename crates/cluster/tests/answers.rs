@@ -61,8 +61,8 @@ fn requests_wait_for_their_root_too() {
     assert!(more > 0.95e6 && more < 1.15e6, "{more}");
 }
 
-/// One leaf for each of many requests at a time, so that answers come back as requests came: the merges alone are an M/M/1 queue at 80%.
-const MERGING: &str = r#"
+/// A Jackson network: each request passes its one root twice, and in between a leaf that has room for all.
+const TWICE: &str = r#"
     duration = "200s"
     warm_up = "5s"
     arrivals.rate = "800/s"
@@ -70,20 +70,25 @@ const MERGING: &str = r#"
     dispatch = "choices:d=2""#;
 
 #[test]
-fn a_root_puts_answers_together_as_a_queue() {
-    let root =
-        |merge: &str| format!("{MERGING}\nroot = {{ servers = 1, service_time = \"1ns\"{merge} }}");
-    let merge = ", merge.service_time = { law = \"exponential\", mean = \"1ms\" }";
-    let merged = outcomes(&root(merge)).remove(0).1.latency.mean;
-    // M/M/1 at 80%: a mean of 1 / (1 - 0.8) services beside the leaf's one.
-    assert!(merged.low < 6e6 && 6e6 < merged.high && merged.high < 7e6, "{merged:?}");
-    let plain = outcomes(&root("")).remove(0).1.latency.mean.value;
-    assert!(plain < 1.01e6, "control: {plain}");
+fn a_root_puts_answers_together_in_the_queue_in_which_requests_come() {
+    const HALF: &str = r#"{ law = "exponential", mean = "500us" }"#;
+    let mean = |merge: &str| {
+        let root = format!("root = {{ servers = 1, service_time = {HALF}{merge} }}");
+        outcomes(&format!("{TWICE}\n{root}")).remove(0).1.latency.mean
+    };
+    // Twice the mean of M/M/1 at 80%, and the leaf's service.
+    let exact = 2.0 * 0.5e6 / (1.0 - 0.8) + 1e6;
+    let merged = mean(&format!(", merge.service_time = {HALF}"));
+    assert!(merged.low < exact && exact < merged.high && merged.high < 1.2 * exact, "{merged:?}");
+    // The control: once at 40%.
+    let exact = 0.5e6 / (1.0 - 0.4) + 1e6;
+    let plain = mean("");
+    assert!(plain.low < exact && exact < plain.high && plain.high < 1.1 * exact, "{plain:?}");
 }
 
 #[test]
 fn answers_that_come_while_others_are_merged_come_too_late() {
-    let root = "root = { servers = 50, service_time = \"1ns\", merge.service_time = \"5ms\" }";
+    let root = "root = { servers = 5, workers = 40, service_time = \"1ns\", merge.service_time = \"5ms\" }";
     let run = |text: &str| outcomes(&format!("partial.enough = 0.95\n{text}")).remove(0).1;
     let (plain, merged) = (run(SEARCH), run(&format!("{SEARCH}\n{root}")));
     assert!((merged.quality - 0.95).abs() < 1e-9 && merged.complete_share == 0.0, "{merged:?}");
