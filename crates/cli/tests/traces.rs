@@ -146,5 +146,9 @@ fn explain_names_the_source_of_slow_requests_and_says_what_a_trace_lacks() {
     assert!(batch.status.success(), "{}", text(&batch.stderr));
     let nothing = rearguard(folder, &["explain", "b.trace"]);
     assert_eq!(nothing.status.code(), Some(2));
-    assert!(text(&nothing.stderr).contains("a thread that its events name"), "{}", text(&nothing.stderr));
+    assert!(
+        text(&nothing.stderr).contains("a thread that its events name"),
+        "{}",
+        text(&nothing.stderr)
+    );
 }

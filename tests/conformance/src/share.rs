@@ -72,7 +72,8 @@ pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
 }
 
 /// A spinning thread does not live on the turns of its 200 sleeping siblings, nor by a nap of 1 us every 40 ms: beside another process's
-/// spinner it gets as much as that one. Without the bucket it gets most of the CPU.
+/// spinner it gets as much as that one. Without the bucket it gets more; one that never sleeps then keeps its own main thread from answering,
+/// which ends a real run.
 pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
     let siblings = "kind = \"daemon\"\nthreads = 200\nrun = \"15us\"\nsleep = \"100ms\"\n";
     let siblings = format!("[[program]]\nname = \"siblings\"\nprocess = \"spinner\"\n{siblings}");
@@ -89,8 +90,10 @@ pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
             let kept = lead(policy)?;
             expect(kept.abs() < 0.02, "the spinner's share beyond the hog's", &[kept])?;
         }
-        let control = lead("rearguard:bucket=off")?;
-        expect(control > 0.15, "the control: without the bucket", &[control])?;
+        if spinner == naps {
+            let control = lead("rearguard:bucket=off")?;
+            expect(control > 0.15, "the control: without the bucket", &[control])?;
+        }
     }
     Ok(())
 }
