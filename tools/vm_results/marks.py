@@ -30,9 +30,9 @@ def of_sources() -> str:
     return mark(sorted(file for file in files if not file.name.startswith(BESIDE)))
 
 
-def mark(files: list[Path]) -> str:
-    """A few digits of a hash over names and contents."""
-    digest = sha256()
+def mark(files: list[Path], words: str = "") -> str:
+    """A few digits of a hash over words, and names and contents of files."""
+    digest = sha256(words.encode())
     for file in files:
         digest.update(f"{file}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:8]

@@ -22,15 +22,9 @@ const TURN: Duration = Duration::from_millis(10);
 /// What a command has for its own end after Ctrl-C, which it hears itself.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Isolate first, then share: CPUs and memory of a service's own, on the fly
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
+/// What to do with cells.
 #[derive(clap::Subcommand)]
-enum Action {
+pub enum Action {
     Create(CreateArgs),
     Resize(ResizeArgs),
     Destroy(DestroyArgs),
@@ -41,7 +35,7 @@ enum Action {
 
 /// Make a cell. With a command: run that in it, and remove the cell at its end
 #[derive(clap::Args)]
-struct CreateArgs {
+pub struct CreateArgs {
     /// The cell's name
     name: String,
     /// Its CPUs; everything else leaves them
@@ -60,7 +54,7 @@ struct CreateArgs {
 
 /// Give a cell other CPUs, while it works
 #[derive(clap::Args)]
-struct ResizeArgs {
+pub struct ResizeArgs {
     /// The cell's name
     name: String,
     /// Its CPUs from now on
@@ -70,7 +64,7 @@ struct ResizeArgs {
 
 /// Remove a cell; its processes go back to the rest of the machine
 #[derive(clap::Args)]
-struct DestroyArgs {
+pub struct DestroyArgs {
     /// The cell's name
     name: String,
     /// End the cell's processes
@@ -83,7 +77,7 @@ struct DestroyArgs {
 
 /// Show the cells and what they use
 #[derive(clap::Args)]
-struct ListArgs {
+pub struct ListArgs {
     /// Print a JSON document instead
     #[arg(long)]
     json: bool,
@@ -91,7 +85,7 @@ struct ListArgs {
 
 /// Run a command in a cell
 #[derive(clap::Args)]
-struct RunArgs {
+pub struct RunArgs {
     /// The cell's name
     name: String,
     /// The command and its arguments
@@ -100,9 +94,9 @@ struct RunArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub fn run(action: &Action) -> Result<ExitCode, Failure> {
     let machine = Machine::live()?;
-    match &args.action {
+    match action {
         Action::Create(args) if args.command.is_empty() => create(&machine, args)?,
         Action::Create(args) => return create_for(&machine, args),
         Action::Resize(args) => resize(&machine, args)?,

@@ -21,6 +21,7 @@ mod new_policy;
 mod output;
 mod paper;
 mod queue_args;
+mod serve;
 #[cfg(feature = "kernel")]
 mod stages;
 mod stamps;
@@ -51,7 +52,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Cell(cell::Args),
+    /// Isolate first, then share: CPUs and memory of a service's own, on the fly
+    #[command(subcommand)]
+    Cell(cell::Action),
     Check(check::Args),
     Cluster(cluster::Args),
     Compare(compare::Args),
@@ -66,13 +69,16 @@ enum Command {
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
+    Serve(serve::Args),
     Sweep(sweep::Args),
     #[cfg(feature = "kernel")]
     Stages(stages::Args),
     #[cfg(feature = "kernel")]
     Top(top::Args),
     Trace(traces::Args),
-    Tune(tune::Args),
+    /// See, turn and turn back the machine's knobs against tail latency
+    #[command(subcommand)]
+    Tune(tune::Action),
 }
 
 fn main() -> ExitCode {
@@ -106,6 +112,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         #[cfg(feature = "kernel")]
         Command::Stages(args) => stages::run(&args),

@@ -27,7 +27,7 @@ use crate::output::signature;
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;
 use live::Live;
-pub use options::Args;
+pub use options::{Args, Startable};
 use stages::{Staged, Watching};
 
 /// How long a datagram's answer may take: what is lost on the way never comes.

@@ -9,15 +9,9 @@ use model::Failure;
 
 use crate::watch::stop_wish;
 
-/// See, turn and turn back the machine's knobs against tail latency
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
+/// What to do with knobs.
 #[derive(clap::Subcommand)]
-enum Action {
+pub enum Action {
     List(ListArgs),
     Apply(ApplyArgs),
     Try(trial::Args),
@@ -26,7 +20,7 @@ enum Action {
 
 /// Show every knob: how it stands, whether this machine has it, what it should do, and what it costs
 #[derive(clap::Args)]
-struct ListArgs {
+pub struct ListArgs {
     /// Print a JSON document instead
     #[arg(long)]
     json: bool,
@@ -34,7 +28,7 @@ struct ListArgs {
 
 /// Turn knobs, all of them or none, until `tune undo`
 #[derive(clap::Args)]
-struct ApplyArgs {
+pub struct ApplyArgs {
     /// Knobs of `tune list`: real-time, dedicated-cpus=2-3, irq-affinity=0, ...
     #[arg(value_name = "KNOB[=VALUE]", required = true)]
     knobs: Vec<String>,
@@ -44,7 +38,7 @@ struct ApplyArgs {
 
 /// Turn every knob back, whoever turned it and however that ended
 #[derive(clap::Args)]
-struct UndoArgs {
+pub struct UndoArgs {
     /// Also what somebody else has changed since
     #[arg(long)]
     force: bool,
@@ -72,8 +66,8 @@ impl Service {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    match &args.action {
+pub fn run(action: &Action) -> Result<(), Failure> {
+    match action {
         Action::List(args) => list(args.json),
         Action::Apply(args) => apply(args),
         Action::Try(args) => trial::run(args),

@@ -1,30 +1,21 @@
 //! The lab as a user meets it. What boots a machine is left to `make lab-test`, which fetches the kernels.
 
+mod support;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+
+use support::{lab, output, rearguard, run};
 
 /// The kernels that `lab fetch` brings, by the names that stay.
 const KERNELS: [&str; 2] = ["6.1", "newest"];
 /// A command that never ends. (A sleep would: without KVM idle time is skipped.)
 const FOR_EVER: [&str; 3] = ["sh", "-c", "while :; do :; done"];
-
-fn rearguard(lab: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
-    command.arg("lab").args(args).env("RG_LAB_DIR", lab);
-    command
-}
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.output().expect("the built command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (status.code().expect("an exit code"), text(stdout), text(stderr))
-}
 
 /// A lab with a kernel that is none.
 fn sham() -> tempfile::TempDir {
@@ -69,30 +60,13 @@ fn bad_input_is_said_before_anything_boots() {
         &["run", "9.9", "--cpus", "4", "--llcs", "3", "--", "true"][..],
         &["run", "9.9", "--memory", "12", "--", "true"],
         &["run", "9.9", "--timeout", "12", "--", "true"],
+        &["run", "9.9", "--turns", "5us", "--", "true"],
         &["run", "9.9", "--into", "/no/such/folder", "--", "true"],
         &["run", "9.9"],
     ] {
         let (code, _, stderr) = output(&mut rearguard(lab.path(), args));
         assert_eq!(code, 2, "{args:?}: {stderr}");
     }
-}
-
-/// The fetched kernels; the folder stays for the next time.
-fn lab() -> &'static Path {
-    static LAB: OnceLock<PathBuf> = OnceLock::new();
-    LAB.get_or_init(|| {
-        let lab = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab");
-        // The first boot of a kernel also asks whether KVM works, with a QEMU of its own.
-        for args in [&["fetch"][..], &["run", "newest", "--", "true"]] {
-            let (code, _, stderr) = output(&mut rearguard(&lab, args));
-            assert_eq!(code, 0, "{stderr}");
-        }
-        lab
-    })
-}
-
-fn run(args: &[&str]) -> (i32, String, String) {
-    output(rearguard(lab(), &["run"]).args(args))
 }
 
 /// Names, lengths and times of everything below a folder, and contents where `whole`.

@@ -58,6 +58,8 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
         &metrics,
         "--parquet",
         &tables,
+        "--cell",
+        "web",
     ];
     let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -71,11 +73,10 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
     assert_eq!(document["service_time"]["source"], "cpu time");
     assert!(document["self_check"]["achieved_rate_per_s"].as_f64() > Some(0.0));
     assert!(text(&output.stderr).contains("answered"), "a live line a second");
-    assert!(
-        std::fs::read_to_string(&metrics)
-            .expect("metrics")
-            .contains("rearguard_measure_answered_requests")
-    );
+    let shown = std::fs::read_to_string(&metrics).expect("metrics");
+    for metric in ["answered_requests", "outlier_proportion"] {
+        assert!(shown.contains(&format!("rearguard_measure_{metric}{{cell=\"web\"}} ")), "{shown}");
+    }
     let log = std::fs::read_to_string(&hdr).expect("a log");
     assert!(log.contains("requests lost: 0") && log.contains("HISTFAA"), "{log}");
     assert!(std::fs::read_to_string(&page).expect("a page").contains("<svg"));
@@ -108,6 +109,17 @@ fn losses_are_named() {
     assert_eq!(document["lost"], document["requests"]);
     assert!(document["latency_ns"]["p50"]["value"].is_null(), "lost requests are infinitely slow");
     assert!(document["connections_opened"].as_u64() > Some(64));
+}
+
+#[test]
+fn a_generator_at_its_limit_says_so_and_reports_nothing() {
+    let load = ["--rate", "2M/s", "--duration", "200ms", "--warm-up", "0s", "--timeout", "200ms"];
+    let target = ["--start", "null-rpc", "--target", "null-rpc://127.0.0.1:0", "--json"];
+    let output = rearguard(&[&target[..], &load].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("could not keep its schedule, so nothing is reported"), "{said}");
+    assert!(output.stdout.is_empty());
 }
 
 /// A server that hangs up on every request.

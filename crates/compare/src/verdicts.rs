@@ -1,7 +1,7 @@
 //! Every policy held against the first one, and the first one against itself.
 
 use model::Nanos;
-use report::document::{Answer, Verdict};
+use report::document::Verdict;
 use stats::{Metric, Quantile, compare};
 
 use crate::convert;
@@ -37,17 +37,9 @@ fn against(plan: &Plan, policy: usize, a: &Finding, b: &Finding) -> Vec<Verdict>
             program: Some(program.name.clone()),
             a: plan.policies[policy].to_string(),
             b: plan.policies[0].to_string(),
-            answer: answer(found.answer),
+            answer: found.answer,
             ratio: convert::estimate(found.ratio),
         })
     });
     all.collect()
-}
-
-fn answer(from: stats::Answer) -> Answer {
-    match from {
-        stats::Answer::Better => Answer::Better,
-        stats::Answer::Worse => Answer::Worse,
-        stats::Answer::CannotTell => Answer::CannotTell,
-    }
 }

@@ -4,6 +4,7 @@
 //! and starts no thread.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod arm;
 pub mod arrivals;
 pub mod change;
@@ -23,6 +24,7 @@ pub mod units;
 pub mod weight;
 pub mod workload;
 
+pub use answer::Answer;
 pub use arm::{Arm, Recording, Silent, Watch};
 pub use failure::Failure;
 pub use ids::{CpuId, ThreadId};

@@ -3,6 +3,7 @@
 //! `docs/results.md` describes every key. Keys end in their unit, unknown values are `None` (null in JSON), and
 //! nothing is rounded. Times are nanoseconds, shares and proportions 0 to 1.
 
+pub use model::Answer;
 use serde::{Deserialize, Serialize};
 
 /// The `schema` of a [`Document`]; it changes when a key changes its meaning.
@@ -264,31 +265,6 @@ pub struct Verdict {
     pub answer: Answer,
     /// The metric of `a` over that of `b`.
     pub ratio: Estimate,
-}
-
-/// The answer of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
-    /// The whole interval of the ratio speaks for `a`.
-    #[serde(rename = "better")]
-    Better,
-    /// The whole interval of the ratio speaks against `a`.
-    #[serde(rename = "worse")]
-    Worse,
-    /// The data allow either.
-    #[serde(rename = "cannot tell")]
-    CannotTell,
-}
-
-impl Answer {
-    /// The word for it in the document and for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Answer::Better => "better",
-            Answer::Worse => "worse",
-            Answer::CannotTell => "cannot tell",
-        }
-    }
 }
 
 impl Document {

@@ -34,4 +34,4 @@ pub use proportion::{Outlier, batch_proportion, outlier, telling};
 pub use quantile::Quantile;
 pub use share::Shares;
 pub use summary::{ProgramSummary, Summary, summarise, window_latencies, window_requests};
-pub use verdict::{Answer, Metric, Verdict, compare};
+pub use verdict::{Metric, Verdict, compare};

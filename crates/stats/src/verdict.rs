@@ -1,6 +1,6 @@
 //! Comparisons: better, worse, or cannot tell.
 
-use model::Nanos;
+use model::{Answer, Nanos};
 
 use crate::batch::{Cut, spread};
 use crate::estimate::Estimate;
@@ -29,17 +29,6 @@ pub enum Metric {
     Outliers(Nanos),
 }
 
-/// The answer of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The whole interval of the ratio lies below 1.
-    Better,
-    /// The whole interval of the ratio lies above 1.
-    Worse,
-    /// The interval holds 1: the data allow either.
-    CannotTell,
-}
-
 /// Whether `a` does better than `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
@@ -63,12 +52,7 @@ pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Ve
     (a.cut, b.cut) = (a.cut.coarsened(per_run), b.cut.coarsened(per_run));
     let (of_a, of_b) = (Side::new(&a, metric)?, Side::new(&b, metric)?);
     let ratio = ratio(&a.cut, &of_a, &of_b);
-    let answer = match () {
-        () if ratio.high < 1.0 => Answer::Better,
-        () if ratio.low > 1.0 => Answer::Worse,
-        () => Answer::CannotTell,
-    };
-    Some(Verdict { metric, answer, ratio })
+    Some(Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio })
 }
 
 /// One side of a comparison: its estimate, and what each batch adds to the error of the estimate's logarithm.

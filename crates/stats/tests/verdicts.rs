@@ -5,8 +5,8 @@
 mod common;
 
 use common::{QUEUES, Queue};
-use model::Nanos;
-use stats::{Answer, Metric, Quantile, compare};
+use model::{Answer, Nanos};
+use stats::{Metric, Quantile, compare};
 
 const METRICS: [Metric; 5] = [
     Metric::Mean,

@@ -1,5 +1,6 @@
 //! `rearguard cell balance`: a supervisor that moves CPUs between cells.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +28,9 @@ pub struct Args {
     /// Where outlier proportions are told: an OpenMetrics address (http://127.0.0.1:9898/metrics) or a file of JSON lines
     #[arg(long, value_name = "ADDRESS|FILE", value_parser = Source::from_user)]
     metrics: Source,
+    /// A cell of work that nobody waits for: it has no target, and gives CPUs while others need them (repeatable)
+    #[arg(long, value_name = "CELL")]
+    batch: Vec<String>,
     /// Between two looks
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = units::duration)]
     interval: Nanos,
@@ -38,14 +42,18 @@ pub struct Args {
 /// Runs the command.
 pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
     let stop = stop_wish();
+    for name in &args.batch {
+        cell::find(&machine.journal(), name)?;
+    }
     let (mut looks, mut rest, mut last) = (0, 0, String::new());
     while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|most| looks < most) {
         let next = Instant::now() + Duration::from_nanos(args.interval.0);
         let text = args.metrics.text()?;
         // A source that says the same again has measured nothing new.
         if rest == 0 && text != last {
-            let outliers = args.metrics.parse(&text)?;
-            show(machine, &outliers)?;
+            let mut outliers = args.metrics.parse(&text)?;
+            show(machine, &outliers, &args.batch)?;
+            outliers.extend(args.batch.iter().map(|name| (name.clone(), 0.0)));
             let _lock = machine.lock()?;
             rest = say(&balance::look(machine, &outliers, args.outlier)?);
         } else {
@@ -62,12 +70,17 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
 
 fn show(
     machine: &Machine,
-    outliers: &std::collections::BTreeMap<String, f64>,
+    outliers: &BTreeMap<String, f64>,
+    batch: &[String],
 ) -> Result<(), Failure> {
     let cells = cell::uses(&machine.journal())?;
     let one = |cell: &cell::Use| {
-        let share = outliers.get(&cell.name).map(|share| format!("{:.4}%", share * 100.0));
-        format!("{} CPUs {} outliers {}", cell.name, cell.cpus, share.unwrap_or("unknown".into()))
+        let stands = match outliers.get(&cell.name) {
+            _ if batch.contains(&cell.name) => "batch".to_string(),
+            Some(share) => format!("outliers {:.4}%", share * 100.0),
+            None => "outliers unknown".to_string(),
+        };
+        format!("{} CPUs {} {stands}", cell.name, cell.cpus)
     };
     let shown: Vec<String> = cells.iter().map(one).collect();
     anstream::println!("{}", if shown.is_empty() { "no cells".into() } else { shown.join("; ") });

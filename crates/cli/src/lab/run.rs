@@ -9,11 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::lab::{Entry, Job, Lab, Outcome, Stream, Watcher};
+use ::lab::{Counting, Entry, Job, Lab, Outcome, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
 use crate::watch::stop_wish;
+
+/// Below this QEMU does little else than to change turns.
+const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
 
 /// Boot a kernel in QEMU and run a command of this machine under it
 ///
@@ -34,6 +37,10 @@ pub struct Args {
     /// NUMA nodes
     #[arg(long, value_name = "N", default_value_t = 1)]
     nodes: u32,
+    /// Count instructions, whether or not KVM boots here, and let a virtual CPU run for so long before it is the next one's turn: for
+    /// measuring delays between CPUs [default, where instructions are counted: until the guest's next timer]
+    #[arg(long, value_name = "DURATION", value_parser = turn)]
+    turns: Option<Nanos>,
     /// The guest's memory, in MiB or GiB
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory_mib)]
     memory: u32,
@@ -67,6 +74,12 @@ fn memory_mib(text: &str) -> Result<u32, String> {
     mib.filter(|mib| *mib > 0).ok_or_else(|| "expected whole MiB or GiB such as 512M or 2G".into())
 }
 
+fn turn(text: &str) -> Result<Nanos, String> {
+    let turn = units::duration(text)?;
+    let fits = turn >= SHORTEST_TURN && turn.0 % 1_000 == 0;
+    fits.then_some(turn).ok_or_else(|| "expected whole microseconds, 10us or more".into())
+}
+
 /// Runs the command.
 pub fn run(lab: &Lab, args: &Args) -> Result<ExitCode, Failure> {
     let job = args.job(lab)?;
@@ -87,7 +100,7 @@ impl Args {
             kernel: lab.find(&self.kernel)?,
             machine,
             apart: false,
-            counting: None,
+            counting: self.counting(),
             real_time: None,
             memory_mib: self.memory,
             timeout: Duration::from_nanos(self.timeout.0),
@@ -96,6 +109,12 @@ impl Args {
             get: self.get.clone(),
             command: self.command.clone(),
         })
+    }
+
+    /// A single CPU takes no turns.
+    fn counting(&self) -> Option<Counting> {
+        let turns = self.turns?;
+        Some(Counting { shift: 0, turn: (self.cpus > 1).then_some(turns) })
     }
 
     fn keep(&self, files: &[Entry]) -> Result<(), Failure> {

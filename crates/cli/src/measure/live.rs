@@ -33,6 +33,7 @@ pub struct Live {
     lines: bool,
     exporter: Option<Exporter>,
     threshold: Nanos,
+    cell: Option<String>,
 }
 
 /// What the server's kernel said of a second.
@@ -70,7 +71,8 @@ impl Live {
             return Ok(None);
         }
         let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
-        Ok(Some(Live { lines: args.live, exporter, threshold: load.outlier_threshold }))
+        let (lines, cell) = (args.live, args.cell.clone());
+        Ok(Some(Live { lines, exporter, threshold: load.outlier_threshold, cell }))
     }
 
     /// Shows what the work does while it is done.
@@ -124,7 +126,7 @@ impl Live {
     /// In place on a terminal, a line a second elsewhere; on stderr, so that the result alone is on stdout.
     fn show(&self, frame: &Frame, shown: &mut usize) -> Result<(), Failure> {
         if let Some(exporter) = &self.exporter {
-            exporter.show(frame.open_metrics())?;
+            exporter.show(frame.open_metrics(self.cell.as_deref()))?;
         }
         if !self.lines {
             return Ok(());
@@ -191,8 +193,10 @@ impl Frame<'_> {
     }
 
     /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
-    fn open_metrics(&self) -> String {
-        let mut registry = Registry::with_prefix("rearguard_measure");
+    fn open_metrics(&self, cell: Option<&str>) -> String {
+        let labels = cell.map(|name| ("cell".into(), name.to_string().into()));
+        let mut registry =
+            Registry::with_prefix_and_labels("rearguard_measure", labels.into_iter());
         let mut gauge = |name: &str, help: &str, value: f64| {
             let gauge = Gauge::<f64, AtomicU64>::default();
             gauge.set(value);
@@ -202,7 +206,8 @@ impl Frame<'_> {
         gauge("answered_requests", "Requests answered so far", self.total.answered() as f64);
         gauge("lost_requests", "Requests lost so far", self.total.lost as f64);
         gauge("sent_per_second", "Requests sent in the last second", self.rate(self.last.sent));
-        let outliers = self.last.proportion_over(self.threshold).unwrap_or(0.0);
+        // A second without answers says nothing: least of all that all is well.
+        let outliers = self.last.proportion_over(self.threshold).unwrap_or(f64::NAN);
         gauge("outlier_proportion", "Requests over the threshold, of the last second's", outliers);
         gauge("outlier_threshold_seconds", "The threshold", self.threshold.as_secs_f64());
         let latency = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();

@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc
-    #[arg(long, value_name = "NAME", value_parser = startable)]
+    #[arg(long, value_name = "NAME", value_parser = Startable::from_user)]
     pub start: Option<Startable>,
     /// Requests a second, for example 20k/s
     #[arg(long, value_parser = positive_rate, conflicts_with_all = ["utilisation", "stamps"])]
@@ -97,6 +97,9 @@ pub struct Args {
     /// Serve them as OpenMetrics at an address (127.0.0.1:9898) while it runs, or keep a file of them
     #[arg(long, value_name = "ADDRESS|FILE")]
     pub metrics: Option<String>,
+    /// The cell that the server is in: a label of the metrics, by which `cell balance` knows it
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    pub cell: Option<String>,
     /// Write latencies as an HdrHistogram log, an interval a second
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
@@ -137,12 +140,15 @@ impl Args {
     }
 }
 
-fn startable(name: &str) -> Result<Startable, String> {
-    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == name);
-    let names = Kind::ALL.map(Kind::word);
-    kind.map(Startable).ok_or_else(|| {
-        format!("expected one of {}{}", names.join(", "), model::did_you_mean(name, &names))
-    })
+impl Startable {
+    /// Reads its name.
+    pub fn from_user(name: &str) -> Result<Startable, String> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == name);
+        let names = Kind::ALL.map(Kind::word);
+        kind.map(Startable).ok_or_else(|| {
+            format!("expected one of {}{}", names.join(", "), model::did_you_mean(name, &names))
+        })
+    }
 }
 
 fn connections(text: &str) -> Result<u32, String> {

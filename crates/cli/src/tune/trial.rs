@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::Machine;
-use host::tune::trial::{self, Answer, Configuration, Outcome, Trial};
+use host::tune::trial::{self, Configuration, Outcome, Trial};
 use model::{Failure, Nanos, units};
 
 use super::Service;
@@ -76,7 +76,7 @@ fn table(outcome: &Outcome) {
             "{name:<width$}  {:>14.4}  {:>28}  {}",
             one.median,
             ratio(one),
-            word(one)
+            one.answer.word()
         );
     }
     anstream::println!("\n{} of `{}`; less is better", outcome.key, outcome.measure);
@@ -88,13 +88,5 @@ fn ratio(one: &Configuration) -> String {
         format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)
     } else {
         format!("{:.3} (not known)", ratio.value)
-    }
-}
-
-fn word(one: &Configuration) -> &'static str {
-    match one.answer {
-        Answer::Better => "better",
-        Answer::Worse => "worse",
-        Answer::CannotTell => "cannot tell",
     }
 }

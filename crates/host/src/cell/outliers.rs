@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 /// What an endpoint has to answer in.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The metric that counts, of which each cell has a sample with its name as a label.
-const METRIC: &str = "rearguard_outlier_proportion";
+/// The metrics that count, `rearguard measure`'s and anybody's; of one of them each cell has a sample with its name as a label.
+const METRICS: [&str; 2] = ["rearguard_measure_outlier_proportion", "rearguard_outlier_proportion"];
 /// Labels by which a sample may name its cell.
 const LABELS: [&str; 2] = ["cell", "name"];
 
@@ -93,10 +93,11 @@ fn lines(text: &str) -> Result<BTreeMap<String, f64>, String> {
     Ok(found)
 }
 
-/// Samples such as `rearguard_outlier_proportion{cell="web"} 0.002`.
+/// Samples such as `rearguard_measure_outlier_proportion{cell="web"} 0.002`.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let sample = |line: &str| {
-        let rest = line.strip_prefix(METRIC)?.strip_prefix('{')?;
+        let rest =
+            METRICS.iter().find_map(|metric| line.strip_prefix(metric))?.strip_prefix('{')?;
         let (labels, value) = rest.rsplit_once('}')?;
         let label = |wanted: &str| {
             let mut pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
@@ -104,7 +105,8 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
         };
         let name = LABELS.into_iter().find_map(label)?;
         let value = value.split_whitespace().next()?.parse().ok()?;
-        Some((name.to_string(), value))
+        // Where nothing was answered the proportion is NaN.
+        (0.0..=1.0).contains(&value).then(|| (name.to_string(), value))
     };
     text.lines().filter_map(sample).collect()
 }
@@ -140,8 +142,9 @@ mod tests {
     #[test]
     fn samples_are_found_among_others() {
         let text = "# TYPE rearguard_outlier_proportion gauge\nrearguard_outlier_proportion{cell=\"web\",le=\"100us\"} 0.002\n\
-                    rearguard_outlier_proportion 0.5\nother{cell=\"x\"} 1\n# EOF\n";
-        assert_eq!(samples(text), BTreeMap::from([("web".into(), 0.002)]));
+                    rearguard_outlier_proportion 0.5\nother{cell=\"x\"} 1\nrearguard_measure_outlier_proportion{cell=\"db\"} 0.5\n\
+                    rearguard_measure_outlier_proportion{cell=\"idle\"} NaN\n# EOF\n";
+        assert_eq!(samples(text), BTreeMap::from([("db".into(), 0.5), ("web".into(), 0.002)]));
     }
 
     #[test]

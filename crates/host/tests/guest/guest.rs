@@ -27,6 +27,8 @@ pub fn play(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
         "rest" => ways_out::rest(),
         "apply" => ways_out::apply(args),
         "every-step" => ways_out::every_step(args),
+        "live" => ways_out::live(args),
+        "every-step-of-cells" => ways_out::every_step_of_cells(),
         "leave" => ways_out::leave(args),
         "after-reboot" => ways_out::after_reboot(args),
         "spin" => starve::spin(),
@@ -59,7 +61,7 @@ impl Watcher for Terminal {
 
 /// Plays in a guest, with files of ours and files that it brings back; fails unless it ended well.
 pub fn under(
-    cpus: u32,
+    machine: Machine,
     args: &[&str],
     put: &[PathBuf],
     get: &[&str],
@@ -70,7 +72,7 @@ pub fn under(
     let command = words.iter().chain(args).map(|word| word.to_string());
     let job = Job {
         kernel: lab.find("newest")?,
-        machine: Machine { cpus, smt: 1, llcs: 1, nodes: 1 },
+        machine,
         apart: false,
         counting: None,
         real_time: None,

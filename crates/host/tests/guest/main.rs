@@ -2,6 +2,8 @@
 
 mod fuse;
 mod guest;
+#[path = "../shared/life.rs"]
+mod life;
 mod snapshot;
 mod starve;
 mod ways_out;

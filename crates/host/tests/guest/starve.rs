@@ -18,7 +18,7 @@ const STATE: &str = "/root/state";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn trials() -> Vec<Trial> {
-    let run = || under(1, &["starve"], &[], &[]).map(|_| ());
+    let run = || under(model::scenario::Machine::ONE_CPU, &["starve"], &[], &[]).map(|_| ());
     vec![
         Trial::test("the_watchdog_gives_a_service_back_that_starves_the_machine", run)
             .with_ignored_flag(true),

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use host::cell::{self, Wanted};
-use host::{Cpus, Machine, Partition, Stop, tune};
-use model::Failure;
+use host::{Cpus, Partition, Stop, tune};
 
 use crate::fake::{assert_same, snapshot};
+use crate::life::{clean, create, live, resize};
 use crate::{alive, apply, machine, mortal, tree};
 
 const IRQ: &str = "proc/irq/24/smp_affinity_list";
@@ -17,35 +17,8 @@ fn cpus(text: &str) -> Cpus {
     Cpus::read_list(text).expect("a list")
 }
 
-fn create(machine: &Machine, name: &str, on: &str) -> Result<(), Failure> {
-    let wanted = Wanted {
-        name: name.into(),
-        cpus: cpus(on),
-        node: None,
-        partition: None,
-        ends_processes: false,
-    };
-    cell::create(machine, &Stop::new(false), &wanted, "test").map(|cell| drop(cell.keep()))
-}
-
-fn resize(machine: &Machine, name: &str, to: &str) -> Result<(), Failure> {
-    cell::resize(machine, &Stop::new(false), name, &cpus(to)).map(drop)
-}
-
 fn read(root: &Path, path: &str) -> String {
     fs::read_to_string(root.join(path)).expect("a file").trim().to_string()
-}
-
-/// What an administrator does after a crash.
-fn clean(root: &Path) {
-    let machine = alive(root);
-    let names = cell::cells(&machine.journal()).expect("cells");
-    for name in names.into_iter().map(|cell| cell.name) {
-        let undone = cell::destroy(&machine, &name, false, false).expect("destroyed");
-        assert!(undone.is_complete(), "{name}: {undone:?}");
-    }
-    let (_, undone) = tune::undo_all(&machine, false).expect("undone");
-    assert!(undone.is_complete(), "{undone:?}");
 }
 
 #[test]
@@ -102,15 +75,8 @@ fn killed_at_every_step_of_a_cells_life() {
     for died in 0..1_000 {
         let (folder, before) = machine();
         let machine = mortal(folder.path(), died);
-        let life = || -> Result<bool, Failure> {
-            create(&machine, "a", "3")?;
-            create(&machine, "b", "1")?;
-            resize(&machine, "a", "2-3")?;
-            let first = cell::destroy(&machine, "b", false, false)?.is_complete();
-            Ok(cell::destroy(&machine, "a", false, false)?.is_complete() && first)
-        };
-        let done = life() == Ok(true);
-        clean(folder.path());
+        let done = live(&machine) == Ok(true);
+        clean(&alive(folder.path()));
         assert_same(folder.path(), &before, &format!("after {died} acts"));
         if done {
             assert!(died > 40, "{died} deaths");
@@ -134,7 +100,7 @@ fn knobs_and_cells_come_off_in_any_order() {
             assert!(undone.is_complete(), "{undone:?}");
             assert_eq!(read(folder.path(), IRQ), "0,2");
         }
-        clean(folder.path());
+        clean(&alive(folder.path()));
         assert_same(folder.path(), &before, &format!("knobs first: {knobs_first}"));
     }
 }
@@ -149,7 +115,7 @@ fn processes_of_a_cell_go_back_where_it_came_from() {
     let uses = cell::uses(&machine.journal()).expect("cells");
     assert_eq!((uses[0].name.as_str(), uses[0].processes), ("a", 1));
     assert_eq!(uses[0].partition, "isolated");
-    clean(folder.path());
+    clean(&alive(folder.path()));
     before.insert("sys/fs/cgroup/cgroup.procs".into(), "50\n101\n".into());
     before.insert("sys/fs/cgroup/web.service/cgroup.procs".into(), "100\n".into());
     before.insert("proc/101/cgroup".into(), "0::/\n".into());
@@ -189,6 +155,6 @@ fn cells_of_an_earlier_boot_are_gone() {
     let machine = alive(folder.path());
     assert!(cell::cells(&machine.journal()).expect("cells").is_empty());
     create(&machine, "a", "2").expect("the name is free");
-    clean(folder.path());
+    clean(&alive(folder.path()));
     assert_eq!(read(folder.path(), IRQ), "0-3");
 }

@@ -2,6 +2,8 @@
 
 mod cells;
 mod fake;
+#[path = "../shared/life.rs"]
+mod life;
 mod looks;
 mod others;
 mod tree;

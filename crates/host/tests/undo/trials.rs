@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use host::Stop;
 use host::tune::Scope;
-use host::tune::trial::{self, Answer, Outcome, Trial};
-use model::Failure;
+use host::tune::trial::{self, Outcome, Trial};
+use model::{Answer, Failure};
 
 use crate::fake::assert_same;
 use crate::{alive, machine, tree};

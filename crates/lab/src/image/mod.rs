@@ -18,6 +18,13 @@ use closure::closure;
 /// Folders that hold nothing at first: places to mount on, and a home.
 const FOLDERS: [&str; 7] = ["proc", "sys", "dev", "run", "tmp", "root", "var/tmp"];
 
+/// Root, and whom servers become that refuse to be root.
+const USERS: &[u8] = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
+const GROUPS: &[u8] = b"root:x:0:\nnogroup:x:65534:\n";
+
+/// This very executable for scripts in the guest, unless the user brings another there.
+const OWN_COMMAND: &str = "usr/local/bin/rearguard";
+
 /// Modules behind the port to the host, in the order in which they need one another. Newer kernels have them built in.
 const PORT_MODULES: [&str; 6] = [
     "drivers/virtio/virtio",
@@ -48,6 +55,7 @@ pub fn build(
     put.iter().try_for_each(|path| image.put(path))?;
     let mut write = |file: &Entry| image.archive.file(&file.name, file.mode, &file.content);
     files.iter().try_for_each(&mut write).map_err(no_room)?;
+    image.archive.link(OWN_COMMAND, INIT).map_err(no_room)?;
     let text = serde_json::to_vec(&order).expect("strings only");
     image.archive.file(ORDER, 0o644, &text).map_err(no_room)?;
     let mut writer = image.archive.finish().map_err(no_room)?;
@@ -76,8 +84,8 @@ impl<W: Write> Image<W> {
             }
         }
         FOLDERS.iter().try_for_each(|folder| self.archive.folder(folder))?;
-        self.archive.file("etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
-        self.archive.file("etc/group", 0o644, b"root:x:0:\n")?;
+        self.archive.file("etc/passwd", 0o644, USERS)?;
+        self.archive.file("etc/group", 0o644, GROUPS)?;
         // Libraries outside the loader's usual folders are found as on this machine.
         match fs::read("/etc/ld.so.cache") {
             Ok(cache) => self.archive.file("etc/ld.so.cache", 0o644, &cache),

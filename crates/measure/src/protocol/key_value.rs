@@ -25,24 +25,33 @@ impl Default for KeyValue {
 }
 
 impl KeyValue {
-    /// Whether a request reads, and its key: drawn by its lot, the same whenever it is asked for.
-    pub fn choose(&self, ask: &Ask) -> (bool, Vec<u8>) {
-        let drawn = derive(u64::from(ask.planned.lot), &[ask.id]);
-        let reads = ((drawn >> 32) as f64) < self.reads * 2f64.powi(32);
-        let number = ((drawn & 0xffff_ffff) * self.keys) >> 32;
-        if self.fills {
-            return (false, self.key(ask.id % self.keys.max(1)));
+    /// Whether a request reads: drawn by its lot, the same whenever it is asked for.
+    pub fn reads(&self, ask: &Ask) -> bool {
+        !self.fills && ((drawn(ask) >> 32) as f64) < self.reads * 2f64.powi(32)
+    }
+
+    /// Its key, drawn likewise.
+    pub fn key(&self, ask: &Ask) -> Vec<u8> {
+        match self.fills {
+            true => self.numbered(ask.id % self.keys.max(1)),
+            false => self.numbered(((drawn(ask) & 0xffff_ffff) * self.keys) >> 32),
         }
-        (reads, self.key(number))
     }
 
     /// The key of a number: its digits behind a row of letters.
-    fn key(&self, number: u64) -> Vec<u8> {
-        format!("{number:k>width$}", width = self.key_bytes).into_bytes()
+    fn numbered(&self, number: u64) -> Vec<u8> {
+        let digits = number.to_string();
+        let mut key = vec![b'k'; self.key_bytes.saturating_sub(digits.len())];
+        key.extend(digits.as_bytes());
+        key
     }
 
     /// The value of every key.
-    pub fn value(&self) -> impl Iterator<Item = u8> {
-        std::iter::repeat_n(b'v', self.value_bytes)
+    pub fn value(&self) -> Vec<u8> {
+        vec![b'v'; self.value_bytes]
     }
+}
+
+fn drawn(ask: &Ask) -> u64 {
+    derive(u64::from(ask.planned.lot), &[ask.id])
 }

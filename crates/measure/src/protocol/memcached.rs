@@ -49,7 +49,7 @@ impl Protocol for Memcached {
     }
 
     fn decode(&mut self, ask: &Ask, heard: &Heard) -> Verdict {
-        let (reads, _) = self.load.choose(ask);
+        let reads = self.load.reads(ask);
         match self.form {
             Form::Ascii => judged(heard, ascii_answer(heard.bytes, reads)),
             Form::Binary => judged(heard, binary_answer(heard.bytes, ask)),
@@ -66,7 +66,7 @@ impl Protocol for Memcached {
 
 impl Memcached {
     fn ascii(&self, ask: &Ask, out: &mut Vec<u8>) {
-        let (reads, key) = self.load.choose(ask);
+        let (reads, key) = (self.load.reads(ask), self.load.key(ask));
         out.extend(if reads { b"get " } else { b"set " });
         out.extend(key);
         if !reads {
@@ -77,7 +77,7 @@ impl Memcached {
     }
 
     fn binary(&self, ask: &Ask, out: &mut Vec<u8>) {
-        let (reads, key) = self.load.choose(ask);
+        let (reads, key) = (self.load.reads(ask), self.load.key(ask));
         let (code, extras, value) = if reads { (0, 0, 0) } else { (1, 8, self.load.value_bytes) };
         out.extend([0x80, code]);
         out.extend((key.len() as u16).to_be_bytes());

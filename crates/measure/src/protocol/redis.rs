@@ -20,12 +20,12 @@ pub struct Redis {
 
 impl Protocol for Redis {
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>) {
-        let (reads, key) = self.load.choose(ask);
+        let reads = self.load.reads(ask);
         out.extend(if reads { b"*2\r\n" } else { b"*3\r\n" });
-        string(out, (if reads { b"GET" } else { b"SET" }).iter().copied());
-        string(out, key.into_iter());
+        string(out, if reads { b"GET" } else { b"SET" });
+        string(out, &self.load.key(ask));
         if !reads {
-            string(out, std::iter::repeat_n(b'v', self.load.value_bytes));
+            string(out, &self.load.value());
         }
     }
 
@@ -41,7 +41,7 @@ impl Protocol for Redis {
     }
 }
 
-fn string(out: &mut Vec<u8>, bytes: impl ExactSizeIterator<Item = u8>) {
+fn string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(format!("${}\r\n", bytes.len()).bytes());
     out.extend(bytes);
     out.extend(b"\r\n");

@@ -84,6 +84,11 @@ impl Guard {
         post().map_err(|error| Failure::Run(format!("{name} could not be started: {error}")))
     }
 
+    /// Its number.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Fails with the server's own words if it has ended.
     pub fn check_alive(&mut self) -> Result<(), Failure> {
         if !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
@@ -93,7 +98,7 @@ impl Guard {
         // Whatever it said before it ended.
         let _ = self.said.read_to_string(&mut words);
         let name = self.name;
-        Err(Failure::Run(format!("{name} ended at its start: {}", words.trim())))
+        Err(Failure::Run(format!("{name} has ended: {}", words.trim())))
     }
 }
 

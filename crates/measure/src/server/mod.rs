@@ -62,6 +62,16 @@ impl Started {
         Ok(started)
     }
 
+    /// The process that keeps it: the server is all that this one started, or itself.
+    pub fn keeper(&self) -> u32 {
+        self.guard.process()
+    }
+
+    /// Fails with the server's own words if it has ended.
+    pub fn check_alive(&mut self) -> Result<(), Failure> {
+        self.guard.check_alive()
+    }
+
     /// Waits until the server accepts a connection; memcached does over TCP, too, when datagrams are wanted of it.
     fn wait(&mut self, kind: Kind, address: SocketAddr, watch: &dyn Watch) -> Result<(), Failure> {
         let begin = Instant::now();

@@ -2,7 +2,7 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State, cpus_from};
+use super::{Kind, Knob, Parsed, State, cpus_from, enough};
 use crate::cpus::Cpus;
 use crate::place::{Partition, Place, online, supported};
 use crate::platform::Platform;
@@ -36,20 +36,14 @@ fn state(on: &dyn Platform) -> State {
         "CPUs {all}, isolated: {}",
         Some(isolated.trim()).filter(|t| !t.is_empty()).unwrap_or("none")
     );
-    let can = supported(on).and_then(|()| match all.len() {
-        0 | 1 => Err("one CPU cannot be divided: use real-time".to_string()),
-        _ => Ok(()),
-    });
+    let alone = "one CPU cannot be divided: use real-time";
+    let can = supported(on).and_then(|()| enough(all.len(), 2, alone));
     State { present, can, note: None }
 }
 
 impl Knob for Dedicated {
     fn kind(&self) -> &'static Kind {
         &KIND
-    }
-
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.cpus)
     }
 
     fn place(&self, _on: &dyn Platform, place: &mut Option<Place>) -> Result<(), Failure> {

@@ -2,10 +2,9 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State};
+use super::{Kind, Knob, Parsed, State, stay};
 use crate::place::privileged;
 use crate::platform::Platform;
-use crate::target::{Child, PRESENT, Target};
 use crate::transaction::Transaction;
 use crate::tune::scope::Scope;
 
@@ -61,21 +60,13 @@ impl Knob for Fifo {
         &KIND
     }
 
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.policy)
-    }
-
     fn turn(
         &self,
         _on: &dyn Platform,
         changes: &mut Transaction,
         _service: Option<&Scope>,
     ) -> Result<(), Failure> {
-        let scheduler = Child {
-            token: format!("{}-load-{}", changes.boot(), changes.number()),
-            args: vec!["load".into(), self.policy.clone()],
-            about: format!("scheduler {}", self.policy),
-        };
-        changes.set(&Target::Child(scheduler), PRESENT).map(|_| ())
+        let args = vec!["load".into(), self.policy.clone()];
+        stay(changes, "load", args, format!("scheduler {}", self.policy))
     }
 }

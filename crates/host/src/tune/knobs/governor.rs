@@ -2,7 +2,7 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State, census};
+use super::{Kind, Knob, Parsed, State, census, enough};
 use crate::place::privileged;
 use crate::platform::Platform;
 use crate::target::Target;
@@ -42,22 +42,14 @@ fn state(on: &dyn Platform) -> State {
     let all = policies(on);
     let governors = all.iter().filter_map(|path| on.read(&format!("{path}/scaling_governor")).ok());
     let present = census(governors.map(|name| name.trim().to_string()));
-    let can = privileged(on).and_then(|()| match all.len() {
-        0 => {
-            Err("no cpufreq here: virtual machines and some firmware keep it to themselves".into())
-        }
-        _ => Ok(()),
-    });
+    let none = "no cpufreq here: virtual machines and some firmware keep it to themselves";
+    let can = privileged(on).and_then(|()| enough(all.len(), 1, none));
     State { present, can, note: None }
 }
 
 impl Knob for Governor {
     fn kind(&self) -> &'static Kind {
         &KIND
-    }
-
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.name)
     }
 
     fn check(&self, on: &dyn Platform) -> Result<(), Failure> {

@@ -2,11 +2,10 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State};
+use super::{Kind, Knob, Parsed, State, stay};
 use crate::place::privileged;
 use crate::platform::Platform;
 use crate::roles::hold;
-use crate::target::{Child, PRESENT, Target};
 use crate::transaction::Transaction;
 use crate::tune::scope::Scope;
 
@@ -53,21 +52,13 @@ impl Knob for Idle {
         &KIND
     }
 
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.latency_us)
-    }
-
     fn turn(
         &self,
         _on: &dyn Platform,
         changes: &mut Transaction,
         _service: Option<&Scope>,
     ) -> Result<(), Failure> {
-        let holder = Child {
-            token: format!("{}-hold-{}", changes.boot(), changes.number()),
-            args: vec![hold::ROLE.into(), self.latency_us.to_string()],
-            about: format!("wake-up bound of {} us", self.latency_us),
-        };
-        changes.set(&Target::Child(holder), PRESENT).map(|_| ())
+        let args = vec![hold::ROLE.into(), self.latency_us.to_string()];
+        stay(changes, "hold", args, format!("wake-up bound of {} us", self.latency_us))
     }
 }

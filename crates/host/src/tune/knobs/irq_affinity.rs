@@ -2,7 +2,7 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State, census, check_online, cpus_from};
+use super::{Kind, Knob, Parsed, State, census, check_online, cpus_from, enough};
 use crate::cell::housekeeping::interrupts;
 use crate::cpus::Cpus;
 use crate::place::privileged;
@@ -36,10 +36,8 @@ fn parse(value: Option<&str>) -> Parsed {
 fn state(on: &dyn Platform) -> State {
     let all = interrupts(on);
     let lists = all.iter().filter_map(|target| target.read(on).ok().flatten());
-    let can = privileged(on).and_then(|()| match all.len() {
-        0 => Err("no interrupt here has a CPU of its own choice".to_string()),
-        _ => Ok(()),
-    });
+    let none = "no interrupt here has a CPU of its own choice";
+    let can = privileged(on).and_then(|()| enough(all.len(), 1, none));
     State { present: census(lists), can, note: balancer(on) }
 }
 
@@ -54,10 +52,6 @@ fn balancer(on: &dyn Platform) -> Option<String> {
 impl Knob for Irq {
     fn kind(&self) -> &'static Kind {
         &KIND
-    }
-
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.cpus)
     }
 
     fn check(&self, on: &dyn Platform) -> Result<(), Failure> {

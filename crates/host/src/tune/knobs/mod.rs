@@ -17,7 +17,7 @@ use super::scope::Scope;
 use crate::cpus::Cpus;
 use crate::place::Place;
 use crate::platform::Platform;
-use crate::target::ABSENT;
+use crate::target::{ABSENT, Child, PRESENT, Target};
 use crate::transaction::Transaction;
 
 /// A knob that was read, or what is wrong with its value.
@@ -59,8 +59,6 @@ pub struct State {
 pub trait Knob {
     /// Its kind.
     fn kind(&self) -> &'static Kind;
-    /// As a user writes it.
-    fn text(&self) -> String;
     /// Says whether the value fits this machine, and changes nothing.
     fn check(&self, _on: &dyn Platform) -> Result<(), Failure> {
         Ok(())
@@ -125,6 +123,22 @@ pub fn parse(text: &str) -> Result<Box<dyn Knob>, Failure> {
 
 fn cpus_from(value: Option<&str>) -> Result<Cpus, String> {
     Cpus::from_user(value.ok_or("expected CPUs, such as 2-3 or 0,4-7")?)
+}
+
+/// Whether there are as many as a knob takes; else the remedy.
+fn enough(there: usize, least: usize, remedy: &str) -> Result<(), String> {
+    if there < least { Err(remedy.to_string()) } else { Ok(()) }
+}
+
+/// A process of ours that stays until the undo.
+fn stay(
+    changes: &mut Transaction,
+    word: &str,
+    args: Vec<String>,
+    about: String,
+) -> Result<(), Failure> {
+    let token = format!("{}-{word}-{}", changes.boot(), changes.number());
+    changes.set(&Target::Child(Child { token, args, about }), PRESENT).map(|_| ())
 }
 
 /// Whether CPUs are there.

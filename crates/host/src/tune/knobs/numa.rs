@@ -2,7 +2,7 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State, census};
+use super::{Kind, Knob, Parsed, State, census, enough};
 use crate::place::{Partition, Place, cpus_of_node, nodes, supported};
 use crate::platform::Platform;
 
@@ -32,20 +32,13 @@ fn parse(value: Option<&str>) -> Parsed {
 fn state(on: &dyn Platform) -> State {
     let nodes = nodes(on);
     let shown = nodes.iter().map(|node| format!("node {node}: CPUs {}", cpus_of_node(on, *node)));
-    let can = supported(on).and_then(|()| match nodes.len() {
-        0 | 1 => Err("one node: nothing is remote".to_string()),
-        _ => Ok(()),
-    });
+    let can = supported(on).and_then(|()| enough(nodes.len(), 2, "one node: nothing is remote"));
     State { present: census(shown), can, note: None }
 }
 
 impl Knob for Numa {
     fn kind(&self) -> &'static Kind {
         &KIND
-    }
-
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.node)
     }
 
     fn place(&self, on: &dyn Platform, place: &mut Option<Place>) -> Result<(), Failure> {

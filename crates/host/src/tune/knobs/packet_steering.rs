@@ -2,7 +2,7 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State, census, check_online, cpus_from};
+use super::{Kind, Knob, Parsed, State, census, check_online, cpus_from, enough};
 use crate::cpus::Cpus;
 use crate::place::privileged;
 use crate::platform::Platform;
@@ -53,20 +53,14 @@ fn state(on: &dyn Platform) -> State {
         .filter_map(|mask| Cpus::read_mask(&mask))
         .map(|cpus| if cpus.is_empty() { "off".to_string() } else { cpus.to_string() });
     let present = census(cpus);
-    let can = privileged(on).and_then(|()| match all.len() {
-        0 => Err("no network device here has queues".to_string()),
-        _ => Ok(()),
-    });
+    let none = "no network device here has queues";
+    let can = privileged(on).and_then(|()| enough(all.len(), 1, none));
     State { present, can, note: None }
 }
 
 impl Knob for Steering {
     fn kind(&self) -> &'static Kind {
         &KIND
-    }
-
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.cpus)
     }
 
     fn check(&self, on: &dyn Platform) -> Result<(), Failure> {

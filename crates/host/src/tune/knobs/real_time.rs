@@ -2,13 +2,13 @@
 
 use model::Failure;
 
-use super::{Kind, Knob, Parsed, State};
+use super::{Kind, Knob, Parsed, State, stay};
 use crate::class::{Class, Policy};
 use crate::place::privileged;
 use crate::platform::Platform;
 use crate::proc::{Task, threads};
 use crate::roles::watchdog;
-use crate::target::{Child, PRESENT, Target};
+use crate::target::Target;
 use crate::transaction::Transaction;
 use crate::tune::scope::Scope;
 
@@ -60,10 +60,6 @@ impl Knob for RealTime {
         &KIND
     }
 
-    fn text(&self) -> String {
-        format!("{}={}", KIND.name, self.priority)
-    }
-
     fn turn(
         &self,
         on: &dyn Platform,
@@ -72,7 +68,9 @@ impl Knob for RealTime {
     ) -> Result<(), Failure> {
         let Some(service) = service else { return Ok(()) };
         // First, so that its undo comes last: it is what undoes a service that starves others.
-        changes.set(&guard(changes), PRESENT)?;
+        let words = [watchdog::ROLE, changes.state(), &changes.number().to_string()];
+        let args = words.map(String::from).to_vec();
+        stay(changes, "watchdog", args, "watchdog against starvation".into())?;
         self.claim_heirs(on, changes, service)?;
         for _ in 0..LOOKS {
             let mut changed = false;
@@ -89,15 +87,6 @@ impl Knob for RealTime {
             "the service starts threads faster than their class can be changed".into(),
         ))
     }
-}
-
-fn guard(changes: &Transaction) -> Target {
-    let number = changes.number().to_string();
-    Target::Child(Child {
-        token: format!("{}-watchdog-{number}", changes.boot()),
-        args: vec![watchdog::ROLE.into(), changes.state().into(), number],
-        about: "watchdog against starvation".into(),
-    })
 }
 
 impl RealTime {

@@ -1,5 +1,6 @@
 //! Which knob mattered.
 
+use model::Answer;
 use serde::Serialize;
 use stats::Spread;
 
@@ -12,20 +13,6 @@ pub struct Ratio {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-}
-
-/// The answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Answer {
-    /// The whole interval lies below 1.
-    #[serde(rename = "better")]
-    Better,
-    /// The whole interval lies above 1.
-    #[serde(rename = "worse")]
-    Worse,
-    /// The interval holds 1.
-    #[serde(rename = "cannot tell")]
-    CannotTell,
 }
 
 /// For each configuration its ratio to the machine as it is (configurations 0 and 1; of those, one to the other), and the answer.
@@ -53,12 +40,7 @@ fn of_pairs(apart: &[f64]) -> (Ratio, Answer) {
     let error = (square / freedom.max(1.0) / n).sqrt();
     let reach = Spread { error, freedom, skew: 0.0 }.below();
     let ratio = Ratio { value: mean.exp(), low: (mean - reach).exp(), high: (mean + reach).exp() };
-    let answer = match () {
-        () if ratio.high < 1.0 => Answer::Better,
-        () if ratio.low > 1.0 => Answer::Worse,
-        () => Answer::CannotTell,
-    };
-    (ratio, answer)
+    (ratio, Answer::of(ratio.low, ratio.high))
 }
 
 /// The median; of an even number the mean of the middle two.

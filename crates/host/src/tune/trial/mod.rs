@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::Failure;
+use model::{Answer, Failure};
 use serde::Serialize;
 
 use super::{Scope, apply, parse};
 use crate::machine::Machine;
 use crate::transaction::Stop;
-pub use judge::{Answer, Ratio};
+pub use judge::Ratio;
 
 /// What [`Outcome::schema`] says.
 const SCHEMA: &str = "rearguard.trial/1";
