@@ -9,11 +9,10 @@ from pathlib import Path
 
 from vm_results.runs import keep
 
-from .plan import Part, Step
+from .plan import GUEST, Part, Step
 
-GUEST = Path(__file__).with_name("guest")
 # What the script in the guest calls.
-PROGRAMS = ("sh", "sleep", "mkdir", "mv", "nice", "taskset", "tr", "memcached", "nginx", "wrk")
+PROGRAMS = ("sh", "sleep", "mkdir", "mv", "nice", "taskset", "tr", "seq", "cat", "memcached", "nginx", "wrk")
 # Results in the guest.
 THERE = "/root/results"
 LONGEST = "60min"
@@ -52,5 +51,5 @@ def command(args: Namespace, part: Part, step: Step, seeds: list[int], folder: s
     line += ["--timeout", LONGEST, "--get", THERE, "--into", folder]
     for program in PROGRAMS:
         line += ["--put", program]
-    line += ["--", str(GUEST), THERE, *part.served(step), " ".join(map(str, seeds)), *part.measured(step)]
+    line += ["--", str(GUEST), THERE, *part.served(step), " ".join(map(str, seeds)), *part.measured()]
     return line

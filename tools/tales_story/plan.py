@@ -6,6 +6,8 @@ from pathlib import Path
 from vm_results.marks import mark
 
 TOOL = "tales-story"
+# What plays a step in the guest.
+GUEST = Path(__file__).with_name("guest")
 CFS, EEVDF = "6.1", "7.2"
 
 
@@ -26,7 +28,8 @@ class Part:
     name: str
     title: str
     server: str
-    target: str
+    # What is asked of it: options of `rearguard measure`.
+    ask: tuple[str, ...]
     rate: str
     duration: str
     steps: tuple[Step, ...]
@@ -34,6 +37,8 @@ class Part:
     service_cpus: int = 1
     daemons: int = 0
     storm: bool = False
+    # The ideal's service time; empty: the run's own CPU time a request.
+    service: str = ""
 
     @property
     def cpus(self) -> int:
@@ -49,16 +54,18 @@ class Part:
         """What the script in the guest is to serve, and beside what."""
         cpus = ",".join(map(str, range(self.service_cpus)))
         storm = str(self.service_cpus) if self.storm else ""
-        return [self.server, self.target, cpus, str(self.daemons), storm, str(step.nice), step.knobs]
+        return [self.server, cpus, str(self.daemons), storm, str(step.nice), step.knobs]
 
-    def measured(self, step: Step) -> list[str]:
+    def measured(self) -> list[str]:
         """Options of the measurement."""
-        return ["--rate", self.rate, "--duration", self.duration, "--cpus", str(self.cpus - 1)]
+        given = ["--service-time", self.service] if self.service else []
+        line = [*self.ask, "--rate", self.rate, "--duration", self.duration, "--cpus", str(self.cpus - 1)]
+        return line + given
 
     def file(self, step: Step, seed: int) -> str:
         """Where the result of a seed is kept: by all that it depends on but our own executable."""
-        words = "\0".join([step.kernel, str(self.cpus), *self.served(step), *self.measured(step)])
-        return f"{self.name}/{mark([Path(__file__).with_name('guest')], words)}/{seed}.json"
+        words = [GUEST.read_text(), step.kernel, str(self.cpus), *self.served(step), *self.measured()]
+        return f"{self.name}/{mark([], chr(0).join(words))}/{seed}.json"
 
 
 ALONE = (
@@ -80,23 +87,43 @@ STORM = (
     Step("`real-time`", knobs="real-time"),
     Step("`real-time packet-steering=1`", knobs="real-time packet-steering=1"),
 )
-PAGE = "http://127.0.0.1:0/index.html"
+
+
+def null_rpc(service: str) -> tuple[str, ...]:
+    """Requests that ask for so much CPU time."""
+    return ("--target", f"null-rpc://127.0.0.1:7000?service={service}")
+
+
+def template(port: int, request: str, end: str) -> tuple[str, ...]:
+    """Requests of one text."""
+    return ("--target", f"tcp://127.0.0.1:{port}", "--request", request, "--response", end)
+
+
+# A single key costs memcached no more than it costs the generator, which has the same processor: 200 keys do.
+KEYS = " ".join(f"{key:k>4}" for key in range(200))
+ANSWER_BYTES = 200 * len("VALUE kkk0 0 10..vvvvvvvvvv..") + len("END..")
+GET = template(11211, rf"get {KEYS}\r\n", f"length:{ANSWER_BYTES}")
+PAGE = template(8080, r"GET / HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n", r"until:\r\n0\r\n\r\n")
+# What a request costs at saturation (Tales section 3.2): as `rearguard measure --saturate` finds it in a guest without daemons.
 PARTS = (
     Part(
         "null-rpc", "Null RPC, 500 us a request, one CPU beside daemons",
-        "null-rpc", "null-rpc://127.0.0.1:0?service=500us", "1400/s", "4s", ALONE, daemons=2,
+        "null-rpc", null_rpc("500us"), "1400/s", "4s", ALONE, daemons=2, service="524us",
     ),
     Part(
-        "memcached", "memcached, one CPU beside daemons",
-        "memcached", "memcached://127.0.0.1:0", "3k/s", "3s", ALONE, daemons=2,
+        "memcached", "memcached, 200 keys a request, one CPU beside daemons",
+        "memcached", GET, "1600/s", "4s", ALONE, daemons=2, service="324us",
     ),
-    Part("nginx", "nginx, one CPU beside daemons", "nginx", PAGE, "3k/s", "3s", ALONE, daemons=2),
+    Part(
+        "nginx", "nginx, a page of 3 KB compressed, one CPU beside daemons",
+        "nginx", PAGE, "1200/s", "4s", ALONE, daemons=2, service="493us",
+    ),
     Part(
         "four-cpus", "Null RPC, 2 ms a request, four CPUs",
-        "null-rpc", "null-rpc://127.0.0.1:0?service=2ms", "1500/s", "4s", FOUR, service_cpus=4,
+        "null-rpc", null_rpc("2ms"), "1500/s", "4s", FOUR, service_cpus=4,
     ),
     Part(
         "packets", "Null RPC, 500 us a request, on a CPU that also processes the packets of others",
-        "null-rpc", "null-rpc://127.0.0.1:0?service=500us", "1200/s", "4s", STORM, storm=True,
+        "null-rpc", null_rpc("500us"), "1200/s", "4s", STORM, storm=True,
     ),
 )

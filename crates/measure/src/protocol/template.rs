@@ -60,12 +60,10 @@ impl Protocol for Template {
         let more = Verdict::More(heard.bytes.len() + 1);
         match &self.end {
             End::Length(total) => Verdict::of_length(heard, *total, Answer::default()),
-            End::Until(end) => {
-                match heard.bytes.windows(end.len()).position(|window| window == end) {
-                    Some(at) => Verdict::of_length(heard, at + end.len(), Answer::default()),
-                    None => more,
-                }
-            }
+            End::Until(end) => match memchr::memmem::find(heard.bytes, end) {
+                Some(at) => Verdict::of_length(heard, at + end.len(), Answer::default()),
+                None => more,
+            },
             End::Close if heard.ended => Verdict::Whole(Answer { last: true, ..Answer::default() }),
             End::Datagram if !heard.datagrams.is_empty() => Verdict::Whole(Answer::default()),
             End::Close | End::Datagram => more,
