@@ -339,7 +339,7 @@ mod tests {
             |name: &str| block.lines().find(|line| line.starts_with(name)).map(str::to_string);
         assert_eq!(row("p50").as_deref(), Some("p50           2.00 us"));
         assert!(block.ends_with("background cron[8] (25%)\n"), "{block}");
-        let metrics = with.open_metrics();
+        let metrics = with.open_metrics(None);
         let line = "rearguard_measure_blame_share{source=\"background\",culprit=\"hog[7]\"} 0.75";
         assert!(metrics.contains(line), "{metrics}");
         assert!(
@@ -348,6 +348,6 @@ mod tests {
         );
         let without = frame(&histogram, None);
         assert!(!without.line().contains("slow by") && !without.block().contains("stages"));
-        assert!(!without.open_metrics().contains("stage_seconds"));
+        assert!(!without.open_metrics(None).contains("stage_seconds"));
     }
 }
