@@ -24,7 +24,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
 	RG_PERFETTO=$$(tools/perfetto/fetch) $(CARGO) test --workspace
-	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools/vm_results
+	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/kernel
@@ -45,6 +45,10 @@ torture: setup-lab ## torture POLICY (rearguard) in the lab's guests: all pieces
 vm-results: setup-lab ## measure ours beside all rivals on real kernels and write the tables of docs/kernel.md (hours; it resumes)
 	tools/rivals
 	tools/vm-results
+
+tales-story: setup-lab ## the story of Tales section 4 on real kernels: default, then each mitigation, into docs/tales-on-real-kernels.md (an hour or two; it resumes)
+	@tools/setup memcached:memcached /usr/sbin/nginx:nginx-light wrk:wrk
+	PATH=$$PATH:/usr/sbin tools/tales-story
 
 fidelity: vm-results ## how far the simulator is from real kernels, into docs/fidelity.md (what vm-results measures, then minutes)
 	tools/fidelity
@@ -90,4 +94,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture swarm papers vm-results fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab
