@@ -3,7 +3,7 @@
 use model::{Failure, Nanos};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use stats::{Answer, Estimate, Metric, Quantile};
+use stats::{Estimate, Metric, Quantile};
 
 use crate::failure::wrong;
 use crate::samples::Samples;
@@ -72,12 +72,7 @@ pub fn verdict(
     let found = work(py, None, |_| {
         stats::compare(&pairs, metric).ok_or_else(|| Failure::Input("no samples".to_string()))
     })?;
-    let answer = match found.answer {
-        Answer::Better => "better",
-        Answer::Worse => "worse",
-        Answer::CannotTell => "cannot tell",
-    };
-    Ok((answer, interval(found.ratio)))
+    Ok((found.answer.word(), interval(found.ratio)))
 }
 
 /// The proportion of a service's requests that are outliers, where each waits for so many answers.
