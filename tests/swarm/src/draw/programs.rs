@@ -21,6 +21,7 @@ pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<P
             name: format!("p{index}"),
             group: grouped.then(|| lots.within(0, groups as u64 - 1) as usize),
             nice: nice(lots),
+            process: None,
             kind,
             memory: MemoryUse::LITTLE,
         }
