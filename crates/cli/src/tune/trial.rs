@@ -73,13 +73,19 @@ fn table(outcome: &Outcome) {
     anstream::println!("{:<width$}  {:>14}  {:>28}  ", "", "median", "ratio to as it is (95%)");
     for (name, one) in names.iter().zip(&outcome.results) {
         anstream::println!(
-            "{name:<width$}  {:>14.4}  {:>28}  {}",
-            one.median,
+            "{name:<width$}  {:>14}  {:>28}  {}",
+            figure(&outcome.key, one.median),
             ratio(one),
             one.answer.word()
         );
     }
     anstream::println!("\n{} of `{}`; less is better", outcome.key, outcome.measure);
+}
+
+/// A time by its unit, which the number's path names; else the number.
+fn figure(key: &str, median: f64) -> String {
+    let is_time = key.split('.').any(|part| part.ends_with("_ns"));
+    if is_time { Nanos(median.round() as u64).to_string() } else { format!("{median:.4}") }
 }
 
 fn ratio(one: &Configuration) -> String {
