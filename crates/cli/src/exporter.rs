@@ -13,6 +13,9 @@ use model::Failure;
 /// How long one who asks may take to say what.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// A longer request is answered as it is.
+const LONGEST_REQUEST: usize = 8192;
+
 /// Where metrics go.
 pub enum Exporter {
     /// A file, replaced as a whole each time.
@@ -64,15 +67,50 @@ fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
+/// Reads a request to its blank line: to hang up on bytes that nobody read resets the connection, and the answer is lost.
+fn hear_out(stream: &mut TcpStream) -> io::Result<()> {
+    let (mut asked, mut room) = (Vec::new(), [0; 1024]);
+    while !asked.ends_with(b"\r\n\r\n") && asked.len() < LONGEST_REQUEST {
+        match stream.read(&mut room)? {
+            0 => break,
+            count => asked.extend_from_slice(&room[..count]),
+        }
+    }
+    Ok(())
+}
+
 /// Every request gets the metrics.
 fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let _ = stream.read(&mut [0; 4096])?;
+    hear_out(&mut stream)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let length = text.len();
     write!(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_in_pieces_gets_the_whole_answer() {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port");
+        let exporter = Exporter::open(&free.to_string()).expect("it listens");
+        exporter.show("a 1\n".repeat(1_000)).expect("shown");
+        for _ in 0..50 {
+            let mut stream = TcpStream::connect(free).expect("it answers");
+            stream.set_nodelay(true).expect("an option");
+            for piece in ["GET ", "/metrics", " HTTP/1.0\r\n", "\r\n"] {
+                stream.write_all(piece.as_bytes()).expect("it listens on");
+                thread::yield_now();
+            }
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).expect("no reset");
+            assert!(answer.ends_with(&"a 1\n".repeat(1_000)));
+        }
+    }
 }
