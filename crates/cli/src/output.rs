@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use model::Failure;
 use report::explain::Explained;
 #[cfg(feature = "kernel")]
+use report::overhead::Overhead;
+#[cfg(feature = "kernel")]
 use report::stages::StagesDocument;
 use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
 
@@ -145,6 +147,17 @@ impl Output {
             report::stages_table(document, terminal_width())
         };
         self.write(&shown, || report::stages_html(document), || None)
+    }
+
+    /// Writes what watching costs.
+    #[cfg(feature = "kernel")]
+    pub fn overhead(&self, document: &Overhead) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(document)
+        } else {
+            report::overhead_table(document, terminal_width())
+        };
+        self.write(&shown, || report::overhead_html(document), || None)
     }
 
     fn write(

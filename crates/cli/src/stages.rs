@@ -1,5 +1,7 @@
 //! `rearguard stages`: a running service watched from the kernel, without touching it.
 
+mod overhead;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -23,8 +25,11 @@ use crate::watch::Terminal;
 #[derive(clap::Args)]
 pub struct Args {
     /// The port at which the service listens
-    #[arg(long)]
-    port: u16,
+    #[arg(long, required_unless_present = "overhead")]
+    port: Option<u16>,
+    /// Say what watching adds to a null RPC on this machine instead, in CPU time and in instructions
+    #[arg(long, conflicts_with_all = ["port", "duration", "trace"])]
+    overhead: bool,
     /// How long to watch
     #[arg(long, default_value = "10s", value_parser = model::units::duration)]
     duration: Nanos,
@@ -45,11 +50,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_page()?;
     args.tables.check()?;
     args.trace.as_deref().map_or(Ok(()), check_writable)?;
-    let (observed, recorded) = watch(args.port, args.duration)?;
+    let Some(port) = args.port else { return args.output.overhead(&overhead::measure()?) };
+    let (observed, recorded) = watch(port, args.duration)?;
     if let Some(path) = &args.trace {
         write(path, &recorded)?;
     }
-    let document = document(args.port, &observed);
+    let document = document(port, &observed);
     args.tables.write(&document)?;
     args.output.staged(&document)
 }

@@ -55,9 +55,13 @@ impl Local {
         (!processes.is_empty()).then_some(Local { processes })
     }
 
+    /// CPU time of all threads up to now.
+    pub fn cpu(&self) -> Nanos {
+        Nanos(self.processes.iter().map(|pid| process_cpu(*pid).0).sum())
+    }
+
     /// What they have used up to now.
     pub fn usage(&self) -> Usage {
-        let cpu = self.processes.iter().map(|pid| process_cpu(*pid).0).sum();
         let tasks = self.processes.iter().flat_map(|pid| {
             let folder = format!("/proc/{pid}/task");
             numbers(&folder).into_iter().map(move |tid| (tid, format!("{folder}/{tid}/schedstat")))
@@ -66,7 +70,7 @@ impl Local {
             .filter_map(|(tid, path)| Some((tid, Reading::parse(&fs::read(path).ok()?)?.cpu)))
             .collect();
         let cpus: BTreeSet<usize> = threads.keys().flat_map(|tid| allowed(*tid)).collect();
-        Usage { cpu: Nanos(cpu), threads, cpus: cpus.len() }
+        Usage { cpu: self.cpu(), threads, cpus: cpus.len() }
     }
 
     /// What they used between two readings.

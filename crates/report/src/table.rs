@@ -13,6 +13,7 @@ use crate::figure::Figure;
 use crate::grid::{Block, Cell, Column, Grid, Room, Tone};
 use crate::human;
 use crate::measured::{Measured, Saturated};
+use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
 use crate::stages::StagesDocument;
 
@@ -107,6 +108,11 @@ pub fn saturated_table(found: &Saturated) -> String {
 
 /// Stages as aligned text for a terminal of `width` columns.
 pub fn stages_table(document: &StagesDocument, width: usize) -> String {
+    show(&document.block(), width)
+}
+
+/// What watching costs as aligned text for a terminal of `width` columns.
+pub fn overhead_table(document: &Overhead, width: usize) -> String {
     show(&document.block(), width)
 }
 

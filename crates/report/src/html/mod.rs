@@ -23,7 +23,9 @@ use crate::document::Document;
 use crate::explain::Explained;
 use crate::fan_out::FanOut;
 use crate::figure::Figure;
+use crate::grid::Block;
 use crate::measured::Measured;
+use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
 use crate::stages::StagesDocument;
 
@@ -106,15 +108,28 @@ pub fn cluster_picture(run: &ClusterRun) -> Option<String> {
 
 /// Stages as an HTML page.
 pub fn stages_html(document: &StagesDocument) -> String {
-    let block = document.block();
-    let facts = [
-        ("rearguard", document.version.clone()),
-        ("kernel", document.kernel.clone().unwrap_or_default()),
-    ];
+    let StagesDocument { version, kernel, command, .. } = document;
+    table_page("Stages", &document.block(), (version, kernel.as_deref()), command)
+}
+
+/// What watching costs as an HTML page.
+pub fn overhead_html(document: &Overhead) -> String {
+    let Overhead { version, kernel, command, .. } = document;
+    table_page("Overhead", &document.block(), (version, kernel.as_deref()), command)
+}
+
+fn table_page(
+    title: &str,
+    block: &Block,
+    (version, kernel): (&str, Option<&str>),
+    command: &[String],
+) -> String {
+    let facts =
+        [("rearguard", version.to_string()), ("kernel", kernel.unwrap_or_default().to_string())];
     let body = format!("<h1>{}</h1>\n", svg::escape(&block.heading))
-        + &parts::table(&block)
+        + &parts::table(block)
         + &parts::heading("How this was made")
-        + &parts::verbatim("command", &crate::human::command(&document.command))
+        + &parts::verbatim("command", &crate::human::command(command))
         + &parts::facts(&facts);
-    parts::page("Stages - rearguard", &body)
+    parts::page(&format!("{title} - rearguard"), &body)
 }
