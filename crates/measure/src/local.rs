@@ -62,6 +62,7 @@ impl Local {
 
     /// What they have used up to now.
     pub fn usage(&self) -> Usage {
+        let cpu = self.cpu();
         let tasks = self.processes.iter().flat_map(|pid| {
             let folder = format!("/proc/{pid}/task");
             numbers(&folder).into_iter().map(move |tid| (tid, format!("{folder}/{tid}/schedstat")))
@@ -70,7 +71,7 @@ impl Local {
             .filter_map(|(tid, path)| Some((tid, Reading::parse(&fs::read(path).ok()?)?.cpu)))
             .collect();
         let cpus: BTreeSet<usize> = threads.keys().flat_map(|tid| allowed(*tid)).collect();
-        Usage { cpu: self.cpu(), threads, cpus: cpus.len() }
+        Usage { cpu, threads, cpus: cpus.len() }
     }
 
     /// What they used between two readings.

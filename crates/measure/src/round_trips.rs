@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use generator::{NullAsk, clock};
 use model::{Failure, Nanos};
@@ -12,6 +13,9 @@ use perf_event::{Builder, Counter};
 
 use crate::local::Local;
 use crate::target::Target;
+
+/// A server that does not answer for so long never will.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A client of a null RPC server on this machine, which asks for no work.
 pub struct RoundTrips {
@@ -39,7 +43,8 @@ impl RoundTrips {
         // Before the connection: the thread that will serve it is counted because the one that starts it is.
         let counters = counters(&server).ok();
         let connection = TcpStream::connect(target.address).map_err(|error| broken(&error))?;
-        connection.set_nodelay(true).map_err(|error| broken(&error))?;
+        let ready = connection.set_nodelay(true);
+        ready.and_then(|()| connection.set_read_timeout(Some(PATIENCE))).map_err(|e| broken(&e))?;
         let lengths =
             target.lengths().ok_or_else(|| broken(&"the server speaks something else"))?;
         let [request, response] =
