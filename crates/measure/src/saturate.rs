@@ -1,5 +1,6 @@
 //! The most that a server can do: closed loops of ever more connections, until throughput stops growing (Tales section 3.2).
 
+use generator::BUSY_SHARE;
 use model::trace::Window;
 use model::workload::Planned;
 use model::{Failure, Nanos, Watch};
@@ -17,7 +18,7 @@ const REQUESTS: usize = 400_000;
 const GROWTH: f64 = 1.03;
 /// Steps without growth that end the search.
 const PATIENCE: usize = 2;
-/// A thread, or the server's CPUs, that are busy for this share of the time are at their limit.
+/// A server's CPUs that are busy for this share of the time are at their limit.
 const BUSY: f64 = 0.95;
 
 /// What the search found.
@@ -119,7 +120,7 @@ fn found(
     let server_busy = used.is_some_and(|used| {
         used.cpu.as_secs_f64() >= BUSY * f64::from(count) * COUNT.as_secs_f64()
     });
-    let generator_limited = observed.own.cpu_share >= BUSY && !server_busy;
+    let generator_limited = observed.own.cpu_share >= BUSY_SHARE && !server_busy;
     let by_throughput = ServiceTime {
         value: Nanos((f64::from(count) / throughput_per_s * 1e9) as u64),
         workers: count,
