@@ -1,6 +1,7 @@
 """What the tests share: scenarios, the command, short runs."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 import rearguard
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# A shell that runs the tests in its background lets them ignore Ctrl-C, which some of them are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
