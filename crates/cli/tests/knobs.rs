@@ -45,7 +45,7 @@ fn a_scheduler_is_a_knob_that_is_turned_back_whenever_its_turning_is_killed() {
     let guest = ["newest", "--cpus", "2", "--timeout", "15min"];
     let (code, said, stderr) = run(&[&guest[..], &put, &["--", "sh", "-c", PLAY]].concat());
     assert_eq!(code, 0, "{said}\n{stderr}");
-    assert!(said.starts_with("cts\nchanged\n"), "{said}");
+    assert!(said.starts_with("rearguard_cts\nchanged\n"), "{said}");
     let counts: Vec<u32> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(counts[0] > 5 && counts[1] > 0, "killed while it turned, and after: {said}");
 }
