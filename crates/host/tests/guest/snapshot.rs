@@ -34,7 +34,8 @@ pub fn take() -> Snapshot {
     found
 }
 
-/// Every thread: its name, CPUs, class and cgroup. Workers of the kernel come and go by themselves.
+/// Every thread: its name, CPUs, class and cgroup. Workers of the kernel come and go by themselves, and so do threads of the lab's init,
+/// which carries the output.
 fn tasks() -> Snapshot {
     let mut found = Snapshot::new();
     for process in names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
@@ -43,7 +44,8 @@ fn tasks() -> Snapshot {
             let read =
                 |file: &str| fs::read_to_string(format!("{folder}/{file}")).unwrap_or_default();
             let (name, stat, status) = (read("comm"), read("stat"), read("status"));
-            if name.starts_with("kworker") || name.is_empty() {
+            let of_init = process == "1" && thread != "1";
+            if of_init || name.starts_with("kworker") || name.is_empty() {
                 continue;
             }
             let fields: Vec<&str> = stat
