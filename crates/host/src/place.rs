@@ -147,6 +147,7 @@ impl Place {
             changes.set(&Target::list(file("cpuset.mems")), &node.to_string())?;
         }
         if self.partition != Partition::Member {
+            changes.make_way(&self.cpus)?;
             let target = Target::text(file("cpuset.cpus.partition"));
             changes.set(&target, &self.partition.to_string())?;
         }

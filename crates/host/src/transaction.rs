@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::Failure;
 
 use crate::cell::housekeeping;
+use crate::cpus::Cpus;
 use crate::journal::{Journal, Purpose, Session, Taken, Undone, undo};
 use crate::machine::Machine;
 use crate::roles::guard::Guard;
@@ -75,6 +76,12 @@ impl<'a> Transaction<'a> {
         if let Taken::Refused(why) = self.session.set(&self.journal, target, value)? {
             self.skipped.push(why);
         }
+        Ok(())
+    }
+
+    /// Moves the rest of the machine off CPUs that will be a partition.
+    pub fn make_way(&mut self, cpus: &Cpus) -> Result<(), Failure> {
+        self.skipped.extend(housekeeping::make_way(self.machine, self.stop, cpus)?);
         Ok(())
     }
 

@@ -43,9 +43,15 @@ pub fn cpus_of(session: &Session, group: &str) -> Cpus {
 
 /// Brings the rest of the machine in line with the cells that there are; says what could not be moved.
 pub fn refresh(machine: &Machine, stop: &Stop) -> Result<Vec<String>, Failure> {
+    make_way(machine, stop, &Cpus::default())
+}
+
+/// Clears CPUs for a partition to come, too. Before the partition: with it the kernel moves its own threads, and what they were told
+/// before could no longer be read.
+pub fn make_way(machine: &Machine, stop: &Stop, coming: &Cpus) -> Result<Vec<String>, Failure> {
     let journal = machine.journal();
     journal.sweep()?;
-    let taken = taken(&journal, None)?;
+    let taken = taken(&journal, None)?.or(coming);
     let sessions = journal.sessions()?;
     let boot = journal.boot()?;
     let own = |session: &Session| session.header.purpose == Purpose::Housekeeping;

@@ -113,6 +113,7 @@ pub fn resize(
     let Cell { group, cpus: old, mut session, .. } = find(&journal, name)?;
     let taken = housekeeping::taken(&journal, Some(&group))?;
     place::check_cpus(machine.on(), cpus, &taken, Partition::Isolated)?;
+    housekeeping::make_way(machine, stop, cpus)?;
     let target = Target::text(format!("{group}/cpuset.cpus.partition"));
     let was = target.read(machine.on()).ok().flatten().unwrap_or_default();
     // A partition that was chosen by the cell's size follows its size.
@@ -120,6 +121,7 @@ pub fn resize(
     let wanted = if usual { Partition::of(cpus).to_string() } else { was.clone() };
     if let Some(why) = reshape(&mut session, &journal, &group, cpus, (&was, &wanted))? {
         reshape(&mut session, &journal, &group, &old, (&wanted, &was))?;
+        housekeeping::refresh(machine, stop)?;
         return Err(Failure::Run(format!("cell `{name}` keeps CPUs {old}: {why}")));
     }
     housekeeping::refresh(machine, stop)

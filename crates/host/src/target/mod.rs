@@ -106,6 +106,7 @@ impl Target {
     /// Its value now; `None`: it is gone (a thread ended, a device was unplugged).
     pub fn read(&self, on: &dyn Platform) -> io::Result<Option<String>> {
         match self {
+            Target::File { path, form: Form::Mask } => file::read_mask(on, path),
             Target::File { path, .. } => file::read(on, path),
             Target::Controller { group, name } => controller::read(on, group, name),
             Target::Group { path, .. } => Ok(Some(group::read(on, path))),
