@@ -45,11 +45,6 @@ class Part:
         """Of the guest."""
         return self.service_cpus + self.storm + 1
 
-    @property
-    def turns_us(self) -> int:
-        """How long a virtual CPU runs until the next one's turn: as short as QEMU can."""
-        return 10
-
     def served(self, step: Step) -> list[str]:
         """What the script in the guest is to serve, and beside what."""
         cpus = ",".join(map(str, range(self.service_cpus)))

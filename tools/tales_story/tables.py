@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from vm_results.figures import middle, spread
+from vm_results.tables import section
 
 from .plan import PARTS, Part, Step
 
@@ -17,10 +18,9 @@ def markdown(folder: Path) -> str:
 
 def table(folder: Path, part: Part) -> str:
     """A part's; empty without results."""
-    rows = [(step, results(folder, part, step)) for step in part.steps]
-    lines = [HEAD, ["---"] * len(HEAD)] + [[step.name, *cells(found)] for step, found in rows if found]
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"### {part.title}: {part.rate} for {part.duration}\n\n{body}\n" if len(lines) > 2 else ""
+    known = [(step, results(folder, part, step)) for step in part.steps]
+    rows = [[step.name, *cells(found)] for step, found in known if found]
+    return section(f"{part.title}: {part.rate} for {part.duration}", HEAD, rows) if rows else ""
 
 
 def results(folder: Path, part: Part, step: Step) -> list[dict]:

@@ -95,6 +95,11 @@ def table(folder: Path, scenario: Scenario, policies, head, cells) -> str:
             rows.append([f"`{policy}`", *cells(results), str(len(results))])
     if not rows:
         return ""
-    lines = [head + ["seeds"], ["---"] * (len(head) + 1), *rows]
+    return section(f"`{scenario.name}`, {scenario.duration}", head + ["seeds"], rows)
+
+
+def section(title: str, head: list[str], rows: list[list[str]]) -> str:
+    """A table under its title."""
+    lines = [head, ["---"] * len(head), *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"### `{scenario.name}`, {scenario.duration}\n\n{body}\n"
+    return f"### {title}\n\n{body}\n"

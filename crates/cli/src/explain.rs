@@ -85,13 +85,14 @@ fn document(recorded: &Recorded) -> Result<Explained, Failure> {
 
 /// The scenario's, where the trace has one: it alone says where memory lies.
 fn setting(header: &Header) -> Setting {
-    let program = |program: &trace::Program| Program {
+    let program = |(index, program): (usize, &trace::Program)| Program {
         name: program.name.clone(),
         group: program.group.map(|index| header.groups[index].name.clone()),
         serves: program.kind == "service",
+        process: index,
         memory: None,
     };
-    let programs: Vec<Program> = header.programs.iter().map(program).collect();
+    let programs: Vec<Program> = header.programs.iter().enumerate().map(program).collect();
     let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
     let same = |setting: &Setting| {
         setting.programs.len() == programs.len() && setting.machine == header.cpus

@@ -297,9 +297,15 @@ fn sorted(mut tally: Tally) -> Tally {
 
 #[test]
 fn the_sweep_divides_every_nanosecond_as_the_oracle_does() {
-    let program = |serves| Program { name: "p".into(), group: None, serves, memory: None };
+    let program = |process| Program {
+        name: "p".into(),
+        group: None,
+        serves: process == 0,
+        process,
+        memory: None,
+    };
     let machine = model::scenario::Machine { cpus: CPUS as u32, smt: 1, llcs: 1, nodes: 1 };
-    let setting = Setting { machine, programs: vec![program(true), program(false)] };
+    let setting = Setting { machine, programs: vec![program(0), program(1)] };
     let (mut random, mut blamed) = (Random(42), BTreeMap::<Source, u64>::new());
     for _ in 0..1_000 {
         let trace = random.trace();

@@ -22,21 +22,30 @@ pub struct Program {
     pub group: Option<String>,
     /// Whether it serves requests.
     pub serves: bool,
-    /// Whose first CPU says where its memory lies, and the program of its process; `None`: no memory is remote, or nobody knows.
-    pub memory: Option<(Home, usize)>,
+    /// Index of the program whose process its threads belong to: another, or itself.
+    pub process: usize,
+    /// Whose first CPU says where its memory lies; `None`: no memory is remote, or nobody knows.
+    pub memory: Option<Home>,
+}
+
+impl Program {
+    /// A process that no scenario describes, as the program with this index.
+    pub fn of(process: &Process, index: usize) -> Program {
+        let (name, group) = (process.name.clone(), process.group.clone());
+        Program { name, group, serves: false, process: index, memory: None }
+    }
 }
 
 impl Setting {
     /// The setting of a scenario.
     pub fn of(scenario: &Scenario) -> Setting {
-        let memory = scenario.mechanisms.memory;
+        let (memory, processes) = (scenario.mechanisms.memory, scenario.processes());
         let program = |(index, program): (usize, &model::scenario::Program)| Program {
             name: program.name.clone(),
             group: program.group.map(|index| scenario.groups[index].name.clone()),
             serves: matches!(program.kind, Kind::Service(_)),
-            memory: memory
-                .filter(|_| program.memory.bound > 0.0)
-                .map(|memory| (memory.home, program.process.unwrap_or(index))),
+            process: processes[index],
+            memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),
         };
         Setting {
             machine: scenario.machine,
@@ -46,13 +55,8 @@ impl Setting {
 
     /// The setting with those that the scenario does not know and events do.
     pub fn with(mut self, tables: &Tables) -> Setting {
-        let other = |other: &Process| Program {
-            name: other.name.clone(),
-            group: other.group.clone(),
-            serves: false,
-            memory: None,
-        };
-        self.programs.extend(tables.others.iter().map(other));
+        let others = tables.others.iter().zip(self.programs.len()..);
+        self.programs.extend(others.map(|(other, index)| Program::of(other, index)));
         self
     }
 
@@ -64,22 +68,24 @@ impl Setting {
     /// By thread: the node of its memory, which is that of the first CPU of its process, or its own.
     pub(crate) fn homes(&self, trace: &Trace, events: &[Event]) -> Vec<Option<usize>> {
         let mut of_thread = vec![None; trace.threads.len()];
-        let mut of_program = vec![None; self.programs.len()];
+        let mut of_process = vec![None; self.programs.len()];
+        let process =
+            |thread: ThreadId| self.programs[trace.threads[thread.index()].program].process;
         for event in events {
             if let What::Switch { cpu, to: Some(thread), .. } = event.what {
                 let node = self.node(cpu.index());
                 of_thread[thread.index()].get_or_insert(node);
-                of_program[trace.threads[thread.index()].program].get_or_insert(node);
+                of_process[process(thread)].get_or_insert(node);
             }
         }
-        let home = |(thread, own): (usize, Option<usize>)| {
-            let program = trace.threads[thread].program;
-            match self.programs[program].memory? {
-                (Home::Process, process) => of_program[process],
-                (Home::Thread, _) => own,
-            }
+        let home = |(thread, own): (ThreadId, Option<usize>)| match self.programs
+            [trace.threads[thread.index()].program]
+            .memory?
+        {
+            Home::Process => of_process[process(thread)],
+            Home::Thread => own,
         };
-        of_thread.into_iter().enumerate().map(home).collect()
+        (0..).map(ThreadId).zip(of_thread).map(home).collect()
     }
 
     /// The names of a trace's threads: `service/3`, the program and the thread's number in it.

@@ -25,6 +25,6 @@ pub use protocol::{Answer, Ask, Heard, Protocol, Verdict};
 pub use pulse::{Histogram, Pulse};
 pub use record::{Loss, Place, Record};
 pub use schedstat::Reading;
-pub use selfcheck::{BUSY_SHARE, Own, SelfCheck};
+pub use selfcheck::{Own, SelfCheck};
 pub use socket::Transport;
 pub use wire::{NullAsk, Stamps};

@@ -19,7 +19,7 @@ const ON_TIME_SHARE: f64 = 0.99;
 const GAP_SHARE: f64 = 0.25;
 /// A generator that is busy for more of the time has no moment left: it may be what the requests wait for. The kernel gives a real-time
 /// thread 95% at most beside others (sched_rt_runtime_us, the fair server), so the limit must be seen below that.
-pub const BUSY_SHARE: f64 = 0.90;
+const BUSY_SHARE: f64 = 0.90;
 /// The time that the generator waited for its CPU may be so much of the latency, both a request, on average.
 const RUN_DELAY_SHARE: f64 = 0.10;
 
@@ -30,6 +30,13 @@ pub struct Own {
     pub cpu_share: f64,
     /// Their wait for a CPU, as a mean over the requests.
     pub run_delay: Nanos,
+}
+
+impl Own {
+    /// Whether the threads had no time left.
+    pub fn is_at_limit(&self) -> bool {
+        self.cpu_share > BUSY_SHARE
+    }
 }
 
 /// How well the requests of one client were sent.
@@ -92,13 +99,8 @@ impl SelfCheck {
         late.chain(others.into_iter().flatten()).collect()
     }
 
-    /// Whether its threads had no time left.
-    pub fn is_at_limit(&self) -> bool {
-        self.own.cpu_share > BUSY_SHARE
-    }
-
     fn busy(&self) -> Option<String> {
-        self.is_at_limit().then(|| {
+        self.own.is_at_limit().then(|| {
             let (share, most) = (100.0 * self.own.cpu_share, 100.0 * BUSY_SHARE);
             format!("it is at its limit: its CPU was busy for {share:.1}% of the time (at most {most:.0}%)")
         })

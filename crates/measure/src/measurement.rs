@@ -7,9 +7,7 @@ use std::time::SystemTime;
 use generator::{Place, Pulse, Record, SelfCheck, Tally};
 use model::event::Tables;
 use model::law::Law;
-use model::scenario::{
-    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Service,
-};
+use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
 use model::seed::derive;
 use model::trace::{Counters, ProgramTrace, Request, Trace, Window};
 use model::workload::{self, Planned};
@@ -269,14 +267,7 @@ fn scenario(
         shows: String::new(),
         machine: Machine { cpus: workers, ..Machine::ONE_CPU },
         groups: Vec::new(),
-        programs: vec![Program {
-            name: target.text.clone(),
-            group: None,
-            nice: 0,
-            process: None,
-            kind: Kind::Service(service),
-            memory: MemoryUse::default(),
-        }],
+        programs: vec![Program::new(&target.text, Kind::Service(service))],
         duration: load.duration,
         warm_up: load.window().start,
         seeds: vec![load.seed],

@@ -74,7 +74,7 @@ impl Reported<'_> {
 
     fn late(&self, faults: &[String]) -> Failure {
         let cpus: Vec<String> = self.setup.cpus.iter().map(usize::to_string).collect();
-        let at_limit = self.measurement.self_check.is_at_limit();
+        let at_limit = self.measurement.self_check.own.is_at_limit();
         let at_limit = if at_limit { " More CPUs for it may help (--cpus 0,1)." } else { "" };
         Failure::Run(format!(
             "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} Free CPU {}, which it runs on, from other work, \

@@ -1,6 +1,5 @@
 //! The most that a server can do: closed loops of ever more connections, until throughput stops growing (Tales section 3.2).
 
-use generator::BUSY_SHARE;
 use model::trace::Window;
 use model::workload::Planned;
 use model::{Failure, Nanos, Watch};
@@ -120,7 +119,7 @@ fn found(
     let server_busy = used.is_some_and(|used| {
         used.cpu.as_secs_f64() >= BUSY * f64::from(count) * COUNT.as_secs_f64()
     });
-    let generator_limited = observed.own.cpu_share >= BUSY_SHARE && !server_busy;
+    let generator_limited = observed.own.is_at_limit() && !server_busy;
     let by_throughput = ServiceTime {
         value: Nanos((f64::from(count) / throughput_per_s * 1e9) as u64),
         workers: count,

@@ -69,12 +69,25 @@ pub struct Scenario {
     pub alterations: Vec<Alteration>,
 }
 
+impl Program {
+    /// A program in the root group, at nice 0, with a process of its own.
+    pub fn new(name: &str, kind: Kind) -> Program {
+        let (name, memory) = (name.to_string(), MemoryUse::LITTLE);
+        Program { name, group: None, nice: 0, process: None, kind, memory }
+    }
+}
+
 impl Scenario {
+    /// For each program the one whose process its threads belong to: another, or itself.
+    pub fn processes(&self) -> Vec<usize> {
+        let own = |(index, program): (usize, &Program)| program.process.unwrap_or(index);
+        self.programs.iter().enumerate().map(own).collect()
+    }
+
     /// The programs whose threads live in the process of a program that has one of its own: itself first.
     pub fn members(&self, process: usize) -> Vec<usize> {
-        let others = self.programs.iter().enumerate();
-        let others = others.filter(|(_, program)| program.process == Some(process));
-        std::iter::once(process).chain(others.map(|(index, _)| index)).collect()
+        // Whose process it is stands before the others.
+        (0..).zip(self.processes()).filter(|(_, of)| *of == process).map(|(own, _)| own).collect()
     }
 }
 

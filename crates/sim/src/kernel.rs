@@ -171,14 +171,16 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let cpus = scenario.machine.cpus;
     let mut places = generator(setup.seed, PURPOSE_PLACES);
     let mut programs = Vec::new();
+    let processes = scenario.processes();
     for (index, spec) in scenario.programs.iter().enumerate() {
         let first = core.threads.len() as u32;
         let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
-        let host = spec.process.map_or(&program, |host| &programs[host]);
+        let process = processes[index];
+        let host = if process == index { &program } else { &programs[process] };
         let realtime = setup.realtime.is_some() && !host.starts();
         core.threads.extend(program.threads().map(|_| Thread {
             program: index,
-            process: spec.process.unwrap_or(index),
+            process,
             group: spec.group,
             nice: spec.nice,
             realtime,

@@ -3,9 +3,7 @@
 
 use model::event::Tables;
 use model::law::Law;
-use model::scenario::{
-    Architecture, Arrivals, Group, Kind, Machine, Mechanisms, MemoryUse, Program, Service,
-};
+use model::scenario::{Architecture, Arrivals, Group, Kind, Machine, Mechanisms, Program, Service};
 use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Usage, Window};
 use model::{Nanos, Scenario, Trace};
 use proptest::prelude::*;
@@ -33,14 +31,7 @@ fn group(name: &str, parent: Option<usize>, weight: u32) -> Group {
 }
 
 fn batch(name: &str, group: Option<usize>, nice: i8, threads: u32) -> Program {
-    Program {
-        name: name.into(),
-        group,
-        nice,
-        process: None,
-        kind: Kind::Batch { threads },
-        memory: MemoryUse::LITTLE,
-    }
+    Program { group, nice, ..Program::new(name, Kind::Batch { threads }) }
 }
 
 /// The threads of a scenario's batch programs, in order.
@@ -237,14 +228,7 @@ fn what_interrupts_took_is_due_to_nobody() {
 #[test]
 fn what_others_use_is_not_due_to_batch() {
     let daemon = Kind::Daemon { threads: 1, run: Nanos(1), sleep: Nanos(3) };
-    let daemon = Program {
-        name: "d".into(),
-        group: None,
-        nice: 0,
-        process: None,
-        kind: daemon,
-        memory: MemoryUse::LITTLE,
-    };
+    let daemon = Program::new("d", daemon);
     let scenario = scenario(1, vec![], vec![batch("b", None, 0, 1), daemon]);
     let summary = summarise(&scenario, &[&trace(&scenario, &[0, 1], &[vec![0.75, 0.25]])]);
     assert_eq!(summary.fairness, Some((1.0, 1.0)));
@@ -290,15 +274,7 @@ fn any_service() -> Service {
 /// A service whose three requests ask for 90 ms each in 900 ms, beside a spinning thread.
 #[test]
 fn a_service_is_due_what_its_load_wants() {
-    let kind = Kind::Service(any_service());
-    let service = Program {
-        name: "s".into(),
-        group: None,
-        nice: 0,
-        process: None,
-        kind,
-        memory: MemoryUse::LITTLE,
-    };
+    let service = Program::new("s", Kind::Service(any_service()));
     let scenario = scenario(1, vec![], vec![service, batch("b", None, 0, 1)]);
     let mut run = trace(&scenario, &[0, 1], &[vec![0.3, 0.7]]);
     run.window.start = Nanos::from_millis(100);

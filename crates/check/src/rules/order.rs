@@ -42,9 +42,7 @@ impl Order {
             machine: scenario.machine,
             buckets: vec![Bucket::default(); threads.sum()],
             promised: promised.collect(),
-            processes: (scenario.programs.iter().enumerate())
-                .map(|(index, program)| program.process.unwrap_or(index))
-                .collect(),
+            processes: scenario.processes(),
             promise,
         }
     }

@@ -79,12 +79,7 @@ fn own_ip(target: &Target) -> Option<IpAddr> {
 
 /// Who made the slowest requests slow, the worst first.
 fn blamed(observed: &Observed) -> Vec<Blamed> {
-    let program = |(index, process): (usize, &model::event::Process)| Program {
-        name: process.name.clone(),
-        group: process.group.clone(),
-        serves: index == 0,
-        memory: None,
-    };
+    let program = |(index, process)| Program { serves: index == 0, ..Program::of(process, index) };
     let setting = Setting {
         machine: Machine { cpus: observed.cpus, ..Machine::ONE_CPU },
         programs: observed.programs.iter().enumerate().map(program).collect(),

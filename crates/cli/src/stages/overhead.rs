@@ -2,7 +2,7 @@
 
 use ::measure::{Cost, Kind, Placed, RoundTrips, Started, Target};
 use kernel::stages::{Scheduling, Tracer, Wanted, observe};
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, Watch};
 use report::document::Estimate;
 use report::overhead::{OVERHEAD_SCHEMA, Overhead, OverheadRow};
 
@@ -38,8 +38,8 @@ pub fn measure() -> Result<Overhead, Failure> {
             let which = (turn + round) % WATCHED.len();
             costs[which].push(cost(&server.target, WATCHED[which].1.as_ref())?);
         }
-        model::Watch::progress(&watch, (round + 1) as f64 / ROUNDS as f64);
-        if model::Watch::cancelled(&watch) {
+        watch.progress((round + 1) as f64 / ROUNDS as f64);
+        if watch.cancelled() {
             return Err(Failure::Interrupted);
         }
     }

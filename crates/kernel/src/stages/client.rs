@@ -8,7 +8,7 @@ use model::{Failure, Nanos};
 use super::connection::Connections;
 use super::recording::{Peer, Recording};
 use super::scene::{Exchanged, Scene};
-use super::service::check_complete;
+use super::service::{check_complete, count};
 
 /// A request as its client sent it, and the answer: bytes of their connection, or datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +44,7 @@ pub fn join(
     let window = trace.window;
     let inside = requests.iter().zip(asked).zip(&exchanged);
     let inside = inside.filter(|((r, asked), _)| asked.is_some() && window.contains(r.intended));
-    let (answered, complete) = inside.fold((0, 0), |(all, complete), (_, one)| {
-        (all + 1, complete + u64::from(one.stages.is_complete()))
-    });
+    let (answered, complete) = count(inside.map(|(_, one)| one));
     check_complete(answered, complete)?;
     let scene = Scene::new(recording, &exchanged, begin);
     trace.programs[0].stages = exchanged.iter().map(|one| one.stages).collect();

@@ -52,9 +52,7 @@ fn lay_out(recording: &Recording, warm_up: Nanos) -> Option<Observed> {
     let mut exchanged = exchanged(&connections, begin);
     exchanged.sort_by_key(|one| one.stages.arrived);
     let inside = exchanged.iter().filter(|one| window.contains(one.stages.arrived));
-    let (requests, complete) = inside.fold((0, 0), |(all, complete), one| {
-        (all + 1, complete + u64::from(one.stages.is_complete()))
-    });
+    let (requests, complete) = count(inside);
     let at_all = exchanged.len();
     exchanged.retain(|one| one.stages.is_complete());
     if at_all == 0 {
@@ -80,6 +78,13 @@ fn lay_out(recording: &Recording, warm_up: Nanos) -> Option<Observed> {
         tables: scene.tables,
     };
     Some(Observed { trace, programs: scene.programs, cpus: scene.cpus, complete, requests })
+}
+
+/// How many there are, and how many of them are complete.
+pub(super) fn count<'a>(exchanged: impl Iterator<Item = &'a Exchanged>) -> (u64, u64) {
+    exchanged.fold((0, 0), |(all, complete), one| {
+        (all + 1, complete + u64::from(one.stages.is_complete()))
+    })
 }
 
 /// Refuses what lacks stages: those may be what matters.

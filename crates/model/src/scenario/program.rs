@@ -68,8 +68,7 @@ fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Progr
     let nice = table.optional("nice", whole(-20, 19)).unwrap_or(0);
     let kind = read_kind(table, words[kind?])?;
     let (group, memory) = (group.and_then(Result::ok), memory_use(table));
-    let own = Program { name: String::new(), group, nice, process: None, kind, memory };
-    Some(join(table, own, earlier))
+    Some(join(table, Program { group, nice, memory, ..Program::new("", kind) }, earlier))
 }
 
 /// The program as a part of the process that it names, if it names one.

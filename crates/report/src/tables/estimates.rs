@@ -1,8 +1,17 @@
-//! What many tables have, as columns: estimates with the two ends of their intervals, latencies, a service's figures.
+//! What many tables have: rows with their owners; as columns, estimates with the two ends of their intervals, latencies, a service's figures.
 
 use columnar::Columns;
 
 use crate::document::{CcdfPoint, Estimate, Latency, Outlier, ProgramResult, Sources};
+
+/// A row for each part of each owner.
+pub fn rows<O: Copy, T, I: IntoIterator<Item = T>>(
+    owners: impl IntoIterator<Item = O>,
+    parts: impl Fn(O) -> I,
+) -> Vec<(O, T)> {
+    let of = |owner| parts(owner).into_iter().map(move |part| (owner, part));
+    owners.into_iter().flat_map(of).collect()
+}
 
 /// `NAME_UNIT`, `NAME_low_UNIT`, `NAME_high_UNIT`; no unit, no last word.
 pub fn estimate<'a, T>(

@@ -2,12 +2,12 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::{latency, sources};
+use super::estimates::{latency, rows, sources};
 use crate::explain::{Culprit, Explained, ExplainedService, Finding, SlowRequest, Span, Split};
 use crate::stages::{Stage, StagesDocument};
 
-/// A row: the document, the service, and what is in it.
-type Row<'a, T> = (&'a Explained, &'a ExplainedService, T);
+/// A row: the service, and what is in it.
+type Row<'a, T> = (&'a ExplainedService, T);
 
 /// Every table, by name.
 pub fn batches(explained: &Explained) -> Vec<(&'static str, RecordBatch)> {
@@ -35,34 +35,25 @@ pub fn stage(columns: Columns<Stage>) -> Columns<Stage> {
     latency(columns, "span", |row| Some(row.span_ns))
 }
 
-/// A row for each part of each service.
-fn rows<'a, T: 'a, I: IntoIterator<Item = T>>(
-    explained: &'a Explained,
-    parts: impl Fn(&'a ExplainedService) -> I,
-) -> Vec<Row<'a, T>> {
-    let of = |service| parts(service).into_iter().map(move |part| (explained, service, part));
-    explained.services.iter().flat_map(of).collect()
-}
-
-fn keyed<'a, 'r, T>(rows: &'a [Row<'r, T>]) -> Columns<'a, Row<'r, T>> {
+fn keyed<'a, 'r, T>(explained: &Explained, rows: &'a [Row<'r, T>]) -> Columns<'a, Row<'r, T>> {
     Columns::of(rows)
-        .text("scenario", |row| Some(&row.0.scenario))
-        .text("arm", |row| Some(&row.0.arm))
-        .text("policy", |row| Some(&row.0.policy))
-        .seed("seed", |row| Some(row.0.seed))
-        .text("service", |row| Some(&row.1.name))
+        .text("scenario", |_| Some(&explained.scenario))
+        .text("arm", |_| Some(&explained.arm))
+        .text("policy", |_| Some(&explained.policy))
+        .seed("seed", |_| Some(explained.seed))
+        .text("service", |row| Some(&row.0.name))
 }
 
 fn services(explained: &Explained) -> RecordBatch {
-    let rows = rows(explained, |_| [()]);
-    let columns = keyed(&rows)
-        .text("kernel", |row| row.0.kernel.as_deref())
-        .number("requests", |row| Some(row.1.requests))
-        .number("lost", |row| Some(row.1.lost))
-        .number("unknown", |row| Some(row.1.unknown))
-        .number("slow_requests", |row| Some(row.1.slow_requests));
-    let columns = latency(columns, "latency", |row| Some(row.1.latency_ns));
-    latency(columns, "ideal", |row| Some(row.1.ideal_ns)).batch()
+    let rows = rows(&explained.services, |_| [()]);
+    let columns = keyed(explained, &rows)
+        .text("kernel", |_| explained.kernel.as_deref())
+        .number("requests", |row| Some(row.0.requests))
+        .number("lost", |row| Some(row.0.lost))
+        .number("unknown", |row| Some(row.0.unknown))
+        .number("slow_requests", |row| Some(row.0.slow_requests));
+    let columns = latency(columns, "latency", |row| Some(row.0.latency_ns));
+    latency(columns, "ideal", |row| Some(row.0.ideal_ns)).batch()
 }
 
 /// The parts that a request's time went into.
@@ -78,35 +69,35 @@ fn split<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Split) -> Columns<'
 
 fn splits(explained: &Explained) -> RecordBatch {
     let rows: Vec<Row<(&str, Split)>> =
-        rows(explained, |service| [("all", service.mean_ns), ("slow", service.slow_ns)]);
-    let columns = keyed(&rows).text("which", |row| Some(row.2.0));
-    split(columns, |row| &row.2.1).batch()
+        rows(&explained.services, |service| [("all", service.mean_ns), ("slow", service.slow_ns)]);
+    let columns = keyed(explained, &rows).text("which", |row| Some(row.1.0));
+    split(columns, |row| &row.1.1).batch()
 }
 
 fn findings(explained: &Explained) -> RecordBatch {
-    let rows: Vec<Row<&Finding>> = rows(explained, |service| &service.findings);
-    keyed(&rows)
-        .text("source", |row| Some(&row.2.source))
-        .text("what", |row| Some(&row.2.what))
-        .float("slow_ns", |row| Some(row.2.slow_ns))
-        .float("share", |row| Some(row.2.share))
-        .float("p99_9_ns", |row| Some(row.2.p99_9_ns))
-        .float("p99_9_without_ns", |row| Some(row.2.p99_9_without_ns))
-        .float("p99_9_ideal_ns", |row| Some(row.2.p99_9_ideal_ns))
-        .text("mitigation", |row| Some(&row.2.mitigation))
-        .text("trade_off", |row| Some(&row.2.trade_off))
-        .text("from", |row| Some(&row.2.from))
+    let rows: Vec<Row<&Finding>> = rows(&explained.services, |service| &service.findings);
+    keyed(explained, &rows)
+        .text("source", |row| Some(&row.1.source))
+        .text("what", |row| Some(&row.1.what))
+        .float("slow_ns", |row| Some(row.1.slow_ns))
+        .float("share", |row| Some(row.1.share))
+        .float("p99_9_ns", |row| Some(row.1.p99_9_ns))
+        .float("p99_9_without_ns", |row| Some(row.1.p99_9_without_ns))
+        .float("p99_9_ideal_ns", |row| Some(row.1.p99_9_ideal_ns))
+        .text("mitigation", |row| Some(&row.1.mitigation))
+        .text("trade_off", |row| Some(&row.1.trade_off))
+        .text("from", |row| Some(&row.1.from))
         .batch()
 }
 
 fn culprits(explained: &Explained) -> RecordBatch {
     let rows: Vec<Row<(&Finding, &Culprit)>> =
-        rows(explained, |service| service.findings.iter().flat_map(blamed));
-    keyed(&rows)
-        .text("source", |row| Some(&row.2.0.source))
-        .text("culprit", |row| Some(&row.2.1.name))
-        .text("group", |row| row.2.1.group.as_deref())
-        .float("share", |row| Some(row.2.1.share))
+        rows(&explained.services, |service| service.findings.iter().flat_map(blamed));
+    keyed(explained, &rows)
+        .text("source", |row| Some(&row.1.0.source))
+        .text("culprit", |row| Some(&row.1.1.name))
+        .text("group", |row| row.1.1.group.as_deref())
+        .float("share", |row| Some(row.1.1.share))
         .batch()
 }
 
@@ -115,18 +106,18 @@ fn blamed(finding: &Finding) -> impl Iterator<Item = (&Finding, &Culprit)> {
 }
 
 fn slow(explained: &Explained) -> RecordBatch {
-    let rows: Vec<Row<&SlowRequest>> = rows(explained, |service| &service.slow);
-    let columns = keyed(&rows)
-        .number("request", |row| Some(row.2.request))
-        .text("thread", |row| Some(&row.2.thread))
-        .number("intended_ns", |row| Some(row.2.intended_ns))
-        .number("sent_ns", |row| Some(row.2.sent_ns))
-        .number("started_ns", |row| Some(row.2.started_ns))
-        .number("completed_ns", |row| Some(row.2.completed_ns))
-        .number("received_ns", |row| Some(row.2.received_ns));
-    split(columns, |row| &row.2.split_ns)
-        .text("source", |row| row.2.source.as_deref())
-        .text("culprit", |row| row.2.culprit.as_deref())
+    let rows: Vec<Row<&SlowRequest>> = rows(&explained.services, |service| &service.slow);
+    let columns = keyed(explained, &rows)
+        .number("request", |row| Some(row.1.request))
+        .text("thread", |row| Some(&row.1.thread))
+        .number("intended_ns", |row| Some(row.1.intended_ns))
+        .number("sent_ns", |row| Some(row.1.sent_ns))
+        .number("started_ns", |row| Some(row.1.started_ns))
+        .number("completed_ns", |row| Some(row.1.completed_ns))
+        .number("received_ns", |row| Some(row.1.received_ns));
+    split(columns, |row| &row.1.split_ns)
+        .text("source", |row| row.1.source.as_deref())
+        .text("culprit", |row| row.1.culprit.as_deref())
         .batch()
 }
 
@@ -134,15 +125,16 @@ fn slow(explained: &Explained) -> RecordBatch {
 type Held<'a> = (&'a SlowRequest, u32, &'a Span);
 
 fn spans(explained: &Explained) -> RecordBatch {
-    let rows: Vec<Row<Held>> = rows(explained, |service| service.slow.iter().flat_map(held));
-    keyed(&rows)
-        .number("request", |row| Some(row.2.0.request))
-        .number("cpu", |row| Some(row.2.1.into()))
-        .number("from_ns", |row| Some(row.2.2.from_ns))
-        .number("to_ns", |row| Some(row.2.2.to_ns))
-        .text("kind", |row| Some(&row.2.2.kind))
-        .text("name", |row| Some(&row.2.2.name))
-        .text("group", |row| row.2.2.group.as_deref())
+    let rows: Vec<Row<Held>> =
+        rows(&explained.services, |service| service.slow.iter().flat_map(held));
+    keyed(explained, &rows)
+        .number("request", |row| Some(row.1.0.request))
+        .number("cpu", |row| Some(row.1.1.into()))
+        .number("from_ns", |row| Some(row.1.2.from_ns))
+        .number("to_ns", |row| Some(row.1.2.to_ns))
+        .text("kind", |row| Some(&row.1.2.kind))
+        .text("name", |row| Some(&row.1.2.name))
+        .text("group", |row| row.1.2.group.as_deref())
         .batch()
 }
 

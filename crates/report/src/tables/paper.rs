@@ -2,7 +2,7 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::tail;
+use super::estimates::{rows, tail};
 use super::ideal::queue;
 use crate::document::CcdfPoint;
 use crate::paper::{Agreement, PaperClaim, PaperFigure, PaperValue};
@@ -21,15 +21,6 @@ pub fn batches(figures: &[PaperFigure]) -> Vec<(&'static str, RecordBatch)> {
         ("curves", curves(figures)),
         ("series", series(figures)),
     ]
-}
-
-/// A row for each part of each figure.
-fn rows<'a, T: 'a, I: IntoIterator<Item = T>>(
-    figures: &'a [PaperFigure],
-    parts: impl Fn(&'a PaperFigure) -> I,
-) -> Vec<Row<'a, T>> {
-    let of = |figure| parts(figure).into_iter().map(move |part| (figure, part));
-    figures.iter().flat_map(of).collect()
 }
 
 fn keyed<'a, 'r, T>(rows: &'a [Row<'r, T>]) -> Columns<'a, Row<'r, T>> {

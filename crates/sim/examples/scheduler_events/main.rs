@@ -9,7 +9,7 @@ mod peer;
 
 use model::law::Law;
 use model::scenario::{
-    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Scenario, Service,
+    Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Scenario, Service,
 };
 use model::{Nanos, PolicySpec, Silent};
 use sim::class::Class;
@@ -50,14 +50,7 @@ fn scenario(cpus: u32, duration: Nanos, kind: Kind) -> Scenario {
         shows: String::new(),
         machine: Machine { cpus, smt: 2, llcs: (cpus / 16).max(1), nodes: (cpus / 64).max(1) },
         groups: Vec::new(),
-        programs: vec![Program {
-            name: "load".to_string(),
-            group: None,
-            nice: 0,
-            process: None,
-            kind,
-            memory: MemoryUse::LITTLE,
-        }],
+        programs: vec![Program::new("load", kind)],
         duration,
         warm_up: Nanos::ZERO,
         seeds: vec![1],

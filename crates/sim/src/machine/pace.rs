@@ -57,9 +57,9 @@ impl Paces {
         let machine = scenario.machine;
         let memory = mechanisms.memory.unwrap_or(Memory { remote: 1.0, home: Home::Process });
         let slowdown = |bound: f64| 1.0 / (1.0 + bound * (memory.remote - 1.0));
-        let all = || scenario.programs.iter().enumerate();
+        let all = scenario.programs.iter().enumerate();
         let programs: Vec<usize> =
-            all().flat_map(|(index, p)| (0..p.kind.threads()).map(move |_| index)).collect();
+            all.flat_map(|(index, p)| (0..p.kind.threads()).map(move |_| index)).collect();
         let clocks = mechanisms.frequency.as_ref();
         Paces {
             machine,
@@ -67,7 +67,7 @@ impl Paces {
             shared: shared(mechanisms.sibling_gain.unwrap_or(1.0), machine.smt),
             remote: scenario.programs.iter().map(|p| pace(slowdown(p.memory.bound))).collect(),
             home: memory.home,
-            processes: all().map(|(index, p)| p.process.unwrap_or(index)).collect(),
+            processes: scenario.processes(),
             homes: vec![None; programs.len().max(scenario.programs.len())],
             on: vec![(None, NOMINAL); programs.len()],
             programs,

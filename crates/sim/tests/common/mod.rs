@@ -3,7 +3,7 @@
 
 use model::law::Law;
 use model::scenario::{
-    Architecture, Arrivals, Kind, Machine, Mechanisms, MemoryUse, Program, Scenario, Service,
+    Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Scenario, Service,
 };
 use model::{Nanos, Silent, Trace};
 use sim::Setup;
@@ -13,14 +13,7 @@ use sim::costs::Costs;
 
 /// Programs on so many CPUs for 10 s after 1 s of warm-up.
 pub fn scenario(cpus: u32, programs: Vec<(&str, Kind)>) -> Scenario {
-    let program = |(name, kind): (&str, Kind)| Program {
-        name: name.to_string(),
-        group: None,
-        nice: 0,
-        process: None,
-        kind,
-        memory: MemoryUse::LITTLE,
-    };
+    let program = |(name, kind): (&str, Kind)| Program::new(name, kind);
     Scenario {
         name: "test".to_string(),
         shows: String::new(),
