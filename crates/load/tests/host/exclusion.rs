@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
 use load::HostArm;
-use model::scenario::{Kind, Scenario};
+use model::scenario::{Kind, Program, Scenario};
 use model::{Arm, Failure, Nanos, PolicySpec, Watch};
 
-use crate::exhibits::{program, scenario};
+use crate::exhibits::scenario;
 use crate::processes::{programs_of, wait_for_programs};
 
 pub fn trials() -> Vec<Trial> {
@@ -68,5 +68,5 @@ fn hold() -> Result<UnixListener, Failed> {
 }
 
 fn endless() -> Scenario {
-    scenario(vec![program("hog", Kind::Batch { threads: 1 })], Nanos::from_secs(600))
+    scenario(vec![Program::new("hog", Kind::Batch { threads: 1 })], Nanos::from_secs(600))
 }

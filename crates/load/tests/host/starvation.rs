@@ -11,8 +11,7 @@ use model::scenario::{Architecture, Scenario};
 use model::{Arm, Failure, Nanos, Silent};
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
-use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
-use thread_priority::{set_thread_priority_and_policy, thread_native_id};
+use thread_priority::RealtimeThreadSchedulePolicy;
 
 use crate::exhibits::{
     calmest_policy, generators_cpu, may_have_real_time, run, scenario, service, trial,
@@ -62,9 +61,7 @@ fn exhibit() -> Scenario {
 /// Keeps the generator's CPU busy: with the highest priority and some of the time where that is permitted, else as one of a crowd.
 fn starve(done: &AtomicBool) {
     sched_setaffinity(Pid::from_raw(0), &generators_cpu()).expect("one of this process's CPUs");
-    let highest = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    let is_strong =
-        set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Max, highest).is_ok();
+    let is_strong = generator::thread::real_time(RealtimeThreadSchedulePolicy::Fifo, 99).is_ok();
     let born = Instant::now();
     while !done.load(Ordering::Relaxed) && born.elapsed() < LIFETIME {
         let end = Instant::now() + HOLD;

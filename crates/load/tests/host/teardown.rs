@@ -4,11 +4,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
 use libtest_mimic::{Failed, Trial};
-use model::scenario::{Architecture, Kind};
+use model::scenario::{Architecture, Kind, Program};
 use model::{Failure, Nanos};
 use nix::sys::signal::Signal::{self, SIGINT, SIGKILL, SIGTERM};
 
-use crate::exhibits::{self, RUN, calmest_policy, program, scenario, service};
+use crate::exhibits::{self, RUN, calmest_policy, scenario, service};
 use crate::processes::{programs_of, signal, wait_for_end, wait_for_programs};
 
 pub fn trials() -> Vec<Trial> {
@@ -43,7 +43,7 @@ fn start_runner() -> Result<Child, Failed> {
 fn dead_program() -> Result<(), Failed> {
     let programs = vec![
         service(Architecture::ThreadPerConnection, 4, 0.1),
-        program("victim", Kind::Batch { threads: 1 }),
+        Program::new("victim", Kind::Batch { threads: 1 }),
     ];
     let endless = scenario(programs, Nanos::from_secs(600));
     let outcome = thread::scope(|scope| {
