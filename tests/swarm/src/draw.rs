@@ -52,6 +52,7 @@ impl Case {
         };
         // Lots of their own: what else a seed decides does not depend on them.
         mechanisms::add(&mut Lots::new(seed, 1), &mut scenario);
+        programs::join(&mut Lots::new(seed, 2), &mut scenario.programs);
         let policy = policy::draw(&mut lots, &scenario);
         let changes = changes::draw(&mut lots, &scenario);
         Case { seed, scenario, policy, changes }
@@ -86,9 +87,11 @@ impl fmt::Display for Case {
             let threads = program.kind.threads();
             let group = program.group.map_or("/", |index| scenario.groups[index].name.as_str());
             let last = first + threads - 1;
+            let host = program.process.map(|host| scenario.programs[host].name.as_str());
+            let process = host.map_or(String::new(), |host| format!(", process of {host}"));
             writeln!(
                 f,
-                "  program {} (threads {first} to {last}) in {group}, nice {}: {:?} {:?}",
+                "  program {} (threads {first} to {last}) in {group}, nice {}{process}: {:?} {:?}",
                 program.name, program.nice, program.kind, program.memory
             )?;
             first += threads;

@@ -69,11 +69,12 @@ fn plainer_machines(case: &Case) -> Vec<Case> {
         without(|s| s.mechanisms.migration = None),
         without(|s| s.groups.iter_mut().for_each(|group| group.cpuset = None)),
         without(|s| s.programs.iter_mut().for_each(|p| p.memory = MemoryUse::LITTLE)),
+        without(|s| s.programs.iter_mut().for_each(|p| p.process = None)),
     ];
     all.into_iter().filter(|plainer| plainer.scenario != case.scenario).collect()
 }
 
-/// The case without a program; changes of its threads go with it, others keep their threads.
+/// The case without a program; changes of its threads go with it, others keep their threads. Who lived in its process gets one of its own.
 fn without(case: &Case, index: usize) -> Case {
     let mut smaller = case.clone();
     let threads = |programs: &[model::scenario::Program]| -> u32 {
@@ -82,6 +83,10 @@ fn without(case: &Case, index: usize) -> Case {
     let first = threads(&case.scenario.programs[..index]);
     let after = threads(&case.scenario.programs[..=index]);
     smaller.scenario.programs.remove(index);
+    for program in &mut smaller.scenario.programs {
+        let stays = program.process.filter(|&host| host != index);
+        program.process = stays.map(|host| host - usize::from(host > index));
+    }
     smaller.changes.retain_mut(|change| {
         let (ChangeKind::Affinity { thread, .. } | ChangeKind::Nice { thread, .. }) =
             &mut change.kind

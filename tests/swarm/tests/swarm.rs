@@ -49,6 +49,7 @@ fn seeds_draw_all_that_there_is() {
         let has = |case: &Case| case.scenario.programs.iter().any(|p| p.kind.word() == kind);
         assert!(some(&has), "{kind}");
     }
+    assert!(some(&|case| case.scenario.programs.iter().any(|p| p.process.is_some())));
     assert!(some(&|case| case.scenario.machine.cpus == 1));
     assert!(some(&|case| case.scenario.machine.cpus == 64));
     for mechanism in

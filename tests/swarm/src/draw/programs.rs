@@ -29,6 +29,23 @@ pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<P
     (0..count).map(program).collect()
 }
 
+/// In a third of the cases some programs move in with an earlier one: its group and nice value become theirs. A service keeps a process of its own.
+pub fn join(lots: &mut Lots, programs: &mut [Program]) {
+    if !lots.one_in(3) {
+        return;
+    }
+    for index in 1..programs.len() {
+        let (earlier, rest) = programs.split_at_mut(index);
+        let own = &mut rest[0];
+        let at = lots.within(0, index as u64 - 1) as usize;
+        let process = earlier[at].process.unwrap_or(at);
+        if !matches!(own.kind, Kind::Service(_)) && lots.one_in(2) {
+            let host = &earlier[process];
+            (own.group, own.nice, own.process) = (host.group, host.nice, Some(process));
+        }
+    }
+}
+
 /// A nice value, mostly 0.
 pub fn nice(lots: &mut Lots) -> i8 {
     if lots.one_in(3) { lots.within(0, 39) as i8 - 20 } else { 0 }
