@@ -99,7 +99,7 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
     for (program, records) in services.zip(&seen.services) {
         let inside = |record: &&Record| seen.window.contains(record.planned.intended);
         let measured: Vec<Record> = records.iter().filter(inside).copied().collect();
-        let own = Own { run_delay, cpu_share: 0.0 };
+        let own = Own { run_delay, ..Own::default() };
         let faults = SelfCheck::new(&measured, on_time(&measured), own).faults();
         if !faults.is_empty() {
             return Err(Failure::Run(format!(

@@ -235,6 +235,7 @@ fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Ob
     let wall = total(&|one| one.wall.0).max(1);
     let own = Own {
         cpu_share: total(&|one| one.cpu.0) as f64 / wall as f64,
+        wait_share: total(&|one| one.wait.0) as f64 / wall as f64,
         run_delay: Nanos(total(&|one| one.wait.0) / requests),
     };
     let tally = Tally {

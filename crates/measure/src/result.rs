@@ -122,6 +122,7 @@ impl Reported<'_> {
             on_time_bound_ns: check.bound.0,
             gap_error: check.gap_error,
             cpu_share: check.own.cpu_share,
+            wait_share: check.own.wait_share,
             run_delay_per_request_ns: check.own.run_delay.0,
         }
     }

@@ -123,6 +123,8 @@ pub struct SelfCheckResult {
     pub gap_error: f64,
     /// CPU time of the generator's threads over wall-clock time.
     pub cpu_share: f64,
+    /// Their waits for a CPU over wall-clock time.
+    pub wait_share: f64,
     /// The generator's wait for a CPU.
     pub run_delay_per_request_ns: u64,
 }

@@ -60,6 +60,7 @@ fn self_checks(measured: &Measured) -> RecordBatch {
         .number("on_time_bound_ns", |row| Some(row.self_check.on_time_bound_ns))
         .float("gap_error", |row| Some(row.self_check.gap_error))
         .float("cpu_share", |row| Some(row.self_check.cpu_share))
+        .float("wait_share", |row| Some(row.self_check.wait_share))
         .number("run_delay_per_request_ns", |row| Some(row.self_check.run_delay_per_request_ns))
         .batch()
 }
