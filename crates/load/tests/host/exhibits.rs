@@ -74,13 +74,18 @@ pub fn calmest_policy() -> PolicySpec {
     PolicySpec::plain(if may_have_real_time() { "fifo" } else { "default" })
 }
 
+/// Runs a scenario, with as much patience as [`patiently`].
+pub fn run(scenario: &Scenario, policy: &PolicySpec) -> Result<Trace, Failure> {
+    patiently(|seed| HostArm::default().run(scenario, policy, seed, &Silent))
+}
+
 /// Runs once; where the self-check fails the run, twice more.
 ///
 /// A busy machine keeps any generator from its schedule. Whether this one is busy is asked of a thread that has nothing to do with the
 /// generator, and then the failure says [`TOO_BUSY`].
-pub fn run(scenario: &Scenario, policy: &PolicySpec) -> Result<Trace, Failure> {
+pub fn patiently<T>(run: impl Fn(u64) -> Result<T, Failure>) -> Result<T, Failure> {
     for seed in 1..=3 {
-        match HostArm::default().run(scenario, policy, seed, &Silent) {
+        match run(seed) {
             Err(Failure::Run(reason)) if reason.contains("load generator") && seed < 3 => {}
             Err(Failure::Run(reason)) if reason.contains("load generator") && is_busy() => {
                 return Err(Failure::Run(format!("{TOO_BUSY}: {reason}")));

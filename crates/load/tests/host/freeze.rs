@@ -4,12 +4,13 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
+use load::HostArm;
 use model::scenario::Architecture;
 use model::trace::{Request, Trace};
-use model::{Nanos, PolicySpec};
+use model::{Arm, Failure, Nanos, PolicySpec, Silent};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
-use crate::exhibits::{calmest_policy, run, scenario, service, trial};
+use crate::exhibits::{calmest_policy, patiently, scenario, service, trial};
 use crate::ideal;
 use crate::processes::{signal, wait_for_programs};
 
@@ -24,7 +25,8 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn frozen_server() -> Result<(), Failed> {
-    let (trace, frozen) = run_with_freeze(&calmest_policy())?;
+    let run = patiently(|seed| run_with_freeze(&calmest_policy(), seed));
+    let (trace, frozen) = run.map_err(|failure| failure.to_string())?;
     let requests = &trace.programs[0].requests;
     let gap = longest_silence(requests);
     let silent = Duration::from_nanos((gap.1 - gap.0).0);
@@ -50,11 +52,11 @@ fn frozen_server() -> Result<(), Failed> {
 }
 
 /// The trace of a run in whose middle the server was stopped, and for how long at least.
-fn run_with_freeze(policy: &PolicySpec) -> Result<(Trace, Duration), Failed> {
+fn run_with_freeze(policy: &PolicySpec, seed: u64) -> Result<(Trace, Duration), Failure> {
     let programs = vec![service(Architecture::ThreadPerConnection, CONNECTIONS, 0.3)];
     let scenario = scenario(programs, Nanos::from_secs(4));
     thread::scope(|scope| {
-        let running = scope.spawn(|| run(&scenario, policy));
+        let running = scope.spawn(|| HostArm::default().run(&scenario, policy, seed, &Silent));
         let server = wait_for_programs(std::process::id(), 1)[0];
         sleep(Duration::from_secs(2));
         // Stamped within the freeze: what this thread itself waits for a CPU must not count.
@@ -63,8 +65,7 @@ fn run_with_freeze(policy: &PolicySpec) -> Result<(Trace, Duration), Failed> {
         sleep(FREEZE);
         let frozen = start.elapsed();
         signal(server, SIGCONT);
-        let trace = running.join().expect("no panic").map_err(|failure| failure.to_string())?;
-        Ok((trace, frozen))
+        Ok((running.join().expect("no panic")?, frozen))
     })
 }
 
