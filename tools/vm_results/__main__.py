@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from . import tables
-from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, points
+from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARES, points
 from .runs import run_all, todo
 
 AFTER = """Results are kept, a file a seed, and measured again only after their file is gone or what they depend on has changed: an interrupted
@@ -35,14 +35,15 @@ def arguments() -> argparse.Namespace:
 def chosen(args: argparse.Namespace) -> list:
     """The points to run."""
     of = lambda text, all_of: [one for one in all_of if text is None or one in text.split(",")]
-    names = of(args.scenario, [scenario.name for scenario in SERVICES + LAGS])
-    scenarios = [scenario for scenario in SERVICES + LAGS if scenario.name in names]
-    known = set(SERVICE_POLICIES + LAG_POLICIES)
+    policies_of = dict.fromkeys(SERVICES, SERVICE_POLICIES) | dict.fromkeys(LAGS, LAG_POLICIES)
+    policies_of |= dict.fromkeys(SHARES.values(), SHARE_POLICIES)
+    names = of(args.scenario, [scenario.name for scenario in policies_of])
+    scenarios = [scenario for scenario in policies_of if scenario.name in names]
+    known = {policy for policies in policies_of.values() for policy in policies}
     unknown = set((args.policy or "").split(",")) - known - {""}
     if unknown or not scenarios:
         raise SystemExit(f"vm-results: nothing is planned for {unknown or args.scenario}")
-    policies = lambda scenario: of(args.policy, SERVICE_POLICIES if scenario in SERVICES else LAG_POLICIES)
-    return points(scenarios, policies)
+    return points(scenarios, lambda scenario: of(args.policy, policies_of[scenario]))
 
 
 def main() -> None:

@@ -15,13 +15,18 @@ LAG_POLICIES = (
 ).split(",")
 
 
+# What runs a service beside batch work today, and the paper whose figure that is.
+SHARE_POLICIES = ("rearguard", "eevdf", "cfs", "gvts")
+
+
 @dataclass(frozen=True)
 class Scenario:
-    """A shipped scenario and how long it is measured."""
+    """A shipped scenario, how long it is measured, and values that take the place of its own."""
 
     name: str
     duration: str
     quantile: str = "p99_9"
+    changes: tuple[str, ...] = ()
 
 
 # So long that 20 requests or more lie beyond the quantile, of five seeds together.
@@ -52,6 +57,19 @@ LAGS = (
     Scenario("weights-groups-on-4", "10s"),
     Scenario("weights-nested-on-4", "10s"),
 )
+SHARED = "batch-share-on-4"
+# A daemon that sleeps is no batch work.
+ALONE = ("program.batch.kind=daemon", "program.batch.run=1us", "program.batch.sleep=1s")
+
+
+def beside(percent: int) -> Scenario:
+    """The service beside batch work that is given so much of the weight (GVTS Figure 18)."""
+    weights = (f"group.service.weight={100 - percent}", f"group.batch.weight={percent}")
+    return Scenario(SHARED, "6s", "p99", weights if percent else ALONE)
+
+
+# The service wants 15%: it breaks beyond 85%.
+SHARES = {percent: beside(percent) for percent in (0, 10, 30, 50, 70, 80, 90)}
 
 
 @dataclass(frozen=True)
@@ -64,9 +82,10 @@ class Point:
     def folder(self) -> str:
         """Where its results of all seeds are kept."""
         policy = self.policy.replace(":", "-").replace("=", "-")
-        scenario = self.scenario.name
+        changes = self.scenario.changes
+        scenario = "-".join([self.scenario.name, *(change.split("=")[1] for change in changes)])
         parts = [policy, marks.of_policy(self.policy)]
-        return f"{scenario}-{marks.of_scenario(scenario)}/{'-'.join(filter(None, parts))}"
+        return f"{scenario}-{marks.of_scenario(self.scenario.name)}/{'-'.join(filter(None, parts))}"
 
     def file(self, seed: int) -> str:
         """Where the result of a seed is kept."""

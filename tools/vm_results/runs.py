@@ -48,6 +48,7 @@ def command(args: Namespace, point: Point, seeds: list[int]) -> list[str]:
     """What measures a row, in one guest: rows are what goes on at once."""
     line = [args.rearguard, "compare", str(args.scenarios / f"{point.scenario.name}.toml"), "--on", args.on]
     line += ["--policy", point.policy, "--seed", ",".join(map(str, seeds)), "--jobs", "1"]
+    line += [word for change in point.scenario.changes for word in ("--set", change)]
     return line + ["--duration", point.scenario.duration, "--json"]
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .figures import UNKNOWN, documents, excess, middle, service, spread, worst_share_error
-from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, Scenario
+from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARED, SHARES, Scenario
 
 BEGIN = "<!-- measured: tools/{tool} writes what stands between these marks -->"
 END = "<!-- end of measured -->"
@@ -23,6 +23,7 @@ def markdown(folder: Path) -> str:
     """All tables that there are results for."""
     parts = [service_table(folder, scenario) for scenario in SERVICES]
     parts += [lag_table(folder, scenario) for scenario in LAGS]
+    parts.append(share_table(folder))
     return "\n".join(part for part in parts if part)
 
 
@@ -79,6 +80,28 @@ def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
         middle([scaled(result["migrations"], 1 / seconds) for result in results], 0),
         results[0]["kernel"] or UNKNOWN,
     ]
+
+
+def share_table(folder: Path) -> str:
+    """The tail of a service beside batch work of any share, over its tail alone."""
+    rows = [share_row(folder, policy) for policy in SHARE_POLICIES]
+    rows = [row for row in rows if row]
+    head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in SHARES if percent]
+    title = f"`{SHARED}`, {SHARES[0].duration}: p99 over p99 alone, by the batch's share of the weight"
+    return section(title, head + ["seeds"], rows) if rows else ""
+
+
+def share_row(folder: Path, policy: str) -> list[str]:
+    """The tails under a policy; nothing before all are there."""
+    results = {percent: documents(folder, scenario, policy) for percent, scenario in SHARES.items()}
+    if not all(results.values()):
+        return []
+    p99_ms = lambda result: scaled(service(result)["latency_ns"]["p99"]["value"], 1e-6)
+    tails = {percent: [p99_ms(result) for result in ones] for percent, ones in results.items()}
+    alone = tails.pop(0)
+    ratio = lambda pair: None if None in pair else pair[0] / pair[1]
+    ratios = [spread(list(map(ratio, zip(tail, alone))), 2) for tail in tails.values()]
+    return [f"`{policy}`", middle(alone, 2), *ratios, str(len(alone))]
 
 
 def scaled(value, factor: float):

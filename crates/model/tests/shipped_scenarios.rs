@@ -54,6 +54,7 @@ fn all_of_them_are_there_and_have_names_of_their_own() {
         "gvts-fig9",
         "infeasible-weight",
         "batch-share",
+        "batch-share-on-4",
         "overloaded-service",
         "tales-shared-queue",
         "tales-partitioned",
