@@ -2,11 +2,6 @@
 
 mod live;
 mod options;
-#[cfg(feature = "kernel")]
-mod stages;
-/// Nobody watches without the kernel's part.
-#[cfg(not(feature = "kernel"))]
-#[path = "measure/blind.rs"]
 mod stages;
 
 use std::fs::File;
@@ -28,7 +23,7 @@ use crate::stamps::read_stamps;
 use crate::watch::Terminal;
 use live::Live;
 pub use options::{Args, Startable};
-use stages::{Staged, Watching};
+use stages::{Staged, Traced, Watching};
 
 /// How long a datagram's answer may take: what is lost on the way never comes.
 const DATAGRAM_TIMEOUT: Nanos = Nanos::from_secs(1);
@@ -126,8 +121,10 @@ impl Session<'_> {
         live: Option<&Live>,
         watching: Option<&Watching>,
     ) -> Result<Measurement, Failure> {
+        let passages = watching.is_some_and(Watching::is_client);
+        let setup = Setup { passages, ..self.setup.clone() };
         let go = |pulse: Option<Arc<Pulse>>, watch: &dyn Watch| {
-            ::measure::measure(self.target, self.setup, self.load, service_time, pulse, watch)
+            ::measure::measure(self.target, &setup, self.load, service_time, pulse, watch)
         };
         match live {
             None => go(None, watch),
@@ -146,12 +143,15 @@ impl Session<'_> {
         mut document: report::Measured,
         staged: Option<Staged>,
     ) -> Result<(), Failure> {
-        document.stages = staged.as_ref().map(|staged| staged.figures.clone());
+        let traced = staged.and_then(|staged| {
+            (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
+            staged.traced
+        });
         if let Some(wanted) = self.args.wanted()? {
             document.plan = Some(::measure::plan(measured, wanted)?);
         }
         to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
-        to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, staged, out))?;
+        to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, traced, out))?;
         self.args.tables.write(&document)?;
         self.args.output.measured(&document)
     }
@@ -159,7 +159,7 @@ impl Session<'_> {
     fn write_trace(
         &self,
         measured: &Measurement,
-        staged: Option<Staged>,
+        traced: Option<Traced>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let (command, version) = signature();
@@ -173,9 +173,9 @@ impl Session<'_> {
             version: &version,
         };
         let mut out = out;
-        let (trace, cpus) = match staged {
+        let (trace, cpus) = match &traced {
             None => (&measured.trace, None),
-            Some(Staged { ref trace, cpus, .. }) => (trace, Some(cpus)),
+            Some(Traced { trace, cpus }) => (trace, Some(*cpus)),
         };
         let mut header = Header::new(&making, trace);
         header.cpus.cpus = cpus.unwrap_or(header.cpus.cpus);
@@ -227,7 +227,8 @@ impl Args {
             timeout: self.timeout.unwrap_or(usual),
             requests_per_connection: self.requests_per_connection,
         };
-        Setup { connections: self.connections, cpus: self.own_cpus(), limits }
+        let (connections, cpus) = (self.connections, self.own_cpus());
+        Setup { connections, cpus, limits, passages: false }
     }
 
     fn own_cpus(&self) -> Vec<usize> {

@@ -12,8 +12,7 @@ use kernel::stages::{Observed, Scheduling, Tracer, Wanted, observe};
 use model::scenario::Machine;
 use model::trace::{Stages, Trace};
 use model::{Failure, Nanos, Watch};
-use report::stages::{STAGES_SCHEMA, Stage, StagesDocument};
-use stats::latency_estimates;
+use report::stages::{SERVER_STAGES, STAGES_SCHEMA, Stage, StagesDocument, WHOLE};
 use trace::{Header, Program, Recorded};
 
 use crate::files::check_writable;
@@ -113,31 +112,16 @@ fn write(path: &Path, recorded: &Recorded) -> Result<(), Failure> {
     written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
 }
 
-/// What the stages are, between which moments.
-const STAGES: [(&str, &str, usize, usize); 6] = [
-    ("t1_t2", "the kernel receives it", 0, 1),
-    ("t2_t3", "its thread waits for a CPU, or is busy", 1, 2),
-    ("t3_t4", "its thread reads it", 2, 3),
-    ("t4_t5", "its thread works", 3, 4),
-    ("t5_t6", "its thread answers", 4, 5),
-    ("t1_t6", "all", 0, 5),
-];
-
 /// How long each stage takes, of the requests that arrived inside the measured part.
 pub fn figures(trace: &Trace) -> Vec<Stage> {
     let inside = |stages: &&Stages| stages.is_complete() && trace.window.contains(stages.arrived);
     let inside: Vec<&Stages> = trace.programs[0].stages.iter().filter(inside).collect();
-    let stage = |(key, what, from, to): (&str, &str, usize, usize)| {
+    let stage = |(names, from, to): ((&str, &str), usize, usize)| {
         let span = |stages: &&Stages| stages.moments()[to] - stages.moments()[from];
-        let spans: Vec<Nanos> = inside.iter().map(span).collect();
-        let figures = latency_estimates(&[spans]);
-        Stage {
-            stage: key.to_string(),
-            what: what.to_string(),
-            span_ns: figures.map(|f| compare::convert::latency(&f)).unwrap_or_default(),
-        }
+        ::measure::stage(names, inside.iter().map(span).collect())
     };
-    STAGES.into_iter().map(stage).collect()
+    let parts = SERVER_STAGES.into_iter().enumerate().map(|(n, names)| (names, n, n + 1));
+    parts.chain([(WHOLE, 0, SERVER_STAGES.len())]).map(stage).collect()
 }
 
 fn document(port: u16, observed: &Observed) -> StagesDocument {

@@ -60,6 +60,8 @@ pub struct Plan<'a> {
     pub limits: Limits,
     /// Who watches.
     pub pulse: Option<Arc<Pulse>>,
+    /// Whether the client's kernel is to stamp what passes it.
+    pub passages: bool,
 }
 
 /// What happened to connections.
@@ -122,10 +124,9 @@ impl Client {
     }
 
     fn new(plan: Plan, epoll: Arc<OwnedFd>, number: u64) -> Client {
-        let links: Vec<Link> =
-            std::iter::repeat_with(Link::new).take(plan.service.connections as usize).collect();
+        let links = std::iter::repeat_with(|| Link::new(plan.passages));
         Client {
-            links,
+            links: links.take(plan.service.connections as usize).collect(),
             idle: IdleConnections::new(plan.service),
             held: VecDeque::new(),
             records: plan.requests.iter().copied().map(Record::new).collect(),
@@ -219,6 +220,7 @@ impl Client {
         (record.received, record.stamps) = (at, answer.stamps);
         record.complaint = answer.complaint;
         record.place = Some(self.links[index].place());
+        record.passage = self.links[index].passage();
         let intended = self.start + record.planned.intended;
         self.outstanding -= 1;
         if let Some(pulse) = &self.pulse {

@@ -7,6 +7,7 @@ use model::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::clock;
+use crate::passage::{Passage, next_stamp, stamp_departures, stamp_room};
 use crate::protocol::{Answer, Ask, Heard, Protocol, Verdict};
 use crate::record::{Loss, Place};
 use crate::socket::{self, Received, Transport};
@@ -34,6 +35,8 @@ pub struct Link {
     place: Place,
     /// Bytes of the response without which it cannot be whole.
     wanted: usize,
+    /// What the kernel stamped of the request, where it is to stamp.
+    passage: Option<Passage>,
 }
 
 /// How far a connection is.
@@ -65,6 +68,7 @@ pub enum News {
 pub struct Desk {
     buffer: Vec<u8>,
     control: Vec<u8>,
+    stamps: Vec<u8>,
     /// What must be taken from a kernel's stamp to have it on the run's clock.
     pub realtime_lead: Nanos,
 }
@@ -74,6 +78,7 @@ impl Default for Desk {
         Desk {
             buffer: vec![0; 64 << 10],
             control: socket::control_room(),
+            stamps: stamp_room(),
             realtime_lead: Nanos::ZERO,
         }
     }
@@ -99,8 +104,8 @@ impl Watched<'_> {
 }
 
 impl Link {
-    /// A connection that has yet to be opened.
-    pub fn new() -> Link {
+    /// A connection that has yet to be opened, and whether the kernel is to stamp what passes it.
+    pub fn new(passages: bool) -> Link {
         Link {
             socket: None,
             state: State::Closed,
@@ -114,6 +119,7 @@ impl Link {
             datagrams: Vec::new(),
             place: Place::default(),
             wanted: 1,
+            passage: passages.then_some(Passage::UNSEEN),
         }
     }
 
@@ -136,10 +142,18 @@ impl Link {
         let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
         watched.add(&socket, interest)?;
         self.place = Place { port: socket::port(&socket), ..Place::default() };
-        self.state = if connected { State::Open } else { State::Opening };
-        self.socket = Some(socket);
-        self.carried = 0;
+        (self.socket, self.state, self.carried) = (Some(socket), State::Opening, 0);
+        if connected {
+            self.be_open();
+        }
         Ok(())
+    }
+
+    /// A kernel that does not stamp leaves requests without stamps: no reason not to measure.
+    fn be_open(&mut self) {
+        let stamps = |socket: &OwnedFd| stamp_departures(socket).is_ok();
+        self.passage = self.passage.filter(|_| self.socket.as_ref().is_some_and(stamps));
+        self.state = State::Open;
     }
 
     /// Closes the connection; what was on its way is forgotten.
@@ -163,18 +177,46 @@ impl Link {
         self.place
     }
 
-    fn pass(&mut self, transport: Transport) {
-        let (asked, heard) = match transport {
-            Transport::Stream => (self.outgoing.len(), self.incoming.len()),
-            Transport::Datagram => (1, self.datagrams.len()),
+    /// When that request passed the kernel, where it stamps.
+    pub fn passage(&self) -> Option<Passage> {
+        self.passage
+    }
+
+    /// What has been asked with the last byte of the request that is on its way.
+    fn request_end(&self, transport: Transport) -> u64 {
+        let asked = match transport {
+            Transport::Stream => self.outgoing.len(),
+            Transport::Datagram => 1,
         };
-        let Place { port, request_end, answer_end, .. } = self.place;
+        self.place.request_end + asked as u64
+    }
+
+    fn pass(&mut self, transport: Transport) {
+        let heard = match transport {
+            Transport::Stream => self.incoming.len(),
+            Transport::Datagram => self.datagrams.len(),
+        };
+        let Place { port, answer_end, .. } = self.place;
         self.place = Place {
             port,
-            request_end: request_end + asked as u64,
+            request_end: self.request_end(transport),
             answer_begin: answer_end,
             answer_end: answer_end + heard as u64,
         };
+    }
+
+    /// Takes the stamps of the request that is on its way; whether there were any. The kernel puts them where errors are, and does not end to say so until
+    /// they are gone. Errors stay.
+    fn take_stamps(&mut self, transport: Transport, desk: &mut Desk) -> bool {
+        let last = self.request_end(transport).wrapping_sub(1) as u32;
+        let (Some(socket), Some(passage)) = (&self.socket, &mut self.passage) else { return false };
+        let lead = desk.realtime_lead;
+        let mut count = 0;
+        while let Ok(Some(stamp)) = next_stamp(socket, &mut desk.stamps, lead) {
+            passage.take(stamp, last);
+            count += 1;
+        }
+        count > 0
     }
 
     /// Whether a part of the response has come.
@@ -193,6 +235,7 @@ impl Link {
         self.incoming.clear();
         self.datagrams.clear();
         (self.written, self.wanted) = (0, 1);
+        self.passage = self.passage.map(|_| Passage::UNSEEN);
         protocol.encode(ask, &mut self.outgoing);
         self.request = Some(ask.id as usize);
         self.carried += 1;
@@ -232,13 +275,18 @@ impl Link {
         {
             return broken(error);
         }
+        let had_stamps = events.contains(EventFlags::ERR) && self.take_stamps(protocol.1, desk);
+        if had_stamps && !events.intersects(EventFlags::IN | EventFlags::HUP) {
+            return News::None;
+        }
         let Some(socket) = &self.socket else { return News::None };
         let lead = desk.realtime_lead;
         let got = socket::receive(socket, protocol.1, &mut desk.buffer, &mut desk.control, lead);
         match got {
             Ok(Received::Nothing) => News::None,
-            Ok(Received::Bytes(count, at)) => {
+            Ok(Received::Bytes { count, at, read }) => {
                 let bytes = &desk.buffer[..count];
+                self.passage = self.passage.map(|passage| Passage { read, ..passage });
                 self.hear(protocol, ask, (bytes, false), at)
             }
             Ok(Received::End) => self.hear(protocol, ask, (&[], true), clock::now()),
@@ -250,7 +298,7 @@ impl Link {
         let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
         socket::connected(socket)?;
         watched.change(socket, EventFlags::IN)?;
-        self.state = State::Open;
+        self.be_open();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use model::Nanos;
 use model::workload::Planned;
 
+use crate::passage::Passage;
 use crate::wire::Stamps;
 
 /// A request as the client knows it. Moments count from the start of the run; [`Nanos::NEVER`]: it did not come.
@@ -24,6 +25,8 @@ pub struct Record {
     pub complaint: Option<&'static str>,
     /// Where it was in its connection's bytes, once it was answered.
     pub place: Option<Place>,
+    /// When it passed the client's kernel, once it was answered, and where that was asked for.
+    pub passage: Option<Passage>,
 }
 
 /// A request and its response as bytes of their connection; on datagrams, as datagrams of their socket.
@@ -87,15 +90,16 @@ impl Record {
             loss: None,
             complaint: None,
             place: None,
+            passage: None,
         }
     }
 
     /// The record with its moments, which are on CLOCK_MONOTONIC, counted from `start`.
     pub(crate) fn since(mut self, start: Nanos) -> Record {
         let stamps = self.stamps.iter_mut().flat_map(|s| [&mut s.started, &mut s.completed]);
-        for moment in
-            [&mut self.ready, &mut self.sent, &mut self.received].into_iter().chain(stamps)
-        {
+        let passed = self.passage.iter_mut().flat_map(Passage::moments);
+        let own = [&mut self.ready, &mut self.sent, &mut self.received];
+        for moment in own.into_iter().chain(stamps).chain(passed) {
             if *moment != Nanos::NEVER {
                 *moment = moment.saturating_sub(start);
             }

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, connect,
-    getsockname, getsockopt, recvmsg, send, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, Timestamps,
+    connect, getsockname, getsockopt, recvmsg, send, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 
@@ -27,8 +27,15 @@ pub enum Transport {
 pub enum Received {
     /// Nothing yet.
     Nothing,
-    /// So many bytes at the front of the buffer, which reached this machine's side of the socket at that moment.
-    Bytes(usize, Nanos),
+    /// Bytes at the front of the buffer.
+    Bytes {
+        /// So many.
+        count: usize,
+        /// When they reached this machine's side of the socket.
+        at: Nanos,
+        /// When they had been read.
+        read: Nanos,
+    },
     /// The server has closed its side.
     End,
 }
@@ -106,10 +113,10 @@ pub fn receive(
     let now = clock::now();
     // A clock that was set in between must not make a response come before its packet or after its reading.
     let at = stamp.map_or(now, |at| at.saturating_sub(realtime_lead).min(now));
-    Ok(Received::Bytes(message.bytes, at))
+    Ok(Received::Bytes { count: message.bytes, at, read: now })
 }
 
-/// Room for the kernel's stamp.
+/// Room for the kernel's stamp, in both the forms in which it comes where departures are stamped, too.
 pub fn control_room() -> Vec<u8> {
-    nix::cmsg_space!(TimeSpec)
+    nix::cmsg_space!(TimeSpec, Timestamps)
 }

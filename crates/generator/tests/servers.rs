@@ -49,7 +49,14 @@ fn run(peer: Peer, connections: u32, limits: Limits) -> Outcome {
     let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
     let pulse = Arc::new(Pulse::default());
     let watched = Some(Arc::clone(&pulse));
-    let plan = Plan { service: &service, requests: &requests, protocol, limits, pulse: watched };
+    let plan = Plan {
+        service: &service,
+        requests: &requests,
+        protocol,
+        limits,
+        pulse: watched,
+        passages: false,
+    };
     let mut generator = Generator::new().expect("epoll");
     generator.add(plan, peer);
     let go_on = AtomicBool::new(false);
@@ -158,7 +165,8 @@ fn one_that_is_not_there() {
     let service = service(4);
     let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
     let limits = Limits::default();
-    let plan = Plan { service: &service, requests: &[], protocol, limits, pulse: None };
+    let plan =
+        Plan { service: &service, requests: &[], protocol, limits, pulse: None, passages: false };
     let mut generator = Generator::new().expect("epoll");
     generator.add(plan, Peer { transport: Transport::Stream, address });
     let deadline = clock::now() + Nanos::from_millis(200);

@@ -137,6 +137,7 @@ fn generator(
             protocol: Box::new(protocol),
             limits: Limits::default(),
             pulse: None,
+            passages: false,
         };
         let connections = running.connections.drain(..).map(OwnedFd::from).collect();
         generator.adopt(plan, connections).map_err(broken)?;

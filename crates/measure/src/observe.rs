@@ -37,6 +37,8 @@ pub struct Setup {
     pub cpus: Vec<usize>,
     /// What the client puts up with.
     pub limits: Limits,
+    /// Whether the client's kernel is to stamp what passes it.
+    pub passages: bool,
 }
 
 /// Requests to make.
@@ -126,6 +128,7 @@ fn prepare(target: &Target, setup: &Setup, job: &Job) -> io::Result<Vec<Generato
             protocol: (job.protocol)(),
             limits: setup.limits,
             pulse: job.pulse.clone(),
+            passages: setup.passages,
         };
         let mut generator = Generator::new()?;
         generator.add(plan, peer);

@@ -69,6 +69,7 @@ impl Reported<'_> {
             self_check: self.self_check(),
             plan: None,
             stages: None,
+            stages_note: None,
         })
     }
 

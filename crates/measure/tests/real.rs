@@ -53,7 +53,7 @@ const CONNECTIONS: u32 = 16;
 fn setup(connections: u32) -> Setup {
     let cpu = load::cpus().first().map_or(0, |cpu| cpu.id);
     let limits = Limits { timeout: Nanos::from_secs(20), requests_per_connection: None };
-    Setup { connections, cpus: vec![cpu], limits }
+    Setup { connections, cpus: vec![cpu], limits, passages: false }
 }
 
 /// 300 requests a second for a second.

@@ -77,8 +77,10 @@ pub struct Measured {
     pub self_check: SelfCheckResult,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
-    /// Where the requests' time went in the server's kernel; `None`: nobody traced it.
+    /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: nobody traced it.
     pub stages: Option<Vec<Stage>>,
+    /// What of it is unknown, and why.
+    pub stages_note: Option<String>,
 }
 
 /// The amortised service time (Tales section 3.2) and where it is from.
@@ -184,8 +186,13 @@ impl Measured {
     /// The stages, where they were traced.
     pub(crate) fn stage_block(&self) -> Option<Block> {
         let grid = stages::grid(self.stages.as_ref()?);
-        let heading = "stages of the requests in the server's kernel".to_string();
-        Some(Block { heading, grid, notes: Vec::new() })
+        let note = self.stages_note.as_ref();
+        let heading = note.map_or(
+            "stages of the requests in the server's kernel",
+            |_| "stages of the requests, as far as the client knows them",
+        );
+        let notes = note.map(|note| Cell::plain(note).tone(Tone::Faint)).into_iter().collect();
+        Some(Block { heading: heading.to_string(), grid, notes })
     }
 
     fn notes(&self) -> Vec<Cell> {

@@ -9,6 +9,17 @@ use crate::human;
 /// The `schema` of a [`StagesDocument`].
 pub const STAGES_SCHEMA: &str = "rearguard.stages/1";
 
+/// The stages in the server's kernel, T1 to T6 (Tales section 3.3.1): a key, and what happens.
+pub const SERVER_STAGES: [(&str, &str); 5] = [
+    ("t1_t2", "the kernel receives it"),
+    ("t2_t3", "its thread waits for a CPU, or is busy"),
+    ("t3_t4", "its thread reads it"),
+    ("t4_t5", "its thread works"),
+    ("t5_t6", "its thread answers"),
+];
+/// All of them together.
+pub const WHOLE: (&str, &str) = ("t1_t6", "all");
+
 /// A watched service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StagesDocument {
@@ -39,7 +50,7 @@ pub struct Stage {
     pub stage: String,
     /// What happens in it.
     pub what: String,
-    /// How long it takes.
+    /// How long it takes; without values where that is unknown.
     pub span_ns: Latency,
 }
 
@@ -68,7 +79,9 @@ pub(crate) fn grid(stages: &[Stage]) -> Grid {
         let name = stage.stage.to_uppercase().replace('_', "-");
         let mut row = vec![Cell::plain(name), Cell::plain(&stage.what)];
         row.extend([mean, p50, p99, p99_9].iter().map(|q| Cell::estimate(human::latency(q))));
-        row.push(Cell::plain(human::span(max.unwrap_or(0) as f64)));
+        row.push(Cell::plain(
+            max.map_or(human::UNKNOWN.to_string(), |max| human::span(max as f64)),
+        ));
         row
     };
     grid.rows = stages.iter().map(row).collect();

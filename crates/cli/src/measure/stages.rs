@@ -1,25 +1,40 @@
-//! What the server's kernel says of a measurement: the stages of its requests, and who made them wait.
+//! Where the time of a measurement's requests went: the server's kernel is asked, and where that is not to be had, the client's.
 
-use std::net::{IpAddr, UdpSocket};
+#[cfg(feature = "kernel")]
+mod server;
+/// Nobody watches without the kernel's part.
+#[cfg(not(feature = "kernel"))]
+#[path = "stages/blind.rs"]
+mod server;
 
-use ::explain::{Program, Setting, explain};
-use ::measure::{Measurement, Target};
-use generator::{Place, Transport};
-use kernel::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join};
-use model::scenario::Machine;
+use std::net::UdpSocket;
+
+use ::measure::{Measurement, Passed, Target, passed};
 use model::{Failure, Trace};
 use report::stages::Stage;
 
-use super::live::{Blamed, Glance};
-use crate::stages::figures;
+use super::live::Glance;
 
-/// Hooks at the server's port, in force before the first connection.
-pub struct Watching(Tracer);
+/// Who tells the stages of a run.
+pub enum Watching {
+    /// Hooks in the server's kernel.
+    Server(server::Watching),
+    /// Stamps of the client's kernel, for this reason.
+    Client(String),
+}
 
-/// What they saw.
+/// What was told.
 pub struct Staged {
     /// How long each stage takes.
     pub figures: Vec<Stage>,
+    /// What is unknown, and why.
+    pub note: Option<String>,
+    /// Where the server's kernel told it.
+    pub traced: Option<Traced>,
+}
+
+/// What the server's kernel saw.
+pub struct Traced {
     /// The measurement's trace with stages, events, and everybody who had a CPU.
     pub trace: Trace,
     /// CPUs of the machine.
@@ -27,75 +42,49 @@ pub struct Staged {
 }
 
 impl Watching {
-    /// [`Failure::Input`] where the server is on another machine, whose kernel nobody can ask.
+    /// To be called before the first connection.
     pub fn start(target: &Target) -> Result<Watching, Failure> {
-        if !is_here(target.address.ip()) {
-            return Err(Failure::Input(format!(
-                "--stages: {} is another machine's, and only this one's kernel can be asked: run `rearguard stages` there",
+        if !is_here(target) {
+            return Ok(Watching::Client(format!(
+                "{} is another machine's, whose kernel cannot be asked from here; `rearguard stages` asks it there",
                 target.address.ip()
             )));
         }
-        let scheduling = Scheduling::Everywhere;
-        Ok(Watching(Tracer::start(Wanted { port: Some(target.address.port()), scheduling })?))
+        match server::Watching::start(target) {
+            Err(Failure::Machine(why)) => Ok(Watching::Client(why)),
+            server => server.map(Watching::Server),
+        }
     }
 
-    /// What was seen since the last look; `None`: no request.
+    /// Whether the client's kernel is to stamp what passes it.
+    pub fn is_client(&self) -> bool {
+        matches!(self, Watching::Client(_))
+    }
+
+    /// What was seen since the last look; `None`: no request, or nobody who could say.
     pub fn glance(&self) -> Option<Glance> {
-        let observed = glance(&self.0.recent())?;
-        let stages = figures(&observed.trace);
-        let blamed = blamed(&observed);
-        Some(Glance { stages, blamed })
+        match self {
+            Watching::Server(server) => server.glance(),
+            Watching::Client(_) => None,
+        }
     }
 
-    /// Joins what was seen to the requests, byte by byte.
+    /// The stages of the requests of a measurement.
     pub fn finish(self, measured: &Measurement, target: &Target) -> Result<Staged, Failure> {
-        let recording = self.0.stop()?;
-        let is_udp = target.transport() == Transport::Datagram;
-        let own = own_ip(target).unwrap_or(target.address.ip());
-        let asked = |place: &Place| Asked {
-            client: Peer::of((own, place.port).into(), is_udp),
-            request_end: place.request_end,
-            answer: place.answer_begin..place.answer_end,
+        let why = match self {
+            Watching::Server(server) => return server.finish(measured, target),
+            Watching::Client(why) => why,
         };
-        let asked: Vec<Option<Asked>> =
-            measured.places.iter().map(|place| place.as_ref().map(asked)).collect();
-        let (trace, cpus) = join(&recording, measured.trace.clone(), &asked, measured.begin)?;
-        Ok(Staged { figures: figures(&trace), trace, cpus })
+        let Passed { stages, answered, complete } = passed(&measured.records, is_here(target));
+        let note = format!(
+            "unknown is what only the server's kernel knows: {why}. The rest is by the client's own sockets (SO_TIMESTAMPING), \
+             of {complete} of {answered} requests"
+        );
+        Ok(Staged { figures: stages, note: Some(note), traced: None })
     }
 }
 
 /// Only an address of this machine can be bound.
-fn is_here(ip: IpAddr) -> bool {
-    UdpSocket::bind((ip, 0)).is_ok()
-}
-
-/// The address from which this machine reaches the target.
-fn own_ip(target: &Target) -> Option<IpAddr> {
-    let any: IpAddr = if target.address.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect(target.address).ok()?;
-    Some(socket.local_addr().ok()?.ip())
-}
-
-/// Who made the slowest requests slow, the worst first.
-fn blamed(observed: &Observed) -> Vec<Blamed> {
-    let program = |(index, process)| Program { serves: index == 0, ..Program::of(process, index) };
-    let setting = Setting {
-        machine: Machine { cpus: observed.cpus, ..Machine::ONE_CPU },
-        programs: observed.programs.iter().enumerate().map(program).collect(),
-    };
-    let Ok(explanation) = explain(&observed.trace, &setting) else { return Vec::new() };
-    let findings = explanation.documents().into_iter().flat_map(|service| service.findings);
-    let mut all: Vec<Blamed> = findings
-        .flat_map(|finding| {
-            let (source, whole) = (finding.source, finding.share);
-            finding.culprits.into_iter().map(move |culprit| Blamed {
-                source: source.clone(),
-                culprit: culprit.name,
-                share: whole * culprit.share,
-            })
-        })
-        .collect();
-    all.sort_by(|a, b| b.share.total_cmp(&a.share));
-    all
+fn is_here(target: &Target) -> bool {
+    UdpSocket::bind((target.address.ip(), 0)).is_ok()
 }

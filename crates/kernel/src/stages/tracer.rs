@@ -18,6 +18,7 @@ use model::Failure;
 use super::recording::{Recording, Seen};
 use super::skeleton::{OpenStagesSkel, StagesSkel, StagesSkelBuilder};
 use crate::messages;
+use crate::ready::privileged;
 
 /// How often the ring is emptied: it holds two million records.
 const LOOK: Duration = Duration::from_millis(10);
@@ -121,6 +122,7 @@ fn record(
     heard: &Mutex<Recording>,
     ready: &Sender<()>,
 ) -> Result<(), Failure> {
+    privileged("tracing requests in the kernel")?;
     messages::listen();
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
@@ -206,6 +208,6 @@ fn missed(skeleton: &StagesSkel) -> Result<u64, Failure> {
 fn refused(error: libbpf_rs::Error) -> Failure {
     let reason = messages::reason().unwrap_or_else(|| error.to_string());
     Failure::Machine(format!(
-        "the kernel refuses the hooks that stages need: {reason}. They take root (or CAP_BPF and CAP_PERFMON) and Linux 6.12 or newer"
+        "the kernel refuses the hooks that stages need, which are in Linux 6.12 and newer: {reason}"
     ))
 }

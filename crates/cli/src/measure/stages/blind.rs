@@ -1,19 +1,13 @@
-//! What `--stages` says where there is nobody who could watch.
+//! A program without the kernel's part can ask nobody.
 
 use ::measure::{Measurement, Target};
-use model::{Failure, Trace, recorder};
+use model::{Failure, recorder};
 
-use super::live::Glance;
+use super::Staged;
+use crate::measure::live::Glance;
 
 /// Nobody.
 pub enum Watching {}
-
-/// What nobody saw.
-pub struct Staged {
-    pub figures: Vec<report::stages::Stage>,
-    pub trace: Trace,
-    pub cpus: u32,
-}
 
 impl Watching {
     pub fn start(_target: &Target) -> Result<Watching, Failure> {
