@@ -14,6 +14,8 @@ use crate::watch::stop_wish;
 
 /// How often the user's wish to stop is looked at.
 const TURN: Duration = Duration::from_millis(50);
+/// Looks in a row that may bring nothing: who tells of outliers may be started anew meanwhile.
+const IN_VAIN: u64 = 5;
 /// Looks after a move in which nothing is moved: the tail needs time to show what it did.
 const SETTLE: u64 = 3;
 
@@ -45,10 +47,12 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
     for name in &args.batch {
         cell::find(&machine.journal(), name)?;
     }
+    let mut teller = Teller { source: &args.metrics, in_vain: 0 };
     let (mut looks, mut rest, mut last) = (0, 0, String::new());
     while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|most| looks < most) {
         let next = Instant::now() + Duration::from_nanos(args.interval.0);
-        let text = args.metrics.text()?;
+        // Where nobody tells anything new, nothing moves.
+        let text = teller.text()?.unwrap_or_else(|| last.clone());
         // A source that says the same again has measured nothing new.
         if rest == 0 && text != last {
             let mut outliers = args.metrics.parse(&text)?;
@@ -66,6 +70,34 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Who tells of outliers, and how often in a row that failed.
+struct Teller<'a> {
+    source: &'a Source,
+    in_vain: u64,
+}
+
+impl Teller<'_> {
+    /// What is told now; `None`: nothing, and it is to be asked again.
+    fn text(&mut self) -> Result<Option<String>, Failure> {
+        match self.source.text() {
+            Ok(text) => {
+                if self.in_vain > 0 {
+                    anstream::eprintln!("rearguard: the metrics are told again");
+                }
+                self.in_vain = 0;
+                return Ok(Some(text));
+            }
+            Err(failure) if self.in_vain == IN_VAIN => return Err(failure),
+            Err(failure) if self.in_vain == 0 => anstream::eprintln!(
+                "rearguard: {failure}; nothing moves meanwhile, and after {IN_VAIN} more looks in vain this ends"
+            ),
+            Err(_) => {}
+        }
+        self.in_vain += 1;
+        Ok(None)
+    }
 }
 
 fn show(
