@@ -37,6 +37,7 @@ SERVICES = (
     Scenario("long-service", "10s", "p99"),
     Scenario("four-cpus", "4s"),
     Scenario("four-cpus-and-batch", "5s"),
+    Scenario("wake-up-storm", "6s"),
 )
 LAGS = (
     Scenario("twenty-processes", "10s"),

@@ -164,6 +164,15 @@ pub enum Kind {
         /// Sleep of a cycle, above 0.
         sleep: Nanos,
     },
+    /// Threads that all wake up at the same moments, every `period` from the start of the clock on, and run for `run` CPU time: a storm of wake-ups.
+    Periodic {
+        /// How many threads, at least 1.
+        threads: u32,
+        /// CPU time of a cycle, above 0.
+        run: Nanos,
+        /// From one wake-up to the next, above 0. A thread that is not done by then waits for the one after.
+        period: Nanos,
+    },
     /// Rounds: every thread computes for `work`, then all wait for the last one.
     ForkJoin {
         /// How many threads, at least 1.
@@ -180,6 +189,7 @@ impl Kind {
             Kind::Service(_) => "service",
             Kind::Batch { .. } => "batch",
             Kind::Daemon { .. } => "daemon",
+            Kind::Periodic { .. } => "periodic",
             Kind::ForkJoin { .. } => "fork-join",
         }
     }
@@ -190,6 +200,7 @@ impl Kind {
             Kind::Service(service) => service.threads(),
             Kind::Batch { threads }
             | Kind::Daemon { threads, .. }
+            | Kind::Periodic { threads, .. }
             | Kind::ForkJoin { threads, .. } => *threads,
         }
     }

@@ -48,6 +48,11 @@ impl Nanos {
     pub fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
+
+    /// The first multiple of `period`, above 0, that comes later.
+    pub fn next_multiple(self, period: Nanos) -> Nanos {
+        Nanos((self.0 / period.0 + 1) * period.0)
+    }
 }
 
 impl Add for Nanos {
@@ -123,6 +128,12 @@ impl Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_next_multiple_is_later() {
+        let next = |now| Nanos(now).next_multiple(Nanos(10)).0;
+        assert_eq!([0, 9, 10, 11].map(next), [10, 10, 20, 20]);
+    }
 
     #[test]
     fn people_read_the_largest_unit() {

@@ -72,7 +72,7 @@ pub struct ProgramTrace {
     pub requests: Vec<Request>,
     /// The stages of every request, in the order of `requests`; empty where nobody traced them.
     pub stages: Vec<Stages>,
-    /// Rounds that a fork-join program completed inside the window; cycles of a daemon; 0 for others.
+    /// Rounds that a fork-join program completed inside the window; cycles of a daemon or a periodic one; 0 for others.
     pub rounds: u64,
 }
 

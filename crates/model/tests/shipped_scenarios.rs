@@ -30,6 +30,9 @@ fn wanted(scenario: &Scenario) -> f64 {
         Kind::Daemon { threads, run, sleep } => {
             f64::from(*threads) * run.as_secs_f64() / (*run + *sleep).as_secs_f64() / cpus
         }
+        Kind::Periodic { threads, run, period } => {
+            f64::from(*threads) * run.as_secs_f64() / period.as_secs_f64() / cpus
+        }
         Kind::Batch { .. } | Kind::ForkJoin { .. } => 0.0,
     };
     scenario.programs.iter().map(|program| share(&program.kind)).sum()

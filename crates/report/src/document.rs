@@ -123,13 +123,13 @@ pub struct Range {
 pub struct ProgramResult {
     /// Its name in the scenario.
     pub name: String,
-    /// `service`, `batch`, `daemon` or `fork-join`.
+    /// `service`, `batch`, `daemon`, `periodic` or `fork-join`.
     pub kind: String,
     /// Requests in the measured window, lost ones included.
     pub requests: u64,
     /// Requests that were never answered; they rank as infinitely slow.
     pub lost: u64,
-    /// Rounds of a fork-join program, cycles of a daemon.
+    /// Rounds of a fork-join program, cycles of a daemon or a periodic one.
     pub rounds: Option<u64>,
     /// Requests a second that were intended.
     pub rate_per_s: Option<f64>,

@@ -13,7 +13,7 @@ use model::workload::Planned;
 use model::{Nanos, ThreadId};
 
 use crate::costs::Costs;
-use daemon::Daemon;
+use daemon::{Daemon, Rest};
 use fork_join::ForkJoin;
 use service::Service;
 
@@ -66,7 +66,10 @@ impl Program {
             }
             Kind::Batch { .. } => Behaviour::Batch,
             Kind::Daemon { threads, run, sleep } => {
-                Behaviour::Daemon(Daemon::new(*threads, *run, *sleep, window))
+                Behaviour::Daemon(Daemon::new(*threads, *run, Rest::Sleep(*sleep), window))
+            }
+            Kind::Periodic { threads, run, period } => {
+                Behaviour::Daemon(Daemon::new(*threads, *run, Rest::Until(*period), window))
             }
             Kind::ForkJoin { threads, work } => {
                 Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window))

@@ -3,12 +3,13 @@
 mod common;
 
 use common::{run_realtime, scenario, service, setup};
+use model::event::{Event, What};
 use model::scenario::{Architecture, Kind, Scenario, Service};
 use model::{Nanos, Trace};
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 use sim::events::Tournament;
-use sim::{Setup, simulate_with};
+use sim::{Observer, Setup, simulate_observed, simulate_with};
 
 fn run_alone(scenario: &Scenario) -> Trace {
     let setup = Setup { costs: Costs::EXACT, ..setup(scenario) };
@@ -34,6 +35,37 @@ fn a_daemons_cycle_is_its_run_its_sleep_and_one_switch() {
     // Behind a hog with slices of 100 ms a cycle cannot be shorter than one.
     let programs = vec![("daemon", daemon(2_000, 3_000)), ("hog", Kind::Batch { threads: 1 })];
     assert!(run_alone(&scenario(1, programs)).programs[0].rounds <= 101);
+}
+
+/// The moments at which timers woke threads.
+#[derive(Default)]
+struct WakeUps(Vec<Nanos>);
+
+impl Observer for &mut WakeUps {
+    fn on(&mut self, event: &Event) {
+        if matches!(event.what, What::Wake { by: Some(_), .. }) {
+            self.0.push(event.at);
+        }
+    }
+}
+
+#[test]
+fn periodic_threads_wake_up_at_once_however_long_they_took() {
+    let (run, period) = (Nanos::from_micros(500), Nanos::from_millis(10));
+    let moments = |kind| {
+        let scenario = scenario(2, vec![("storm", kind)]);
+        let mut wake_ups = WakeUps::default();
+        let class = Rt::new(rt::Kind::RoundRobin, &scenario.machine);
+        simulate_observed::<_, Tournament, _>(&setup(&scenario), class, &mut wake_ups)
+            .expect("it succeeds");
+        wake_ups.0
+    };
+    // Eight threads of 500 us take two CPUs 2 ms of ten.
+    let storm = moments(Kind::Periodic { threads: 8, run, period });
+    assert!(storm.iter().all(|at| at.0 % period.0 == 0));
+    assert!(storm.chunk_by(|a, b| a == b).all(|at_once| at_once.len() == 8));
+    let drifting = moments(Kind::Daemon { threads: 8, run, sleep: period });
+    assert!(drifting.iter().any(|at| at.0 % period.0 != 0), "the control");
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(crate) fn share_samples(scenario: &Scenario, trace: &Trace) -> Vec<Vec<f64>>
 
 /// How many CPUs a thread of a program wants, at most one.
 ///
-/// Batch and fork-join threads want one always; a daemon's the busy part of its cycle; a service's threads share evenly what its
+/// Batch and fork-join threads want one always; a daemon's and a periodic one the busy part of its cycle; a service's threads share evenly what its
 /// requests ask for, the kernel's part included.
 fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
     let wanted = match &scenario.programs[program].kind {
@@ -77,6 +77,7 @@ fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
         Kind::Daemon { run, sleep, .. } => {
             run.as_secs_f64() / (run.as_secs_f64() + sleep.as_secs_f64())
         }
+        Kind::Periodic { run, period, .. } => run.as_secs_f64() / period.as_secs_f64(),
         Kind::Service(service) => {
             let asked =
                 window_requests(trace, program).map(|request| request.service.as_secs_f64());

@@ -39,13 +39,13 @@ pub struct Summary {
 pub struct ProgramSummary {
     /// Its name.
     pub name: String,
-    /// `service`, `batch`, `daemon` or `fork-join`.
+    /// `service`, `batch`, `daemon`, `periodic` or `fork-join`.
     pub kind: &'static str,
     /// Requests intended inside the window, lost ones included.
     pub requests: u64,
     /// Requests that were never answered.
     pub lost: u64,
-    /// Rounds of a fork-join program, cycles of a daemon.
+    /// Rounds of a fork-join program, cycles of a daemon or a periodic one.
     pub rounds: u64,
     /// Requests intended a second; 0 for other kinds.
     pub rate_per_s: f64,

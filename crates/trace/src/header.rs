@@ -49,7 +49,7 @@ pub struct Header {
 pub struct Program {
     /// Its name.
     pub name: String,
-    /// `service`, `batch`, `daemon` or `fork-join`; `process`: none of the scenario's.
+    /// `service`, `batch`, `daemon`, `periodic` or `fork-join`; `process`: none of the scenario's.
     pub kind: String,
     /// Index of its group; `None`: the root.
     pub group: Option<usize>,

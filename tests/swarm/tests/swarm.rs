@@ -45,7 +45,7 @@ fn seeds_draw_all_that_there_is() {
     for (name, _) in policy::policies() {
         assert!(some(&|case| case.policy.name == name), "{name}");
     }
-    for kind in ["service", "batch", "daemon", "fork-join"] {
+    for kind in ["service", "batch", "daemon", "periodic", "fork-join"] {
         let has = |case: &Case| case.scenario.programs.iter().any(|p| p.kind.word() == kind);
         assert!(some(&has), "{kind}");
     }

@@ -46,6 +46,15 @@ pub enum Work {
         /// Sleep of a cycle.
         sleep: Nanos,
     },
+    /// Run, and sleep until the next multiple of a period, all at the same moments.
+    Periodic {
+        /// How many.
+        threads: u32,
+        /// CPU time of a cycle.
+        run: Nanos,
+        /// From one wake-up to the next.
+        period: Nanos,
+    },
     /// Compute and wait for the last one.
     ForkJoin {
         /// How many.
@@ -113,6 +122,7 @@ impl Work {
             Kind::Service(ref service) => Work::Serve(Serve::of(service)),
             Kind::Batch { threads } => Work::Spin { threads },
             Kind::Daemon { threads, run, sleep } => Work::Cycle { threads, run, sleep },
+            Kind::Periodic { threads, run, period } => Work::Periodic { threads, run, period },
             Kind::ForkJoin { threads, work } => Work::ForkJoin { threads, work },
         }
     }

@@ -1,4 +1,4 @@
-//! Programs that serve nobody: batch, daemon, fork-join.
+//! Programs that serve nobody: batch, daemon, periodic, fork-join.
 
 use std::io;
 use std::sync::{Arc, Barrier};
@@ -20,14 +20,17 @@ pub fn spin(threads: u32) -> io::Result<Crew> {
     }))
 }
 
-/// Threads that run and sleep in turn.
-pub fn cycle(threads: u32, run: Nanos, sleep: Nanos) -> io::Result<Crew> {
+/// Threads that run and sleep in turn; `until` says when one that is done now wakes up.
+pub fn cycle<U>(threads: u32, run: Nanos, until: U) -> io::Result<Crew>
+where
+    U: Fn(Nanos) -> Nanos + Copy + Send + 'static,
+{
     Crew::hire((0..threads).map(|_| {
         move |rounds: &Rounds| {
             loop {
                 burn(run);
                 rounds.complete();
-                clock::sleep_until(clock::now() + sleep);
+                clock::sleep_until(until(clock::now()));
             }
         }
     }))

@@ -110,6 +110,7 @@ fn rounds() -> Result<(), Failed> {
     let (run, sleep) = (Nanos::from_millis(1), Nanos::from_millis(9));
     let programs = vec![
         Program::new("daemon", Kind::Daemon { threads: 1, run, sleep }),
+        Program::new("periodic", Kind::Periodic { threads: 1, run, period: run + sleep }),
         Program::new("join", Kind::ForkJoin { threads: 2, work: Nanos::from_millis(2) }),
     ];
     let trace = traced(&scenario(programs, SECONDS), &PolicySpec::plain("default"))?;
@@ -119,15 +120,16 @@ fn rounds() -> Result<(), Failed> {
         let last = trace.usage.len() - 1;
         (0..trace.threads.len()).filter(own).map(|i| of(last, i) - of(0, i)).sum()
     };
-    for (program, round_s) in [(0, 0.001), (1, 0.004)] {
+    for (program, round_s) in [(0, 0.001), (1, 0.001), (2, 0.004)] {
         let rounds = trace.programs[program].rounds as f64;
         assert!(rounds > 0.0, "program {program} completed nothing");
         let (used, wanted) = (used(program), rounds * round_s);
         assert!(wanted <= used + SLACK, "{rounds} rounds want {wanted} s, used {used} s");
     }
-    // A daemon sleeps after each cycle: at most one in run + sleep.
+    // A daemon sleeps after each cycle, a periodic one until the next multiple: at most one in run + sleep.
     let most = SECONDS.0 / (run + sleep).0 + 1;
-    assert!(trace.programs[0].rounds <= most, "{} cycles", trace.programs[0].rounds);
+    let cycles = [0, 1].map(|program| trace.programs[program].rounds);
+    assert!(cycles.iter().all(|cycles| *cycles <= most), "{cycles:?} cycles");
     Ok(())
 }
 

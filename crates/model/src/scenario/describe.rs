@@ -127,6 +127,9 @@ impl Scenario {
             Kind::Daemon { threads, run, sleep } => {
                 format!("{}, run {run}, sleep {sleep}", thread_count(*threads))
             }
+            Kind::Periodic { threads, run, period } => {
+                format!("{}, run {run}, all woken every {period}", thread_count(*threads))
+            }
             Kind::ForkJoin { threads, work } => {
                 format!("{}, {work} each a round", thread_count(*threads))
             }

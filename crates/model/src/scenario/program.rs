@@ -11,10 +11,11 @@ use super::{Group, Kind, Program};
 const KEYS: [&str; 8] =
     ["name", "count", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
-const KINDS: [(&str, &[&str]); 4] = [
+const KINDS: [(&str, &[&str]); 5] = [
     ("service", &SERVICE_KEYS),
     ("batch", &["threads"]),
     ("daemon", &["threads", "run", "sleep"]),
+    ("periodic", &["threads", "run", "period"]),
     ("fork-join", &["threads", "work"]),
 ];
 /// Threads or connections of one program.
@@ -110,6 +111,10 @@ fn read_kind(table: &Table, word: &str) -> Option<Kind> {
         "daemon" => {
             let (run, sleep) = (table.required("run", span), table.required("sleep", span));
             Some(Kind::Daemon { threads: threads(), run: run?, sleep: sleep? })
+        }
+        "periodic" => {
+            let (run, period) = (table.required("run", span), table.required("period", span));
+            Some(Kind::Periodic { threads: threads(), run: run?, period: period? })
         }
         _ => {
             let (threads, work) = (table.required("threads", &count), table.required("work", span));

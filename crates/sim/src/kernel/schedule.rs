@@ -263,7 +263,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let clock = &mut self.clocks[cpu.index()];
         if clock.occupant.is_none() {
             self.meter.idle += now - clock.idle_since;
-            clock.tick_at = Nanos((now.0 / TICK.0 + 1) * TICK.0);
+            clock.tick_at = now.next_multiple(TICK);
         }
         self.meter.switches += u64::from(next.is_some());
         clock.occupant = next;

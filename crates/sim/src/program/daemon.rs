@@ -5,20 +5,28 @@ use model::trace::Window;
 
 use super::Next;
 
+/// How long threads sleep.
+pub enum Rest {
+    /// So long from the end of a run, as for a thread that calls `nanosleep`.
+    Sleep(Nanos),
+    /// To the next multiple of a period, as for one that calls `clock_nanosleep` with `TIMER_ABSTIME`: the timers of all threads fall due at once.
+    Until(Nanos),
+}
+
 pub struct Daemon {
     run: Nanos,
-    sleep: Nanos,
+    rest: Rest,
     window: Window,
     running: Vec<bool>,
     cycles: u64,
 }
 
 impl Daemon {
-    pub fn new(threads: u32, run: Nanos, sleep: Nanos, window: Window) -> Daemon {
-        Daemon { run, sleep, window, running: vec![false; threads as usize], cycles: 0 }
+    pub fn new(threads: u32, run: Nanos, rest: Rest, window: Window) -> Daemon {
+        Daemon { run, rest, window, running: vec![false; threads as usize], cycles: 0 }
     }
 
-    /// A cycle ends with its run; the sleep counts from there, as for a thread that calls `nanosleep`.
+    /// A cycle ends with its run.
     pub fn next(&mut self, now: Nanos, own: u32) -> Next {
         let running = &mut self.running[own as usize];
         *running = !*running;
@@ -26,7 +34,10 @@ impl Daemon {
             return Next::Run(self.run);
         }
         self.cycles += u64::from(self.window.contains(now));
-        Next::Sleep(now + self.sleep)
+        Next::Sleep(match self.rest {
+            Rest::Sleep(sleep) => now + sleep,
+            Rest::Until(period) => now.next_multiple(period),
+        })
     }
 
     pub fn cycles(&self) -> u64 {

@@ -64,10 +64,11 @@ fn span(lots: &mut Lots) -> Nanos {
 }
 
 fn kind(lots: &mut Lots, cpus: u32, duration: Nanos) -> Kind {
-    match lots.within(0, 5) {
+    match lots.within(0, 6) {
         0 | 1 => Kind::Service(service(lots, cpus, duration)),
         2 | 3 => batch(lots, cpus),
         4 => Kind::Daemon { threads: threads(lots, cpus), run: span(lots), sleep: span(lots) },
+        5 => Kind::Periodic { threads: threads(lots, cpus), run: span(lots), period: span(lots) },
         _ => Kind::ForkJoin { threads: threads(lots, cpus), work: span(lots) },
     }
 }
