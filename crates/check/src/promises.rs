@@ -122,7 +122,8 @@ impl Promises {
 /// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. Who was given to it waits there, while others, that came later or may not run
 /// there, start elsewhere.
 fn answers_late(scenario: &Scenario) -> bool {
-    scenario.mechanisms.interrupts.is_some() || scenario.mechanisms.idle.is_some()
+    let on = &scenario.mechanisms;
+    on.interrupts.is_some() || on.idle.is_some() || on.reschedule_interrupt > Nanos::ZERO
 }
 
 /// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for normal threads nobody pulls.

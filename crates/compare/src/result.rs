@@ -41,7 +41,8 @@ fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -
         kind: one.kind.to_string(),
         requests: one.requests,
         lost: one.lost,
-        rounds: Some(one.rounds).filter(|_| ["fork-join", "daemon", "periodic"].contains(&one.kind)),
+        rounds: Some(one.rounds)
+            .filter(|_| ["fork-join", "daemon", "periodic"].contains(&one.kind)),
         rate_per_s: Some(one.rate_per_s).filter(|_| is_service),
         utilisation: Some(one.utilisation),
         latency_ns: one.latency.as_ref().map(convert::latency),

@@ -2,6 +2,7 @@
 
 mod alter;
 mod fair_server;
+mod kicks;
 mod machine;
 mod meter;
 mod schedule;
@@ -217,7 +218,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let cpus = core.cpus.len();
         let first_timer = cpus + programs.len() + 1;
         // The slot of changes lies between.
-        let first_line = first_timer + timers.len() + 1;
+        let first_interrupt = first_timer + timers.len() + 1;
         let mut tasks = vec![Task::default(); core.threads.len()];
         for (slot, thread) in timers.iter().enumerate() {
             tasks[thread.index()].timer = Some((first_timer + slot) as u32);
@@ -230,9 +231,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             fair_server: FairServer::new(cpus),
             class,
             changes: scenario.changes().into_iter(),
-            machinery: Machinery::new(scenario, first_line as u32),
+            machinery: Machinery::new(scenario, first_interrupt as u32),
             names: Machinery::names(scenario),
-            queue: Q::new(first_line + Machinery::line_slots(scenario)),
+            queue: Q::new(first_interrupt + Machinery::slots(scenario)),
             clocks: vec![clock; cpus],
             tasks,
             unborn: unborn.into_iter(),
@@ -333,8 +334,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             }
             debug_assert!(at >= self.core.now);
             self.core.now = at;
-            self.handle(slot as usize);
-            self.settle();
+            let on = self.handle(slot as usize);
+            self.settle(on);
             if O::LISTENS {
                 self.expiring = None;
             }
@@ -370,23 +371,37 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(())
     }
 
-    fn handle(&mut self, slot: usize) {
+    /// Lets the event of a slot happen. The CPU that it happens on, if it does on one.
+    fn handle(&mut self, slot: usize) -> Option<CpuId> {
         let cpus = self.core.cpus.len();
         if slot < cpus {
             self.cpu_event(CpuId(slot as u32));
-        } else if slot < cpus + self.programs.len() {
+            return Some(CpuId(slot as u32));
+        }
+        if slot < cpus + self.programs.len() {
             self.arrival(slot - cpus);
         } else if slot == cpus + self.programs.len() {
             self.birth();
         } else if slot as u32 == self.change_slot() {
             self.change();
         } else if slot as u32 > self.change_slot() {
-            self.line_event(CpuId(slot as u32 - self.change_slot() - 1));
+            return self.interrupt_event(slot as u32);
         } else {
-            self.queue.set(slot as u32, Nanos::NEVER);
-            let thread = self.timers[slot - cpus - self.programs.len() - 1];
-            self.wake(thread, Some(self.core.thread(thread).cpu));
+            return Some(self.expire_timer(slot));
         }
+        None
+    }
+
+    /// The timer of a sleeping thread is due, on the CPU that it slept on.
+    fn expire_timer(&mut self, slot: usize) -> CpuId {
+        self.queue.set(slot as u32, Nanos::NEVER);
+        let thread = self.timers[slot - self.core.cpus.len() - self.programs.len() - 1];
+        let cpu = self.core.thread(thread).cpu;
+        if self.machinery.is_some() {
+            self.pay_timer(cpu, Some(thread));
+        }
+        self.wake(thread, Some(cpu));
+        cpu
     }
 
     fn arrival(&mut self, program: usize) {

@@ -3,24 +3,28 @@
 pub mod frequency;
 pub mod idle;
 pub mod interrupts;
+pub mod kicks;
 pub mod locks;
 pub mod pace;
 
 use model::event::NameId;
-use model::scenario::{MemoryUse, Scenario};
+use model::scenario::{Mechanisms, MemoryUse, Scenario};
 use model::{CpuId, Nanos};
 
 use idle::Sleepers;
 use interrupts::Lines;
+use kicks::Kicks;
 use locks::Locks;
 use pace::Paces;
 
 /// Names that the simulator gives to interrupts; idle states follow.
-const NAMES: [&str; 2] = ["nic", "net_rx"];
+const NAMES: [&str; 3] = ["nic", "net_rx", "reschedule"];
 /// The interrupt of the network card.
 pub const NIC: NameId = NameId(0);
 /// The softirq that takes requests to their sockets.
 pub const NET_RX: NameId = NameId(1);
+/// The interrupt by which a CPU asks another to choose again.
+pub const RESCHEDULE: NameId = NameId(2);
 
 /// The mechanisms of a run.
 pub struct Machinery {
@@ -32,6 +36,10 @@ pub struct Machinery {
     pub paces: Option<Paces>,
     /// Locks, if kernels have them.
     pub locks: Option<Locks>,
+    /// Interrupts between CPUs, if they take time.
+    pub kicks: Option<Kicks>,
+    /// What an interrupt of a CPU's timer takes.
+    pub timer: Nanos,
     /// CPUs that were asked to choose while they could not.
     pub put_off: Vec<bool>,
     /// For each program the size of its threads' hot state.
@@ -40,14 +48,19 @@ pub struct Machinery {
 
 impl Machinery {
     /// Those that a scenario asks for; `None` where it asks for nothing.
-    pub fn new(scenario: &Scenario, first_line_slot: u32) -> Option<Box<Machinery>> {
+    pub fn new(scenario: &Scenario, first_slot: u32) -> Option<Box<Machinery>> {
         let mechanisms = &scenario.mechanisms;
         let machine = &scenario.machine;
         let little = |program: &model::scenario::Program| program.memory == MemoryUse::LITTLE;
+        let kicks = mechanisms.reschedule_interrupt > Nanos::ZERO;
+        // First a slot a CPU for kicks: one that ends with a network card's beginning comes before it.
+        let first_line = first_slot + if kicks { machine.cpus } else { 0 };
         let anything = [
             mechanisms.interrupts.is_some(),
             mechanisms.idle.is_some(),
             mechanisms.kernel.is_some(),
+            mechanisms.timer_interrupt > Nanos::ZERO,
+            kicks,
             pace::are_uneven(mechanisms),
             !scenario.programs.iter().all(little),
         ];
@@ -55,10 +68,13 @@ impl Machinery {
         let programs = scenario.programs.iter();
         anything.contains(&true).then(|| {
             Box::new(Machinery {
-                lines: lines.map(|interrupts| Lines::new(interrupts, machine, first_line_slot)),
+                lines: lines.map(|interrupts| Lines::new(interrupts, machine, first_line)),
                 sleepers: mechanisms.idle.as_ref().map(|idle| Sleepers::new(idle, machine.cpus)),
                 paces: pace::are_uneven(mechanisms).then(|| Paces::new(scenario)),
                 locks: mechanisms.kernel.map(|kernel| Locks::new(kernel, machine.cpus)),
+                kicks: kicks
+                    .then(|| Kicks::new(mechanisms.reschedule_interrupt, machine.cpus, first_slot)),
+                timer: mechanisms.timer_interrupt,
                 put_off: vec![false; machine.cpus as usize],
                 working_sets_bytes: programs.map(|p| p.memory.working_set_bytes).collect(),
             })
@@ -66,14 +82,17 @@ impl Machinery {
     }
 
     /// How many event slots interrupts need.
-    pub fn line_slots(scenario: &Scenario) -> usize {
-        scenario.mechanisms.interrupts.as_ref().map_or(0, |_| scenario.machine.cpus as usize)
+    pub fn slots(scenario: &Scenario) -> usize {
+        let Mechanisms { interrupts, reschedule_interrupt, .. } = &scenario.mechanisms;
+        let kinds = [interrupts.is_some(), *reschedule_interrupt > Nanos::ZERO].map(usize::from);
+        kinds.iter().sum::<usize>() * scenario.machine.cpus as usize
     }
 
     /// All names that its events use.
     pub fn names(scenario: &Scenario) -> Vec<String> {
         let mechanisms = &scenario.mechanisms;
-        if mechanisms.interrupts.is_none() && mechanisms.idle.is_none() {
+        let kicks = mechanisms.reschedule_interrupt > Nanos::ZERO;
+        if mechanisms.interrupts.is_none() && mechanisms.idle.is_none() && !kicks {
             return Vec::new();
         }
         let states = mechanisms.idle.iter().flat_map(|idle| &idle.states);
@@ -94,6 +113,11 @@ impl Machinery {
 
     /// Whether an interrupt has a CPU, or is about to.
     pub fn is_interrupted(&self, cpu: CpuId) -> bool {
-        self.lines.as_ref().is_some_and(|lines| !lines.is_quiet(cpu))
+        self.lines.as_ref().is_some_and(|lines| !lines.is_quiet(cpu)) || self.is_kicked(cpu)
+    }
+
+    /// Whether a CPU is interrupted by another one that asks it to choose again.
+    pub fn is_kicked(&self, cpu: CpuId) -> bool {
+        self.kicks.as_ref().is_some_and(|kicks| kicks.until(cpu).is_some())
     }
 }

@@ -8,7 +8,7 @@ use model::event::{Event, Interrupt, What};
 use model::scenario::{
     Alteration, AlterationKind, Architecture, Arrivals, Cpuset, Frequency, Group, Home, IdleState,
     IdleStates, InterruptCpus, Interrupts, KernelState, Kind, Machine, Mechanisms, Memory,
-    MemoryUse, Migration, Partition, Scenario, Service,
+    MemoryUse, Migration, Partition, Program, Scenario, Service,
 };
 use model::{CpuId, Nanos, Trace};
 use sim::Recorder;
@@ -171,8 +171,10 @@ fn busy_siblings_share_a_core() {
 #[test]
 fn memory_of_another_node_is_slower_for_who_leans_on_it() {
     let nodes = Machine { cpus: 2, smt: 1, llcs: 2, nodes: 2 };
-    let memory =
-        |home| Mechanisms { memory: Some(Memory { remote: 1.6, home }), ..Mechanisms::default() };
+    let memory = |home| Mechanisms {
+        memory: Some(Memory { remote: 1.6, contention: 0.0, home }),
+        ..Mechanisms::default()
+    };
     let half = MemoryUse { bound: 0.5, ..MemoryUse::LITTLE };
     let free = rounds(nodes, Mechanisms::default(), half) as f64;
     // One of the two is away from the process's memory, and the round waits for it: 1 / 1.3.
@@ -182,6 +184,79 @@ fn memory_of_another_node_is_slower_for_who_leans_on_it() {
     assert!((of(nodes, Home::Process, MemoryUse::LITTLE) - 1.0).abs() < 0.01, "needs none");
     let one = Machine { nodes: 1, ..nodes };
     assert!((of(one, Home::Process, half) - 1.0).abs() < 0.01, "one node");
+}
+
+#[test]
+fn who_leans_on_memory_is_slower_beside_others_who_do_under_its_cache() {
+    let one = Machine { cpus: 2, ..Machine::ONE_CPU };
+    let memory = |contention| Mechanisms {
+        memory: Some(Memory { remote: 1.6, contention, home: Home::Process }),
+        ..Mechanisms::default()
+    };
+    let half = MemoryUse { bound: 0.5, ..MemoryUse::LITTLE };
+    let free = rounds(one, Mechanisms::default(), half) as f64;
+    // Half of its time takes half as long again beside one who asks for half of the time: 1 / 1.25.
+    let of = |machine, contention, used| rounds(machine, memory(contention), used) as f64 / free;
+    assert!((of(one, 1.0, half) - 0.8).abs() < 0.01);
+    assert!((of(one, 0.0, half) - 1.0).abs() < 0.01, "the control: off");
+    assert!((of(one, 1.0, MemoryUse::LITTLE) - 1.0).abs() < 0.01, "needs no memory");
+    let caches = Machine { llcs: 2, ..one };
+    assert!((of(caches, 1.0, half) - 1.0).abs() < 0.01, "a cache each");
+}
+
+#[test]
+fn a_batch_that_leans_on_memory_slows_its_neighbour_down_and_only_while_it_runs() {
+    let p50_us = |contention, bound, batch_threads| {
+        let mut both = quick(4, 0.1);
+        let batch = Kind::Batch { threads: batch_threads };
+        both.programs.push(Program::new("batch", batch));
+        both.programs[0].memory.bound = 0.5;
+        both.programs[1].memory.bound = bound;
+        both.mechanisms.memory = Some(Memory { remote: 1.0, contention, home: Home::Process });
+        quantile_us(&run(&both), 0.5)
+    };
+    let alone = p50_us(0.0, 1.0, 2);
+    // Two CPUs that always wait for memory make an access three times as long, and half of a service is accesses.
+    let service_us = 100.0;
+    let slowed = p50_us(1.0, 1.0, 2) - alone;
+    assert!(
+        slowed > 0.9 * service_us && slowed < 1.5 * service_us,
+        "{slowed} us more than {alone}"
+    );
+    assert!((p50_us(1.0, 0.0, 2) - alone).abs() < 0.2 * service_us, "a batch that needs no memory");
+}
+
+#[test]
+fn interrupts_between_cpus_delay_who_is_woken_elsewhere() {
+    let two = Machine { cpus: 2, ..Machine::ONE_CPU };
+    let kicks =
+        |us| Mechanisms { reschedule_interrupt: Nanos::from_micros(us), ..Mechanisms::default() };
+    let of = |machine, us| rounds(machine, kicks(us), MemoryUse::LITTLE) as f64;
+    // A round is 1 ms, and whoever is last wakes the other one 100 us late.
+    assert!((of(two, 100) / of(two, 0) - 1.0 / 1.1).abs() < 0.01);
+    let alone = Machine::ONE_CPU;
+    assert_eq!(of(alone, 100), of(alone, 0), "the control: nobody else to be asked");
+    let (_, events) = recorded(&with(&quick(2, 0.3), kicks(100)));
+    assert!(begun(&events, Interrupt::Hard).is_empty(), "requests come from outside");
+    let mut timers = quick(2, 0.3);
+    let (run, period) = (Nanos::from_micros(500), Nanos::from_millis(5));
+    timers.programs.push(Program::new("storm", Kind::Periodic { threads: 4, run, period }));
+    let (_, events) = recorded(&with(&timers, kicks(100)));
+    let ends = |event: &&Event| matches!(event.what, What::InterruptEnd { .. });
+    let begun = begun(&events, Interrupt::Hard).len();
+    assert!(begun > 10 && events.iter().filter(ends).count().abs_diff(begun) <= 2);
+}
+
+#[test]
+fn ticks_take_time_from_whoever_runs() {
+    let one = Machine { cpus: 2, ..Machine::ONE_CPU };
+    let of = |us| {
+        let timer_interrupt = Nanos::from_micros(us);
+        let mechanisms = Mechanisms { timer_interrupt, ..Mechanisms::default() };
+        rounds(one, mechanisms, MemoryUse::LITTLE) as f64
+    };
+    // 250 a second of 400 us each.
+    assert!((of(400) / of(0) - 0.9).abs() < 0.01);
 }
 
 #[test]
@@ -319,7 +394,7 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
         idle: idle(50, Nanos::NEVER).idle,
         frequency: Some(Frequency { lowest: 0.4, sampling: Nanos::from_millis(10) }),
         sibling_gain: Some(0.25),
-        memory: Some(Memory { remote: 1.6, home: Home::Thread }),
+        memory: Some(Memory { remote: 1.6, contention: 1.0, home: Home::Thread }),
         kernel: Some(KernelState {
             hold: Nanos(400),
             transfer: Nanos(50),
@@ -327,6 +402,8 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
             exit: Nanos(100),
         }),
         migration: None,
+        timer_interrupt: Nanos(1_000),
+        reschedule_interrupt: Nanos(1_000),
     };
     let (first, events) = recorded(&all);
     assert!(first == run(&all), "watching changes nothing, and the same seed gives the same");

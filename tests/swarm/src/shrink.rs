@@ -67,6 +67,8 @@ fn plainer_machines(case: &Case) -> Vec<Case> {
         without(|s| s.mechanisms.memory = None),
         without(|s| s.mechanisms.kernel = None),
         without(|s| s.mechanisms.migration = None),
+        without(|s| s.mechanisms.timer_interrupt = Nanos::ZERO),
+        without(|s| s.mechanisms.reschedule_interrupt = Nanos::ZERO),
         without(|s| s.groups.iter_mut().for_each(|group| group.cpuset = None)),
         without(|s| s.programs.iter_mut().for_each(|p| p.memory = MemoryUse::LITTLE)),
         without(|s| s.programs.iter_mut().for_each(|p| p.process = None)),

@@ -58,9 +58,7 @@ fn hire(work: &Work) -> io::Result<Crew> {
     match *work {
         Work::Serve(ref service) => server::hire(service),
         Work::Spin { threads } => workers::spin(threads),
-        Work::Cycle { threads, run, sleep } => {
-            workers::cycle(threads, run, move |now| now + sleep)
-        }
+        Work::Cycle { threads, run, sleep } => workers::cycle(threads, run, move |now| now + sleep),
         Work::Periodic { threads, run, period } => {
             workers::cycle(threads, run, move |now| now.next_multiple(period))
         }

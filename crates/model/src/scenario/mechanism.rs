@@ -22,6 +22,10 @@ pub struct Mechanisms {
     pub kernel: Option<KernelState>,
     /// What a move of a thread costs; `None`: the simulator's estimates.
     pub migration: Option<Migration>,
+    /// What each interrupt of a CPU's own timer takes of it; 0: nothing.
+    pub timer_interrupt: Nanos,
+    /// What the interrupt takes by which one CPU asks another to choose again; 0: nothing.
+    pub reschedule_interrupt: Nanos,
 }
 
 /// Requests arrive by an interrupt and the softirq that it raises (Tales section 4.4).
@@ -89,11 +93,13 @@ pub struct Frequency {
     pub sampling: Nanos,
 }
 
-/// Memory of another node is slower (Tales section 4.5).
+/// Memory of another node is slower (Tales section 4.5), and so is a cache that others use too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// The latency of another node's memory over that of the own: at least 1.
     pub remote: f64,
+    /// How much longer an access takes for each other CPU under the same last-level cache whose thread does nothing but wait for memory: at least 0.
+    pub contention: f64,
     /// Whose first CPU says where memory lies.
     pub home: Home,
 }

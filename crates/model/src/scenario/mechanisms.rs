@@ -8,14 +8,24 @@ use super::table::Table;
 use super::value::{cpu_list, duration, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
-/// The tables, and the key of siblings.
-pub(super) const KEYS: [&str; 7] =
-    ["interrupts", "idle", "frequency", "sibling_gain", "memory", "kernel", "migration"];
+/// The tables, and keys that need none.
+pub(super) const KEYS: [&str; 9] = [
+    "interrupts",
+    "idle",
+    "frequency",
+    "sibling_gain",
+    "memory",
+    "kernel",
+    "migration",
+    "timer_interrupt",
+    "reschedule_interrupt",
+];
 /// The largest working set: a thread's part of a cache, with room to spare.
 const MOST_BYTES: i64 = 1 << 30;
 
 /// All mechanisms of a machine with so many CPUs; wrong ones are reported and left out.
 pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
+    let span = |key| machine.optional(key, duration).unwrap_or(Nanos::ZERO);
     Mechanisms {
         interrupts: machine.sub("interrupts").map(|table| interrupts(&table, cpus)),
         idle: machine.sub("idle").map(|table| idle(&table)),
@@ -24,6 +34,8 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         memory: machine.sub("memory").map(|table| memory(&table)),
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
+        timer_interrupt: span("timer_interrupt"),
+        reschedule_interrupt: span("reschedule_interrupt"),
     }
 }
 
@@ -90,10 +102,12 @@ fn frequency(table: &Table) -> Frequency {
 
 /// 160 ns against 100 ns, as migration costs assume too.
 fn memory(table: &Table) -> Memory {
-    table.expect_keys(&["remote", "home"]);
+    table.expect_keys(&["remote", "contention", "home"]);
     let home = table.optional("home", word(&["process", "thread"]));
     let remote = table.optional("remote", number_within(1.0, 10.0)).unwrap_or(1.6);
-    Memory { remote, home: if home == Some(1) { Home::Thread } else { Home::Process } }
+    let contention = table.optional("contention", number_within(0.0, 10.0)).unwrap_or(0.0);
+    let home = if home == Some(1) { Home::Thread } else { Home::Process };
+    Memory { remote, contention, home }
 }
 
 fn kernel(table: &Table, cpus: u32) -> KernelState {

@@ -7,7 +7,7 @@ use super::Kernel;
 use crate::class::Class;
 use crate::events::EventQueue;
 use crate::machine::interrupts::{Packet, Phase};
-use crate::machine::pace::{NOMINAL, rescaled};
+use crate::machine::pace::{Beside, NOMINAL, rescaled};
 use crate::machine::{Machinery, NET_RX, NIC};
 use crate::observer::Observer;
 
@@ -20,7 +20,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     }
 
     fn put_off_by_machine(&mut self, cpu: CpuId) -> bool {
-        let late = self.core.current(cpu).is_none() && self.awaken(cpu) > self.core.now;
+        // A kick has to arrive before it wakes anybody.
+        let kicked = self.machinery.as_ref().is_some_and(|machinery| machinery.is_kicked(cpu));
+        let idle = !kicked && self.core.current(cpu).is_none();
+        let late = idle && self.awaken(cpu) > self.core.now;
         let Some(machinery) = &mut self.machinery else { return false };
         let waits = late || machinery.is_interrupted(cpu);
         machinery.put_off[cpu.index()] = waits;
@@ -101,7 +104,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             return;
         }
         let idle = self.core.current(cpu).is_none();
-        let ready = if idle { self.awaken(cpu) } else { self.core.now };
+        let awake = if idle { self.awaken(cpu) } else { self.core.now };
+        let ready = awake.max(self.kicked_until(cpu));
         if ready > self.core.now {
             self.enter(cpu, Phase::Waking, ready);
         } else {
@@ -207,7 +211,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if let Some(thread) = left {
             self.set_pace(thread, cpu, None);
         }
-        self.repace_core(cpu);
+        self.repace_around(cpu);
     }
 
     /// The tick of a busy CPU: its clock may change.
@@ -216,31 +220,43 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let paces = self.machinery.as_mut().and_then(|machinery| machinery.paces.as_mut());
         if let Some(clocks) = paces.and_then(|paces| paces.clocks.as_mut()) {
             clocks.look(cpu, now, true);
-            self.repace_core(cpu);
+            self.repace_around(cpu);
         }
     }
 
-    /// Whoever runs on a CPU's core has the pace that is due there.
-    fn repace_core(&mut self, cpu: CpuId) {
-        let core = self.core.places.of(cpu).core.clone();
-        let busy = core.clone().filter(|&cpu| self.clocks[cpu as usize].occupant.is_some()).count();
-        for sibling in core.map(CpuId) {
-            if let Some(thread) = self.clocks[sibling.index()].occupant {
-                self.set_pace(thread, sibling, Some(busy));
+    /// Whoever runs on a CPU's core, or under its cache where that is contended for, has the pace that is due there.
+    fn repace_around(&mut self, cpu: CpuId) {
+        let paces = self.machinery.as_ref().and_then(|machinery| machinery.paces.as_ref());
+        let Some(paces) = paces else { return };
+        let place = self.core.places.of(cpu);
+        let contended = paces.are_contended();
+        let near = if contended { place.llc.clone() } else { place.core.clone() };
+        let occupants = near.clone().filter_map(|cpu| self.clocks[cpu as usize].occupant);
+        let demand = occupants.map(|thread| paces.demand(thread)).sum();
+        for cpu in near.map(CpuId) {
+            if let Some(thread) = self.clocks[cpu.index()].occupant {
+                let busy = self.busy_beside(cpu);
+                self.set_pace(thread, cpu, Some(Beside { busy, demand }));
             }
         }
     }
 
-    /// A thread on a CPU with so many busy ones beside it, or one that leaves it: what is left of its work takes another time from now on.
-    fn set_pace(&mut self, thread: ThreadId, cpu: CpuId, busy: Option<usize>) {
+    /// How many CPUs of a CPU's core are busy.
+    fn busy_beside(&self, cpu: CpuId) -> usize {
+        let core = self.core.places.of(cpu).core.clone();
+        core.filter(|&cpu| self.clocks[cpu as usize].occupant.is_some()).count()
+    }
+
+    /// A thread on a CPU with such company, or one that leaves it: what is left of its work takes another time from now on.
+    fn set_pace(&mut self, thread: ThreadId, cpu: CpuId, beside: Option<Beside>) {
         let paces = self.machinery.as_mut().and_then(|machinery| machinery.paces.as_mut());
         let Some(paces) = paces else { return };
         let (on, before) = paces.current(thread);
         if on != Some(cpu) {
             return;
         }
-        let pace = busy.map_or(NOMINAL, |busy| paces.of(thread, cpu, busy));
-        paces.set(thread, busy.map(|_| cpu), pace);
+        let pace = beside.map_or(NOMINAL, |beside| paces.of(thread, cpu, beside));
+        paces.set(thread, beside.map(|_| cpu), pace);
         if pace == before {
             return;
         }
@@ -249,7 +265,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let ran = if runs { self.core.now - accounted } else { Nanos::ZERO };
         let entry = &mut self.core.threads[thread.index()];
         entry.remaining = ran + rescaled(entry.remaining - ran, before, pace);
-        if runs && busy.is_some() {
+        if runs && beside.is_some() {
             self.arm(cpu);
         }
     }

@@ -68,6 +68,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.clocks[cpu.index()].tick_at = self.core.now + TICK;
         if self.machinery.is_some() {
             self.look_at_load(cpu);
+            self.pay_timer(cpu, None);
         }
         match &mut self.realtime {
             Some(realtime) => {
@@ -162,8 +163,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.core.resched(cpu);
     }
 
-    /// Lets all CPUs that were asked to choose again do so, those that this asks included.
-    pub(super) fn settle(&mut self) {
+    /// Lets all CPUs that were asked to choose again do so, those that this asks included. The present event is `at`'s, if it is a CPU's.
+    pub(super) fn settle(&mut self, at: Option<CpuId>) {
+        self.kick_asked(0, at);
         let mut index = 0;
         while index < self.core.resched.len() {
             if index >= CHOICES_PER_EVENT {
@@ -173,7 +175,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             }
             let cpu = self.core.resched[index];
             if !self.put_off(cpu) {
+                let known = self.core.resched.len();
                 self.schedule(cpu);
+                self.kick_asked(known, Some(cpu));
             }
             index += 1;
         }

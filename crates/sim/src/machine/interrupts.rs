@@ -102,6 +102,11 @@ impl Lines {
         self.lines[cpu.index()].phase = phase;
     }
 
+    /// The CPU of a line's event slot.
+    pub fn cpu_at(&self, slot: u32) -> CpuId {
+        CpuId(slot - self.first_slot)
+    }
+
     /// The event slot of a CPU's line.
     pub fn slot(&self, cpu: CpuId) -> u32 {
         self.first_slot + cpu.0

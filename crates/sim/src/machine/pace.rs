@@ -31,6 +31,15 @@ pub fn rescaled(left: Nanos, from: Pace, to: Pace) -> Nanos {
     Nanos((u128::from(left.0) * u128::from(from)).div_ceil(u128::from(to)).min(LONGEST) as u64)
 }
 
+/// What runs beside a thread, itself among it.
+#[derive(Clone, Copy)]
+pub struct Beside {
+    /// Busy CPUs of its core.
+    pub busy: usize,
+    /// What those of its last-level cache ask of memory together, each at most [`NOMINAL`].
+    pub demand: Pace,
+}
+
 /// What sets the pace of each thread on each CPU.
 pub struct Paces {
     machine: Machine,
@@ -38,9 +47,9 @@ pub struct Paces {
     pub clocks: Option<Clocks>,
     /// For each number of busy CPUs of a core, from none on, the pace of one of them.
     shared: Vec<Pace>,
-    /// For each program, the pace beside memory of another node.
-    remote: Vec<Pace>,
-    home: Home,
+    memory: Memory,
+    /// For each program the share of its time for which it waits for memory.
+    bounds: Vec<f64>,
     /// For each program that of its process.
     processes: Vec<usize>,
     /// For each thread its program, and where its memory lies once it has any.
@@ -55,8 +64,7 @@ impl Paces {
     pub fn new(scenario: &Scenario) -> Paces {
         let mechanisms = &scenario.mechanisms;
         let machine = scenario.machine;
-        let memory = mechanisms.memory.unwrap_or(Memory { remote: 1.0, home: Home::Process });
-        let slowdown = |bound: f64| 1.0 / (1.0 + bound * (memory.remote - 1.0));
+        let even = Memory { remote: 1.0, contention: 0.0, home: Home::Process };
         let all = scenario.programs.iter().enumerate();
         let programs: Vec<usize> =
             all.flat_map(|(index, p)| (0..p.kind.threads()).map(move |_| index)).collect();
@@ -65,8 +73,8 @@ impl Paces {
             machine,
             clocks: clocks.map(|frequency| Clocks::new(frequency, machine.cpus)),
             shared: shared(mechanisms.sibling_gain.unwrap_or(1.0), machine.smt),
-            remote: scenario.programs.iter().map(|p| pace(slowdown(p.memory.bound))).collect(),
-            home: memory.home,
+            memory: mechanisms.memory.unwrap_or(even),
+            bounds: scenario.programs.iter().map(|p| p.memory.bound).collect(),
             processes: scenario.processes(),
             homes: vec![None; programs.len().max(scenario.programs.len())],
             on: vec![(None, NOMINAL); programs.len()],
@@ -86,18 +94,37 @@ impl Paces {
     }
 
     fn home_of(&self, thread: ThreadId) -> usize {
-        match self.home {
+        match self.memory.home {
             Home::Process => self.processes[self.programs[thread.index()]],
             Home::Thread => thread.index(),
         }
     }
 
-    /// The pace of a thread on a CPU of whose core so many CPUs are busy, itself among them.
-    pub fn of(&self, thread: ThreadId, cpu: CpuId, busy: usize) -> Pace {
+    /// The pace of a thread on a CPU.
+    pub fn of(&self, thread: ThreadId, cpu: CpuId, beside: Beside) -> Pace {
         let clock = self.clocks.as_ref().map_or(NOMINAL, |clocks| clocks.of(cpu));
+        let memory = self.of_memory(thread, cpu, beside.demand - self.demand(thread));
+        (clock * self.shared[beside.busy] / NOMINAL * memory / NOMINAL).max(1)
+    }
+
+    /// What memory leaves of it: the part of the time that is waiting for memory takes as much longer as an access does.
+    fn of_memory(&self, thread: ThreadId, cpu: CpuId, others: Pace) -> Pace {
         let is_away = self.homes[self.home_of(thread)].is_some_and(|home| home != self.node(cpu));
-        let memory = if is_away { self.remote[self.programs[thread.index()]] } else { NOMINAL };
-        (clock * self.shared[busy] / NOMINAL * memory / NOMINAL).max(1)
+        let distance = if is_away { self.memory.remote } else { 1.0 };
+        let crowd = others as f64 / NOMINAL as f64;
+        let latency = distance * (1.0 + self.memory.contention * crowd);
+        let bound = self.bounds[self.programs[thread.index()]];
+        pace(1.0 / (1.0 + bound * (latency - 1.0)))
+    }
+
+    /// What a thread asks of the caches and memory that it shares while it runs: [`NOMINAL`] if it does nothing else.
+    pub fn demand(&self, thread: ThreadId) -> Pace {
+        (self.bounds[self.programs[thread.index()]] * NOMINAL as f64).round() as Pace
+    }
+
+    /// Whether threads feel what others ask of a cache.
+    pub fn are_contended(&self) -> bool {
+        self.memory.contention > 0.0
     }
 
     /// The pace that a thread has, and the CPU that it is of.

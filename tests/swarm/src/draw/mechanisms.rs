@@ -26,6 +26,7 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
         sibling_gain: lots.one_in(3).then(|| lots.of(&[0.0, 0.25, 1.0])),
         memory: lots.one_in(3).then(|| Memory {
             remote: lots.of(&[1.0, 1.6, 10.0]),
+            contention: lots.of(&[0.0, 0.5, 10.0]),
             home: lots.of(&[Home::Process, Home::Thread]),
         }),
         kernel: lots.one_in(3).then(|| kernel(lots, cpus)),
@@ -35,6 +36,8 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
             node: span(lots),
             machine: span(lots),
         }),
+        timer_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
+        reschedule_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
     };
     for program in &mut scenario.programs {
         if lots.one_in(3) {

@@ -35,7 +35,11 @@ impl Scenario {
             on.sibling_gain.map(|gain| format!("each further busy sibling adds {gain} to its core's throughput")),
             on.memory.map(|memory| {
                 let whose = if memory.home == Home::Process { "its process" } else { "it" };
-                format!("memory of another node is {} times as slow; a thread's lies where {whose} began", memory.remote)
+                let shared = match memory.contention {
+                    0.0 => String::new(),
+                    more => format!("; each other CPU of a cache that waits for memory all the time makes it {more} slower"),
+                };
+                format!("memory of another node is {} times as slow; a thread's lies where {whose} began{shared}", memory.remote)
             }),
             on.kernel.map(|kernel| {
                 format!(
@@ -43,6 +47,8 @@ impl Scenario {
                     kernel.kernels, if kernel.kernels == 1 { "" } else { "s" }, kernel.hold, kernel.transfer, kernel.exit
                 )
             }),
+            interrupt("a CPU's timer", on.timer_interrupt),
+            interrupt("another CPU that wants it to choose again", on.reschedule_interrupt),
             on.migration.map(|migration| {
                 format!(
                     "a move costs {} in a core, {} in a cache, {} in a node, {} between nodes",
@@ -74,6 +80,11 @@ impl Scenario {
         };
         self.alterations.iter().map(line).collect()
     }
+}
+
+/// A line where such an interrupt takes any time.
+fn interrupt(whose: &str, takes: Nanos) -> Option<String> {
+    (takes > Nanos::ZERO).then(|| format!("an interrupt by {whose} takes {takes}"))
 }
 
 /// What a group's line says of its CPUs.
