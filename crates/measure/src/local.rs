@@ -121,7 +121,7 @@ fn serves(socket: &Bound, address: SocketAddr) -> bool {
 }
 
 /// The entries of a folder that are numbers.
-fn numbers(folder: &str) -> Vec<i32> {
+pub(crate) fn numbers(folder: &str) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

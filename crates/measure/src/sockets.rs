@@ -5,6 +5,8 @@ use std::{fs, io};
 use generator::Transport;
 use model::Failure;
 
+use crate::local::numbers;
+
 /// A socket that listens, or one for datagrams that is bound and not connected.
 pub(crate) struct Bound {
     /// Its address, in the table's own hexadecimal digits.
@@ -50,10 +52,13 @@ pub(crate) fn held(process: u32) -> io::Result<Vec<String>> {
     Ok(fs::read_dir(format!("/proc/{process}/fd"))?.flatten().filter_map(inode).collect())
 }
 
-/// The one port at which a process waits for clients. [`Failure::Input`] where it has none, or several to choose from.
+/// The one port at which a process waits for clients, or one that it started. [`Failure::Input`] where there is none, or several to choose from.
 pub fn listening_port(process: u32) -> Result<u16, Failure> {
-    let held = held(process)
+    let mut held = held(process)
         .map_err(|error| Failure::Input(format!("--pid {process}: /proc/{process}/fd: {error}")))?;
+    for below in started_by(process) {
+        held.extend(self::held(below).unwrap_or_default());
+    }
     let net = format!("/proc/{process}/net");
     let all = [Transport::Stream, Transport::Datagram].map(|transport| bound(&net, transport));
     let mut ports: Vec<u16> = ports(all.into_iter().flatten(), &held).collect();
@@ -66,6 +71,25 @@ pub fn listening_port(process: u32) -> Result<u16, Failure> {
             "--pid {process}: it listens at ports {ports:?}: choose one with --port"
         ))),
     }
+}
+
+/// The processes that one has started, and those that they have.
+fn started_by(process: u32) -> Vec<u32> {
+    let all = numbers("/proc").into_iter().map(i32::cast_unsigned);
+    let parents: Vec<(u32, u32)> = all.filter_map(|one| Some((one, parent_of(one)?))).collect();
+    let mut family = vec![process];
+    let mut asked = 0;
+    while let Some(parent) = family.get(asked).copied() {
+        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(one, _)| one));
+        asked += 1;
+    }
+    family.split_off(1)
+}
+
+/// Who started a process: the second word behind its name in parentheses, which may hold anything.
+fn parent_of(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn ports(bound: impl Iterator<Item = Bound>, held: &[String]) -> impl Iterator<Item = u16> {
