@@ -197,36 +197,56 @@ fn deep(policy: &str) {
     }
 }
 
-/// Memory of this process that is in use.
-fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux with /proc");
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.expect("statm has a second number") * 4_096
+/// The most memory that this process has had.
+fn most_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux with /proc");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.expect("status has VmHWM in kB") * 1_024
 }
 
-/// Very many threads, each of which runs in its turn: what an event and what a thread costs. A run keeps each thread's CPU time at 101 moments, 808 bytes, which are in it.
+/// Very many threads, each of which runs in its turn: what an event and what a thread costs. Each in a process of its own, so that its memory is.
 fn crowd() {
-    for (cpus, threads) in [(1_024, 10_000), (1_024, 100_000), (4_096, 100_000)] {
-        let duration = Nanos(10 * DECISIONS * TICK.0 / u64::from(cpus));
-        let scenario = scenario(cpus, duration, Kind::Batch { threads });
-        let Scenario { machine, groups, .. } = &scenario;
-        let ext = || Ext::new(&scenario, &PolicySpec::plain("rearguard"), 1).expect("it exists");
-        let weigh = |name: &str, pace: &dyn Fn() -> Pace| {
-            let before = resident_bytes();
-            let pace = pace();
-            pace.print(&format!("{threads} threads, {cpus} CPUs, {name}"));
-            // What earlier runs left to the allocator is used again: only growth can be seen.
-            let grown = resident_bytes().saturating_sub(before);
-            println!("  {:.0} bytes a thread more than before", grown as f64 / f64::from(threads));
-        };
-        weigh("rearguard", &|| turn::<_, Tournament>(&scenario, ext()));
-        weigh("eevdf", &|| turn::<_, Tournament>(&scenario, Eevdf::new(machine, groups)));
+    let own = std::env::current_exe().expect("this executable has a path");
+    for (cpus, threads) in [(16, 10_000), (1_024, 10_000), (1_024, 100_000), (4_096, 100_000)] {
+        for class in ["rr", "eevdf", "rearguard"] {
+            let words = [cpus.to_string(), threads.to_string(), class.to_string()];
+            let status = std::process::Command::new(&own).arg("crowd").args(words).status();
+            assert!(
+                status.expect("it starts").success(),
+                "{class}, {cpus} CPUs, {threads} threads"
+            );
+        }
     }
 }
 
-/// All parts, or the one that is named: `grow`, `classes`, `deep` or `crowd`.
+/// One of them. A run keeps each thread's CPU time at 101 moments, 808 bytes, which are in its memory.
+fn crowded(cpus: u32, threads: u32, class: &str) {
+    let duration = Nanos(10 * DECISIONS * TICK.0 / u64::from(cpus));
+    let scenario = scenario(cpus, duration, Kind::Batch { threads });
+    let Scenario { machine, groups, .. } = &scenario;
+    let pace = match class {
+        "rr" => turn::<_, Tournament>(&scenario, Rt::new(rt::Kind::RoundRobin, machine)),
+        "eevdf" => turn::<_, Tournament>(&scenario, Eevdf::new(machine, groups)),
+        policy => {
+            let ext = Ext::new(&scenario, &PolicySpec::plain(policy), 1).expect("it exists");
+            turn::<_, Tournament>(&scenario, ext)
+        }
+    };
+    pace.print(&format!("{threads} threads, {cpus} CPUs, {class}"));
+    println!("  {} bytes a thread, everything", most_bytes() / u64::from(threads));
+}
+
+/// All parts, or the one that is named: `grow`, `classes`, `deep` or `crowd`, of which `crowd CPUS THREADS CLASS` is one case.
 fn main() {
-    let wanted = std::env::args().nth(1);
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [part, cpus, threads, class] = &args[..]
+        && part == "crowd"
+        && let (Ok(cpus), Ok(threads)) = (cpus.parse(), threads.parse())
+    {
+        return crowded(cpus, threads, class);
+    }
+    let wanted = args.first().cloned();
     let is_wanted = |part: &str| wanted.as_deref().is_none_or(|name| name == part);
     println!(
         "{:48} {:>10} {:>11} {:>13}",
