@@ -6,6 +6,7 @@
 //! This crate is the only one with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is
 //! set while a callback runs.
 
+mod anchor;
 mod chosen;
 mod domains;
 mod file;

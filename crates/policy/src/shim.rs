@@ -4,13 +4,13 @@
 //! answers, and the panic goes on in Rust ([`enter`]).
 
 use std::any::Any;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 
 use model::{CpuId, ThreadId};
 
+use crate::anchor;
 use crate::platform::{Kick, Level, Local, Platform};
 use crate::state::State;
 
@@ -24,10 +24,6 @@ struct Context<'a> {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-thread_local! {
-    static PRESENT: Cell<*mut c_void> = const { Cell::new(null_mut()) };
-}
-
 /// Runs a callback of the policy on a platform. Callbacks do not nest: a platform call must not call the policy.
 pub fn enter<R>(
     platform: &mut dyn Platform,
@@ -35,11 +31,11 @@ pub fn enter<R>(
     options: *const c_void,
     callback: impl FnOnce() -> R,
 ) -> R {
-    assert!(PRESENT.get().is_null(), "a policy was called from one of its platform's calls");
+    assert!(anchor::get().is_null(), "a policy was called from one of its platform's calls");
     let mut context = Context { platform, state, options, locked: false, panic: None };
-    PRESENT.set((&raw mut context).cast());
+    anchor::set((&raw mut context).cast());
     let result = callback();
-    PRESENT.set(null_mut());
+    anchor::set(null_mut());
     match context.panic.map(|panic| panic.downcast::<Misuse>()) {
         Some(Ok(misuse)) => context.platform.fault(&misuse.0),
         Some(Err(panic)) => resume_unwind(panic),
@@ -60,7 +56,7 @@ fn misuse(what: &str) -> ! {
 
 /// Answers a call of the policy.
 fn call<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
-    let present: *mut Context = PRESENT.get().cast();
+    let present: *mut Context = anchor::get().cast();
     assert!(!present.is_null(), "a platform call outside a callback");
     // SAFETY: `enter` put the pointer there and has not returned, since the pointer is cleared when it does; this Rust thread runs
     // C code below `enter`, so nothing else uses the context: answers are not nested.
