@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and who held the CPUs
- * meanwhile: every hook writes what it saw into one ring, and user space joins by byte offsets.
+ * meanwhile: every hook writes what it saw, and user space joins by byte offsets.
  * Joining here would cost each request a dozen lookups, a record costs tens of nanoseconds.
  *
  * Only tracepoints with BTF: they load where kprobes and fentry are refused.
@@ -71,26 +71,72 @@ struct {
 	__uint(max_entries, 64 << 20);
 } ring SEC(".maps");
 
+/*
+ * Room in the ring is taken under a lock and given with a header, so a CPU keeps a few records and
+ * hands them over together: when they are as many as these, or the first of them is so old.
+ */
+#define KEPT 8
+#define KEPT_NS 5000000
+
+struct kept {
+	__u32 taken;
+	__u32 count;
+	struct seen seen[KEPT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kept);
+} kept SEC(".maps");
+
+static __always_inline void hand_over(struct seen *seen, __u32 count)
+{
+	/* User space looks by itself: waking it would be work in the request's time. */
+	if (bpf_ringbuf_output(&ring, seen, count * sizeof(*seen), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&lost, count);
+}
+
+static __always_inline void keep(struct kept *own, const struct seen *seen)
+{
+	__u32 count = own->count;
+
+	if (count >= KEPT)
+		count = 0;
+	own->seen[count] = *seen;
+	count++;
+	if (count == KEPT || seen->at_ns - own->seen[0].at_ns > KEPT_NS) {
+		hand_over(own->seen, count);
+		count = 0;
+	}
+	own->count = count;
+}
+
 static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __u32 ports,
 				 __u32 number, __u32 detail)
 {
-	struct seen *seen = bpf_ringbuf_reserve(&ring, sizeof(*seen), 0);
+	struct seen seen = {
+		.at_ns = bpf_ktime_get_ns(),
+		.kind = kind,
+		.cpu = bpf_get_smp_processor_id(),
+		.thread = thread,
+		.address = address,
+		.port = ports,
+		.protocol = ports >> 16,
+		.number = number,
+		.detail = detail,
+	};
+	__u32 zero = 0;
+	struct kept *own = bpf_map_lookup_elem(&kept, &zero);
 
-	if (!seen) {
-		__sync_fetch_and_add(&lost, 1);
+	/* A hook that interrupts another one at its records leaves them alone. */
+	if (!own || __sync_lock_test_and_set(&own->taken, 1)) {
+		hand_over(&seen, 1);
 		return;
 	}
-	seen->at_ns = bpf_ktime_get_ns();
-	seen->kind = kind;
-	seen->cpu = bpf_get_smp_processor_id();
-	seen->thread = thread;
-	seen->address = address;
-	seen->port = ports;
-	seen->protocol = ports >> 16;
-	seen->number = number;
-	seen->detail = detail;
-	/* User space looks by itself: waking it would be work in the request's time. */
-	bpf_ringbuf_submit(seen, BPF_RB_NO_WAKEUP);
+	keep(own, &seen);
+	own->taken = 0;
 }
 
 /* An address as one word. An IPv4 client of an IPv6 socket is the same as without. */

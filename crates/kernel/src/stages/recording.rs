@@ -82,12 +82,25 @@ pub enum Level {
     Timer,
 }
 
-/// The length of a record in the ring.
+/// The length of a record.
 const LENGTH: usize = 32;
 
 impl Seen {
-    /// Reads a record of the ring; `None` for what is none.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Seen> {
+    /// Reads records, one after the other.
+    pub(super) fn decode_all(bytes: &[u8]) -> impl Iterator<Item = Seen> {
+        bytes.chunks_exact(LENGTH).filter_map(Seen::decode)
+    }
+
+    /// Reads what a CPU has not handed over yet: whether it is at it, how many records, and room for them.
+    pub(super) fn decode_kept(bytes: &[u8]) -> impl Iterator<Item = Seen> {
+        let (head, records) = bytes.split_at(bytes.len().min(8));
+        let count = head.get(4..).and_then(|count| count.try_into().ok());
+        let count = count.map_or(0, u32::from_ne_bytes);
+        Seen::decode_all(records).take(count as usize)
+    }
+
+    /// Reads a record; `None` for what is none.
+    fn decode(bytes: &[u8]) -> Option<Seen> {
         let bytes: &[u8; LENGTH] = bytes.get(..LENGTH)?.try_into().ok()?;
         let short = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let long = |at: usize| u32::from(short(at)) | u32::from(short(at + 2)) << 16;

@@ -12,11 +12,11 @@ use std::time::Duration;
 use libbpf_rs::btf::{Btf, types::Typedef};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Program, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, Program, RingBufferBuilder};
 use model::Failure;
 
 use super::recording::{Recording, Seen};
-use super::skeleton::{OpenStagesSkel, StagesSkel, StagesSkelBuilder};
+use super::skeleton::{OpenStagesSkel, StagesLinks, StagesSkel, StagesSkelBuilder};
 use crate::messages;
 use crate::ready::privileged;
 
@@ -131,7 +131,7 @@ fn record(
     let fresh = RefCell::new(Vec::<Seen>::new());
     let mut ring = RingBufferBuilder::new();
     let keep = |bytes: &[u8]| {
-        fresh.borrow_mut().extend(Seen::decode(bytes));
+        fresh.borrow_mut().extend(Seen::decode_all(bytes));
         0
     };
     let map = &skeleton.maps.ring;
@@ -139,19 +139,22 @@ fn record(
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
     let _ = ready.send(());
-    loop {
-        let ends = stop.load(Ordering::Relaxed);
+    let gather = || {
         ring.consume().map_err(refused)?;
         let mut heard = heard.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
         fresh.borrow().iter().for_each(|one| heard.people.meet(one.thread));
         heard.seen.append(&mut fresh.borrow_mut());
-        drop(heard);
-        if ends {
-            break;
-        }
+        Ok(())
+    };
+    while !stop.load(Ordering::Relaxed) {
+        gather()?;
         thread::sleep(LOOK);
     }
+    // What CPUs keep must not go on its way while it is read.
+    skeleton.links = StagesLinks::default();
+    fresh.borrow_mut().extend(kept(&skeleton)?);
+    gather()?;
     let missed = missed(&skeleton)?;
     drop(ring);
     let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
@@ -203,6 +206,13 @@ fn missed(skeleton: &StagesSkel) -> Result<u64, Failure> {
         .collect();
     let ours = ProgInfoIter::default().filter(|info| ids.contains(&info.id));
     Ok(ours.map(|info| info.recursion_misses).sum())
+}
+
+/// What CPUs have not handed over yet.
+fn kept(skeleton: &StagesSkel) -> Result<Vec<Seen>, Failure> {
+    let own = skeleton.maps.kept.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
+    let own = own.map_err(refused)?.unwrap_or_default();
+    Ok(own.iter().flat_map(|bytes| Seen::decode_kept(bytes)).collect())
 }
 
 fn refused(error: libbpf_rs::Error) -> Failure {
