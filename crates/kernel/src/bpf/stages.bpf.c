@@ -75,7 +75,7 @@ struct {
  * Room in the ring is taken under a lock and given with a header, so a CPU keeps a few records and
  * hands them over together: when they are as many as these, or the first of them is so old.
  */
-#define KEPT 8
+#define KEPT 16
 #define KEPT_NS 5000000
 
 struct kept {
@@ -98,44 +98,43 @@ static __always_inline void hand_over(struct seen *seen, __u32 count)
 		__sync_fetch_and_add(&lost, count);
 }
 
-static __always_inline void keep(struct kept *own, const struct seen *seen)
+static __always_inline void fill(struct seen *seen, enum kind kind, __u32 thread, __u32 address,
+				 __u32 ports, __u32 number, __u32 detail)
 {
-	__u32 count = own->count;
+	seen->at_ns = bpf_ktime_get_ns();
+	seen->kind = kind;
+	seen->cpu = bpf_get_smp_processor_id();
+	seen->thread = thread;
+	seen->address = address;
+	seen->port = ports;
+	seen->protocol = ports >> 16;
+	seen->number = number;
+	seen->detail = detail;
+}
 
-	if (count >= KEPT)
-		count = 0;
-	own->seen[count] = *seen;
+static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __u32 ports,
+				 __u32 number, __u32 detail)
+{
+	__u32 zero = 0, count;
+	struct kept *own = bpf_map_lookup_elem(&kept, &zero);
+	struct seen alone, *seen;
+
+	/* A hook that interrupts another one at its records leaves them alone. */
+	if (!own || __sync_lock_test_and_set(&own->taken, 1)) {
+		fill(&alone, kind, thread, address, ports, number, detail);
+		hand_over(&alone, 1);
+		return;
+	}
+	count = own->count % KEPT;
+	seen = &own->seen[count];
+	fill(seen, kind, thread, address, ports, number, detail);
 	count++;
 	if (count == KEPT || seen->at_ns - own->seen[0].at_ns > KEPT_NS) {
 		hand_over(own->seen, count);
 		count = 0;
 	}
 	own->count = count;
-}
-
-static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __u32 ports,
-				 __u32 number, __u32 detail)
-{
-	struct seen seen = {
-		.at_ns = bpf_ktime_get_ns(),
-		.kind = kind,
-		.cpu = bpf_get_smp_processor_id(),
-		.thread = thread,
-		.address = address,
-		.port = ports,
-		.protocol = ports >> 16,
-		.number = number,
-		.detail = detail,
-	};
-	__u32 zero = 0;
-	struct kept *own = bpf_map_lookup_elem(&kept, &zero);
-
-	/* A hook that interrupts another one at its records leaves them alone. */
-	if (!own || __sync_lock_test_and_set(&own->taken, 1)) {
-		hand_over(&seen, 1);
-		return;
-	}
-	keep(own, &seen);
+	barrier();
 	own->taken = 0;
 }
 
