@@ -21,15 +21,16 @@ const A_ROUND: usize = 6;
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn tracer(port: u16) -> Option<Tracer> {
+    tracing(port, Scheduling::Everywhere)
+}
+
+fn tracing(port: u16, scheduling: Scheduling) -> Option<Tracer> {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
         eprintln!("skipped: stages take root and a kernel with BTF");
         return None;
     }
-    Some(
-        Tracer::start(Wanted { port: Some(port), scheduling: Scheduling::Everywhere })
-            .expect("hooks"),
-    )
+    Some(Tracer::start(Wanted { port: Some(port), scheduling }).expect("hooks"))
 }
 
 /// A thread a connection, which reads a request, answers it, and so on.
@@ -169,18 +170,38 @@ fn requests_are_found_without_a_client_and_their_threads_are_explained() {
     assert!(observed.complete as f64 >= 0.999 * observed.requests as f64);
 }
 
-#[test]
-fn datagrams() {
-    let _alone = ALONE.lock();
+/// Every datagram is sent back.
+fn serve_datagrams(scheduling: Scheduling) -> Option<(Tracer, SocketAddr)> {
     let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = server.local_addr().expect("its address");
-    let Some(tracer) = tracer(address.port()) else { return };
+    let tracer = tracing(address.port(), scheduling)?;
     thread::spawn(move || {
         let mut request = [0; BYTES];
         while let Ok((bytes, from)) = server.recv_from(&mut request) {
             server.send_to(&request[..bytes], from).expect("an answer");
         }
     });
+    Some((tracer, address))
+}
+
+#[test]
+fn the_last_request_is_seen_though_cpus_hand_over_many_records_at_a_time() {
+    let _alone = ALONE.lock();
+    let Some((tracer, address)) = serve_datagrams(Scheduling::Nowhere) else { return };
+    let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    client.send_to(&[0; BYTES], address).expect("a request");
+    client.recv(&mut [0; BYTES]).expect("an answer");
+    let joined = Connections::new(&tracer.stop().expect("a recording"));
+    let [own] = joined.of(Peer::of(client.local_addr().expect("an address"), true)) else {
+        panic!("one sender")
+    };
+    check(&[joined.stages(own, 1, 0..1).0]);
+}
+
+#[test]
+fn datagrams() {
+    let _alone = ALONE.lock();
+    let Some((tracer, address)) = serve_datagrams(Scheduling::Everywhere) else { return };
     let clients: Vec<UdpSocket> =
         (0..4).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")).collect();
     // One after the other: two that come at once on two CPUs may be taken for each other.
