@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Failure, Nanos};
+use nix::unistd::{SysconfVar, sysconf};
 use report::{MeasureService, Measured, Saturated, SelfCheckResult};
 
 use crate::measurement::{Load, Measurement};
@@ -157,10 +158,11 @@ fn shown(time: ServiceTime, searched: Option<&Saturation>) -> MeasureService {
     }
 }
 
-/// This machine in a line.
+/// This machine in a line, with all of its CPUs, whichever of them this process may use.
 pub fn machine() -> String {
     let or_unknown = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_string());
-    let cpus = load::cpus().len();
+    let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+    let cpus = or_unknown(online.map(|cpus| cpus.to_string()));
     format!("Linux {}, {}, {cpus} CPUs", or_unknown(load::release()), or_unknown(load::cpu_model()))
 }
 
