@@ -23,8 +23,10 @@ use crate::ready::privileged;
 /// How often the ring is emptied: it holds two million records.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Tracepoints that a kernel may lack. Without `tcp_sendmsg_locked` (before 6.15) the beginning of a write is not seen.
-const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", "tcp_sendmsg_locked"];
+/// Since Linux 6.15. Without it the beginning of a write is not seen.
+const WRITE: &str = "tcp_sendmsg_locked";
+/// Tracepoints that a kernel may lack.
+const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", WRITE];
 
 /// What to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,6 +165,25 @@ fn record(
     Ok(())
 }
 
+/// Whether this kernel says where a write over TCP begins: without that no request over TCP has all of its stages.
+///
+/// [`Failure::Machine`]: it has no BTF.
+pub fn sees_writes() -> Result<bool, Failure> {
+    Ok(has_tracepoint(&btf()?, WRITE))
+}
+
+fn btf() -> Result<Btf<'static>, Failure> {
+    Btf::from_vmlinux().map_err(|error| {
+        Failure::Machine(format!(
+            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
+        ))
+    })
+}
+
+fn has_tracepoint(kernel: &Btf, hook: &str) -> bool {
+    kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some()
+}
+
 /// Writes the constants and leaves out what is not wanted or not there.
 fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = open.maps.rodata_data.as_mut();
@@ -172,17 +193,13 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     for (cpu, heard) in constants.heard_cpus.iter_mut().enumerate() {
         *heard = u8::from(wanted.scheduling.includes(cpu));
     }
-    let kernel = Btf::from_vmlinux().map_err(|error| {
-        Failure::Machine(format!(
-            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
-        ))
-    })?;
+    let kernel = btf()?;
     for mut program in open.open_object_mut().progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
         let hook = section.trim_start_matches("tp_btf/");
         let schedules = ["sched_", "softirq_", "irq_", "local_"];
         let is_scheduling = schedules.iter().any(|prefix| hook.starts_with(prefix));
-        let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
+        let is_there = has_tracepoint(&kernel, hook);
         let is_wanted = match is_scheduling {
             true => wanted.scheduling != Scheduling::Nowhere,
             false => wanted.port.is_some(),

@@ -5,7 +5,9 @@ use std::net::{IpAddr, UdpSocket};
 use ::explain::{Program, Setting, explain};
 use ::measure::{Measurement, Target};
 use generator::{Place, Transport};
-use kernel::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join};
+use kernel::stages::{
+    Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join, sees_writes,
+};
 use model::Failure;
 use model::scenario::Machine;
 
@@ -19,6 +21,11 @@ pub struct Watching(Tracer);
 impl Watching {
     pub fn start(target: &Target) -> Result<Watching, Failure> {
         let scheduling = Scheduling::Everywhere;
+        if target.transport() == Transport::Stream && !sees_writes()? {
+            return Err(Failure::Machine(
+                "where a response over TCP begins is known since Linux 6.15".to_string(),
+            ));
+        }
         Ok(Watching(Tracer::start(Wanted { port: Some(target.address.port()), scheduling })?))
     }
 
