@@ -9,6 +9,7 @@ use report::overhead::Overhead;
 #[cfg(feature = "kernel")]
 use report::stages::StagesDocument;
 use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
+use serde::Serialize;
 
 use crate::files;
 
@@ -38,11 +39,7 @@ impl Output {
 
     /// Writes what a comparison found.
     pub fn compared(&self, document: &Document) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(document)
-        } else {
-            report::table(document, terminal_width())
-        };
+        let shown = self.shown(document, report::table);
         self.write(&shown, || report::html(document), || report::picture(document))
     }
 
@@ -54,11 +51,7 @@ impl Output {
 
     /// Writes what a service's outliers are.
     pub fn fanned_out(&self, document: &FanOut) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(document)
-        } else {
-            report::fan_out_table(document, terminal_width())
-        };
+        let shown = self.shown(document, report::fan_out_table);
         self.write(&shown, || report::fan_out_html(document), || report::fan_out_picture(document))
     }
 
@@ -79,11 +72,7 @@ impl Output {
 
     /// Writes what a measurement of a server found.
     pub fn measured(&self, measured: &Measured) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(measured)
-        } else {
-            report::measure_table(measured, terminal_width())
-        };
+        let shown = self.shown(measured, report::measure_table);
         self.write(&shown, || report::measure_html(measured), || report::measure_picture(measured))
     }
 
@@ -130,34 +119,27 @@ impl Output {
 
     /// Writes an explanation.
     pub fn explained(&self, explained: &Explained) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(explained)
-        } else {
-            report::explained_table(explained, terminal_width())
-        };
+        let shown = self.shown(explained, report::explained_table);
         self.write(&shown, || report::explained_html(explained), || None)
     }
 
     /// Writes stages.
     #[cfg(feature = "kernel")]
     pub fn staged(&self, document: &StagesDocument) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(document)
-        } else {
-            report::stages_table(document, terminal_width())
-        };
+        let shown = self.shown(document, report::stages_table);
         self.write(&shown, || report::stages_html(document), || None)
     }
 
     /// Writes what watching costs.
     #[cfg(feature = "kernel")]
     pub fn overhead(&self, document: &Overhead) -> Result<(), Failure> {
-        let shown = if self.json {
-            report::json(document)
-        } else {
-            report::overhead_table(document, terminal_width())
-        };
+        let shown = self.shown(document, report::overhead_table);
         self.write(&shown, || report::overhead_html(document), || None)
+    }
+
+    /// A document as JSON, or as its table.
+    fn shown<D: Serialize>(&self, document: &D, table: impl FnOnce(&D, usize) -> String) -> String {
+        if self.json { report::json(document) } else { table(document, terminal_width()) }
     }
 
     fn write(

@@ -61,7 +61,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete.
 pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
-    let tracer = Tracer::start(Wanted { port: Some(port), scheduling: Scheduling::Everywhere })?;
+    let scheduling = Scheduling::Everywhere;
+    let tracer = Tracer::start(Wanted { port: Some(port), tcp: false, scheduling })?;
     let terminal = Terminal::new(&format!("port {port}"));
     let (begun, whole) = (Instant::now(), Duration::from_nanos(duration.0));
     while begun.elapsed() < whole && !terminal.cancelled() {

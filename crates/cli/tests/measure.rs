@@ -1,14 +1,18 @@
 //! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts are asserted, never times.
 
+#[path = "support/kept.rs"]
+mod kept;
+
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use kept::Kept;
 use serde_json::Value;
 
 fn built() -> Command {
@@ -120,23 +124,13 @@ fn losses_are_named() {
     assert!(document["connections_opened"].as_u64() > Some(64));
 }
 
-/// A process that ends with the test.
-struct Hog(Child);
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Shares the generator's CPU and its real-time priority: whenever the generator sleeps it waits for the end of a slice. `None` without privileges.
-fn hog() -> Option<Hog> {
+fn hog() -> Option<Kept> {
     let status = std::fs::read_to_string("/proc/self/status").expect("of every process");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     let first = allowed.trim().split(['-', ',']).next()?;
     let words = ["-r", "20", "taskset", "-c", first, "yes"];
-    let mut hog = Hog(Command::new("chrt").args(words).stdout(Stdio::null()).spawn().ok()?);
+    let mut hog = Kept(Command::new("chrt").args(words).stdout(Stdio::null()).spawn().ok()?);
     std::thread::sleep(Duration::from_millis(100));
     hog.0.try_wait().expect("a child").is_none().then_some(hog)
 }

@@ -69,20 +69,16 @@ impl Setting {
     pub(crate) fn homes(&self, trace: &Trace, events: &[Event]) -> Vec<Option<usize>> {
         let mut of_thread = vec![None; trace.threads.len()];
         let mut of_process = vec![None; self.programs.len()];
-        let process =
-            |thread: ThreadId| self.programs[trace.threads[thread.index()].program].process;
+        let program = |thread: ThreadId| &self.programs[trace.threads[thread.index()].program];
         for event in events {
             if let What::Switch { cpu, to: Some(thread), .. } = event.what {
                 let node = self.node(cpu.index());
                 of_thread[thread.index()].get_or_insert(node);
-                of_process[process(thread)].get_or_insert(node);
+                of_process[program(thread).process].get_or_insert(node);
             }
         }
-        let home = |(thread, own): (ThreadId, Option<usize>)| match self.programs
-            [trace.threads[thread.index()].program]
-            .memory?
-        {
-            Home::Process => of_process[process(thread)],
+        let home = |(thread, own): (ThreadId, Option<usize>)| match program(thread).memory? {
+            Home::Process => of_process[program(thread).process],
             Home::Thread => own,
         };
         (0..).map(ThreadId).zip(of_thread).map(home).collect()

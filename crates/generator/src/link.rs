@@ -211,12 +211,12 @@ impl Link {
         let last = self.request_end(transport).wrapping_sub(1) as u32;
         let (Some(socket), Some(passage)) = (&self.socket, &mut self.passage) else { return false };
         let lead = desk.realtime_lead;
-        let mut count = 0;
+        let mut any = false;
         while let Ok(Some(stamp)) = next_stamp(socket, &mut desk.stamps, lead) {
             passage.take(stamp, last);
-            count += 1;
+            any = true;
         }
-        count > 0
+        any
     }
 
     /// Whether a part of the response has come.

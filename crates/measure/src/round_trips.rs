@@ -1,6 +1,5 @@
 //! What a null RPC costs client and server together, request after request over one connection.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use nix::time::ClockId;
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 
-use crate::local::Local;
+use crate::local::{Local, numbers};
 use crate::target::Target;
 
 /// A server that does not answer for so long never will.
@@ -84,9 +83,8 @@ impl RoundTrips {
 fn counters(server: &Local) -> io::Result<Vec<Counter>> {
     let mut all = vec![counter(0, false)?];
     for process in &server.processes {
-        for entry in fs::read_dir(format!("/proc/{process}/task"))? {
-            let thread = entry?.file_name().to_str().and_then(|name| name.parse().ok());
-            all.extend(thread.map(|thread| counter(thread, true)).transpose()?);
+        for thread in numbers(&format!("/proc/{process}/task")) {
+            all.push(counter(thread, true)?);
         }
     }
     Ok(all)

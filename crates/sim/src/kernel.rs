@@ -177,7 +177,8 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
         let first = core.threads.len() as u32;
         let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
         let process = processes[index];
-        let host = if process == index { &program } else { &programs[process] };
+        // Whose process it is was created before.
+        let host = programs.get(process).unwrap_or(&program);
         let realtime = setup.realtime.is_some() && !host.starts();
         core.threads.extend(program.threads().map(|_| Thread {
             program: index,

@@ -1,6 +1,8 @@
 //! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF, memcached and nginx; says so where it is skipped.
 #![cfg(feature = "kernel")]
 
+#[path = "../support/kept.rs"]
+mod kept;
 mod server;
 mod storm;
 
@@ -10,8 +12,9 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::Duration;
 
+use kept::Kept;
 use serde_json::Value;
-use server::{FIRST, Kept, LAST, Server, last_cpu, on_last_cpu};
+use server::{FIRST, LAST, Server, last_cpu, on_last_cpu};
 use storm::Storm;
 
 /// Servers and those who disturb them share a CPU.

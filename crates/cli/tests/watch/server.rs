@@ -2,17 +2,16 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+
+use crate::kept::Kept;
 
 /// How long the end of the first answer is waited for.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Between two requests.
 const PAUSE: Duration = Duration::from_millis(3);
-
-/// A process that ends with the test.
-pub struct Kept(Child);
 
 impl Kept {
     pub fn start(command: &str, words: &[&str]) -> Kept {
@@ -23,13 +22,6 @@ impl Kept {
 
     pub fn process(&self) -> String {
         self.0.id().to_string()
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

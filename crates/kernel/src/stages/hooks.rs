@@ -30,7 +30,7 @@ impl Recorder for Hooks {
 
     fn start(&self, cpus: &[usize]) -> Result<Box<dyn Tape>, Failure> {
         let scheduling = Scheduling::On(cpus.to_vec());
-        Ok(Box::new(Tracer::start(Wanted { port: None, scheduling })?))
+        Ok(Box::new(Tracer::start(Wanted { port: None, tcp: false, scheduling })?))
     }
 }
 

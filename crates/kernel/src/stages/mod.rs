@@ -25,4 +25,4 @@ pub use exchange::Exchange;
 pub use hooks::Hooks;
 pub use recording::{Peer, Recording};
 pub use service::{Observed, glance, observe};
-pub use tracer::{Scheduling, Tracer, Wanted, sees_writes};
+pub use tracer::{Scheduling, Tracer, Wanted};

@@ -33,6 +33,8 @@ const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", WRITE];
 pub struct Wanted {
     /// The port whose requests are to be stamped, if any.
     pub port: Option<u16>,
+    /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then, since none of them would be complete.
+    pub tcp: bool,
     /// Of which CPUs to record who holds them.
     pub scheduling: Scheduling,
 }
@@ -165,25 +167,6 @@ fn record(
     Ok(())
 }
 
-/// Whether this kernel says where a write over TCP begins: without that no request over TCP has all of its stages.
-///
-/// [`Failure::Machine`]: it has no BTF.
-pub fn sees_writes() -> Result<bool, Failure> {
-    Ok(has_tracepoint(&btf()?, WRITE))
-}
-
-fn btf() -> Result<Btf<'static>, Failure> {
-    Btf::from_vmlinux().map_err(|error| {
-        Failure::Machine(format!(
-            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
-        ))
-    })
-}
-
-fn has_tracepoint(kernel: &Btf, hook: &str) -> bool {
-    kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some()
-}
-
 /// Writes the constants and leaves out what is not wanted or not there.
 fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = open.maps.rodata_data.as_mut();
@@ -193,20 +176,25 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     for (cpu, heard) in constants.heard_cpus.iter_mut().enumerate() {
         *heard = u8::from(wanted.scheduling.includes(cpu));
     }
-    let kernel = btf()?;
+    let kernel = Btf::from_vmlinux().map_err(|error| {
+        Failure::Machine(format!(
+            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
+        ))
+    })?;
     for mut program in open.open_object_mut().progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
         let hook = section.trim_start_matches("tp_btf/");
         let schedules = ["sched_", "softirq_", "irq_", "local_"];
         let is_scheduling = schedules.iter().any(|prefix| hook.starts_with(prefix));
-        let is_there = has_tracepoint(&kernel, hook);
+        let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
         let is_wanted = match is_scheduling {
             true => wanted.scheduling != Scheduling::Nowhere,
             false => wanted.port.is_some(),
         };
-        if is_wanted && !is_there && !OPTIONAL.contains(&hook) {
+        let may_lack = OPTIONAL.contains(&hook) && !(wanted.tcp && hook == WRITE);
+        if is_wanted && !is_there && !may_lack {
             return Err(Failure::Machine(format!(
-                "this kernel has no tracepoint {hook}: stages need Linux 6.12 or newer"
+                "this kernel has no tracepoint {hook}: stages need Linux 6.12 or newer, over TCP 6.15"
             )));
         }
         program.set_autoload(is_there && is_wanted);

@@ -5,9 +5,7 @@ use std::net::{IpAddr, UdpSocket};
 use ::explain::{Program, Setting, explain};
 use ::measure::{Measurement, Target};
 use generator::{Place, Transport};
-use kernel::stages::{
-    Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join, sees_writes,
-};
+use kernel::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join};
 use model::Failure;
 use model::scenario::Machine;
 
@@ -20,13 +18,9 @@ pub struct Watching(Tracer);
 
 impl Watching {
     pub fn start(target: &Target) -> Result<Watching, Failure> {
-        let scheduling = Scheduling::Everywhere;
-        if target.transport() == Transport::Stream && !sees_writes()? {
-            return Err(Failure::Machine(
-                "where a response over TCP begins is known since Linux 6.15".to_string(),
-            ));
-        }
-        Ok(Watching(Tracer::start(Wanted { port: Some(target.address.port()), scheduling })?))
+        let tcp = target.transport() == Transport::Stream;
+        let (port, scheduling) = (Some(target.address.port()), Scheduling::Everywhere);
+        Ok(Watching(Tracer::start(Wanted { port, tcp, scheduling })?))
     }
 
     /// What was seen since the last look; `None`: no request.

@@ -1,0 +1,12 @@
+//! A process that ends with the test.
+
+use std::process::Child;
+
+pub struct Kept(pub Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
