@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Mutex;
 
 use explain::{Culprit, Explained, Setting, Source, explain};
 use model::Scenario;
@@ -16,9 +17,17 @@ const HOG: &str = "kind = \"batch\"\nthreads = 4\n";
 /// The control: it is there, and takes next to nothing.
 const NO_HOG: &str = "kind = \"daemon\"\nthreads = 4\nrun = \"10us\"\nsleep = \"100ms\"\n";
 
-fn rearguard(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
-    command.args(args).current_dir(folder).output().expect("the built command runs")
+/// Two runs beside each other would be each other's strangers.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What runs the command: nothing, and what makes it see a container's numbers of threads instead of the kernel's.
+const PLAIN: &[&str] = &[];
+const CONTAINED: &[&str] = &["unshare", "--pid", "--fork", "--mount-proc"];
+
+fn rearguard(folder: &Path, within: &[&str], args: &[&str]) -> Output {
+    let words = [within, &[env!("CARGO_BIN_EXE_rearguard")], args].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(folder).output().expect("the built command runs")
 }
 
 /// Where the time of all requests went; `None` where this machine cannot say.
@@ -29,12 +38,13 @@ struct Told {
 }
 
 /// Runs the scenario here.
-fn told(hog: &str) -> Option<Told> {
+fn told(within: &[&str], hog: &str) -> Option<Told> {
+    let _alone = ALONE.lock();
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!("{SERVICE}{hog}");
     fs::write(folder.path().join("a.toml"), &text).expect("a file");
     let words = "compare a.toml --on host --policy default --seed 1 --trace a.trace";
-    let output = rearguard(folder.path(), &words.split(' ').collect::<Vec<_>>());
+    let output = rearguard(folder.path(), within, &words.split(' ').collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if said.contains("no scheduling events")
         || said.contains("could not keep the schedule")
@@ -80,7 +90,7 @@ impl Told {
 
 #[test]
 fn a_hog_on_this_machine_is_named_and_none_is_where_there_is_none() {
-    let Some(beside) = told(HOG) else { return };
+    let Some(beside) = told(PLAIN, HOG) else { return };
     assert!(beside.part() > 0.5, "the hog's part is {}", beside.part());
     let mut slow = beside.calm;
     slow.sort_by_key(|one| std::cmp::Reverse(one.latency));
@@ -89,6 +99,12 @@ fn a_hog_on_this_machine_is_named_and_none_is_where_there_is_none() {
         slow.iter().filter(|one| one.worst() == Some((Source::Background, Culprit::Program(1))));
     let count = named.count();
     assert!(count as f64 >= 0.95 * slow.len() as f64, "{count} of {} name the hog", slow.len());
-    let Some(alone) = told(NO_HOG) else { return };
+    let Some(alone) = told(PLAIN, NO_HOG) else { return };
     assert!(alone.part() < 0.1, "the control: the hog's part is {}", alone.part());
+}
+
+#[test]
+fn threads_are_known_in_a_namespace_of_their_own() {
+    let Some(beside) = told(CONTAINED, HOG) else { return };
+    assert!(beside.part() > 0.5, "the hog's part is {}", beside.part());
 }

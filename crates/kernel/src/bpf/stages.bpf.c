@@ -63,6 +63,18 @@ struct seen {
 const volatile __u16 server_port;
 const volatile __u8 heard_cpus[CPUS];
 
+/* Whose numbers of threads user space knows, by the namespace's inode; 0: the kernel's own. */
+const volatile __u32 pid_namespace;
+
+/* Set in the kernel's own number of a thread that has none in that namespace. */
+#define OUTSIDE (1U << 31)
+
+/* As deep as namespaces are searched; those of containers in containers are at 2. */
+#define DEPTH 8
+
+/* The thread that each CPU was last given to. */
+__u32 holders[CPUS];
+
 /* Records that found no room. */
 __u64 lost;
 
@@ -136,6 +148,30 @@ static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __
 	own->count = count;
 	barrier();
 	own->taken = 0;
+}
+
+/* A thread's number where user space is; 0: it is dead and has none any more, or it is idle. */
+static __always_inline __u32 number(const struct task_struct *task)
+{
+	const struct pid *pid = task->thread_pid;
+
+	if (!pid_namespace || !task->pid)
+		return task->pid;
+	if (!pid)
+		return 0;
+#pragma unroll
+	for (int level = 1; level < DEPTH; level++) {
+		if (level > pid->level)
+			break;
+		if (pid->numbers[level].ns->ns.inum == pid_namespace)
+			return pid->numbers[level].nr;
+	}
+	return OUTSIDE | task->pid;
+}
+
+static __always_inline __u32 current_number(void)
+{
+	return number(bpf_get_current_task_btf());
 }
 
 /* An address as one word. An IPv4 client of an IPv6 socket is the same as without. */
@@ -255,7 +291,7 @@ int BPF_PROG(on_transmit, struct sk_buff *skb)
 	if (packet.begins)
 		tell(BASE_OUT, 0, packet.to, ports, packet.sequence + 1, 0);
 	else if (packet.length)
-		tell(TRANSMITTED, bpf_get_current_pid_tgid(), packet.to, ports,
+		tell(TRANSMITTED, current_number(), packet.to, ports,
 		     packet.sequence + packet.length, packet.length);
 	return 0;
 }
@@ -297,7 +333,7 @@ int BPF_PROG(on_read, struct sock *sk, int ret, int flags)
 	if (ret <= 0 || flags & FLAG_PEEK || !is_servers(sk, &address, &ports))
 		return 0;
 	copied = HEADER(sk, struct tcp_sock)->copied_seq;
-	tell(READ, bpf_get_current_pid_tgid(), address, ports, copied, ret);
+	tell(READ, current_number(), address, ports, copied, ret);
 	return 0;
 }
 
@@ -309,7 +345,7 @@ int BPF_PROG(on_send, const struct sock *sk)
 	if (!is_servers(sk, &address, &ports))
 		return 0;
 	written = HEADER(sk, struct tcp_sock)->write_seq;
-	tell(SENDS, bpf_get_current_pid_tgid(), address, ports, written, 0);
+	tell(SENDS, current_number(), address, ports, written, 0);
 	return 0;
 }
 
@@ -323,10 +359,14 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	     unsigned int prev_state)
 {
 	bool blocks = !preempted && prev_state;
+	__u32 cpu = bpf_get_smp_processor_id(), from, to;
 
-	if (!hears(bpf_get_smp_processor_id()))
+	if (!hears(cpu))
 		return 0;
-	tell(SWITCH, next->pid, prev->pid, 0, blocks, 0);
+	from = number(prev);
+	to = number(next);
+	tell(SWITCH, to, from ?: holders[cpu % CPUS], 0, blocks, 0);
+	holders[cpu % CPUS] = to;
 	return 0;
 }
 
@@ -335,7 +375,7 @@ static __always_inline void wakes(const struct task_struct *task)
 	__u32 target = task->thread_info.cpu;
 
 	if (hears(target))
-		tell(WAKE, task->pid, 0, 0, target, 0);
+		tell(WAKE, number(task), 0, 0, target, 0);
 }
 
 SEC("tp_btf/sched_wakeup")

@@ -7,6 +7,9 @@ use model::CpuId;
 use model::event::Process;
 use scx_utils::read_cpulist;
 
+/// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
+const OUTSIDE: u32 = 1 << 31;
+
 /// What /proc says of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Person {
@@ -28,6 +31,9 @@ impl Person {
                 name: format!("{}[{}]", person.name, person.process),
                 group: Some(person.group.clone()).filter(|group| !group.is_empty()),
             },
+            None if thread & OUTSIDE != 0 => {
+                Process { name: format!("outside[{}]", thread & !OUTSIDE), group: None }
+            }
             None => Process { name: format!("thread[{thread}]"), group: None },
         }
     }
@@ -42,7 +48,7 @@ pub(super) struct People {
 impl People {
     /// Looks up a thread that was seen, if it is new.
     pub fn meet(&mut self, thread: u32) {
-        if thread == 0 || self.known.contains_key(&thread) {
+        if thread == 0 || thread & OUTSIDE != 0 || self.known.contains_key(&thread) {
             return;
         }
         let read = |id: u32, what: &str| fs::read_to_string(format!("/proc/{id}/{what}")).ok();

@@ -1,8 +1,10 @@
 //! Hooks in the kernel and the thread that empties their ring.
 
 use std::cell::RefCell;
+use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(10);
 const WRITE: &str = "tcp_sendmsg_locked";
 /// Tracepoints that a kernel may lack.
 const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", WRITE];
+
+/// The inode of the first PID namespace, the same in all kernels (PROC_PID_INIT_INO).
+const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 
 /// What to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +178,7 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = constants
         .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
     constants.server_port = wanted.port.unwrap_or(0);
+    constants.pid_namespace = own_namespace()?;
     for (cpu, heard) in constants.heard_cpus.iter_mut().enumerate() {
         *heard = u8::from(wanted.scheduling.includes(cpu));
     }
@@ -200,6 +206,15 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
         program.set_autoload(is_there && is_wanted);
     }
     Ok(())
+}
+
+/// The namespace whose numbers of threads this process knows (that of a container, say) by its inode; 0: the kernel's own.
+fn own_namespace() -> Result<u32, Failure> {
+    let path = "/proc/self/ns/pid";
+    let namespace = fs::metadata(path).map_err(|error| {
+        Failure::Machine(format!("{path}: {error}: stages need /proc to know threads"))
+    })?;
+    Ok(u32::try_from(namespace.ino()).ok().filter(|inode| *inode != FIRST_NAMESPACE).unwrap_or(0))
 }
 
 /// How often the kernel skipped a hook.
