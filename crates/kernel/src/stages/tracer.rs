@@ -15,7 +15,8 @@ use libbpf_rs::btf::{Btf, types::Typedef};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, Program, RingBufferBuilder};
-use model::Failure;
+use model::{Failure, Nanos};
+use nix::time::ClockId;
 
 use super::recording::{Recording, Seen};
 use super::skeleton::{OpenStagesSkel, StagesLinks, StagesSkel, StagesSkelBuilder};
@@ -147,9 +148,12 @@ fn record(
     ring.add(map, keep).map_err(refused)?;
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
+    // Hooks come into force one by one: of an interrupt that was at work meanwhile the beginning may be seen and the end not, and it would hold its CPU for ever.
+    let complete_from = now()?;
     let _ = ready.send(());
     let gather = || {
         ring.consume().map_err(refused)?;
+        fresh.borrow_mut().retain(|one| one.at >= complete_from);
         let mut heard = heard.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
         fresh.borrow().iter().for_each(|one| heard.people.meet(one.thread));
@@ -170,6 +174,13 @@ fn record(
     let mut heard = heard.lock().map_err(|_| broken_off())?;
     (heard.missed, heard.lost) = (missed, lost);
     Ok(())
+}
+
+/// Now, on the clock of records.
+fn now() -> Result<Nanos, Failure> {
+    let now = ClockId::CLOCK_MONOTONIC.now();
+    let now = now.map_err(|error| Failure::Machine(format!("CLOCK_MONOTONIC: {error}")))?;
+    Ok(Nanos(Duration::from(now).as_nanos() as u64))
 }
 
 /// Writes the constants and leaves out what is not wanted or not there.
