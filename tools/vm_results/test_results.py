@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 
 from . import figures, marks, tables
-from .plan import SERVICES, Point, points
-from .runs import run_all
+from .plan import SERVICES, SHARES, Point, points
+from .runs import command, run_all
 
 
 def document(p99_9_ns, ideal_ns=2_000_000) -> str:
@@ -31,8 +31,8 @@ class Tables(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def keep(self, seed: int, text: str):
-        file = self.folder / Point(SERVICES[0], "eevdf").file(seed)
+    def keep(self, seed: int, text: str, scenario=SERVICES[0]):
+        file = self.folder / Point(scenario, "eevdf").file(seed)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
@@ -47,6 +47,15 @@ class Tables(unittest.TestCase):
         self.keep(1, document(3_000_000))
         self.keep(2, document(None))
         self.assertIn("| `eevdf` | - | - |", tables.markdown(self.folder))
+
+    def test_a_tail_beside_batch_work_is_held_against_the_same_seeds_tail_alone(self):
+        for percent, scenario in SHARES.items():
+            self.assertEqual(tables.share_table(self.folder), "", "no row before all of it is there")
+            for seed, alone in enumerate((2_000_000, 4_000_000, 1_000_000)):
+                factor = 1 if percent == 0 else 1 + percent / 10 + seed
+                self.keep(seed, document(alone * factor), scenario)
+        row = "| `eevdf` | 2.00 | 3.00 (2.00 to 4.00) | 5.00 (4.00 to 6.00) |"
+        self.assertIn(row, tables.share_table(self.folder))
 
     def test_prose_outside_the_marks_stays(self):
         page = self.folder / "page.md"
@@ -99,6 +108,14 @@ print(json.dumps({"results": [{"seed": None}] + [{"seed": int(seed)} for seed in
         self.assertEqual(self.run_all()[:2], ([], []))
         kept = json.loads((self.args.folder / self.points[0].file(3)).read_text())
         self.assertEqual(kept["results"], [{"seed": 3}])
+
+    def test_a_scenario_with_changes_is_run_with_them_and_kept_by_itself(self):
+        alone, beside = (Point(scenario, "eevdf") for scenario in list(SHARES.values())[:2])
+        self.assertNotEqual(alone.folder(), beside.folder())
+        self.assertNotIn("--set", command(self.args, Point(SERVICES[0], "eevdf"), [1]))
+        words = command(self.args, beside, [1])
+        self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "--set"], list(beside.scenario.changes))
+        self.assertTrue(beside.scenario.changes)
 
     def test_after_its_time_nothing_begins(self):
         self.args.minutes = -1
