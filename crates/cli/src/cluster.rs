@@ -30,7 +30,7 @@ pub struct Args {
     /// reissue:quantile=0.95, reissue:after=10ms, tied:copies=2
     #[arg(long, value_delimiter = ',')]
     redundancy: Vec<Redundancy>,
-    /// Where leaves are machines, run them under this policy instead of the file's
+    /// Where leaves or roots are machines, run them under this policy instead of the file's
     #[arg(long, value_parser = PolicySpec::parse)]
     policy: Option<PolicySpec>,
     /// Measure for this long instead of the file's duration
@@ -84,13 +84,8 @@ impl Args {
         if !self.redundancy.is_empty() {
             cluster.redundancy.clone_from(&self.redundancy);
         }
-        match (&self.policy, &mut cluster.leaf.machine) {
-            (Some(policy), Some(machine)) => machine.policy.clone_from(policy),
-            (Some(_), None) => {
-                let what = "the cluster's leaves are no machines: it names no `machine`";
-                return Err(Failure::Input(format!("--policy: {what}")));
-            }
-            (None, _) => {}
+        if let Some(policy) = &self.policy {
+            cluster.set_policy(policy)?;
         }
         cluster.duration = self.duration.unwrap_or(cluster.duration);
         cluster.seed = self.seed.unwrap_or(cluster.seed);

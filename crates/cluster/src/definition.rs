@@ -2,7 +2,7 @@
 
 use model::law::Law;
 use model::scenario::Arrivals;
-use model::{Nanos, PolicySpec, Scenario};
+use model::{Failure, Nanos, PolicySpec, Scenario};
 
 use crate::measured::Measured;
 use crate::{Dispatch, Redundancy};
@@ -44,26 +44,37 @@ pub struct Cluster {
     pub redundancy: Vec<Redundancy>,
 }
 
-/// Servers that are alike: each a queue, first come, first served, before its workers.
+/// Servers that are alike, of one of three kinds: queues, first come, first served, before their workers; latencies as measured; machines.
 #[derive(Clone, Debug)]
 pub struct Tier {
     /// How many servers.
     pub servers: u32,
-    /// Workers of each.
+    /// Workers of each: the CPUs of a machine; 1 where latencies are measured.
     pub workers: u32,
-    /// The law of service times.
-    pub services: Law,
-    /// The mean service time.
-    pub service_time: Nanos,
+    /// What serving takes.
+    pub work: Work,
+    /// A modelled machine instead of a queue.
+    pub machine: Option<Machine>,
+    /// Episodes in which a server is slow.
+    pub slow: Option<Slow>,
 }
 
-/// The roots. Their workers are free while answers are under way.
+/// What serving takes.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// The time of a worker, on a machine of a CPU: by a law, and its mean.
+    Law(Law, Nanos),
+    /// A latency of a measured server, which nobody waits for.
+    Measured(Measured),
+}
+
+/// The roots. They are free for others while answers are under way.
 #[derive(Clone, Debug)]
 pub struct Root {
     /// The servers, and what a request takes before it fans out.
     pub tier: Tier,
-    /// The same servers, and what it takes to put the answers together; `None`: nothing.
-    pub merge: Option<Tier>,
+    /// What it takes at the same server to put the answers together, of the same kind; `None`: nothing.
+    pub merge: Option<Work>,
 }
 
 /// The leaves.
@@ -75,12 +86,6 @@ pub struct Leaf {
     pub replicas: u32,
     /// Whether all copies of a sub-request are the same work; else each server draws its own.
     pub same_work: bool,
-    /// Episodes in which a server is slow.
-    pub slow: Option<Slow>,
-    /// Latencies of a measured server instead of a queue.
-    pub measured: Option<Measured>,
-    /// A modelled machine instead of a queue.
-    pub machine: Option<Machine>,
 }
 
 /// A machine of the simulator under a policy: it serves the first service of its scenario, beside all else that runs there.
@@ -92,17 +97,30 @@ pub struct Machine {
     pub policy: PolicySpec,
 }
 
-impl Tier {
-    /// A tier in one line.
-    pub(crate) fn of(servers: u32, workers: u32, services: Law, service_time: Nanos) -> Tier {
-        Tier { servers, workers, services, service_time }
+impl Work {
+    /// The mean time of a worker; unknown where latencies are measured.
+    pub fn mean(&self) -> Option<Nanos> {
+        match self {
+            Work::Law(_, mean) => Some(*mean),
+            Work::Measured(_) => None,
+        }
     }
 }
 
-impl Leaf {
-    /// Whether leaves are queues of this simulation.
+impl Tier {
+    /// Whether the servers are queues of this simulation.
     pub fn is_queue(&self) -> bool {
-        self.measured.is_none() && self.machine.is_none()
+        self.machine.is_none() && !self.is_measured()
+    }
+
+    /// Whether their latencies are measured.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.work, Work::Measured(_))
+    }
+
+    /// Workers of all servers.
+    pub(crate) fn all_workers(&self) -> f64 {
+        f64::from(self.servers) * f64::from(self.workers)
     }
 }
 
@@ -163,22 +181,34 @@ impl Cluster {
 
     /// The share of the leaves' time that a load is, without copies and slow episodes; unknown for measured leaves.
     pub fn utilisation(&self, load: Arrivals) -> Option<f64> {
-        self.leaf.measured.is_none().then(|| self.rate_per_s(load) / self.capacity_per_s())
+        let known = !self.leaf.tier.is_measured();
+        known.then(|| self.rate_per_s(load) / self.capacity_per_s())
     }
 
-    /// Requests a second that keep all leaves busy.
+    /// Requests a second that keep all leaves busy; without end for measured leaves.
     fn capacity_per_s(&self) -> f64 {
-        let Tier { servers, workers, service_time, .. } = &self.leaf.tier;
-        let workers = f64::from(*servers) * f64::from(*workers);
-        workers / service_time.as_secs_f64() / f64::from(self.fan_out)
+        let tier = &self.leaf.tier;
+        let service_time = tier.work.mean().unwrap_or(Nanos::ZERO);
+        tier.all_workers() / service_time.as_secs_f64() / f64::from(self.fan_out)
     }
 
-    /// The share of the roots' time that a load is; 0 without roots.
+    /// The share of the roots' time that a load is; 0 without roots and for measured ones.
     pub(crate) fn root_utilisation(&self, load: Arrivals) -> f64 {
         let Some(Root { tier, merge }) = &self.root else { return 0.0 };
-        let merging = merge.as_ref().map_or(Nanos::ZERO, |merge| merge.service_time);
-        let workers = f64::from(tier.servers) * f64::from(tier.workers);
-        self.rate_per_s(load) * (tier.service_time + merging).as_secs_f64() / workers
+        let works = [Some(&tier.work), merge.as_ref()].into_iter().flatten();
+        let service_s: f64 = works.filter_map(Work::mean).map(Nanos::as_secs_f64).sum();
+        self.rate_per_s(load) * service_s / tier.all_workers()
+    }
+
+    /// Runs all machines of the cluster, leaves and roots, under a policy. [`Failure::Input`] where it has none.
+    pub fn set_policy(&mut self, policy: &PolicySpec) -> Result<(), Failure> {
+        let tiers = [Some(&mut self.leaf.tier), self.root.as_mut().map(|root| &mut root.tier)];
+        let machines = tiers.into_iter().flatten().filter_map(|tier| tier.machine.as_mut());
+        if machines.map(|machine| machine.policy.clone_from(policy)).count() == 0 {
+            let what = "no server of the cluster is a machine: neither leaf nor root names one";
+            return Err(Failure::Input(format!("policy: {what}")));
+        }
+        Ok(())
     }
 
     /// Groups of servers that can stand in for each other.

@@ -28,7 +28,7 @@ impl Cluster {
             shows: self.shows.clone(),
             seed: self.seed,
             servers: tier.servers,
-            workers: self.leaf.measured.is_none().then_some(tier.workers),
+            workers: (!tier.is_measured()).then_some(tier.workers),
             replicas: self.leaf.replicas,
             fan_out: self.fan_out,
             turns: turns(&shown, &verdicts),

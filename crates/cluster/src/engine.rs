@@ -7,11 +7,13 @@ mod clock;
 mod copies;
 mod late;
 mod leaves;
+mod lots;
 mod machines;
 #[cfg(test)]
 mod oracle;
 mod requests;
 mod roots;
+mod servers;
 mod shards;
 mod slow;
 mod station;
@@ -32,8 +34,8 @@ use crate::redundancy::Rule;
 use clock::{Clock, Event};
 use late::Unbound;
 use leaves::Leaves;
-use machines::Machines;
 use roots::Roots;
+use servers::Seeds;
 use shards::Shards;
 pub(crate) use totals::Totals;
 use work::{BatchKey, Copy, CopyKey, Request, RequestKey, Task, TaskKey};
@@ -54,6 +56,8 @@ enum Purpose {
     Shards = 5,
     Episodes = 6,
     Machines = 7,
+    RootEpisodes = 8,
+    RootMachines = 9,
 }
 
 /// One case of a cluster, running.
@@ -68,8 +72,8 @@ pub(crate) struct Engine<'a> {
     batches: SlotMap<BatchKey, Unbound>,
     roots: Option<Roots>,
     leaves: Leaves,
-    /// The leaves, where they are machines.
-    machines: Option<Machines>,
+    /// The first slot of roots in the clock: those of leaves come before.
+    first_root: u32,
     /// Why a machine could not go on.
     fault: Option<Failure>,
     shards: Shards,
@@ -98,32 +102,33 @@ impl<'a> Engine<'a> {
         let counted = |span: Nanos| (rate * span.as_secs_f64()).round() as u64;
         let (warm_up, requests) = (counted(cluster.warm_up), counted(cluster.duration).max(1));
         let fan_out = u64::from(cluster.fan_out);
-        let leaf_workers = tier.servers * tier.workers;
-        let roots = cluster.root.as_ref();
-        let root_workers = roots.map_or(0, |root| root.tier.servers * root.tier.workers);
+        let first_root = tier.servers * tier.workers;
+        let root = cluster.root.as_ref();
+        let root_slots = root.map_or(0, |root| root.tier.servers * root.tier.workers);
         let replicas = cluster.leaf.replicas;
         let range = |shard: u32| shard * replicas..(shard + 1) * replicas;
         let central = (case.dispatch == Dispatch::Central)
             .then(|| (0..cluster.shards()).map(|shard| Central::new(range(shard), tier.workers)));
-        let machines = cluster.leaf.machine.as_ref();
-        let machines =
-            machines.map(|one| Machines::new(one, tier.servers, seed_of(Purpose::Machines)));
+        let seeds = |episodes: Purpose, machines: Purpose| Seeds {
+            episodes: seed_of(episodes),
+            machines: seed_of(machines),
+        };
+        let leaf_seeds = seeds(Purpose::Episodes, Purpose::Machines);
+        let root_seeds = seeds(Purpose::RootEpisodes, Purpose::RootMachines);
+        let roots =
+            root.map(|root| Roots::new(root, first_root, seed_of(Purpose::Roots), &root_seeds));
         Ok(Engine {
             cluster,
             network_ns,
-            clock: Clock::new(leaf_workers + root_workers),
+            clock: Clock::new(first_root + root_slots),
             arrivals: ArrivalTimes::new(&cluster.arrivals, rate, seed_of(Purpose::Arrivals)),
             requests: SlotMap::with_key(),
             tasks: SlotMap::with_key(),
             copies: SlotMap::with_key(),
             batches: SlotMap::with_key(),
-            roots: roots.map(|root| Roots::new(root, leaf_workers, seed_of(Purpose::Roots))),
-            leaves: Leaves::new(
-                &cluster.leaf,
-                seed_of(Purpose::Leaves),
-                seed_of(Purpose::Episodes),
-            ),
-            machines: machines.transpose()?,
+            roots: roots.transpose()?,
+            leaves: Leaves::new(tier, seed_of(Purpose::Leaves), &leaf_seeds)?,
+            first_root,
             fault: None,
             shards: Shards::new(cluster.shards(), replicas, generator(Purpose::Shards)),
             dispatch: case.dispatch,
@@ -140,7 +145,7 @@ impl<'a> Engine<'a> {
 
     /// Runs it until all requests to measure are answered or lost.
     pub fn run(mut self, watch: &dyn Watch) -> Result<Outcome, Failure> {
-        self.begin();
+        self.begin()?;
         while !self.answered.is_full() {
             let event = self.clock.next();
             self.totals.events += 1;
@@ -160,12 +165,18 @@ impl<'a> Engine<'a> {
         Ok(self.finish())
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), Failure> {
         self.next_arrival();
-        self.start_machines();
-        for (server, stay) in self.leaves.first_episodes() {
-            self.clock.remind(stay, work::Timer::Episode(server));
-        }
+        self.leaves.servers.begin(&mut self.clock)?;
+        self.roots.as_mut().map_or(Ok(()), |roots| roots.servers.begin(&mut self.clock))
+    }
+
+    /// What came of it; where a machine could not go on, nothing, and the run ends.
+    fn unless_fault<T: Default>(&mut self, result: Result<T, Failure>) -> T {
+        result.unwrap_or_else(|failure| {
+            self.fault = Some(failure);
+            T::default()
+        })
     }
 
     fn next_arrival(&mut self) {
@@ -187,8 +198,6 @@ impl<'a> Engine<'a> {
     fn finish(mut self) -> Outcome {
         self.totals.at = self.clock.now;
         let measured = self.totals.since(&self.start.unwrap_or_default());
-        let tier = &self.cluster.leaf.tier;
-        let workers = f64::from(tier.servers) * f64::from(tier.workers);
-        Outcome::new(self.cluster, &measured, workers, self.answered, self.sub_answered)
+        Outcome::new(self.cluster, &measured, self.answered, self.sub_answered)
     }
 }

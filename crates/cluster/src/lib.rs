@@ -14,7 +14,7 @@ mod read;
 mod redundancy;
 mod words;
 
-pub use definition::{Case, Cluster, Leaf, Machine, Partial, Slow, Tier};
+pub use definition::{Case, Cluster, Leaf, Machine, Partial, Root, Slow, Tier, Work};
 pub use dispatch::Dispatch;
 pub use measured::Measured;
 pub use outcome::Outcome;

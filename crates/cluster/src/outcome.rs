@@ -54,15 +54,14 @@ impl Cluster {
 }
 
 impl Outcome {
-    /// From counts and records; `workers` are those of all leaves.
+    /// From counts and records.
     pub(crate) fn new(
         cluster: &Cluster,
         totals: &Totals,
-        workers: f64,
         answered: Recording,
         sub_answered: Recording,
     ) -> Outcome {
-        let threshold = cluster.outlier_threshold;
+        let (threshold, tier) = (cluster.outlier_threshold, &cluster.leaf.tier);
         let answered = answered.finish().expect("the run ends when it is full");
         let sub = sub_answered.finish();
         let sub_outliers = sub.as_ref().map(|sub| sub.outliers(threshold));
@@ -83,7 +82,7 @@ impl Outcome {
             independent_outliers: sub_outliers.map(|leaf| service_estimate(&leaf, leaves)),
             sub_outliers,
             copies_per_sub_request: totals.copies as f64 / totals.tasks.max(1) as f64,
-            utilisation: cluster.leaf.is_queue().then(|| busy_s / (workers * seconds)),
+            utilisation: tier.is_queue().then(|| busy_s / (tier.all_workers() * seconds)),
             wasted_share: totals.wasted_ns as f64 / (totals.busy_ns as f64).max(1.0),
             quality: totals.quality / requests,
             complete_share: totals.complete as f64 / requests,

@@ -1,4 +1,4 @@
-//! Leaves that are whole machines: what they do alone they do in a cluster.
+//! Leaves and roots that are whole machines: what they do alone they do in a cluster.
 
 use cluster::{Cluster, Outcome};
 use model::{Arm, Failure, PolicySpec, Scenario, Silent};
@@ -19,15 +19,25 @@ kind = "batch"
 threads = 4
 "#;
 
+/// Machines as leaves of a search.
 fn outcome(policy: &str, fan_out: u32) -> Outcome {
-    let text = format!(
-        r#"# A test.
-        duration = "20s"
-        outlier_threshold = "5ms"
-        fan_out = {fan_out}
-        arrivals.utilisation = 0.4
-        leaf = {{ servers = {fan_out}, replicas = 1, machine = "one.toml", policy = "{policy}" }}"#
-    );
+    let leaf = format!("servers = {fan_out}, replicas = 1, {}", machine(policy));
+    run(&format!("fan_out = {fan_out}\narrivals.utilisation = 0.4\nleaf = {{ {leaf} }}"))
+}
+
+/// One machine as root before leaves that take no time: 800 requests a second are 40% of it.
+fn behind_a_root(policy: &str) -> Outcome {
+    let root = format!("servers = 1, {}", machine(policy));
+    let leaf = "servers = 8, service_time = \"1ns\"";
+    run(&format!("arrivals.rate = \"800/s\"\nroot = {{ {root} }}\nleaf = {{ {leaf} }}"))
+}
+
+fn machine(policy: &str) -> String {
+    format!("machine = \"one.toml\", policy = \"{policy}\"")
+}
+
+fn run(text: &str) -> Outcome {
+    let text = format!("# A test.\nduration = \"20s\"\noutlier_threshold = \"5ms\"\n{text}");
     let find = |_: &str| Ok(SCENARIO.to_string());
     let cluster =
         Cluster::read(&text, "test.toml", &find).unwrap_or_else(|failure| panic!("{failure}"));
@@ -42,12 +52,14 @@ fn a_cluster_of_one_machine_is_that_machine() {
         let spec = PolicySpec::parse(policy).expect("a policy");
         let trace = SimArm.run(&scenario, &spec, 1, &Silent).expect("runs");
         let alone = latency_estimates(&[window_latencies(&trace, 0)]).expect("requests");
-        let in_cluster = outcome(policy, 1).latency;
-        for (a, b) in [(alone.p50, in_cluster.p50), (alone.p99, in_cluster.p99)] {
-            assert!(
-                (a.value / b.value - 1.0).abs() < 0.15,
-                "{policy}: {a:?} alone, {b:?} in a cluster"
-            );
+        for place in [outcome(policy, 1), behind_a_root(policy)] {
+            let in_cluster = place.latency;
+            for (a, b) in [(alone.p50, in_cluster.p50), (alone.p99, in_cluster.p99)] {
+                assert!(
+                    (a.value / b.value - 1.0).abs() < 0.15,
+                    "{policy}: {a:?} alone, {b:?} in a cluster"
+                );
+            }
         }
     }
 }
@@ -59,6 +71,9 @@ fn a_scheduler_shows_in_the_cluster() {
     let sub = |outcome: &Outcome| outcome.sub_outliers.expect("answers").value;
     assert!(eevdf.outliers.value > 2.0 * sub(&eevdf), "fan-out multiplies outliers");
     assert_eq!(outcome("rearguard", 8), rearguard, "the same seed, the same outcome");
+    let (eevdf, rearguard) = (behind_a_root("eevdf"), behind_a_root("rearguard"));
+    assert!(eevdf.latency.p99.value > 1.5 * rearguard.latency.p99.value, "{eevdf:?} {rearguard:?}");
+    assert_eq!(behind_a_root("rearguard"), rearguard, "the same seed, the same outcome");
 }
 
 #[test]

@@ -46,9 +46,8 @@ pub fn cluster(
         cluster.redundancy = parsed(&redundancy)?;
     }
     if let Some(policy) = policy {
-        let machine = cluster.leaf.machine.as_mut();
-        let none = || wrong("policy: the cluster's leaves are no machines: it names no `machine`");
-        machine.ok_or_else(none)?.policy = PolicySpec::parse(policy).map_err(exception)?;
+        let policy = PolicySpec::parse(policy).map_err(exception)?;
+        cluster.set_policy(&policy).map_err(exception)?;
     }
     cluster.duration = duration.map(span).transpose()?.unwrap_or(cluster.duration);
     cluster.seed = seed.unwrap_or(cluster.seed);

@@ -3,7 +3,8 @@
 use model::Nanos;
 
 use super::Engine;
-use super::work::{Copy, CopyKey, Item, Mail, Place, TaskKey, Timer};
+use super::servers::Answered;
+use super::work::{Copy, CopyKey, Item, Mail, Place, Task, TaskKey, Timer};
 use crate::dispatch::{Dispatch, Shard};
 use crate::redundancy::Cancel;
 
@@ -75,15 +76,9 @@ impl Engine<'_> {
 
     /// Something reaches a leaf.
     fn enqueue(&mut self, server: u32, item: Item) {
-        if self.leaves.are_measured() {
+        if !self.leaves.servers.are_queues() {
             if let Item::Copy(copy) = item {
-                self.measure(copy);
-            }
-            return;
-        }
-        if self.machines.is_some() {
-            if let Item::Copy(copy) = item {
-                self.send_machine(copy);
+                self.hand(copy);
             }
             return;
         }
@@ -94,14 +89,15 @@ impl Engine<'_> {
         }
     }
 
-    /// A measured leaf answers after a latency of its own.
-    fn measure(&mut self, copy: CopyKey) {
-        let now = self.clock.now;
-        if let Some(open) = self.copies.get_mut(copy) {
-            open.place = Place::Served { worker: None, since: now };
-            let latency = self.leaves.latency(open.server);
-            self.clock.remind(now + latency, Timer::Served(copy));
-        }
+    /// A copy reaches a leaf that is no queue, unless it was cancelled.
+    fn hand(&mut self, copy: CopyKey) {
+        let Some(open) = self.copies.get_mut(copy) else { return };
+        open.place = Place::Served { worker: None, since: self.clock.now };
+        let server = open.server;
+        let work = self.tasks.get(open.task).and_then(Task::work);
+        let takes_ns = self.leaves.takes(server, work);
+        let answered = self.leaves.servers.hand(server, copy, takes_ns, &mut self.clock);
+        self.complete_all(answered);
     }
 
     /// A worker is free: it serves the next that still wants it.
@@ -129,7 +125,7 @@ impl Engine<'_> {
         let Some(open) = self.copies.get_mut(copy) else { return false };
         let (task, server) = (open.task, open.server);
         open.place = Place::Served { worker: Some(worker), since: now };
-        let mut work = 0;
+        let mut work = None;
         if let Some(open) = self.tasks.get_mut(task) {
             let beaten =
                 self.rule.start_cancels() && open.began.saturating_add(self.network_ns) <= now;
@@ -137,12 +133,11 @@ impl Engine<'_> {
                 self.drop_copy(copy);
                 return false;
             }
-            work = open.work;
+            work = open.work();
             open.began = open.began.min(now);
         }
-        let until = now + self.leaves.service(server, work);
-        self.leaves.serving[worker as usize] = (copy, until);
-        self.clock.serve(worker, Nanos(until));
+        let takes_ns = self.leaves.takes(server, work);
+        self.leaves.servers.serve(worker, copy, takes_ns, &mut self.clock);
         if self.rule.start_cancels() {
             self.cancel_others(task, copy, false);
         }
@@ -160,27 +155,24 @@ impl Engine<'_> {
         }
     }
 
-    /// A worker has served something.
-    pub(super) fn served(&mut self, worker: u32) {
-        let leaf_workers = self.leaves.serving.len() as u32;
-        if worker >= leaf_workers {
-            return self.served_root(worker - leaf_workers);
-        }
-        if self.machines.is_some() {
-            return self.step_machine(worker);
-        }
-        self.complete(self.leaves.serving[worker as usize].0);
-        self.free(worker);
-    }
-
-    /// A measured leaf or a machine has served a copy, unless that was cancelled.
-    pub(super) fn served_measured(&mut self, copy: CopyKey) {
-        if self.copies.contains_key(copy) {
-            self.complete(copy);
+    /// A worker of a leaf has served something, or a machine has something to do.
+    pub(super) fn served_leaf(&mut self, slot: u32) {
+        match self.leaves.servers.due(slot, &mut self.clock) {
+            Some(answered) => self.complete_all(answered),
+            None => {
+                self.complete(self.leaves.servers.served_by(slot));
+                self.free(slot);
+            }
         }
     }
 
-    fn complete(&mut self, copy: CopyKey) {
+    /// Machines have served copies. Those that were cancelled meanwhile were served all the same: nobody tells a kernel.
+    fn complete_all(&mut self, answered: Answered<CopyKey>) {
+        self.unless_fault(answered).into_iter().for_each(|copy| self.complete(copy));
+    }
+
+    /// A copy was served, unless it was cancelled.
+    pub(super) fn complete(&mut self, copy: CopyKey) {
         let Some(open) = self.copies.get(copy) else { return };
         let (task, served_ns) = (open.task, self.time_of(open.place));
         self.drop_copy(copy);
@@ -253,7 +245,7 @@ impl Engine<'_> {
                 self.totals.wasted_ns += served_ns;
                 self.drop_copy(copy);
                 if let Some(worker) = worker {
-                    self.clock.serve(worker, Nanos::NEVER);
+                    self.leaves.servers.abort(worker, &mut self.clock);
                     self.free(worker);
                 }
             }
@@ -271,22 +263,6 @@ impl Engine<'_> {
             open.live -= 1;
             if open.live == 0 && !self.requests.contains_key(open.request) {
                 self.tasks.remove(gone.task);
-            }
-        }
-    }
-
-    /// A server becomes slow or quick: what its workers have under way takes longer or shorter from here on.
-    pub(super) fn turn(&mut self, server: u32) {
-        let now = self.clock.now;
-        let Some(episodes) = &mut self.leaves.episodes else { return };
-        episodes.turn(server);
-        let stay = episodes.stay(server);
-        self.clock.remind(now + stay, Timer::Episode(server));
-        for worker in self.leaves.station.workers(server) {
-            let (copy, until) = &mut self.leaves.serving[worker as usize];
-            if *until > now && self.copies.contains_key(*copy) {
-                *until = now + episodes.left(server, *until - now);
-                self.clock.serve(worker, Nanos(*until));
             }
         }
     }

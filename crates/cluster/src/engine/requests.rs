@@ -43,7 +43,8 @@ impl Engine<'_> {
 
     /// A sub-request without a copy.
     pub(super) fn create(&mut self, request: RequestKey, shard: u32) -> TaskKey {
-        let work = if self.cluster.leaf.same_work { self.leaves.work() } else { 0 };
+        let common = self.cluster.leaf.same_work;
+        let work = common.then(|| self.leaves.lots.draw(0.0..1.0));
         self.totals.tasks += 1;
         self.tasks.insert(Task::new(request, shard, self.clock.now, work))
     }
@@ -97,8 +98,25 @@ impl Engine<'_> {
             Timer::Another(task) => self.another(task),
             Timer::Partial(request) => self.close(request),
             Timer::Deadline(request) => self.lose(request),
-            Timer::Served(copy) => self.served_measured(copy),
-            Timer::Episode(server) => self.turn(server),
+            Timer::Served(copy) => self.complete(copy),
+            Timer::Passed(visit) => self.passed(visit),
+            Timer::Episode(slot) => self.turn(slot),
+        }
+    }
+
+    /// A worker has served something, or a machine has something to do.
+    pub(super) fn served(&mut self, slot: u32) {
+        match slot.checked_sub(self.first_root) {
+            Some(slot) => self.served_root(slot),
+            None => self.served_leaf(slot),
+        }
+    }
+
+    /// A server becomes slow or quick.
+    fn turn(&mut self, slot: u32) {
+        match (slot.checked_sub(self.first_root), &mut self.roots) {
+            (Some(root), Some(roots)) => roots.servers.turn(root, &mut self.clock),
+            _ => self.leaves.servers.turn(slot, &mut self.clock),
         }
     }
 }

@@ -1,30 +1,27 @@
 //! Roots: servers that requests go through before they fan out, and again where their answers are put together.
 
-use model::Nanos;
-use model::arrivals::round;
-use model::law::Sampler;
-use model::seed;
+use model::{Failure, seed};
+use slotmap::SlotMap;
 
 use super::Engine;
+use super::lots::Lots;
+use super::servers::{Answered, Seeds, Servers};
 use super::station::Station;
-use super::work::{Request, RequestKey};
-use crate::definition::{Root, Tier};
+use super::work::{Request, RequestKey, VisitKey};
+use crate::definition::Root;
 use crate::dispatch::below;
 
 /// The state of all roots.
 pub(super) struct Roots {
-    station: Station<Visit>,
-    servers: u32,
-    splitting: Work,
-    merging: Option<Work>,
-    /// The first of their workers, behind those of the leaves.
-    first_worker: u32,
-    /// What each worker serves.
-    serving: Vec<Visit>,
+    station: Station<VisitKey>,
+    pub servers: Servers<VisitKey>,
+    count: u32,
+    visits: SlotMap<VisitKey, Visit>,
+    splitting: Lots,
+    merging: Option<Lots>,
 }
 
 /// Why a request is at its root.
-#[derive(Clone, Copy)]
 enum Visit {
     /// It came, and is to fan out.
     Split(RequestKey),
@@ -32,48 +29,40 @@ enum Visit {
     Merge(Request),
 }
 
-/// What a visit takes.
-struct Work {
-    services: Sampler,
-    mean_ns: f64,
-}
-
-impl Work {
-    fn of(tier: &Tier, seed: u64) -> Work {
-        let services = Sampler::new(&tier.services, seed);
-        Work { services, mean_ns: tier.service_time.0 as f64 }
-    }
-
-    fn draw(&mut self) -> u64 {
-        round(self.services.next() * self.mean_ns).max(1)
-    }
-}
-
 impl Roots {
-    /// Idle ones.
-    pub fn new(root: &Root, first_worker: u32, seed: u64) -> Roots {
-        let Tier { servers, workers, .. } = root.tier;
-        let nothing = Visit::Split(RequestKey::default());
-        Roots {
-            station: Station::new(servers, workers),
-            servers,
-            splitting: Work::of(&root.tier, seed),
-            merging: root.merge.as_ref().map(|merge| Work::of(merge, seed::derive(seed, &[1]))),
-            first_worker,
-            serving: vec![nothing; (servers * workers) as usize],
-        }
+    /// Idle ones, in the clock from a slot on. [`Failure::Input`] where a machine's policy is unknown.
+    pub fn new(root: &Root, first_slot: u32, lots: u64, seeds: &Seeds) -> Result<Roots, Failure> {
+        let tier = &root.tier;
+        let merging = root.merge.as_ref();
+        Ok(Roots {
+            station: Station::new(tier.servers, tier.workers),
+            servers: Servers::new(tier, first_slot, seeds)?,
+            count: tier.servers,
+            visits: SlotMap::with_key(),
+            splitting: Lots::new(&tier.work, lots),
+            merging: merging.map(|work| Lots::new(work, seed::derive(lots, &[1]))),
+        })
     }
 
     /// Whether they take time to put answers together.
     pub fn merge(&self) -> bool {
         self.merging.is_some()
     }
+
+    /// How long a root takes for a visit.
+    fn takes(&mut self, root: u32, visit: VisitKey) -> u64 {
+        let lots = match (self.visits.get(visit), &mut self.merging) {
+            (Some(Visit::Merge(_)), Some(merging)) => merging,
+            _ => &mut self.splitting,
+        };
+        self.servers.takes(root, None, lots)
+    }
 }
 
 impl Engine<'_> {
     /// A root by lot, for a request that came; without roots all is root 0.
     pub(super) fn root_by_lot(&mut self) -> u32 {
-        self.roots.as_ref().map_or(0, |roots| below(roots.servers, &mut self.lots))
+        self.roots.as_ref().map_or(0, |roots| below(roots.count, &mut self.lots))
     }
 
     /// A request that came passes its root; without roots it is through.
@@ -95,57 +84,81 @@ impl Engine<'_> {
 
     fn visit(&mut self, root: u32, visit: Visit) {
         let Some(roots) = &mut self.roots else { return };
+        let visit = roots.visits.insert(visit);
+        if !roots.servers.are_queues() {
+            let takes_ns = roots.takes(root, visit);
+            let passed = roots.servers.hand(root, visit, takes_ns, &mut self.clock);
+            return self.pass(passed);
+        }
         match roots.station.take(root) {
             Some(worker) => self.serve_root(worker, visit),
             None => roots.station.push(root, visit),
         }
     }
 
-    fn serve_root(&mut self, worker: u32, visit: Visit) {
+    fn serve_root(&mut self, worker: u32, visit: VisitKey) {
         let Some(roots) = &mut self.roots else { return };
-        roots.serving[worker as usize] = visit;
-        let work = match visit {
-            Visit::Split(_) => &mut roots.splitting,
-            Visit::Merge(_) => roots.merging.as_mut().unwrap_or(&mut roots.splitting),
-        };
-        let until = Nanos(self.clock.now + work.draw());
-        self.clock.serve(roots.first_worker + worker, until);
+        let takes_ns = roots.takes(roots.station.server(worker), visit);
+        roots.servers.serve(worker, visit, takes_ns, &mut self.clock);
     }
 
-    /// A root has served a request.
-    pub(super) fn served_root(&mut self, worker: u32) {
-        let Some(roots) = &self.roots else { return };
-        let (visit, root) = (roots.serving[worker as usize], roots.station.server(worker));
+    /// A worker of a root has served a visit, or a machine has something to do.
+    pub(super) fn served_root(&mut self, slot: u32) {
+        let Some(roots) = &mut self.roots else { return };
+        if let Some(passed) = roots.servers.due(slot, &mut self.clock) {
+            return self.pass(passed);
+        }
+        let (visit, root) = (roots.servers.served_by(slot), roots.station.server(slot));
         match self.next_at_root(root) {
-            Some(next) => self.serve_root(worker, next),
+            Some(next) => self.serve_root(slot, next),
             None => {
                 if let Some(roots) = &mut self.roots {
-                    roots.station.release(worker);
+                    roots.station.release(slot);
                 }
             }
         }
+        self.passed(visit);
+    }
+
+    fn pass(&mut self, passed: Answered<VisitKey>) {
+        self.unless_fault(passed).into_iter().for_each(|visit| self.passed(visit));
+    }
+
+    /// A visit is over.
+    pub(super) fn passed(&mut self, visit: VisitKey) {
+        let visit = self.roots.as_mut().and_then(|roots| roots.visits.remove(visit));
         match visit {
-            Visit::Split(request) => self.fan_out(request),
-            Visit::Merge(request) => self.finish_request(request, self.is_late(&request)),
+            Some(Visit::Split(request)) => self.fan_out(request),
+            Some(Visit::Merge(request)) => {
+                let late = self.is_late(request.arrived);
+                self.finish_request(request, late);
+            }
+            None => {}
         }
     }
 
     /// Whoever waits next; those that were lost meanwhile do not keep a root.
-    fn next_at_root(&mut self, root: u32) -> Option<Visit> {
+    fn next_at_root(&mut self, root: u32) -> Option<VisitKey> {
         loop {
-            let visit = self.roots.as_mut()?.station.pop(root)?;
-            match visit {
-                Visit::Split(request) if !self.requests.contains_key(request) => {}
-                Visit::Merge(request) if self.is_late(&request) => {
-                    self.finish_request(request, true);
+            let roots = self.roots.as_mut()?;
+            let visit = roots.station.pop(root)?;
+            let wanted = match roots.visits.get(visit)? {
+                Visit::Split(request) => self.requests.contains_key(*request),
+                Visit::Merge(request) => {
+                    let arrived = request.arrived;
+                    !self.is_late(arrived)
                 }
-                _ => return Some(visit),
+            };
+            if wanted {
+                return Some(visit);
             }
+            self.passed(visit);
         }
     }
 
-    fn is_late(&self, request: &Request) -> bool {
+    /// Whether the deadline of a request that came then is past.
+    fn is_late(&self, arrived: u64) -> bool {
         let deadline = self.cluster.deadline;
-        deadline.is_some_and(|deadline| self.clock.now - request.arrived > deadline.0)
+        deadline.is_some_and(|deadline| self.clock.now - arrived > deadline.0)
     }
 }

@@ -1,5 +1,7 @@
 //! Which servers are slow, and what that does to work under way.
 
+use std::ops::Range;
+
 use model::arrivals;
 use model::law::{Law, Sampler};
 
@@ -30,9 +32,10 @@ impl Episodes {
         self.now_slow[server as usize]
     }
 
-    /// The share of time that servers are slow.
-    pub fn share(&self) -> f64 {
-        self.slow.share
+    /// The part of a measurement that a server as it is now draws from: the slowest, as large as the share of time that servers are slow, or the
+    /// rest. All together is what was measured, with slow ones in a row.
+    pub fn part(&self, server: u32) -> Range<f64> {
+        if self.is_slow(server) { 0.0..self.slow.share } else { self.slow.share..1.0 }
     }
 
     /// How long a server stays as it is.

@@ -35,11 +35,6 @@ impl<T> Station<T> {
         worker / self.workers
     }
 
-    /// The workers of a server.
-    pub fn workers(&self, server: u32) -> std::ops::Range<u32> {
-        server * self.workers..(server + 1) * self.workers
-    }
-
     /// Puts something at the end of a server's queue.
     pub fn push(&mut self, server: u32, item: T) {
         self.queues[server as usize].push_back(item);

@@ -1,5 +1,7 @@
 //! What is under way: requests, their sub-requests, the copies of these.
 
+use std::num::NonZero;
+
 use slotmap::new_key_type;
 
 use crate::redundancy::MOST_COPIES;
@@ -13,10 +15,11 @@ new_key_type! {
     pub(super) struct CopyKey;
     /// Sub-requests that wait for reservations to ask for them.
     pub(super) struct BatchKey;
+    /// A request's visit to its root.
+    pub(super) struct VisitKey;
 }
 
 /// A request that is not answered yet; one that is answered or lost is there no more.
-#[derive(Clone, Copy)]
 pub(super) struct Request {
     pub arrived: u64,
     /// Sub-requests without an answer.
@@ -30,8 +33,8 @@ pub(super) struct Task {
     pub request: RequestKey,
     pub shard: u32,
     pub created: u64,
-    /// The work that all copies have in common; 0: each server draws its own.
-    pub work: u64,
+    /// The work that all copies have in common.
+    work: Option<NonZero<u64>>,
     /// When the first copy began to be served.
     pub began: u64,
     copies: [CopyKey; MOST_COPIES as usize],
@@ -43,18 +46,23 @@ pub(super) struct Task {
 
 impl Task {
     /// A task without a copy.
-    pub fn new(request: RequestKey, shard: u32, created: u64, work: u64) -> Task {
+    pub fn new(request: RequestKey, shard: u32, created: u64, work: Option<u64>) -> Task {
         Task {
             request,
             shard,
             created,
-            work,
+            work: work.and_then(NonZero::new),
             began: u64::MAX,
             copies: Default::default(),
             servers: Default::default(),
             sent: 0,
             live: 0,
         }
+    }
+
+    /// The work that all copies have in common; none where each server draws its own.
+    pub fn work(&self) -> Option<u64> {
+        self.work.map(NonZero::get)
     }
 
     /// Copies sent so far.
@@ -133,6 +141,20 @@ pub(super) enum Timer {
     Deadline(RequestKey),
     /// A measured leaf has served a copy.
     Served(CopyKey),
-    /// A server becomes slow or quick.
+    /// A measured root has served a visit.
+    Passed(VisitKey),
+    /// A server becomes slow or quick, by its slot in the clock.
     Episode(u32),
+}
+
+impl From<CopyKey> for Timer {
+    fn from(copy: CopyKey) -> Timer {
+        Timer::Served(copy)
+    }
+}
+
+impl From<VisitKey> for Timer {
+    fn from(visit: VisitKey) -> Timer {
+        Timer::Passed(visit)
+    }
 }
