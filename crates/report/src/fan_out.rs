@@ -77,13 +77,21 @@ pub(crate) fn title(document: &FanOut) -> String {
     format!("Requests that wait for {servers}{each}")
 }
 
-/// The table.
+/// The table. What all rows are of stands above them, which leaves room for intervals.
 pub(crate) fn block(document: &FanOut) -> Block {
     let titles = ["outliers of", "one server", "valid/s", "service", "fewer needed"];
     let mut grid = Grid::new(titles.map(String::from));
-    grid.rows = document.rows.iter().map(row).collect();
+    let source = document.rows.first().map_or("", |first| &first.source);
+    let common = !source.is_empty() && document.rows.iter().all(|row| row.source == source);
+    let mut rows = document.rows.clone();
+    let mut heading = title(document);
+    if common {
+        heading += &format!(". One server: {source}");
+        rows.iter_mut().for_each(|row| row.source.clear());
+    }
+    grid.rows = rows.iter().map(row).collect();
     let grid = grid.without_empty().claiming(Room::First, &["service"]);
-    Block { heading: title(document), grid, notes: notes(document) }
+    Block { heading, grid, notes: notes(document) }
 }
 
 fn row(row: &FanOutRow) -> Vec<Cell> {
