@@ -27,7 +27,7 @@ def arguments() -> Namespace:
 
 
 def both(args: Namespace, folder: Path, rows: list[Point]) -> tuple[list[Pair], list[str]]:
-    """Simulates as it is and with the guest's kernel part, for all that is measured."""
+    """Simulates as it is and on the guest's machine, for all that is measured."""
     sim, adapted, scenarios = folder / "sim", folder / "adapted", folder / "scenarios"
     scenarios.mkdir()
     common = {"rearguard": args.rearguard, "on": "sim", "jobs": args.jobs, "minutes": None}

@@ -1,9 +1,14 @@
-"""The simulated machine as slow as the real one: a request's kernel part is a property of the machine, not of the policy's order.
+"""The simulated machine as the guest is: what a request's kernel part takes and how many CPUs there are belongs to the machine, not to the policy's order.
 
 In a guest an instruction takes a nanosecond and all CPUs share them, so the kernel's part of a request takes longer there than on the machine that the simulator's
 costs are from. Services are made longer by the difference of means, at the same rate: arrivals stay the same.
+
+A guest has the generator's CPU besides, in a socket of its own, where no program may run: a policy that keeps something a CPU or a cache knows of two. It is given to
+scenarios of one CPU; with four, caches would be of unequal size, which no scenario can say. An answer reaches the client there, and with it a request that was held
+for its connection, so a worker sleeps before it gets that.
 """
 
+import json
 import re
 from argparse import Namespace
 from pathlib import Path
@@ -33,12 +38,44 @@ def longer(text: str, extra_ns: float) -> str:
     return UTILISATION.sub(utilisation, SERVICE_TIME.sub(f'service_time = "{after}ns"', text))
 
 
+def with_generators_cpu(text: str) -> str:
+    """The scenario of one CPU beside a second one without programs, which requests come through in no time, at the same rate."""
+    through = '[machine.interrupts]\ncpus = "dedicated"\nhard = "0"\nsoft = "1ns"'
+    text = CPUS.sub(f"cpus = 2\nllcs = 2\n\n{through}", text, count=1)
+    return UTILISATION.sub(lambda found: f"utilisation = {float(found[1]) / 2}", text)
+
+
+def of_one_cpu(guest: dict, alone: dict) -> dict:
+    """A result on two CPUs as one of the scenario's: shares of its one CPU, and the ideal that one CPU has for the same requests."""
+    (result,), (other,) = guest["results"], alone["results"]
+    for program, same in zip(result["programs"], other["programs"], strict=True):
+        program["ideal_ns"] = same.get("ideal_ns")
+    for group in result["groups"]:
+        group["share"] = group["share"] and 2 * group["share"]
+    return guest
+
+
 def adapt(args: Namespace, sim: Path, real: Path, point: Point) -> list[str]:
-    """Simulates a row with services that cost what they cost the real kernel; what failed."""
+    """Simulates a row with services that cost what they cost the real kernel, on the guest's CPUs; what failed."""
     seeds = [seed for seed in seeds_of(sim, point) if seed in seeds_of(real, point)]
     text = Path(f"scenarios/{point.scenario.name}.toml").read_text()
     cpus = int(CPUS.search(text)[1])
     cost = lambda folder: median(request_ns(figures.result(folder, point, seed)) for seed in seeds) * cpus
     scenario = args.scenarios / f"{point.scenario.name}.toml"
     scenario.write_text(longer(text, cost(real) - cost(sim)))
-    return runs.run_rows(args, [(point, seeds)])
+    failed = runs.run_rows(args, [(point, seeds)])
+    return failed if failed or cpus > 1 else failed + on_guests_cpus(args, point, seeds)
+
+
+def on_guests_cpus(args: Namespace, point: Point, seeds: list[int]) -> list[str]:
+    """Simulates a row of one CPU once more, beside the generator's, in place of what there is; what failed."""
+    guest = Namespace(**{**vars(args), "folder": args.folder / "guest"})
+    scenario = args.scenarios / f"{point.scenario.name}.toml"
+    scenario.write_text(with_generators_cpu(scenario.read_text()))
+    failed = runs.run_rows(guest, [(point, seeds)])
+    if not failed:
+        for seed in seeds:
+            file = args.folder / point.file(seed)
+            found = json.loads((guest.folder / point.file(seed)).read_text())
+            file.write_text(json.dumps(of_one_cpu(found, json.loads(file.read_text()))))
+    return failed

@@ -14,7 +14,7 @@ class Pair:
 
     point: Point
     sim: list[dict]
-    # Simulated with the kernel's part that the real one had; empty without a service.
+    # Simulated on the guest's machine; empty without a service.
     adapted: list[dict]
     real: list[dict]
 

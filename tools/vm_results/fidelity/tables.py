@@ -15,16 +15,16 @@ def markdown(pairs: list[Pair], missing: list[Point]) -> str:
 
 
 def summary(every: list[Distance]) -> str:
-    """How many figures keep the promise, by policy, and with the guest's kernel part."""
+    """How many figures keep the promise, by policy, and on the guest's machine."""
     promised = [one for one in every if one.is_promised]
     policies = sorted({one.pair.point.policy for one in promised})
     of = lambda policy: [one for one in promised if policy in (one.pair.point.policy, "all")]
     rows = [[f"`{policy}`", *scores(of(policy))] for policy in policies]
-    head = ["policy", "scenarios", "as it is", "with the guest's kernel part", *KINDS]
+    head = ["policy", "scenarios", "as it is", "on the guest's machine", *KINDS]
     return "### Within the promise, by policy\n\n" + grid(head, rows + [["all", *scores(of("all"))]])
 
 
-# Of the figures with the guest's kernel part, by what their names contain.
+# Of the figures on the guest's machine, by what their names contain.
 KINDS = {"latency / ideal": "/ ideal", "latency": ", ms", "inversions": "by ", "shares": "share"}
 
 
@@ -57,7 +57,7 @@ def outside(every: list[Distance]) -> str:
         for one in broken
     ]
     head = ["scenario", "policy", "figure", "real", "sim", "distance", "times allowed"]
-    head += ["with the guest's kernel part", "distance", "times allowed"]
+    head += ["on the guest's machine", "distance", "times allowed"]
     return "### Outside, the worst first\n\n" + (grid(head, rows) if rows else "Nothing.\n")
 
 
@@ -109,7 +109,7 @@ def by_scenario(every: list[Distance], scenario: Scenario) -> str:
 
 
 def cell(one: Distance) -> str:
-    """`sim (with the guest's kernel part) : real`."""
+    """`sim (on the guest's machine) : real`."""
     shown = lambda x: f"**{number(x)}**" if one.is_promised and not is_within(one, x) else number(x)
     adapted = f" ({shown(one.adapted)})" if one.pair.adapted else ""
     return f"{shown(one.sim)}{adapted} : {number(one.real)}"

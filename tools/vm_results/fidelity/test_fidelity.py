@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
-from .adapt import longer
+from .adapt import longer, of_one_cpu, with_generators_cpu
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
@@ -104,6 +104,19 @@ class Adapted(unittest.TestCase):
         for scenario in SERVICES:
             text = Path(f"scenarios/{scenario.name}.toml").read_text()
             self.assertNotEqual(longer(text, 1_000), longer(text, 0), scenario.name)
+
+    def test_the_generators_cpu_leaves_the_rate_as_it_was(self):
+        text = with_generators_cpu(Path("scenarios/service-and-batch.toml").read_text())
+        self.assertIn("cpus = 2\nllcs = 2\n", text)
+        self.assertIn('cpus = "dedicated"', text)
+        self.assertIn("utilisation = 0.2 }", text)
+
+    def test_a_result_beside_the_generators_cpu_is_one_of_one_cpu(self):
+        guest, alone = service_result(5_000_000, ideal_ns=1, share=0.3), service_result(6_000_000)
+        (found,) = of_one_cpu({"results": [guest]}, {"results": [alone]})["results"]
+        self.assertEqual(found["programs"][0]["ideal_ns"], alone["programs"][0]["ideal_ns"])
+        self.assertEqual(found["programs"][0]["latency_ns"]["p99"]["value"], 5_000_000)
+        self.assertEqual([group["share"] for group in found["groups"]], [0.6, 1.4])
 
     def test_both_are_held_to_the_promise(self):
         near, far, real = ([service_result(value)] for value in (5_100_000, 6_000_000, 5_000_000))
