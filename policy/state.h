@@ -158,7 +158,7 @@ struct rg_ask {
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
 	u32 cpu;      /* who asks */
 	u32 gone;     /* a thread was not, or not yet, where the index said */
-	u32 unused;
+	u32 again;    /* how often in a row the CPU has asked again for such a thread */
 };
 
 /* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */

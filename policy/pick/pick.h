@@ -5,7 +5,7 @@
  * Rule.    Withdraw the next thread, move it, and put it back if the move fails; then try the
  *          next pool, four in all. Then walk the queue itself, a bounded way. A CPU that has met
  *          a thread that it may not take wakes one that may; one that may just have been too
- *          early sees to it that a CPU asks again.
+ *          early asks again.
  * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
  *          the index's word, nor on a failed move.
  * Figure.  docs/policies.md.
@@ -20,6 +20,7 @@
 #include "patience.h"
 
 #define RG_WALK 32
+#define RG_AGAIN 8
 
 /*
  * The thread has been moved: it runs on the token that it was picked with. A thread alone may have
@@ -160,17 +161,19 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	here->ask.now = rg_now();
 	here->ask.tries = 0;
 	here->ask.gone = 0;
+	here->ordered = 0;
 }
 
-/* Nobody was moved. If one was found too early, a CPU asks again: this one or, if busy, another. */
-RG_INLINE void rg_pick_again(struct rg_cpu *here, struct task_struct *prev)
+/*
+ * A thread was found before it was in its queue, and withdrawn for a moment. The CPU that was to be
+ * preempted for it may have asked in that moment, and found nobody: whatever else this CPU got, it
+ * asks again at once; at most RG_AGAIN times in a row, so that nothing can make it do so for ever.
+ */
+RG_INLINE void rg_pick_again(struct rg_cpu *here)
 {
-	if (!here->ask.gone)
-		return;
-	if (prev)
-		rg_wake_cpu(prev);
-	else
-		rg_kick(here->ask.cpu, RG_KICK_IDLE);
+	here->ask.again = here->ask.gone ? here->ask.again + 1 : 0;
+	if (here->ask.again && here->ask.again <= RG_AGAIN)
+		rg_kick(here->ask.cpu, RG_KICK_PREEMPT);
 }
 
 /*
@@ -179,14 +182,14 @@ RG_INLINE void rg_pick_again(struct rg_cpu *here, struct task_struct *prev)
 RG_SUBPROGRAM bool rg_pick_other(s32 cpu, u32 id)
 {
 	struct rg_cpu *here = rg_cpu(cpu);
+	u32 verdict;
 
 	if (!here)
 		return 0;
 	rg_ask_for(here, cpu, 0);
-	if (rg_pick_from(cpu, id) == RG_TAKEN)
-		return 1;
-	rg_pick_again(here, 0);
-	return 0;
+	verdict = rg_pick_from(cpu, id);
+	rg_pick_again(here);
+	return verdict == RG_TAKEN;
 }
 
 /* The CPU's own thread goes on, perhaps on another token. */
@@ -232,8 +235,7 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 	verdict = rg_pick_from(cpu, first);
 	if (verdict == RG_NOBODY && here->own != shared)
 		verdict = rg_pick_from(cpu, first == shared ? here->own : shared);
-	if (verdict == RG_NOBODY)
-		rg_pick_again(here, prev);
+	rg_pick_again(here);
 	if (verdict == RG_STAYS)
 		rg_pick_keep(here);
 	return verdict == RG_TAKEN;

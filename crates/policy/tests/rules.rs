@@ -317,3 +317,71 @@ fn a_thread_that_moves_takes_its_weight_along() {
     bench.wake(y);
     assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [MS, MS]);
 }
+
+/// Another wakes beside a batch thread; how often CPU 0 asks again in ten dispatches, for so many of which the kernel has not put the other into its queue yet, and who it runs then.
+fn asks_again(late: usize) -> (usize, Option<ThreadId>) {
+    let mut bench = Bench::new("cts", 1);
+    let [served, batch] = [0, 1].map(|process| bench.thread(process, 0));
+    [served, batch].into_iter().for_each(|thread| bench.wake(thread));
+    assert_eq!(bench.dispatch(0, None), Some(served));
+    bench.run(served, MS, true);
+    assert_eq!(bench.dispatch(0, None), Some(batch));
+    bench.pass(batch, 20 * MS);
+    bench.wake(served);
+    let queues = bench.toy.queues.clone();
+    bench.toy.queues.values_mut().for_each(Vec::clear);
+    bench.toy.kicks.clear();
+    let mut runs = Some(batch);
+    for round in 0..10 {
+        if round == late {
+            bench.toy.queues = queues.clone();
+        }
+        runs = bench.dispatch(0, runs.filter(|thread| *thread == batch));
+    }
+    (bench.toy.kicks.iter().filter(|kick| **kick == (0, Kick::Preempt)).count(), runs)
+}
+
+#[test]
+fn a_cpu_that_came_too_early_for_a_thread_asks_again_but_not_for_ever() {
+    assert_eq!(asks_again(3), (3, None), "once for each time, until it has it, and it blocks");
+    assert_eq!(asks_again(0), (0, None), "the control: it is there at once");
+    assert_eq!(asks_again(99).0, 8);
+}
+
+/// Beside two batch threads one wakes and a CPU is to be preempted for it, but the other CPU takes it when its own blocks. Whom the next that wakes preempts, after the CPU has asked or before.
+fn preempted_next(has_asked: bool) -> (u32, Option<(u32, Kick)>) {
+    let mut bench = Bench::new("cts", 2);
+    let served = [(); 2].map(|()| bench.thread(0, 0));
+    let batch = [(1, 0), (2, 1)].map(|(process, cpu)| bench.thread(process, cpu));
+    for thread in served {
+        bench.wake(thread);
+        assert_eq!(bench.dispatch(0, None), Some(thread));
+        bench.run(thread, MS, true);
+    }
+    for (cpu, own) in (0..).zip(batch) {
+        bench.wake(own);
+        assert_eq!(bench.dispatch(cpu, None), Some(own));
+        bench.pass(own, 20 * MS);
+    }
+    let preempted = |bench: &mut Bench, thread: ThreadId| {
+        bench.toy.kicks.clear();
+        bench.wake(thread);
+        bench.toy.kicks.first().copied()
+    };
+    let (first, _) = preempted(&mut bench, served[0]).expect("a slice is ended");
+    let other = 1 - first;
+    bench.run(batch[other as usize], MS, true);
+    assert_eq!(bench.dispatch(other, None), Some(served[0]));
+    if has_asked {
+        let own = Some(batch[first as usize]);
+        assert_eq!(bench.dispatch(first, own), own, "nobody waits any more");
+    }
+    (first, preempted(&mut bench, served[1]))
+}
+
+#[test]
+fn a_cpu_that_was_preempted_for_nobody_can_be_preempted_again() {
+    let (first, again) = preempted_next(true);
+    assert_eq!(again, Some((first, Kick::Preempt)));
+    assert_eq!(preempted_next(false).1, None, "the control: it is about to ask");
+}
