@@ -31,7 +31,7 @@ check: ## what `make test` checks without privileges, clang, libelf or a browser
 	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude kernel --exclude kernel-cost --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
-	$(CARGO) test --package rearguard --test lab --test cells --test knobs -- --include-ignored --test-threads=1
+	$(CARGO) test --package rearguard --test lab --test cells --test knobs --test watch -- --include-ignored --test-threads=1
 	$(CARGO) test --package kernel --test guest -- --include-ignored
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
 	$(CARGO) test --package host --test guest -- --include-ignored

@@ -95,20 +95,13 @@ impl Session<'_> {
         }
         for repeats in (0..=REPEATS).rev() {
             let watching = self.args.stages.then(|| Watching::start(self.target)).transpose()?;
-            let measured = self.measured(service_time, watch, live.as_ref(), watching.as_ref())?;
-            let document = self.reported(&measured).document();
-            let staged = document.and_then(|document| {
-                let staged = watching.map(|watching| watching.finish(&measured, self.target));
-                Ok((document, staged.transpose()?))
-            });
-            match staged {
+            let mut measured =
+                self.measured(service_time, watch, live.as_ref(), watching.as_ref())?;
+            match self.staged(&mut measured, watching) {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     anstream::eprintln!("rearguard: {reason}\nrearguard: once more");
                 }
-                staged => {
-                    let (document, staged) = staged?;
-                    return self.write(&measured, document, staged);
-                }
+                staged => return self.write(&measured, staged?),
             }
         }
         Ok(())
@@ -132,17 +125,33 @@ impl Session<'_> {
         }
     }
 
+    /// Where the time of a run's requests went, if the run is good and that was asked.
+    fn staged(
+        &self,
+        measured: &mut Measurement,
+        watching: Option<Watching>,
+    ) -> Result<Option<Staged>, Failure> {
+        self.reported(measured).check()?;
+        let staged = watching.map(|watching| watching.finish(measured, self.target));
+        let mut staged = staged.transpose()?;
+        if let Some(traced) = staged.as_mut().and_then(|staged| staged.traced.as_mut()) {
+            measured.leave_interrupts_out(&mut traced.trace);
+        }
+        Ok(staged)
+    }
+
     fn reported<'a>(&'a self, measurement: &'a Measurement) -> Reported<'a> {
         let Session { target, setup, load, searched, .. } = *self;
         Reported { target, setup, load, measurement, saturation: searched, signature: signature() }
     }
 
-    fn write(
-        &self,
-        measured: &Measurement,
-        mut document: report::Measured,
-        staged: Option<Staged>,
-    ) -> Result<(), Failure> {
+    fn write(&self, measured: &Measurement, staged: Option<Staged>) -> Result<(), Failure> {
+        if measured.records.iter().all(|record| record.loss.is_some()) {
+            anstream::eprintln!(
+                "rearguard: no request was answered: is it this protocol that the server speaks?"
+            );
+        }
+        let mut document = self.reported(measured).document();
         let traced = staged.and_then(|staged| {
             (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
             staged.traced

@@ -49,7 +49,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_page()?;
     args.tables.check()?;
     args.trace.as_deref().map_or(Ok(()), check_writable)?;
-    let Some(port) = args.port else { return args.output.overhead(&overhead::measure()?) };
+    let Some(port) = args.port else {
+        let document = overhead::measure()?;
+        args.tables.write(&document)?;
+        return args.output.overhead(&document);
+    };
     let (observed, recorded) = watch(port, args.duration)?;
     if let Some(path) = &args.trace {
         write(path, &recorded)?;

@@ -297,10 +297,11 @@ fn unprivileged(folder: &Path) -> Command {
 fn without_privileges_the_clients_own_sockets_tell_what_they_know() {
     let folder = tempfile::tempdir().expect("a folder");
     let command = unprivileged(folder.path());
-    let Some(output) = measured_by(command, &[&NULL_RPC[..], &["--json", "--stages"]].concat())
-    else {
-        return;
-    };
+    let more = ["--json", "--stages", "--live"];
+    let Some(output) = measured_by(command, &[&NULL_RPC[..], &more].concat()) else { return };
+    let live = text(&output.stderr);
+    assert!(live.contains("T1-T6") && live.contains("BACK-READ"), "while it runs, too: {live}");
+    assert!(!live.contains("T2-T3") && !live.contains("slow by"), "told by nobody: {live}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let mean = |name: &str| {
         let mut stages = document["stages"].as_array().expect("stages").iter();

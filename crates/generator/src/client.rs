@@ -225,6 +225,9 @@ impl Client {
         self.outstanding -= 1;
         if let Some(pulse) = &self.pulse {
             pulse.answer(at.saturating_sub(intended));
+            if record.passage.is_some() {
+                pulse.pass(record);
+            }
         }
         let is_last = answer.last || self.links[index].has_carried_enough();
         if is_last && self.peer.is_some() {

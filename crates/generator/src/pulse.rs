@@ -1,8 +1,11 @@
 //! What a run has done so far, for somebody who watches it: counters that the generator's thread raises and others read.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::Nanos;
+
+use crate::record::Record;
 
 /// Buckets of one power of two: values are told to 3%.
 const STEPS: u64 = 32;
@@ -13,6 +16,8 @@ pub struct Pulse {
     buckets: Vec<AtomicU64>,
     sent: AtomicU64,
     lost: AtomicU64,
+    /// Requests whose passing the client's kernel has stamped, since they were last taken.
+    passed: Mutex<Vec<Record>>,
 }
 
 /// The latencies and losses between two looks.
@@ -28,7 +33,8 @@ pub struct Histogram {
 impl Default for Pulse {
     fn default() -> Pulse {
         let buckets = std::iter::repeat_with(AtomicU64::default).take(BUCKETS).collect();
-        Pulse { buckets, sent: AtomicU64::default(), lost: AtomicU64::default() }
+        let (sent, lost) = Default::default();
+        Pulse { buckets, sent, lost, passed: Mutex::default() }
     }
 }
 
@@ -43,6 +49,18 @@ impl Pulse {
 
     pub(crate) fn lose(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The generator waits for nobody: while somebody takes them, or another thread adds one, a request is missed.
+    pub(crate) fn pass(&self, record: &Record) {
+        if let Ok(mut passed) = self.passed.try_lock() {
+            passed.push(*record);
+        }
+    }
+
+    /// Takes the requests that have been answered since the last time, where the client's kernel stamps them. Their moments are on CLOCK_MONOTONIC.
+    pub fn take_passed(&self) -> Vec<Record> {
+        self.passed.lock().map(|mut passed| std::mem::take(&mut *passed)).unwrap_or_default()
     }
 
     /// Everything so far.

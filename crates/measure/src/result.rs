@@ -29,13 +29,15 @@ pub struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// The document; [`Failure::Run`] where the generator did not keep its schedule: then nothing is reported.
-    pub fn document(self) -> Result<Measured, Failure> {
-        let Measurement { self_check, trace, scenario, .. } = self.measurement;
-        let faults = self_check.faults();
-        if !faults.is_empty() {
-            return Err(self.late(&faults));
-        }
+    /// [`Failure::Run`] where the generator did not keep its schedule: then nothing is to be reported.
+    pub fn check(&self) -> Result<(), Failure> {
+        let faults = self.measurement.self_check.faults();
+        if faults.is_empty() { Ok(()) } else { Err(self.late(&faults)) }
+    }
+
+    /// The document.
+    pub fn document(self) -> Measured {
+        let Measurement { trace, scenario, .. } = self.measurement;
         let mut shown = compare::single(scenario, trace);
         let mut program = shown.programs.swap_remove(0);
         let stamped = trace.programs[0].requests.iter().any(|r| r.started != Nanos::NEVER);
@@ -48,7 +50,7 @@ impl Reported<'_> {
             program.ideal_ccdf.clear();
         }
         let (command, version) = self.signature.clone();
-        Ok(Measured {
+        Measured {
             schema: report::MEASURE_SCHEMA.to_string(),
             target: self.target.text.clone(),
             protocol: self.target.scheme.clone(),
@@ -71,7 +73,7 @@ impl Reported<'_> {
             plan: None,
             stages: None,
             stages_note: None,
-        })
+        }
     }
 
     fn late(&self, faults: &[String]) -> Failure {

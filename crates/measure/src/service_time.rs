@@ -16,13 +16,16 @@ pub struct ServiceTime {
 }
 
 impl ServiceTime {
+    /// The source that is the server's clocks.
+    pub const CPU_TIME: &'static str = "cpu time";
+
     /// Out of the CPU time that the server's processes used while they answered so many requests.
     pub fn of_cpu_time(used: &Used, answered: u64) -> Option<ServiceTime> {
         let value = Nanos(used.cpu.0 / answered.max(1));
         (answered > 0 && value > Nanos::ZERO).then_some(ServiceTime {
             value,
             workers: used.workers,
-            source: "cpu time",
+            source: Self::CPU_TIME,
         })
     }
 

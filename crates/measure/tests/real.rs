@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         served("memcached_in_binary", Kind::Memcached, "memcached+binary://127.0.0.1:0", 1),
         served("memcached_in_datagrams", Kind::Memcached, "memcached+udp://127.0.0.1:0", 1),
         served("nginx_keeps_connections", Kind::Nginx, "http://127.0.0.1:0/index.html", 1),
+        served("apache_keeps_connections", Kind::Apache2, "http://127.0.0.1:0/index.html", 1),
         served("redis", Kind::Redis, "redis://127.0.0.1:0", 1),
         served("null_rpc", Kind::NullRpc, "null-rpc://127.0.0.1:0", 1),
         Trial::test("nginx_with_20_to_40_requests_a_connection", nginx_with_changing_connections),

@@ -11,6 +11,7 @@ use columnar::{Format, Options, Table};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use report::document::{Estimate, Latency};
 use report::explain::{CpuSpans, Culprit, Explained, ExplainedService, Finding, SlowRequest, Span};
+use report::overhead::{Overhead, OverheadRow};
 use report::stages::{Stage, StagesDocument};
 use report::{
     Agreement, Ideal, MeasureService, Measured, PaperFigure, PaperValue, Saturated, Series,
@@ -65,6 +66,12 @@ fn stages() -> StagesDocument {
     StagesDocument { stages: vec![stage], port: 80, ..StagesDocument::default() }
 }
 
+fn overhead() -> Overhead {
+    let cpu_overhead = Estimate::new(0.02, 0.01, 0.03);
+    let row = OverheadRow { watched: "stages".into(), cpu_overhead, ..OverheadRow::default() };
+    Overhead { rounds: 11, rows: vec![row], ..Overhead::default() }
+}
+
 fn figures() -> Vec<PaperFigure> {
     let value = PaperValue {
         what: "p99".into(),
@@ -105,6 +112,7 @@ fn documents() -> Vec<(&'static str, Vec<Table>)> {
         ("table of a measurement", found.tables()),
         ("table of an explanation", explained().tables()),
         ("table of stages", stages().tables()),
+        ("table of stages", overhead().tables()),
         ("table of figures", figures().tables()),
     ]
 }
@@ -187,6 +195,9 @@ fn cells_stand_in_their_columns() {
     assert_eq!(cells(&splits, "source_numa_ns"), [Some(0.0), Some(12.5)]);
     let stage = find(stages().tables(), "stages");
     assert_eq!(cells(&stage, "span_p99_high_ns"), [Some(4.0)]);
+    let watched = find(overhead().tables(), "overhead");
+    assert_eq!(cells(&watched, "cpu_overhead_low"), [Some(0.01)]);
+    assert_eq!(cells(&watched, "instructions"), [None], "not counted here");
     let values = find(figures().tables(), "values");
     assert_eq!(cells(&values, "ours"), [Some(1.5); 2]);
     assert_eq!(cells(&values, "papers"), [None; 2]);

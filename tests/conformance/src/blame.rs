@@ -1,21 +1,23 @@
-//! What events say of slow requests: the source that was put there has the largest part, and its culprit's name.
+//! What events say of the slowest requests, a thousandth: the source that was put there has the largest part, its culprit's name is right, and without it the
+//! tail is what was foretold.
 
-use explain::{Culprit, Explained, Setting, Source, explain};
+use explain::{Culprit, Service, Setting, Source, explain};
 use libtest_mimic::Failed;
 use model::{Arm, Scenario};
 
-use crate::runs::{batch, expect, recorded, scenario, service};
+use crate::runs::{batch, expect, p99_9, recorded, service, timed_scenario};
 
-/// The part of a service's requests that are slow: enough of them in a second.
-const SLOW: f64 = 0.01;
+/// Of a few thousand requests a thousandth is some requests.
+const TIMES: [&str; 2] = ["200ms", "4s"];
 
 /// Siblings under CFS pass each other, and that makes requests slow; first come, first served they do not.
 pub fn on_inversions(arm: &dyn Arm) -> Result<(), Failed> {
-    let scenario = scenario(1, &service("500us", 0.8))?;
-    let passed = Slow::of(arm, &scenario, "cfs")?.part(Source::Inversion);
-    expect(passed > 0.5, "the part of inversions in the excess under cfs", &[passed])?;
-    let control = Slow::of(arm, &scenario, "fifo")?.of_latency(Source::Inversion);
-    expect(control < 0.01, "the control: inversions in the latency under fifo", &[control])
+    let scenario = timed_scenario(TIMES, 1, &service("500us", 0.8))?;
+    let cfs = Told::of(arm, &scenario, "cfs")?;
+    cfs.blames(Source::Inversion, Culprit::Program(0))?;
+    let fifo = Told::of(arm, &scenario, "fifo")?;
+    fifo.is_free_of(Source::Inversion)?;
+    cfs.foretold(Source::Inversion, &fifo)
 }
 
 /// A spinning thread beside a service makes its requests slow under EEVDF, and it is named; without it nobody is. The service has one
@@ -23,52 +25,62 @@ pub fn on_inversions(arm: &dyn Arm) -> Result<(), Failed> {
 pub fn on_batch(arm: &dyn Arm) -> Result<(), Failed> {
     let alone = service("500us", 0.3) + "architecture = \"shared-queue\"\nworkers = 1\n";
     let beside = alone.clone() + &batch("batch", 1, "");
-    let slow = Slow::of(arm, &scenario(1, &beside)?, "eevdf")?;
-    let part = slow.part(Source::Background);
-    expect(part > 0.5, "the part of the background in the excess", &[part])?;
-    let named = slow.named((Source::Background, Culprit::Program(1)));
-    expect(named >= 0.95, "slow requests that blame the batch", &[named])?;
-    let control = Slow::of(arm, &scenario(1, &alone)?, "eevdf")?.of_latency(Source::Background);
-    expect(control < 0.01, "the control: background in the latency of a service alone", &[control])
+    let beside = Told::of(arm, &timed_scenario(TIMES, 1, &beside)?, "eevdf")?;
+    beside.blames(Source::Background, Culprit::Program(1))?;
+    let alone = Told::of(arm, &timed_scenario(TIMES, 1, &alone)?, "eevdf")?;
+    alone.is_free_of(Source::Background)?;
+    beside.foretold(Source::Background, &alone)
 }
 
-/// The slow requests of a run's first program.
-struct Slow(Vec<Explained>);
+/// Connections that are dealt out to workers wait for theirs while another's CPU is free; workers that take from one queue leave none waiting.
+pub fn on_partition(arm: &dyn Arm) -> Result<(), Failed> {
+    let of = |architecture: &str| {
+        let workers = format!("architecture = \"{architecture}\"\nworkers = 4\n");
+        Told::of(arm, &timed_scenario(TIMES, 4, &(service("2ms", 0.7) + &workers))?, "fifo")
+    };
+    let dealt = of("partitioned")?;
+    dealt.blames(Source::IdleElsewhere, Culprit::Worker)?;
+    let shared = of("shared-queue")?;
+    shared.is_free_of(Source::IdleElsewhere)?;
+    dealt.foretold(Source::IdleElsewhere, &shared)
+}
 
-impl Slow {
-    fn of(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Slow, Failed> {
+/// A run's first program, explained.
+struct Told(Service);
+
+impl Told {
+    fn of(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Told, Failed> {
         let trace = recorded(arm, scenario, policy)?;
         let setting = Setting::of(scenario).with(&trace.tables);
         let mut explained = explain(&trace, &setting)?;
         let service = explained.services.pop().ok_or("no request is explained")?;
-        expect(
-            service.unknown == 0,
-            "requests whose thread nobody knows",
-            &[service.unknown as f64],
-        )?;
-        let mut requests = service.requests;
-        requests.sort_by_key(|request| std::cmp::Reverse(request.latency));
-        requests.truncate((SLOW * requests.len() as f64).ceil() as usize);
-        Ok(Slow(requests))
+        let unknown = service.unknown as f64;
+        expect(unknown == 0.0, "requests whose thread nobody knows", &[unknown])?;
+        Ok(Told(service))
     }
 
-    fn sum(&self, of: impl Fn(&Explained) -> u64) -> f64 {
-        self.0.iter().map(of).sum::<u64>() as f64
+    /// The source has most of the excess, and the slowest requests blame the culprit for it.
+    fn blames(&self, source: Source, culprit: Culprit) -> Result<(), Failed> {
+        let findings = self.0.findings();
+        let part = findings.iter().find(|found| found.source == source).map_or(0.0, |f| f.share);
+        expect(part > 0.5, &format!("the part of {} in the excess", source.key()), &[part])?;
+        let right = self.0.slowest().filter(|one| one.worst() == Some((source, culprit))).count();
+        let named = right as f64 / self.0.slow.len() as f64;
+        expect(named >= 0.95, &format!("slow requests that blame {culprit:?}"), &[named])
     }
 
-    /// A source's part of what all sources took.
-    fn part(&self, source: Source) -> f64 {
-        self.sum(|request| request.of(source)) / self.sum(Explained::excess)
+    /// The control: of the slowest requests' latency it is next to nothing.
+    fn is_free_of(&self, source: Source) -> Result<(), Failed> {
+        let part = |of: &dyn Fn(&explain::Explained) -> u64| self.0.slowest().map(of).sum::<u64>();
+        let share = part(&|one| one.of(source)) as f64 / part(&|one| one.latency.0) as f64;
+        expect(share < 0.02, &format!("the control: {} in the latency", source.key()), &[share])
     }
 
-    /// A source's part of the latency.
-    fn of_latency(&self, source: Source) -> f64 {
-        self.sum(|request| request.of(source)) / self.sum(|request| request.latency.0)
-    }
-
-    /// The part of the requests that blame this most.
-    fn named(&self, culprit: (Source, Culprit)) -> f64 {
-        let blame = self.0.iter().filter(|request| request.worst() == Some(culprit));
-        blame.count() as f64 / self.0.len() as f64
+    /// The p99.9 that this run has without a source is within 30% of what it is where the source is gone.
+    fn foretold(&self, source: Source, without: &Told) -> Result<(), Failed> {
+        let measured = p99_9(without.0.requests.iter().map(|one| one.latency).collect());
+        let ratio = self.0.p99_9_without(source).0 as f64 / measured;
+        let what = format!("foretold without {}, of what was measured", source.key());
+        expect((0.7..=1.3).contains(&ratio), &what, &[ratio])
     }
 }

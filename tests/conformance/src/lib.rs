@@ -23,7 +23,7 @@ pub struct Body {
 }
 
 /// All bodies.
-pub const BODIES: [Body; 14] = [
+pub const BODIES: [Body; 15] = [
     Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
     Body {
         name: "a_service_beside_batch_has_nearly_the_ideal_tail",
@@ -46,5 +46,9 @@ pub const BODIES: [Body; 14] = [
     Body { name: "events_tell_what_cpu_times_tell", check: events::tell_cpu_time },
     Body { name: "siblings_that_pass_each_other_are_blamed", check: blame::on_inversions },
     Body { name: "batch_beside_a_service_is_blamed_by_name", check: blame::on_batch },
+    Body {
+        name: "connections_dealt_out_to_workers_are_blamed_and_one_queue_is_not",
+        check: blame::on_partition,
+    },
     Body { name: "three_threads_share_two_cpus_by_one_queue_and_not_by_two", check: work::shared },
 ];

@@ -102,9 +102,19 @@ impl Seen {
     }
 }
 
-fn p99(mut latencies: Vec<Nanos>) -> f64 {
+fn p99(latencies: Vec<Nanos>) -> f64 {
+    slower_than(latencies, 990)
+}
+
+/// The p99.9 of latencies.
+pub fn p99_9(latencies: Vec<Nanos>) -> f64 {
+    slower_than(latencies, 999)
+}
+
+/// What so many in a thousand do not reach.
+fn slower_than(mut latencies: Vec<Nanos>, per_mille: usize) -> f64 {
     latencies.sort_unstable();
-    let rank = latencies.len() * 99 / 100;
+    let rank = latencies.len() * per_mille / 1000;
     latencies.get(rank).map_or(f64::NAN, |latency| latency.0 as f64)
 }
 

@@ -36,12 +36,12 @@ pub struct Live {
     cell: Option<String>,
 }
 
-/// What the server's kernel said of a second.
+/// What a kernel said of a second.
 pub struct Glance {
     /// How long each stage took.
     pub stages: Vec<Stage>,
-    /// Who made the slowest requests slow, the worst first.
-    pub blamed: Vec<Blamed>,
+    /// Who made the slowest requests slow, the worst first; `None`: that is not the client's kernel to know.
+    pub blamed: Option<Vec<Blamed>>,
 }
 
 /// Somebody's part in what made requests slow.
@@ -115,7 +115,7 @@ impl Live {
                 last: &last,
                 total: &total,
                 threshold: self.threshold,
-                glance: watching.and_then(Watching::glance),
+                glance: watching.and_then(|watching| watching.glance(pulse)),
             };
             self.show(&frame, &mut shown)?;
             (before, last_look) = (total, Instant::now());
@@ -231,20 +231,24 @@ impl Glance {
     fn line(&self) -> String {
         let stages = self.stages.iter().map(|stage| format!("{} {}", named(stage), p99(stage)));
         let stages: Vec<String> = stages.collect();
-        let worst = self.blamed.first().map_or("nobody".to_string(), Blamed::words);
-        format!("  p99 of stages: {}  slow by {worst}", stages.join(" "))
+        let worst =
+            |blamed: &Vec<Blamed>| blamed.first().map_or("nobody".to_string(), Blamed::words);
+        let by = self.blamed.as_ref().map_or(String::new(), |b| format!("  slow by {}", worst(b)));
+        format!("  p99 of stages: {}{by}", stages.join(" "))
     }
 
     fn block(&self) -> String {
-        let head = self.stages.iter().map(|stage| format!("{:>10}", named(stage)));
         let row = |what: &str, of: &dyn Fn(&Stage) -> String| {
-            let cells = self.stages.iter().map(|stage| format!("{:>10}", of(stage)));
-            format!("{what:<11}{}\n", cells.collect::<String>())
+            let cell = |stage: &Stage| format!(" {:>1$}", of(stage), named(stage).len().max(9));
+            format!("{what:<11}{}\n", self.stages.iter().map(cell).collect::<String>())
         };
-        let title = format!("{:<11}{}\n", "stages", head.collect::<String>());
-        let worst = self.blamed.iter().take(WORST).map(Blamed::words);
-        let worst = worst.map(|words| format!("{words}\n")).collect::<String>();
-        title + &row("p50", &p50) + &row("p99", &p99) + "slow by\n" + &worst
+        let worst = self.worst().map(|blamed| blamed.words() + "\n").collect::<String>();
+        let title = if self.blamed.is_some() { "slow by\n" } else { "" };
+        row("stages", &named) + &row("p50", &p50) + &row("p99", &p99) + title + &worst
+    }
+
+    fn worst(&self) -> impl Iterator<Item = &Blamed> {
+        self.blamed.iter().flatten().take(WORST)
     }
 
     fn register(&self, registry: &mut Registry) {
@@ -258,7 +262,7 @@ impl Glance {
         }
         registry.register("stage_seconds", "Stages of the last second's requests", stages);
         let blamed = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();
-        for one in self.blamed.iter().take(WORST) {
+        for one in self.worst() {
             let labels = vec![("source", one.source.clone()), ("culprit", one.culprit.clone())];
             blamed.get_or_create(&labels).set(one.share);
         }
@@ -321,7 +325,7 @@ mod tests {
         };
         Glance {
             stages: vec![stage],
-            blamed: vec![blamed("hog[7]", 0.75), blamed("cron[8]", 0.25)],
+            blamed: Some(vec![blamed("hog[7]", 0.75), blamed("cron[8]", 0.25)]),
         }
     }
 
@@ -346,6 +350,11 @@ mod tests {
             metrics.contains("stage_seconds{stage=\"t2_t3\",quantile=\"0.99\"} 0.000007"),
             "{metrics}"
         );
+        let of_client = Glance { blamed: None, ..glance() };
+        let of_client = frame(&histogram, Some(of_client));
+        assert!(of_client.line().ends_with("T2-T3 7.00 us"), "{}", of_client.line());
+        assert!(!of_client.block().contains("slow by"), "nobody knows: {}", of_client.block());
+        assert!(!of_client.open_metrics(None).contains("blame_share{"));
         let without = frame(&histogram, None);
         assert!(!without.line().contains("slow by") && !without.block().contains("stages"));
         assert!(!without.open_metrics(None).contains("stage_seconds"));

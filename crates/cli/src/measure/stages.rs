@@ -10,6 +10,7 @@ mod server;
 use std::net::UdpSocket;
 
 use ::measure::{Measurement, Passed, Target, passed};
+use generator::{Pulse, Record};
 use model::{Failure, Trace};
 use report::stages::Stage;
 
@@ -19,8 +20,13 @@ use super::live::Glance;
 pub enum Watching {
     /// Hooks in the server's kernel.
     Server(server::Watching),
-    /// Stamps of the client's kernel, for this reason.
-    Client(String),
+    /// Stamps of the client's kernel.
+    Client {
+        /// Why nobody asks the server's.
+        why: String,
+        /// Whether the server is on this machine.
+        is_here: bool,
+    },
 }
 
 /// What was told.
@@ -44,44 +50,53 @@ pub struct Traced {
 impl Watching {
     /// To be called before the first connection.
     pub fn start(target: &Target) -> Result<Watching, Failure> {
-        if !is_here(target) {
-            return Ok(Watching::Client(format!(
+        let is_here = is_here(target);
+        if !is_here {
+            let why = format!(
                 "{} is another machine's, whose kernel cannot be asked from here; `rearguard stages` asks it there",
                 target.address.ip()
-            )));
+            );
+            return Ok(Watching::Client { why, is_here });
         }
         match server::Watching::start(target) {
-            Err(Failure::Machine(why)) => Ok(Watching::Client(why)),
+            Err(Failure::Machine(why)) => Ok(Watching::Client { why, is_here }),
             server => server.map(Watching::Server),
         }
     }
 
     /// Whether the client's kernel is to stamp what passes it.
     pub fn is_client(&self) -> bool {
-        matches!(self, Watching::Client(_))
+        matches!(self, Watching::Client { .. })
     }
 
-    /// What was seen since the last look; `None`: no request, or nobody who could say.
-    pub fn glance(&self) -> Option<Glance> {
+    /// What was seen since the last look; `None`: no request.
+    pub fn glance(&self, pulse: &Pulse) -> Option<Glance> {
         match self {
             Watching::Server(server) => server.glance(),
-            Watching::Client(_) => None,
+            Watching::Client { is_here, .. } => of_client(&pulse.take_passed(), *is_here),
         }
     }
 
     /// The stages of the requests of a measurement.
     pub fn finish(self, measured: &Measurement, target: &Target) -> Result<Staged, Failure> {
-        let why = match self {
+        let (why, is_here) = match self {
             Watching::Server(server) => return server.finish(measured, target),
-            Watching::Client(why) => why,
+            Watching::Client { why, is_here } => (why, is_here),
         };
-        let Passed { stages, answered, complete } = passed(&measured.records, is_here(target));
+        let Passed { stages, answered, complete } = passed(&measured.records, is_here);
         let note = format!(
             "unknown is what only the server's kernel knows: {why}. The rest is by the client's own sockets (SO_TIMESTAMPING), \
              of {complete} of {answered} requests"
         );
         Ok(Staged { figures: stages, note: Some(note), traced: None })
     }
+}
+
+/// What the client's kernel stamped of some requests: the stages that it knows, and nobody to blame.
+fn of_client(records: &[Record], is_here: bool) -> Option<Glance> {
+    let Passed { mut stages, complete, .. } = passed(records, is_here);
+    stages.retain(|stage| stage.span_ns.p50.value.is_some());
+    (complete > 0).then_some(Glance { stages, blamed: None })
 }
 
 /// Only an address of this machine can be bound.

@@ -1,6 +1,7 @@
 //! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF, memcached and nginx; says so where it is skipped.
 #![cfg(feature = "kernel")]
 
+mod guest;
 #[path = "../support/kept.rs"]
 mod kept;
 mod server;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use kept::Kept;
 use serde_json::Value;
 use server::{FIRST, LAST, Server, last_cpu, on_last_cpu};
-use storm::Storm;
+use storm::{Storm, Weather};
 
 /// Servers and those who disturb them share a CPU.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -134,7 +135,8 @@ fn a_storm_of_softirqs_is_named_and_without_it_interrupts_take_next_to_nothing()
         return;
     }
     assert_eq!(calm, Some(true), "the control");
-    let Some(storm) = Storm::start(last_cpu()) else { return };
+    let weather = Weather { received: last_cpu(), sent: 0, burst: 100 };
+    let Some(storm) = Storm::start(weather) else { return };
     sleep(Duration::from_millis(100));
     let named = says(&server, ["--port", &port], |beside| {
         let first = &beside["services"][0]["findings"][0];

@@ -20,8 +20,6 @@ use nix::unistd::Pid;
 const PORT: u16 = 4711;
 /// Sockets that get a copy of each datagram, in the softirq.
 const SOCKETS: usize = 400;
-/// Datagrams at a time: milliseconds of softirqs.
-const BURST: usize = 100;
 const PAUSE: Duration = Duration::from_millis(8);
 
 /// It ends with this.
@@ -30,16 +28,27 @@ pub struct Storm {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
+/// Where it blows, and how hard.
+#[derive(Clone, Copy)]
+pub struct Weather {
+    /// The CPU of the softirqs.
+    pub received: usize,
+    /// The CPU that sends.
+    pub sent: usize,
+    /// Datagrams at a time: milliseconds of softirqs.
+    pub burst: usize,
+}
+
 impl Storm {
     /// `None`, with a word, where this machine does not let it.
-    pub fn start(cpu: usize) -> Option<Storm> {
+    pub fn start(weather: Weather) -> Option<Storm> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, (ready, is_ready)) = (Arc::clone(&stop), channel());
         let blow = move || {
-            let (sender, _sockets) = network(cpu)?;
+            let (sender, _sockets) = network(&weather)?;
             let _ = ready.send(());
             while !stopped.load(Ordering::Relaxed) {
-                for _ in 0..BURST {
+                for _ in 0..weather.burst {
                     sender.send_to(&[0], (Ipv4Addr::new(127, 255, 255, 255), PORT))?;
                 }
                 sleep(PAUSE);
@@ -66,11 +75,11 @@ impl Drop for Storm {
     }
 }
 
-/// This thread's own network, whose packets are received on `cpu`, and those who wait in it. It is gone with the thread and its sockets.
-fn network(cpu: usize) -> io::Result<(UdpSocket, Vec<UdpSocket>)> {
+/// This thread's own network, and those who wait in it. It is gone with the thread and its sockets.
+fn network(weather: &Weather) -> io::Result<(UdpSocket, Vec<UdpSocket>)> {
     unshare(CloneFlags::CLONE_NEWNET)?;
     run("ip", &["link", "set", "lo", "up"])?;
-    let mask = 1u64 << cpu;
+    let mask = 1u64 << weather.received;
     let steer = format!(
         "mount -t sysfs none /sys && echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus"
     );
@@ -78,11 +87,9 @@ fn network(cpu: usize) -> io::Result<(UdpSocket, Vec<UdpSocket>)> {
     let sockets = (0..SOCKETS).map(|_| waiting()).collect::<io::Result<Vec<_>>>()?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sender.set_broadcast(true)?;
-    let mut others = CpuSet::new();
-    for other in (0..CpuSet::count()).filter(|other| *other != cpu) {
-        others.set(other)?;
-    }
-    sched_setaffinity(Pid::from_raw(0), &others)?;
+    let mut own = CpuSet::new();
+    own.set(weather.sent)?;
+    sched_setaffinity(Pid::from_raw(0), &own)?;
     Ok((sender, sockets))
 }
 

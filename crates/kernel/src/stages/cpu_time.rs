@@ -19,7 +19,7 @@ struct Piece {
 }
 
 /// A CPU as far as it has been followed.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Cpu {
     thread: u32,
     interrupts: u32,
@@ -28,11 +28,10 @@ struct Cpu {
 
 impl CpuTime {
     pub fn new(seen: &[Seen]) -> CpuTime {
-        let mut cpus: Vec<Cpu> = Vec::new();
+        let mut cpus = first(seen);
         let mut time = CpuTime::default();
         for one in seen {
             let index = usize::from(one.cpu);
-            cpus.resize(cpus.len().max(index + 1), Cpu::default());
             let mut now = cpus[index];
             match one.kind {
                 Kind::Switch { .. } => now.thread = one.thread,
@@ -65,6 +64,19 @@ impl CpuTime {
     }
 }
 
+/// Who had each CPU when the recording began: whoever is the first to leave it.
+fn first(seen: &[Seen]) -> Vec<Cpu> {
+    let count = seen.iter().map(|one| usize::from(one.cpu) + 1).max().unwrap_or(0);
+    let since = seen.first().map_or(Nanos::ZERO, |first| first.at);
+    let mut cpus = vec![Cpu { thread: 0, interrupts: 0, since }; count];
+    for one in seen.iter().rev() {
+        if let Kind::Switch { from, .. } = one.kind {
+            cpus[usize::from(one.cpu)].thread = from;
+        }
+    }
+    cpus
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::recording::Level;
@@ -84,5 +96,17 @@ mod tests {
         ]);
         let until = |at| time.until(7, Nanos(at)).0;
         assert_eq!([9, 12, 14, 17, 20, 25, 99].map(until), [0, 2, 4, 4, 5, 10, 10]);
+    }
+
+    #[test]
+    fn who_had_a_cpu_at_the_beginning_is_who_leaves_it_first() {
+        let seen = |at, cpu, thread, from| Seen {
+            at: Nanos(at),
+            cpu,
+            thread,
+            kind: Kind::Switch { from, blocks: true },
+        };
+        let time = CpuTime::new(&[seen(10, 0, 0, 8), seen(30, 1, 0, 7), seen(40, 1, 7, 0)]);
+        assert_eq!([10, 25, 30, 40].map(|at| time.until(7, Nanos(at)).0), [0, 15, 20, 20]);
     }
 }

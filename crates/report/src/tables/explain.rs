@@ -2,8 +2,9 @@
 
 use columnar::{Columns, RecordBatch};
 
-use super::estimates::{latency, rows, sources};
+use super::estimates::{estimate, latency, rows, sources};
 use crate::explain::{Culprit, Explained, ExplainedService, Finding, SlowRequest, Span, Split};
+use crate::overhead::Overhead;
 use crate::stages::{Stage, StagesDocument};
 
 /// A row: the service, and what is in it.
@@ -27,6 +28,19 @@ pub fn stages(document: &StagesDocument) -> Vec<(&'static str, RecordBatch)> {
         .text("service", |_| Some(&document.service))
         .number("port", |_| Some(document.port.into()));
     vec![("stages", stage(columns).batch())]
+}
+
+/// The table of what watching costs.
+pub fn overhead(document: &Overhead) -> Vec<(&'static str, RecordBatch)> {
+    let columns = Columns::of(&document.rows)
+        .text("kernel", |_| document.kernel.as_deref())
+        .number("rounds", |_| Some(document.rounds.into()))
+        .text("watched", |row| Some(&row.watched));
+    let columns = estimate(columns, "cpu", "_ns", |row| row.cpu_ns);
+    let columns = estimate(columns, "instructions", "", |row| row.instructions);
+    let columns = estimate(columns, "cpu_overhead", "", |row| row.cpu_overhead);
+    let columns = estimate(columns, "instruction_overhead", "", |row| row.instruction_overhead);
+    vec![("overhead", columns.batch())]
 }
 
 /// A stage, whoever watched.

@@ -12,6 +12,7 @@ use columnar::{RecordBatch, Table};
 use serde_json::json;
 
 use crate::explain::Explained;
+use crate::overhead::Overhead;
 use crate::stages::StagesDocument;
 use crate::{ClusterRun, Document, FanOut, Ideal, Measured, PaperFigure, Saturated};
 
@@ -46,6 +47,7 @@ tables!(
     Saturated: measured::saturated,
     Explained: explain::batches,
     StagesDocument: explain::stages,
+    Overhead: explain::overhead,
 );
 
 /// Figures, the first of which says for all what wrote them; none have no tables.

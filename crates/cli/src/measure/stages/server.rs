@@ -27,7 +27,7 @@ impl Watching {
     pub fn glance(&self) -> Option<Glance> {
         let observed = glance(&self.0.recent())?;
         let stages = figures(&observed.trace);
-        let blamed = blamed(&observed);
+        let blamed = Some(blamed(&observed));
         Some(Glance { stages, blamed })
     }
 
