@@ -132,6 +132,11 @@ fn interrupts_are_named_where_they_are_spread_and_not_where_they_have_a_cpu() {
     assert!(right.count() as f64 >= 0.95 * spread.slow.len() as f64);
     let dedicated = run(5, "dedicated");
     near(spread.p99_9_without(Source::Interrupt).0, common::p99_9(&dedicated));
+    let slowed = |service: &Service| {
+        let all = service.slowest().map(|one| one.of(Source::Interrupt)).sum::<u64>();
+        all as f64 / service.slowest().map(|one| one.latency.0).sum::<u64>() as f64
+    };
+    assert!(slowed(&dedicated) < 0.05 && slowed(&spread) > 0.2, "{}", slowed(&dedicated));
 }
 
 #[test]
