@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use model::Failure;
-use trace::diff::{diff, text};
+use trace::diff::{diff, tables, text};
 
+use crate::tables::TableFiles;
 use crate::traces::read;
 
 /// Say where two traces part, and what became of the latencies
@@ -16,13 +17,18 @@ pub struct Args {
     a: PathBuf,
     /// Another
     b: PathBuf,
+    #[command(flatten)]
+    tables: TableFiles,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    args.tables.check()?;
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let found = diff(&a, &b);
     let names = [args.a.display().to_string(), args.b.display().to_string()];
-    anstream::print!("{}", text(&found, &a, &b, [&names[0], &names[1]]));
+    let names = [&*names[0], &*names[1]];
+    args.tables.write_all(&tables(&found, names))?;
+    anstream::print!("{}", text(&found, &a, &b, names));
     Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

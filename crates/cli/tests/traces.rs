@@ -64,9 +64,12 @@ fn several_runs_are_a_folder_with_a_file_each() {
     let expected = ["cts:queue=cpu-seed-1", "cts:queue=cpu-seed-2", "eevdf-seed-1", "eevdf-seed-2"];
     assert_eq!(names, expected.map(|name| format!("{name}.trace")));
     let [a, b] = ["traces/eevdf-seed-1.trace", "traces/cts:queue=cpu-seed-1.trace"];
-    let differ = rearguard(folder, &["diff", a, b]);
+    let differ = rearguard(folder, &["diff", a, b, "--parquet", "p", "--arrow", "q"]);
     assert_eq!(differ.status.code(), Some(1));
     assert!(text(&differ.stdout).contains("They part at"), "{}", text(&differ.stdout));
+    for (file, begins) in [("p/latencies.parquet", &b"PAR1"[..]), ("q/settings.arrow", b"ARROW1")] {
+        assert!(fs::read(folder.join(file)).expect(file).starts_with(begins), "{file}");
+    }
 }
 
 #[test]

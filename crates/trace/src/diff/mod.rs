@@ -1,6 +1,7 @@
 //! Where two traces part: the first decision that differs, and what became of the latencies.
 
 mod latency;
+mod tables;
 mod text;
 
 use model::event::{CpuSetId, Event, NameId, Tables, What};
@@ -8,6 +9,7 @@ use model::trace::Request;
 
 use crate::Recorded;
 pub use latency::ProgramDifference;
+pub use tables::{DIFF_SCHEMA, tables};
 pub use text::text;
 
 /// Events of both that are shown before the parting, and of each after it.
