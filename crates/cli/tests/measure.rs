@@ -260,7 +260,10 @@ fn stages_are_in_the_result_and_their_trace_is_explained() {
     let more = ["--json", "--stages", "--trace", &trace];
     let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    if !document["stages_note"].is_null() || is_starved(&document) {
+    if is_starved(&document) {
+        return;
+    }
+    if !document["stages_note"].is_null() {
         return eprintln!("skipped: {}", document["stages_note"]);
     }
     let stages = document["stages"].as_array().expect("stages");

@@ -149,11 +149,16 @@ fn one_that_stalls_makes_late_answers_and_no_loss() {
     let slow = |every| {
         let outcome = against(Conduct::Stall(every, stall), PATIENT);
         assert_eq!(outcome.answered(), outcome.records.len());
-        outcome.records.iter().filter(|record| record.latency() >= stall).count()
+        let slow = outcome.records.iter().filter(|record| record.latency() >= stall).count();
+        (slow, outcome.records.len())
     };
-    assert!(slow(100) > 0);
+    let (late, all) = slow(100);
+    assert!(
+        late >= all / 100,
+        "{late} of {all}: each that was stalled for, whatever else the machine does"
+    );
     // The control; the machine itself may stall, but hardly each time.
-    assert!((0..3).any(|_| slow(u64::MAX) == 0));
+    assert!((0..3).any(|_| slow(u64::MAX).0 == 0));
 }
 
 #[test]

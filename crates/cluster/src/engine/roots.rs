@@ -15,7 +15,6 @@ use crate::dispatch::below;
 pub(super) struct Roots {
     station: Station<VisitKey>,
     pub servers: Servers<VisitKey>,
-    count: u32,
     visits: SlotMap<VisitKey, Visit>,
     splitting: Lots,
     merging: Option<Lots>,
@@ -37,7 +36,6 @@ impl Roots {
         Ok(Roots {
             station: Station::new(tier.servers, tier.workers),
             servers: Servers::new(tier, first_slot, seeds)?,
-            count: tier.servers,
             visits: SlotMap::with_key(),
             splitting: Lots::new(&tier.work, lots),
             merging: merging.map(|work| Lots::new(work, seed::derive(lots, &[1]))),
@@ -62,7 +60,7 @@ impl Roots {
 impl Engine<'_> {
     /// A root by lot, for a request that came; without roots all is root 0.
     pub(super) fn root_by_lot(&mut self) -> u32 {
-        self.roots.as_ref().map_or(0, |roots| below(roots.count, &mut self.lots))
+        self.roots.as_ref().map_or(0, |roots| below(roots.servers.count, &mut self.lots))
     }
 
     /// A request that came passes its root; without roots it is through.

@@ -18,7 +18,8 @@ pub(super) struct Servers<K> {
     serving: Vec<(K, u64)>,
     machines: Option<Machines<K>>,
     episodes: Option<Episodes>,
-    servers: u32,
+    /// How many they are.
+    pub count: u32,
     /// Workers of each.
     workers: u32,
     /// The first of their slots in the clock.
@@ -44,7 +45,7 @@ impl<K: Copy + Default + Into<Timer>> Servers<K> {
             serving: vec![(K::default(), 0); places as usize],
             machines: machines.transpose()?,
             episodes: tier.slow.map(|slow| Episodes::new(slow, servers, seeds.episodes)),
-            servers,
+            count: servers,
             workers,
             first_slot,
         })
@@ -57,7 +58,7 @@ impl<K: Copy + Default + Into<Timer>> Servers<K> {
 
     /// They begin: machines with the programs beside their service, episodes with their first end.
     pub fn begin(&mut self, clock: &mut Clock) -> Result<(), Failure> {
-        for server in 0..self.servers {
+        for server in 0..self.count {
             if self.machines.is_some() {
                 self.step(server, clock)?;
             }
