@@ -7,8 +7,9 @@ use crate::affinity::Affinities;
 use crate::cpu_set::CpuSet;
 use crate::places::Places;
 
-/// A thread of the modelled kernel.
+/// A thread of the modelled kernel. In a cache line: every tick touches that of each running thread.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Thread {
     /// Index of its program in the scenario.
     pub program: usize,

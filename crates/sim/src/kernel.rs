@@ -115,8 +115,9 @@ struct Clock {
     idle_since: Nanos,
 }
 
-/// What the kernel keeps of a thread beside what classes see.
+/// What the kernel keeps of a thread beside what classes see. Never in two cache lines.
 #[derive(Clone, Default)]
+#[repr(align(32))]
 struct Task {
     /// Where it ran last, if it ever did: migration costs count from there.
     ran_on: Option<CpuId>,

@@ -33,8 +33,10 @@ pub struct Rt {
     low: CpuSet,
     /// CPUs where a thread waits behind another (`rto_mask`): the only ones worth pulling from.
     overloaded: CpuSet,
-    /// Ticks left of each thread's slice.
+    /// Ticks left of each thread's slice, unless it runs.
     slices: Vec<u32>,
+    /// Of the thread that each CPU runs: a tick need not look for the thread's.
+    running: Vec<u32>,
     /// CPUs whose current thread is at the end of its slice and must go behind its equals.
     expired: CpuSet,
 }
@@ -48,6 +50,7 @@ impl Rt {
             low: CpuSet::all(machine.cpus),
             overloaded: CpuSet::none(machine.cpus),
             slices: Vec::new(),
+            running: vec![SLICE_TICKS; machine.cpus as usize],
             expired: CpuSet::none(machine.cpus),
         }
     }
@@ -94,6 +97,11 @@ impl Rt {
         }
     }
 
+    /// A thread runs no longer.
+    fn stopped(&mut self, cpu: CpuId, thread: ThreadId) {
+        self.slices[thread.index()] = self.running[cpu.index()];
+    }
+
     fn note_occupied(&mut self, cpu: CpuId) {
         self.low.remove(cpu);
         if self.queues[cpu.index()].is_empty() {
@@ -127,19 +135,23 @@ impl Class for Rt {
     }
 
     /// Nothing to charge: the class goes by order, not by time received.
-    fn dequeue(&mut self, _core: &mut Core, _thread: ThreadId) {}
+    fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
+        self.stopped(core.thread(thread).cpu, thread);
+    }
 
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         match prev {
             Some(expired) if self.expired.contains(cpu) => {
                 self.expired.remove(cpu);
+                self.stopped(cpu, expired);
                 self.queues[cpu.index()].push_back(expired);
             }
             Some(_) => return prev,
             None => {}
         }
         let next = self.queues[cpu.index()].pop_front().or_else(|| self.pull(core, cpu));
-        if next.is_some() {
+        if let Some(next) = next {
+            self.running[cpu.index()] = self.slices[next.index()];
             self.note_occupied(cpu)
         } else if core.affinities.is_online(cpu) {
             self.low.insert(cpu)
@@ -150,16 +162,17 @@ impl Class for Rt {
     /// Only the fair server displaces a real-time thread, which keeps its place at the head.
     fn displace(&mut self, _core: &mut Core, cpu: CpuId, prev: ThreadId) {
         self.expired.remove(cpu);
+        self.stopped(cpu, prev);
         self.queues[cpu.index()].push_front(prev);
         self.note_occupied(cpu);
     }
 
     /// `task_tick_rt`: the slice of a thread with nobody behind it starts anew.
-    fn tick(&mut self, core: &mut Core, cpu: CpuId, current: ThreadId) {
+    fn tick(&mut self, core: &mut Core, cpu: CpuId, _current: ThreadId) {
         if self.kind == Kind::Fifo {
             return;
         }
-        let slice = &mut self.slices[current.index()];
+        let slice = &mut self.running[cpu.index()];
         *slice -= 1;
         if *slice > 0 {
             return;

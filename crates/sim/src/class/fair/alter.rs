@@ -26,7 +26,7 @@ impl<T: Timeline> Fair<T> {
         let cpu = self.tree.cpu_of(entity.queue);
         self.take_load(core.now, thread);
         self.tree.reweigh(id, weight);
-        self.settle(core.now, thread, cpu);
+        self.settle(core, thread, cpu);
     }
 
     /// A group's entities get their parts of a new weight on every CPU (`sched_group_set_shares()`).

@@ -1,39 +1,90 @@
-//! Waiting entities ordered by deadline, each node knowing the least virtual time below it.
+//! Waiting entities ordered by deadline, each subtree known by the least virtual time in it.
 //!
-//! A treap: its ranks come from a fixed mixing of a counter, so it is balanced in expectation and the same in
-//! every run.
-
-use model::seed::derive;
+//! A B+-tree: with a hundred thousand threads hardly a node of their queues is cached, so what counts is how many are visited one after
+//! the other, two or three here and a dozen in a binary tree. A node goes when it is empty and is not merged before (Johnson and Shasha,
+//! "B-trees with inserts and deletes: why free-at-empty is better than merge-at-half", 1993).
 
 use super::tree::EntityId;
 
 /// Where an entity stands: its deadline, then the order of arrival among equals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The virtual deadline.
     pub deadline: i64,
-    order: u64,
+    /// Later arrivals have greater ones, from 1 on.
+    pub order: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Node {
+/// Entries of a node: as many as make it eight cache lines.
+const FANOUT: usize = 15;
+
+/// An entity in a leaf, or a child in a node above, for which `key` is no later than any in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
     key: Key,
-    entity: EntityId,
-    vruntime: i64,
     least_vruntime: i64,
-    rank: u64,
-    left: Link,
-    right: Link,
+    /// The entity's number or the child's.
+    at: u32,
 }
 
-type Link = Option<u32>;
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+struct Node {
+    count: u32,
+    entries: [Entry; FANOUT],
+}
 
-/// The ordered set. Every operation is logarithmic in expectation.
+impl Node {
+    fn entries(&self) -> &[Entry] {
+        &self.entries[..self.count as usize]
+    }
+
+    /// The child that a key belongs to, or the entry that has it. Who leaves was among the first.
+    fn position(&self, key: Key) -> usize {
+        let behind = self.entries().iter().position(|entry| entry.key > key);
+        behind.unwrap_or(self.count as usize).saturating_sub(1)
+    }
+
+    /// How many entries come before a key. Who arrives comes among the last.
+    fn before(&self, key: Key) -> usize {
+        self.entries().iter().rposition(|entry| entry.key < key).map_or(0, |last| last + 1)
+    }
+
+    fn insert(&mut self, position: usize, entry: Entry) {
+        let count = self.count as usize;
+        self.entries.copy_within(position..count, position + 1);
+        self.entries[position] = entry;
+        self.count += 1;
+    }
+
+    fn remove(&mut self, position: usize) {
+        self.entries.copy_within(position + 1..self.count as usize, position);
+        self.count -= 1;
+    }
+
+    /// Takes out all entries from a position on.
+    fn split_off(&mut self, position: usize) -> Node {
+        let mut behind = Node::default();
+        let moved = &self.entries[position..self.count as usize];
+        behind.entries[..moved.len()].copy_from_slice(moved);
+        behind.count = moved.len() as u32;
+        self.count = position as u32;
+        behind
+    }
+
+    fn least_vruntime(&self) -> i64 {
+        self.entries().iter().map(|entry| entry.least_vruntime).fold(i64::MAX, i64::min)
+    }
+}
+
+/// The ordered set. Every operation is logarithmic in the most that were ever in it.
 #[derive(Clone, Debug, Default)]
 pub struct DeadlineTree {
     nodes: Vec<Node>,
     free: Vec<u32>,
-    root: Link,
+    root: u32,
+    /// Levels above the leaves.
+    height: u32,
     inserted: u64,
 }
 
@@ -42,109 +93,128 @@ impl DeadlineTree {
     pub fn insert(&mut self, entity: EntityId, deadline: i64, vruntime: i64) -> Key {
         self.inserted += 1;
         let key = Key { deadline, order: self.inserted };
-        let rank = derive(self.inserted, &[]);
-        let node =
-            Node { key, entity, vruntime, least_vruntime: vruntime, rank, left: None, right: None };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.nodes[at as usize] = node;
-                at
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        };
-        let (before, after) = self.split(self.root, key);
-        let head = self.merge(before, Some(at));
-        self.root = self.merge(head, after);
+        if self.nodes.is_empty() {
+            // Most queues never need another.
+            self.nodes.reserve_exact(1);
+            self.nodes.push(Node::default());
+        }
+        let entry = Entry { key, least_vruntime: vruntime, at: entity.0 };
+        if let Some(behind) = self.insert_below(self.root, self.height, entry) {
+            let before = self.entry_of(self.root);
+            let mut root = Node::default();
+            root.insert(0, before);
+            root.insert(1, behind);
+            self.root = self.add(root);
+            self.height += 1;
+        }
         key
     }
 
     /// Takes out what was put in under a key.
     pub fn remove(&mut self, key: Key) {
-        self.root = self.without(self.root, key);
+        self.remove_below(self.root, self.height, key);
+        while self.height > 0 && self.node(self.root).count <= 1 {
+            let Some(&Entry { at: child, .. }) = self.node(self.root).entries().first() else {
+                self.height = 0;
+                return;
+            };
+            self.free.push(std::mem::replace(&mut self.root, child));
+            self.height -= 1;
+        }
     }
 
     /// The first entity in the order.
     pub fn first(&self) -> Option<(Key, EntityId)> {
-        let mut at = self.node(self.root)?;
-        while let Some(left) = self.node(at.left) {
-            at = left;
-        }
-        Some((at.key, at.entity))
+        self.earliest(|_| true)
     }
 
     /// The entity of the earliest deadline whose virtual time is eligible, where a smaller virtual time is
     /// never less eligible (the search of `pick_eevdf()`).
     pub fn earliest(&self, eligible: impl Fn(i64) -> bool) -> Option<(Key, EntityId)> {
-        let mut at = self.node(self.root)?;
+        let mut node = self.nodes.get(self.root as usize)?;
+        let mut height = self.height;
         loop {
-            if let Some(left) = self.node(at.left)
-                && eligible(left.least_vruntime)
-            {
-                at = left;
-                continue;
+            let found = node.entries().iter().find(|entry| eligible(entry.least_vruntime))?;
+            if height == 0 {
+                return Some((found.key, EntityId(found.at)));
             }
-            if eligible(at.vruntime) {
-                return Some((at.key, at.entity));
-            }
-            at = self.node(at.right)?;
+            node = self.node(found.at);
+            height -= 1;
         }
     }
 
-    fn node(&self, link: Link) -> Option<&Node> {
-        link.map(|at| &self.nodes[at as usize])
+    fn node(&self, at: u32) -> &Node {
+        &self.nodes[at as usize]
     }
 
-    /// Splits a subtree into what stands before `key` and the rest.
-    fn split(&mut self, link: Link, key: Key) -> (Link, Link) {
-        let Some(at) = link else { return (None, None) };
-        if self.nodes[at as usize].key < key {
-            let (before, after) = self.split(self.nodes[at as usize].right, key);
-            self.nodes[at as usize].right = before;
-            (self.refreshed(at), after)
+    fn add(&mut self, node: Node) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.nodes[at as usize] = node;
+            return at;
+        }
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    /// How a node stands in the one above.
+    fn entry_of(&self, at: u32) -> Entry {
+        let node = self.node(at);
+        Entry { key: node.entries[0].key, least_vruntime: node.least_vruntime(), at }
+    }
+
+    /// Puts an entry into a subtree; the answer is that of a new one behind it, if it became two.
+    fn insert_below(&mut self, at: u32, height: u32, entry: Entry) -> Option<Entry> {
+        if height == 0 {
+            return self.put(at, self.node(at).before(entry.key), entry);
+        }
+        let position = self.node(at).before(entry.key).saturating_sub(1);
+        let child = self.node(at).entries[position].at;
+        let behind = self.insert_below(child, height - 1, entry);
+        let own = &mut self.nodes[at as usize].entries[position];
+        own.key = own.key.min(entry.key);
+        let Some(behind) = behind else {
+            own.least_vruntime = own.least_vruntime.min(entry.least_vruntime);
+            return None;
+        };
+        self.nodes[at as usize].entries[position].least_vruntime =
+            self.node(child).least_vruntime();
+        self.put(at, position + 1, behind)
+    }
+
+    /// Puts an entry into a node; the answer is that of a new node behind it, if there was no room.
+    fn put(&mut self, at: u32, position: usize, entry: Entry) -> Option<Entry> {
+        let node = &mut self.nodes[at as usize];
+        if (node.count as usize) < FANOUT {
+            node.insert(position, entry);
+            return None;
+        }
+        // Deadlines mostly grow: where one comes last, nobody is likely to come between those before.
+        let kept = if position == FANOUT { FANOUT } else { FANOUT / 2 };
+        let mut behind = node.split_off(kept);
+        if position < kept {
+            node.insert(position, entry);
         } else {
-            let (before, after) = self.split(self.nodes[at as usize].left, key);
-            self.nodes[at as usize].left = after;
-            (before, self.refreshed(at))
+            behind.insert(position - kept, entry);
         }
+        let added = self.add(behind);
+        Some(self.entry_of(added))
     }
 
-    /// Joins two subtrees, all of `before` standing before `after`.
-    fn merge(&mut self, before: Link, after: Link) -> Link {
-        let (Some(first), Some(second)) = (before, after) else { return before.or(after) };
-        if self.nodes[first as usize].rank > self.nodes[second as usize].rank {
-            self.nodes[first as usize].right = self.merge(self.nodes[first as usize].right, after);
-            self.refreshed(first)
+    fn remove_below(&mut self, at: u32, height: u32, key: Key) {
+        let position = self.node(at).position(key);
+        if height == 0 {
+            debug_assert!(self.node(at).entries[position].key == key, "{key:?} is not there");
+            return self.nodes[at as usize].remove(position);
+        }
+        let child = self.node(at).entries[position].at;
+        self.remove_below(child, height - 1, key);
+        if self.node(child).count == 0 {
+            self.free.push(child);
+            self.nodes[at as usize].remove(position);
         } else {
-            self.nodes[second as usize].left = self.merge(before, self.nodes[second as usize].left);
-            self.refreshed(second)
+            let least = self.node(child).least_vruntime();
+            self.nodes[at as usize].entries[position].least_vruntime = least;
         }
-    }
-
-    fn without(&mut self, link: Link, key: Key) -> Link {
-        let at = link?;
-        let node = &self.nodes[at as usize];
-        let (left, right) = (node.left, node.right);
-        match key.cmp(&node.key) {
-            std::cmp::Ordering::Equal => {
-                self.free.push(at);
-                return self.merge(left, right);
-            }
-            std::cmp::Ordering::Less => self.nodes[at as usize].left = self.without(left, key),
-            std::cmp::Ordering::Greater => self.nodes[at as usize].right = self.without(right, key),
-        }
-        self.refreshed(at)
-    }
-
-    /// Recomputes a node's least virtual time after its children changed.
-    fn refreshed(&mut self, at: u32) -> Link {
-        let node = &self.nodes[at as usize];
-        let below = [node.left, node.right].map(|link| self.node(link).map(|n| n.least_vruntime));
-        let least = below.into_iter().flatten().fold(node.vruntime, i64::min);
-        self.nodes[at as usize].least_vruntime = least;
-        Some(at)
     }
 }
 
@@ -152,12 +222,6 @@ impl DeadlineTree {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    impl DeadlineTree {
-        fn depth(&self, link: Link) -> usize {
-            self.node(link).map_or(0, |n| 1 + self.depth(n.left).max(self.depth(n.right)))
-        }
-    }
 
     /// What the tree must answer, by looking at all.
     fn oracle(all: &[(Key, EntityId, i64)], limit: i64) -> Option<EntityId> {
@@ -167,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn answers_as_a_scan_does(steps in prop::collection::vec((0..3u8, -50..50i64, -50..50i64), 1..200)) {
+        fn answers_as_a_scan_does(steps in prop::collection::vec((0..3u8, -50..50i64, -50..50i64), 1..600)) {
             let mut tree = DeadlineTree::default();
             let mut all: Vec<(Key, EntityId, i64)> = Vec::new();
             for (number, (what, deadline, vruntime)) in steps.into_iter().enumerate() {
@@ -186,11 +250,19 @@ mod tests {
     }
 
     #[test]
-    fn stays_shallow_when_filled_in_order() {
+    fn stays_shallow_when_filled_in_order_and_forgets_what_left() {
         let mut tree = DeadlineTree::default();
+        let keys: Vec<Key> =
+            (0..10_000).map(|n| tree.insert(EntityId(n), i64::from(n), 0)).collect();
+        assert_eq!(tree.height, 3);
+        let nodes = tree.nodes.len();
+        assert!(nodes < 10_000 / FANOUT * 11 / 10, "{nodes}");
+        keys.into_iter().for_each(|key| tree.remove(key));
+        assert_eq!((tree.height, tree.first()), (0, None));
         (0..10_000).for_each(|n| {
-            tree.insert(EntityId(n), i64::from(n), 0);
+            tree.insert(EntityId(n), -i64::from(n), 0);
         });
-        assert!(tree.depth(tree.root) < 60, "{}", tree.depth(tree.root));
+        assert_eq!(tree.first().map(|(_, entity)| entity), Some(EntityId(9_999)));
+        assert!(tree.nodes.len() < 3 * nodes, "{}", tree.nodes.len());
     }
 }

@@ -37,7 +37,8 @@ pub struct EevdfMark {
     relative: bool,
     /// It sleeps but stays (`DELAY_DEQUEUE`).
     pub delayed: bool,
-    key: Option<Key>,
+    /// Its place among equal deadlines of the order; 0: it is not in it.
+    order: u64,
 }
 
 type EevdfEntity = Entity<EevdfMark>;
@@ -104,12 +105,13 @@ impl Timeline for Eevdf {
     fn insert(&mut self, id: EntityId, entity: &mut EevdfEntity) {
         self.moment += i128::from(entity.vruntime) * i128::from(entity.weight);
         self.weight += i128::from(entity.weight);
-        entity.mark.key = Some(self.order.insert(id, entity.mark.deadline, entity.vruntime));
+        entity.mark.order = self.order.insert(id, entity.mark.deadline, entity.vruntime).order;
     }
 
     fn remove(&mut self, _id: EntityId, entity: &mut EevdfEntity) {
-        if let Some(key) = entity.mark.key.take() {
-            self.order.remove(key);
+        let order = std::mem::take(&mut entity.mark.order);
+        if order > 0 {
+            self.order.remove(Key { deadline: entity.mark.deadline, order });
             self.moment -= i128::from(entity.vruntime) * i128::from(entity.weight);
             self.weight -= i128::from(entity.weight);
         }
@@ -165,12 +167,12 @@ impl Timeline for Eevdf {
             entity.mark.delayed = true;
             return false;
         }
+        if waits {
+            self.remove(id, entity);
+        }
         if departure == Departure::Move {
             entity.mark.deadline -= entity.vruntime;
             entity.mark.relative = true;
-        }
-        if waits {
-            self.remove(id, entity);
         }
         entity.mark.delayed = false;
         true

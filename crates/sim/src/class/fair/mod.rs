@@ -28,6 +28,8 @@ mod turns;
 mod walk;
 mod weight;
 
+use std::hint::black_box;
+
 use model::scenario::{Group, Machine};
 use model::{CpuId, Nanos, ThreadId};
 
@@ -116,6 +118,13 @@ impl<T: Timeline> Fair<T> {
         }
     }
 
+    /// Reads something of each cache line of a thread that has waited long: they are fetched at the same time, not each when it is needed.
+    fn fetch(&self, core: &Core, thread: ThreadId) {
+        let entity = self.tree.entity(self.tree.entity_of(thread));
+        black_box((entity.on_queue, entity.ran));
+        black_box((core.thread(thread).exec, self.threads.is_listed(thread)));
+    }
+
     /// Makes `next` current on a CPU.
     fn switch(&mut self, now: Nanos, cpu: CpuId, next: Option<ThreadId>) {
         if let Some(previous) = self.tree.current[cpu.index()] {
@@ -160,7 +169,8 @@ impl<T: Timeline> Class for Fair<T> {
         self.push_away(core, cpu);
         loop {
             let next = self.tree.next_thread(core.now, cpu);
-            if next.is_some() {
+            if let Some(thread) = next {
+                self.fetch(core, thread);
                 self.switch(core.now, cpu, next);
                 return next;
             }

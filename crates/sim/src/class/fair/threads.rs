@@ -1,8 +1,6 @@
 //! What is kept for threads beside their entities: which CPU's they are, in which order they ran, where they
 //! were before.
 
-use std::collections::BTreeMap;
-
 use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
 
@@ -12,36 +10,45 @@ use super::tunables::CACHE_HOT;
 use super::weight;
 use crate::core::Core;
 
+/// One thread's, in a cache line of its own.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Record {
-    group: Option<usize>,
     born: Nanos,
     woke_before: bool,
-    rank: u64,
     stopped: Option<Nanos>,
     recent: Option<CpuId>,
+    /// Whether it is among the threads of a CPU, and its neighbours there.
+    listed: bool,
+    before: Option<ThreadId>,
+    behind: Option<ThreadId>,
+}
+
+/// The ends of a CPU's list.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    first: Option<ThreadId>,
+    last: Option<ThreadId>,
 }
 
 /// All threads, and those of each CPU by when they last came to the front (`cfs_tasks`).
 pub struct Threads {
     records: Vec<Record>,
-    by_rank: Vec<BTreeMap<u64, ThreadId>>,
-    ranks: u64,
+    lists: Vec<List>,
 }
 
 impl Threads {
     /// No threads.
     pub fn new(machine: &Machine) -> Threads {
-        let by_rank = vec![BTreeMap::new(); machine.cpus as usize];
-        Threads { records: Vec::new(), by_rank, ranks: 0 }
+        Threads { records: Vec::new(), lists: vec![List::default(); machine.cpus as usize] }
     }
 
     /// A thread is born.
-    pub fn add(&mut self, thread: ThreadId, group: Option<usize>, born: Nanos) {
+    pub fn add(&mut self, thread: ThreadId, born: Nanos) {
         if self.records.len() <= thread.index() {
             self.records.resize(thread.index() + 1, Record::default());
         }
-        self.records[thread.index()] = Record { group, born, ..Record::default() };
+        self.records[thread.index()] = Record { born, ..Record::default() };
     }
 
     /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was
@@ -53,22 +60,49 @@ impl Threads {
 
     /// Puts a thread to the front of its CPU's.
     pub fn front(&mut self, cpu: CpuId, thread: ThreadId) {
-        self.ranks += 1;
+        self.drop(cpu, thread);
+        let before = self.lists[cpu.index()].last.replace(thread);
         let record = &mut self.records[thread.index()];
-        let list = &mut self.by_rank[cpu.index()];
-        list.remove(&record.rank);
-        record.rank = self.ranks;
-        list.insert(record.rank, thread);
+        (record.listed, record.before, record.behind) = (true, before, None);
+        *self.link_behind(cpu, before) = Some(thread);
     }
 
     /// Takes a thread out of its CPU's.
     pub fn drop(&mut self, cpu: CpuId, thread: ThreadId) {
-        self.by_rank[cpu.index()].remove(&self.records[thread.index()].rank);
+        let record = &mut self.records[thread.index()];
+        if std::mem::take(&mut record.listed) {
+            let (before, behind) = (record.before, record.behind);
+            *self.link_behind(cpu, before) = behind;
+            *self.link_before(cpu, behind) = before;
+        }
+    }
+
+    /// What says who comes behind a thread of a CPU, or comes first.
+    fn link_behind(&mut self, cpu: CpuId, thread: Option<ThreadId>) -> &mut Option<ThreadId> {
+        match thread {
+            Some(thread) => &mut self.records[thread.index()].behind,
+            None => &mut self.lists[cpu.index()].first,
+        }
+    }
+
+    /// What says who comes before a thread of a CPU, or comes last.
+    fn link_before(&mut self, cpu: CpuId, thread: Option<ThreadId>) -> &mut Option<ThreadId> {
+        match thread {
+            Some(thread) => &mut self.records[thread.index()].before,
+            None => &mut self.lists[cpu.index()].last,
+        }
+    }
+
+    /// Whether a thread is among those of a CPU.
+    pub fn is_listed(&self, thread: ThreadId) -> bool {
+        self.records[thread.index()].listed
     }
 
     /// The threads of a CPU, those that came to the front longest ago first.
     pub fn of_cpu(&self, cpu: CpuId) -> impl Iterator<Item = ThreadId> {
-        self.by_rank[cpu.index()].values().copied()
+        std::iter::successors(self.lists[cpu.index()].first, |thread| {
+            self.records[thread.index()].behind
+        })
     }
 
     /// A thread stops running.
@@ -101,9 +135,9 @@ impl<T: Timeline> Fair<T> {
         core.threads[thread.index()].cpu = cpu;
         let born = core.thread(thread);
         let queue = self.tree.queue_of(born.cpu, born.group);
-        self.threads.add(thread, born.group, core.now);
+        self.threads.add(thread, core.now);
         self.tree.add_thread(core.now, thread, weight::of_nice(born.nice), queue);
-        self.settle(core.now, thread, born.cpu);
+        self.settle(core, thread, cpu);
         let id = self.tree.entity_of(thread);
         let debut = T::debut(&self.tree, id);
         let queue = &mut self.tree.queues[queue.0 as usize];
@@ -119,10 +153,10 @@ impl<T: Timeline> Fair<T> {
         let new = self.threads.is_new(thread, core.now);
         let record = &mut self.threads.records[thread.index()];
         record.woke_before = true;
-        let queue = self.tree.queue_of(to, record.group);
+        let queue = self.tree.queue_of(to, core.thread(thread).group);
         if new {
             self.take_load(core.now, thread);
-            self.settle(core.now, thread, to);
+            self.settle(core, thread, to);
             self.tree.entity_mut(id).vruntime = T::debut(&self.tree, id);
             return Arrival::New;
         }
@@ -130,7 +164,7 @@ impl<T: Timeline> Fair<T> {
             return Arrival::Wake;
         }
         self.uproot(core.now, thread);
-        self.settle(core.now, thread, to);
+        self.settle(core, thread, to);
         self.threads.moved(thread);
         Arrival::WakeElsewhere
     }
@@ -153,13 +187,13 @@ impl<T: Timeline> Fair<T> {
     }
 
     /// A thread's entity belongs to a CPU from now on, and its load with it.
-    pub(super) fn settle(&mut self, now: Nanos, thread: ThreadId, cpu: CpuId) {
+    pub(super) fn settle(&mut self, core: &Core, thread: ThreadId, cpu: CpuId) {
         let id = self.tree.entity_of(thread);
-        let queue = self.tree.queue_of(cpu, self.threads.records[thread.index()].group);
+        let queue = self.tree.queue_of(cpu, core.thread(thread).group);
         let depth = self.tree.queue(queue).owner.map_or(0, |o| self.tree.entity(o).depth + 1);
         let entity = self.tree.entity_mut(id);
         (entity.queue, entity.depth) = (queue, depth);
-        self.tree.touch(now, id);
+        self.tree.touch(core.now, id);
         let entity = &self.tree.entities[id.0 as usize];
         let queue = &mut self.tree.queues[queue.0 as usize];
         queue.average.attach(&entity.average, weight::coarse(entity.weight));

@@ -168,7 +168,7 @@ impl<T: Timeline> Fair<T> {
         self.exit(core, thread, Departure::Move);
         self.take_load(core.now, thread);
         core.threads[thread.index()].cpu = to;
-        self.settle(core.now, thread, to);
+        self.settle(core, thread, to);
         self.enter(core, thread, Arrival::Move);
         self.threads.moved(thread);
         self.balancer.pulls += 1;

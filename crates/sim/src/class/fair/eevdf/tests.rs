@@ -112,7 +112,7 @@ impl Bench {
             return Some(id);
         }
         let waiting = self.members().filter(|&id| self.current != Some(id) && self.is_eligible(id));
-        let best = waiting.min_by_key(|&id| mark(id).key);
+        let best = waiting.min_by_key(|&id| (mark(id).deadline, mark(id).order));
         match (best, running) {
             (Some(best), Some(id)) if mark(id).deadline < mark(best).deadline => Some(id),
             (best, running) => best.or(running),
