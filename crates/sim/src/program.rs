@@ -4,6 +4,7 @@ mod daemon;
 mod fifo;
 mod fork_join;
 mod service;
+mod wire;
 
 use model::law::{Law, Sampler};
 use model::scenario::{Kind, Scenario};
@@ -16,6 +17,7 @@ use crate::costs::Costs;
 use daemon::{Daemon, Rest};
 use fork_join::ForkJoin;
 use service::Service;
+use wire::Wire;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +63,10 @@ impl Program {
                 let cpus = scenario.machine.cpus;
                 let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
-                let by_interrupt = scenario.mechanisms.interrupts.is_some();
-                Behaviour::Service(Service::new(service, &plan, costs.switch, by_interrupt))
+                let interrupts = scenario.mechanisms.interrupts.as_ref();
+                let lots = derive(seed, &[index as u64, u64::MAX, 1]);
+                let wire = interrupts.map(|interrupts| Box::new(Wire::new(interrupts.found, lots)));
+                Behaviour::Service(Service::new(service, &plan, costs.switch, wire))
             }
             Kind::Batch { .. } => Behaviour::Batch,
             Kind::Daemon { threads, run, sleep } => {

@@ -48,7 +48,8 @@ fn quantile_us(trace: &Trace, quantile: f64) -> f64 {
 
 fn interrupts(cpus: InterruptCpus) -> Mechanisms {
     let (hard, soft) = (Nanos::from_micros(2), Nanos::from_micros(8));
-    Mechanisms { interrupts: Some(Interrupts { cpus, hard, soft }), ..Mechanisms::default() }
+    let interrupts = Interrupts { cpus, hard, soft, found: 0.0 };
+    Mechanisms { interrupts: Some(interrupts), ..Mechanisms::default() }
 }
 
 /// The CPUs that interrupts of a kind began on, and how many.
@@ -79,6 +80,29 @@ fn each_request_takes_a_softirq_of_a_cpu_before_its_thread_wakes_up() {
     let (bare, none) = recorded(&plain);
     assert!(begun(&none, Interrupt::Soft).is_empty());
     assert_eq!(bare.programs[0].requests.iter().map(|r| r.started - r.sent).min(), Some(Nanos(0)));
+}
+
+/// Of the requests that the client held for a connection, the share on which a worker went on without sleeping.
+fn went_on(found: f64) -> f64 {
+    let mut mechanisms = interrupts(InterruptCpus::Dedicated);
+    mechanisms.interrupts.as_mut().unwrap().found = found;
+    let few = Service { connections: 4, ..service(500, 0.45) };
+    let held = scenario(2, vec![("service", Kind::Service(few))]);
+    let short = Scenario { duration: Nanos::from_secs(4), ..held };
+    let (trace, events) = recorded(&with(&short, mechanisms));
+    let requests = &trace.programs[0].requests;
+    let held = requests.iter().filter(|request| request.sent > request.intended).count();
+    assert!(held > requests.len() / 10, "{held} of {}", requests.len());
+    let slept = events.iter().filter(|event| matches!(event.what, What::Block { .. })).count();
+    (requests.len() - slept) as f64 / held as f64
+}
+
+#[test]
+fn a_worker_that_finds_its_next_request_does_not_sleep() {
+    let share = went_on(0.25);
+    assert!((share - 0.25).abs() < 0.03, "{share}");
+    // The controls.
+    assert_eq!((went_on(0.0), went_on(1.0)), (0.0, 1.0));
 }
 
 /// How much longer than its service the median request runs, where every CPU spins beside it.

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
-from .adapt import longer, of_one_cpu, with_generators_cpu
+from .adapt import FOUND, longer, of_one_cpu, with_generators_cpu
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
@@ -109,6 +109,7 @@ class Adapted(unittest.TestCase):
         text = with_generators_cpu(Path("scenarios/service-and-batch.toml").read_text())
         self.assertIn("cpus = 2\nllcs = 2\n", text)
         self.assertIn('cpus = "dedicated"', text)
+        self.assertIn(f"found = {FOUND}", text)
         self.assertIn("utilisation = 0.2 }", text)
 
     def test_a_result_beside_the_generators_cpu_is_one_of_one_cpu(self):

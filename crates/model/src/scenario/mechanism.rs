@@ -29,7 +29,7 @@ pub struct Mechanisms {
 }
 
 /// Requests arrive by an interrupt and the softirq that it raises (Tales section 4.4).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interrupts {
     /// Which CPUs they take.
     pub cpus: InterruptCpus,
@@ -37,6 +37,9 @@ pub struct Interrupts {
     pub hard: Nanos,
     /// What the softirq takes for each request.
     pub soft: Nanos,
+    /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
+    #[serde(default)]
+    pub found: f64,
 }
 
 /// Which CPUs interrupts take.

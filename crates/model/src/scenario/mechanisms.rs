@@ -41,7 +41,7 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
 
 /// One CPU takes 350,000 packets a second, 2.86 us each (Tales section 4.4); the parts are ours.
 fn interrupts(table: &Table, cpus: u32) -> Interrupts {
-    table.expect_keys(&["cpus", "hard", "soft"]);
+    table.expect_keys(&["cpus", "hard", "soft", "found"]);
     let span = |key, default| table.optional(key, duration).unwrap_or(default);
     let words = ["spread", "dedicated"];
     let place = match table.get("cpus").map(|value| value.get_ref().is_str()) {
@@ -57,7 +57,9 @@ fn interrupts(table: &Table, cpus: u32) -> Interrupts {
         table
             .wrong("cpus", "found `dedicated` on one CPU; expected at least two, one for programs");
     }
-    Interrupts { cpus: place, hard: span("hard", Nanos(1_000)), soft: span("soft", Nanos(1_860)) }
+    let found = table.optional("found", number_within(0.0, 1.0)).unwrap_or(0.0);
+    let (hard, soft) = (span("hard", Nanos(1_000)), span("soft", Nanos(1_860)));
+    Interrupts { cpus: place, hard, soft, found }
 }
 
 /// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency, target residency in us.

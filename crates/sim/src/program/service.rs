@@ -7,6 +7,7 @@ use model::workload::{IdleConnections, Planned};
 
 use super::Next;
 use super::fifo::{Fifo, Links};
+use super::wire::Wire;
 
 /// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a worker's own.
 #[derive(Clone, Copy)]
@@ -39,8 +40,8 @@ pub struct Service {
     /// The connection that each thread serves.
     serving: Vec<Option<u32>>,
     switch_cost: Nanos,
-    /// Connections whose request is sent and not delivered; `None`: it is there at once.
-    on_the_wire: Option<Vec<u32>>,
+    /// Brings what is sent by interrupts; `None`: it is there at once.
+    wire: Option<Box<Wire>>,
 }
 
 impl Service {
@@ -49,7 +50,7 @@ impl Service {
         service: &scenario::Service,
         plan: &[Planned],
         switch_cost: Nanos,
-        by_interrupt: bool,
+        wire: Option<Box<Wire>>,
     ) -> Service {
         let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
@@ -70,7 +71,7 @@ impl Service {
             threads: Links::new(threads),
             serving: vec![None; threads as usize],
             switch_cost,
-            on_the_wire: by_interrupt.then(Vec::new),
+            wire,
         };
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
@@ -100,23 +101,28 @@ impl Service {
     pub fn arrive(&mut self, now: Nanos, wake: &mut impl FnMut(u32)) {
         self.due += 1;
         if let Some(connection) = self.idle.take(self.lots[self.sent]) {
-            self.send(now, connection, wake);
+            self.send(now, connection);
+            self.carry(connection, wake);
         }
     }
 
     /// Sends the oldest request not sent yet.
-    fn send(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
+    fn send(&mut self, now: Nanos, connection: u32) {
         self.requests[self.sent].sent = now;
         self.request_on[connection as usize] = self.sent as u32;
         self.sent += 1;
-        match &mut self.on_the_wire {
-            Some(sent) => sent.push(connection),
+    }
+
+    /// Brings what was sent on a connection on its way.
+    fn carry(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
+        match &mut self.wire {
+            Some(wire) => wire.sent.push(connection),
             None => self.deliver(connection, wake),
         }
     }
 
     pub fn take_sent(&mut self) -> Vec<u32> {
-        self.on_the_wire.as_mut().map(std::mem::take).unwrap_or_default()
+        self.wire.as_mut().map(|wire| std::mem::take(&mut wire.sent)).unwrap_or_default()
     }
 
     pub fn deliver(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
@@ -147,16 +153,20 @@ impl Service {
         Next::Run(request.service - self.switch_cost)
     }
 
-    /// The client has the response at once, and sends a held request on the connection that it frees.
+    /// The client has the response at once, and sends a held request on the connection that it frees, sometimes before the worker sleeps.
     fn respond(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
         let request = &mut self.requests[self.request_on[connection as usize] as usize];
         request.completed = now;
         request.received = now;
         self.received += 1;
-        if self.sent < self.due {
-            self.send(now, connection, wake);
+        if self.sent == self.due {
+            return self.idle.give_back(connection);
+        }
+        self.send(now, connection);
+        if self.wire.as_mut().is_some_and(|wire| wire.is_fast()) {
+            self.deliver(connection, wake);
         } else {
-            self.idle.give_back(connection);
+            self.carry(connection, wake);
         }
     }
 

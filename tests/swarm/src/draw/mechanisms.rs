@@ -70,7 +70,7 @@ fn interrupts(lots: &mut Lots, cpus: u32) -> Interrupts {
         1 if cpus > 1 => InterruptCpus::Dedicated,
         _ => InterruptCpus::On(some(lots, cpus)),
     };
-    Interrupts { cpus: place, hard: span(lots), soft: span(lots) }
+    Interrupts { cpus: place, hard: span(lots), soft: span(lots), found: lots.of(&[0.0, 0.1, 1.0]) }
 }
 
 fn idle(lots: &mut Lots) -> IdleStates {
