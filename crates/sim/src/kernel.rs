@@ -230,7 +230,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             observer,
             expiring: None,
             realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
-            fair_server: FairServer::new(cpus),
+            fair_server: FairServer::new(&core),
             class,
             changes: scenario.changes().into_iter(),
             machinery: Machinery::new(scenario, first_interrupt as u32),

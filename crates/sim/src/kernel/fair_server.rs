@@ -15,6 +15,8 @@ const RUNTIME: Nanos = Nanos::from_millis(50);
 /// The fair servers of all CPUs.
 pub struct FairServer {
     servers: Vec<Server>,
+    /// Threads that are not real-time, among which it is looked for who waits: those of services may be many.
+    normal: Vec<ThreadId>,
 }
 
 #[derive(Clone)]
@@ -42,10 +44,12 @@ impl Server {
 }
 
 impl FairServer {
-    pub fn new(cpus: usize) -> FairServer {
+    pub fn new(core: &Core) -> FairServer {
         let since = Nanos::ZERO;
         let server = Server { since, received: Nanos::ZERO, normal_from: None, active: false };
-        FairServer { servers: vec![server; cpus] }
+        let ids = (0..core.threads.len() as u32).map(ThreadId);
+        let normal = ids.filter(|&id| !core.thread(id).realtime).collect();
+        FairServer { servers: vec![server; core.cpus.len()], normal }
     }
 
     /// Whether normal threads go first on a CPU.
@@ -80,7 +84,7 @@ impl FairServer {
             server.restart(now);
             server.received = overrun;
         } else if !server.active && now >= server.since + PERIOD + received - RUNTIME {
-            match waiting_since(core, tasks, cpu) {
+            match waiting_since(&self.normal, core, tasks, cpu) {
                 Some(since) if since <= server.since => {
                     server.active = true;
                     core.resched(cpu);
@@ -92,11 +96,10 @@ impl FairServer {
 }
 
 /// Since when the CPU has kept a normal thread waiting, if it does.
-fn waiting_since(core: &Core, tasks: &[Task], cpu: CpuId) -> Option<Nanos> {
-    let ids = 0..core.threads.len() as u32;
-    let waits = |id: &u32| {
-        let thread = core.thread(ThreadId(*id));
-        !thread.realtime && thread.state == State::Runnable && thread.cpu == cpu
+fn waiting_since(normal: &[ThreadId], core: &Core, tasks: &[Task], cpu: CpuId) -> Option<Nanos> {
+    let waits = |id: &&ThreadId| {
+        let thread = core.thread(**id);
+        thread.state == State::Runnable && thread.cpu == cpu
     };
-    ids.filter(waits).map(|id| tasks[id as usize].woken).min()
+    normal.iter().filter(waits).map(|id| tasks[id.index()].woken).min()
 }

@@ -129,8 +129,7 @@ impl Platform for Seam<'_> {
     }
 
     fn move_thread(&mut self, queue: u32, thread: ThreadId) -> Move {
-        let position = self.threads.queue(queue).and_then(|queue| queue.position(thread));
-        match position {
+        match self.threads.position(queue, thread) {
             Some(position) if self.threads.move_to_local(self.core, queue, position) => Move::Moved,
             // Nothing else refuses a thread that is there.
             Some(_) => Move::Refused,

@@ -40,9 +40,24 @@ impl OrderedQueue {
         self.entries.get(position).copied()
     }
 
-    /// Where a thread stands, if it is here. Those that came early are moved first, so they are looked for first.
-    pub fn position(&self, thread: ThreadId) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.thread == thread)
+    /// Where a thread stands that was put in with a key, if it is here. Those that came early are moved first, so it is looked for from the front on, with
+    /// strides that double.
+    pub fn position(&self, thread: ThreadId, key: u64) -> Option<usize> {
+        let is_before = |position: usize| self.entries.get(position).is_some_and(|at| at.key < key);
+        let (mut first, mut stride) = (0, 1);
+        while is_before(first + stride - 1) {
+            first += stride;
+            stride *= 2;
+        }
+        while stride > 1 {
+            stride /= 2;
+            if is_before(first + stride - 1) {
+                first += stride;
+            }
+        }
+        let equals = self.entries.range(first.min(self.entries.len())..);
+        let mut equals = equals.take_while(|entry| entry.key == key);
+        equals.position(|entry| entry.thread == thread).map(|behind| first + behind)
     }
 
     /// Takes the entry at a position out.
@@ -67,5 +82,23 @@ mod tests {
         let stands: Vec<(u64, u32)> =
             queue.entries.iter().map(|entry| (entry.key, entry.thread.0)).collect();
         assert_eq!(stands, sorted);
+        for (position, (key, thread)) in sorted.into_iter().enumerate() {
+            assert_eq!(queue.position(ThreadId(thread), key), Some(position));
+            assert_eq!(queue.position(ThreadId(thread), key + 1), None);
+        }
+    }
+
+    #[test]
+    fn a_thread_is_found_where_it_stands_however_many_wait() {
+        let mut queue = OrderedQueue::default();
+        for waiting in 0..70 {
+            for thread in 0..waiting {
+                let key = u64::from(thread / 3);
+                assert_eq!(queue.position(ThreadId(thread), key), Some(thread as usize));
+                assert_eq!(queue.position(ThreadId(waiting), key), None);
+            }
+            assert_eq!(queue.position(ThreadId(waiting), u64::MAX), None);
+            queue.insert(ThreadId(waiting), Nanos(1), u64::from(waiting / 3));
+        }
     }
 }

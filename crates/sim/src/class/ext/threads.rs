@@ -32,6 +32,8 @@ struct Thread {
     born: bool,
     owner: Owner,
     slice: Nanos,
+    /// Of its place in a queue of the policy, if it waits there.
+    key: u64,
 }
 
 /// An insertion that takes effect when the callback has returned.
@@ -86,7 +88,7 @@ impl Threads {
 
     /// A thread comes under the policy.
     pub fn add(&mut self, thread: ThreadId) {
-        let unborn = Thread { born: false, owner: Owner::None, slice: Nanos::ZERO };
+        let unborn = Thread { born: false, owner: Owner::None, slice: Nanos::ZERO, key: 0 };
         self.threads.resize(self.threads.len().max(thread.index() + 1), unborn);
         self.threads[thread.index()].born = true;
     }
@@ -111,10 +113,10 @@ impl Threads {
     /// Takes a thread out of whatever queue it waits in.
     pub fn withdraw(&mut self, core: &Core, thread: ThreadId) {
         self.local(core.thread(thread).cpu).retain(|&waiting| waiting != thread);
-        let owner = &mut self.threads[thread.index()].owner;
+        let Thread { owner, key, .. } = &mut self.threads[thread.index()];
         if std::mem::replace(owner, Owner::None) == Owner::Queued {
             for queue in self.queues.iter_mut().flatten() {
-                if let Some(position) = queue.position(thread) {
+                if let Some(position) = queue.position(thread, *key) {
                     queue.remove(position);
                 }
             }
@@ -164,6 +166,7 @@ impl Threads {
         match target {
             Target::Queue { id, key } => {
                 self.own(core, thread, Owner::Queueing, Owner::Queued);
+                self.threads[thread.index()].key = key;
                 match self.queues.get_mut(id as usize) {
                     Some(Some(queue)) => queue.insert(thread, slice, key),
                     _ => core.fail(format!("the policy has no queue {id}")),
@@ -224,6 +227,11 @@ impl Threads {
     /// A queue by number, if the policy created it.
     pub fn queue(&self, id: u32) -> Option<&OrderedQueue> {
         self.queues.get(id as usize)?.as_ref()
+    }
+
+    /// Where a thread stands in a queue, if it waits there.
+    pub fn position(&self, id: u32, thread: ThreadId) -> Option<usize> {
+        self.queue(id)?.position(thread, self.threads[thread.index()].key)
     }
 
     /// Notes where the policy wants a thread that is Queueing.
