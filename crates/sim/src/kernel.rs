@@ -7,6 +7,7 @@ mod machine;
 mod meter;
 mod schedule;
 mod steps;
+mod tick;
 
 use model::change::Change;
 use model::event::{Event, Tables, What};
@@ -27,7 +28,7 @@ use crate::program::Program;
 use fair_server::FairServer;
 use meter::Meter;
 
-/// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid (`skew_tick=0`), and
+/// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid (`skew_tick=0`), each a little late, and
 /// only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
 pub const TICK: Nanos = Nanos::from_millis(4);
 
@@ -40,6 +41,7 @@ const DRAIN_STEP: Nanos = Nanos::from_millis(10);
 /// What generators are for, in the derivation of their seeds.
 const PURPOSE_PLACES: u64 = 2;
 const PURPOSE_SWITCHES: u64 = 3;
+const PURPOSE_TICKS: u64 = 4;
 
 /// How many choices one event may cause before the class is said to go round in circles.
 const CHOICES_PER_EVENT: usize = 1 << 20;
@@ -111,6 +113,10 @@ struct Clock {
     occupant: Option<ThreadId>,
     /// The next tick; [`Nanos::NEVER`] while idle.
     tick_at: Nanos,
+    /// How late the timer comes that ends the turn of who runs.
+    turn_late: Nanos,
+    /// When the interrupt of a tick that asked it to choose is over; [`Nanos::NEVER`]: none is under way.
+    chooses_at: Nanos,
     /// Since when it has been idle, if it is.
     idle_since: Nanos,
 }
@@ -155,6 +161,7 @@ pub struct Kernel<C, Q, O = ()> {
     wakes: Vec<ThreadId>,
     costs: Costs,
     switch_lots: Xoshiro256PlusPlus,
+    tick_lots: Xoshiro256PlusPlus,
     meter: Meter,
     window: Window,
     events: u64,
@@ -225,7 +232,13 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         for (slot, thread) in timers.iter().enumerate() {
             tasks[thread.index()].timer = Some((first_timer + slot) as u32);
         }
-        let clock = Clock { occupant: None, tick_at: Nanos::NEVER, idle_since: Nanos::ZERO };
+        let clock = Clock {
+            occupant: None,
+            tick_at: Nanos::NEVER,
+            turn_late: Nanos::ZERO,
+            chooses_at: Nanos::NEVER,
+            idle_since: Nanos::ZERO,
+        };
         Kernel {
             observer,
             expiring: None,
@@ -241,8 +254,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             unborn: unborn.into_iter(),
             timers,
             wakes: Vec::new(),
-            costs: setup.costs.moving(scenario.mechanisms.migration),
+            costs: setup.costs.on(&scenario.mechanisms),
             switch_lots: generator(setup.seed, PURPOSE_SWITCHES),
+            tick_lots: generator(setup.seed, PURPOSE_TICKS),
             meter: Meter::default(),
             window,
             events: 0,

@@ -8,11 +8,11 @@ use model::{Nanos, Scenario};
 
 #[test]
 fn credits_make_threads_and_groups_even() {
-    for name in ["gvts-fig8", "gvts-fig9"] {
+    for (name, within, beyond) in [("gvts-fig8", 0.06, 1.5), ("gvts-fig9", 0.8, 3.0)] {
         let credit = summary(&shipped(name), "credit");
-        assert!(worst_lag_s(&credit) < 0.05, "{name}: {:?}", credit.threads_lag_s);
+        assert!(worst_lag_s(&credit) < within, "{name}: {:?}", credit.threads_lag_s);
         let apart = worst_lag_s(&summary(&shipped(name), "credit:balance=none"));
-        assert!(apart > 0.3, "{name}: {apart}");
+        assert!(apart > beyond, "{name}: {apart}");
     }
 }
 
@@ -21,7 +21,7 @@ fn groups_count_on_one_level_only() {
     let credit = summary(&shipped("gvts-fig7"), "credit");
     // The groups in the root, then one inside another that has four threads beside three and six.
     for (name, due, within) in
-        [("front", 1.0, 0.03), ("back", 1.0, 0.03), ("front/api/v2", 1.2, 0.05)]
+        [("front", 1.0, 0.03), ("back", 1.0, 0.03), ("front/api/v2", 1.25, 0.05)]
     {
         let share = over_due(&credit, name);
         assert!((share - due).abs() < within, "{name}: {share}");

@@ -256,9 +256,19 @@ fn equal_groups_are_equal_on_one_cpu_and_not_on_sixteen() {
         groups.groups = vec![group("a", None, 100), group("b", None, 100)];
         groups.programs[0].group = Some(0);
         groups.programs[1].group = Some(1);
-        let wide = run(&groups, which);
-        assert!(off(&wide, 0, 8.0) > 0.3, "{which:?} {}", share(&wide, 0));
-        assert!((share(&wide, 0) + share(&wide, 1) - 16.0).abs() < 0.01, "{which:?}");
+        // As late as in the guest that this was measured in.
+        groups.mechanisms.tick_late = Some(Nanos::from_micros(1_650));
+        // The groups' shares are right in one run of five, as they were in the guest; those of their threads never.
+        let worst_lag_s = median(&groups, which, |wide| {
+            assert!((share(wide, 0) + share(wide, 1) - 16.0).abs() < 0.01, "{which:?}");
+            let usage = (&wide.usage[0].cpu_time, &wide.usage.last().unwrap().cpu_time);
+            let lag = |(thread, due): (usize, f64)| {
+                (usage.1[thread] - usage.0[thread]).as_secs_f64() - due
+            };
+            let dues = (0..20).map(|thread| (thread, if thread < 8 { 10.0 } else { 20.0 / 3.0 }));
+            dues.map(|one| lag(one).abs()).fold(0.0, f64::max)
+        });
+        assert!((0.8..4.0).contains(&worst_lag_s), "{which:?} {worst_lag_s}");
         groups.machine = Machine::ONE_CPU;
         assert!(off(&run(&groups, which), 0, 0.5) < 0.005, "{which:?}");
     }

@@ -22,6 +22,8 @@ pub struct Mechanisms {
     pub kernel: Option<KernelState>,
     /// What a move of a thread costs; `None`: the simulator's estimates.
     pub migration: Option<Migration>,
+    /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
+    pub tick_late: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.
     pub timer_interrupt: Nanos,
     /// What the interrupt takes by which one CPU asks another to choose again; 0: nothing.

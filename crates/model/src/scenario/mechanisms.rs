@@ -9,7 +9,7 @@ use super::value::{cpu_list, duration, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
 /// The tables, and keys that need none.
-pub(super) const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 10] = [
     "interrupts",
     "idle",
     "frequency",
@@ -17,6 +17,7 @@ pub(super) const KEYS: [&str; 9] = [
     "memory",
     "kernel",
     "migration",
+    "tick_late",
     "timer_interrupt",
     "reschedule_interrupt",
 ];
@@ -34,9 +35,19 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         memory: machine.sub("memory").map(|table| memory(&table)),
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
+        tick_late: tick_late(machine),
         timer_interrupt: span("timer_interrupt"),
         reschedule_interrupt: span("reschedule_interrupt"),
     }
+}
+
+/// The next tick comes in its turn, 4 ms after this one's moment.
+fn tick_late(machine: &Table) -> Option<Nanos> {
+    let late = machine.optional("tick_late", duration)?;
+    if late >= Nanos::from_millis(4) {
+        machine.wrong("tick_late", format!("found {late}; expected less than a tick, 4ms"));
+    }
+    Some(late)
 }
 
 /// One CPU takes 350,000 packets a second, 2.86 us each (Tales section 4.4); the parts are ours.

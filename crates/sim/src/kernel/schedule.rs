@@ -4,7 +4,7 @@ use model::event::{What, Why};
 use model::{CpuId, Nanos, ThreadId};
 use rand::RngExt;
 
-use super::{CHOICES_PER_EVENT, Kernel, TICK};
+use super::{CHOICES_PER_EVENT, Clock, Kernel};
 use crate::class::Class;
 use crate::core::State;
 use crate::events::EventQueue;
@@ -15,6 +15,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends first, so that
     /// a thread is not preempted with nothing left to do.
     pub(super) fn cpu_event(&mut self, cpu: CpuId) {
+        if self.end_tick(cpu) {
+            return;
+        }
         let Some(current) = self.core.current(cpu) else {
             self.make_up(cpu);
             return self.arm(cpu);
@@ -36,13 +39,18 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     /// Sets the CPU's next event: the end of the burst, the tick, or the timer that ends a turn.
     pub(super) fn arm(&mut self, cpu: CpuId) {
+        let Clock { tick_at, chooses_at, .. } = self.clocks[cpu.index()];
         let at = match self.core.current(cpu) {
+            // It will choose: until then nothing else asks it to.
+            Some(current) if chooses_at != Nanos::NEVER => {
+                self.burst_end(cpu, current).min(chooses_at)
+            }
             Some(current) => self
                 .burst_end(cpu, current)
                 // One that fell due while an interrupt had the CPU comes late.
-                .min(self.clocks[cpu.index()].tick_at.max(self.core.now))
+                .min(tick_at.max(self.core.now))
                 .min(self.turn_end(cpu, current)),
-            None => self.wake_time(cpu),
+            None => self.wake_time(cpu).min(chooses_at),
         };
         self.queue.set(cpu.0, at);
     }
@@ -51,38 +59,17 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if self.core.thread(current).realtime {
             Nanos::NEVER
         } else {
-            self.class.turn_end(&self.core, cpu)
+            let late = self.clocks[cpu.index()].turn_late;
+            self.class.turn_end(&self.core, cpu).saturating_add(late).max(self.core.now)
         }
     }
 
     /// Switches on this CPU are the end of a turn until the present event is settled.
     #[inline(always)]
-    fn expire(&mut self, cpu: CpuId) {
+    pub(super) fn expire(&mut self, cpu: CpuId) {
         if O::LISTENS {
             self.expiring = Some(cpu);
         }
-    }
-
-    fn tick(&mut self, cpu: CpuId, current: ThreadId) {
-        self.expire(cpu);
-        self.clocks[cpu.index()].tick_at = self.core.now + TICK;
-        if self.machinery.is_some() {
-            self.look_at_load(cpu);
-            self.pay_timer(cpu, None);
-        }
-        match &mut self.realtime {
-            Some(realtime) => {
-                if self.core.thread(current).realtime {
-                    realtime.tick(&mut self.core, cpu, current);
-                    self.class.tick_of_another(&mut self.core, cpu);
-                } else {
-                    self.class.tick(&mut self.core, cpu, current);
-                }
-                self.fair_server.tick(&mut self.core, &self.tasks, cpu);
-            }
-            None => self.class.tick(&mut self.core, cpu, current),
-        }
-        self.arm(cpu);
     }
 
     pub(super) fn wake_all(&mut self, waker: Option<CpuId>) {
@@ -174,7 +161,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 break;
             }
             let cpu = self.core.resched[index];
-            if !self.put_off(cpu) {
+            if !self.is_ticking(cpu) && !self.put_off(cpu) {
                 let known = self.core.resched.len();
                 self.schedule(cpu);
                 self.kick_asked(known, Some(cpu));
@@ -264,23 +251,24 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     pub(super) fn switch(&mut self, cpu: CpuId, prev: Option<ThreadId>, next: Option<ThreadId>) {
         let now = self.core.now;
         let before = self.clocks[cpu.index()].occupant;
-        let clock = &mut self.clocks[cpu.index()];
-        if clock.occupant.is_none() {
-            self.meter.idle += now - clock.idle_since;
-            clock.tick_at = now.next_multiple(TICK);
+        if before.is_none() {
+            self.meter.idle += now - self.clocks[cpu.index()].idle_since;
+            self.set_tick(cpu);
         }
         self.meter.switches += u64::from(next.is_some());
-        clock.occupant = next;
+        self.clocks[cpu.index()].occupant = next;
         let normal = next.is_some_and(|thread| !self.core.thread(thread).realtime);
         if self.realtime.is_some() {
             self.fair_server.switched(cpu, now, normal, next.is_none());
         }
         match next {
             None => {
+                let clock = &mut self.clocks[cpu.index()];
                 clock.tick_at = Nanos::NEVER;
                 clock.idle_since = now;
             }
             Some(thread) => {
+                self.set_turn(cpu);
                 let cost = self.switch_cost(cpu, thread);
                 self.core.threads[thread.index()].remaining += cost;
             }
