@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from .. import tables as document
-from ..plan import SERVICES, Point
+from ..plan import Point
 from .adapt import adapt
 from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
@@ -34,7 +34,7 @@ def both(args: Namespace, folder: Path, rows: list[Point]) -> tuple[list[Pair], 
     failed = simulate(Namespace(**common, folder=sim, scenarios=Path("scenarios")), args.folder, rows)
     own = Namespace(**common, folder=adapted, scenarios=scenarios)
     for point in rows:
-        if point.scenario in SERVICES and seeds_of(sim, point):
+        if seeds_of(sim, point):
             failed += adapt(own, sim, args.folder, point)
     return pairs(sim, adapted, args.folder, rows), failed
 

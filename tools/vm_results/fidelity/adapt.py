@@ -1,4 +1,4 @@
-"""The simulated machine as the guest is: what a request's kernel part takes and how many CPUs there are belongs to the machine, not to the policy's order.
+"""The simulated machine as the guest is: what belongs to the machine and not to the policy's order (turns and what sleep takes: `guest`).
 
 In a guest an instruction takes a nanosecond and all CPUs share them, so the kernel's part of a request takes longer there than on the machine that the simulator's
 costs are from. Services are made longer by the difference of means, at the same rate: arrivals stay the same.
@@ -15,10 +15,10 @@ from pathlib import Path
 from statistics import median
 
 from .. import figures, runs, tables
-from ..plan import Point
+from ..plan import SERVICES, Point
+from .guest import UNITS_NS, cycle_ns, with_cycles, with_turns
 from .pairs import seeds_of
 
-UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 SERVICE_TIME = re.compile(r'^service_time = "(\d+)([a-z]+)"$', re.MULTILINE)
 CPUS = re.compile(r"^cpus = (\d+)$", re.MULTILINE)
 # The share of the requests held by the client that a worker in a guest finds without having slept. Counted in traces of `gvts`, seed 1: 378 of 3,340 in
@@ -59,15 +59,20 @@ def of_one_cpu(guest: dict, alone: dict) -> dict:
 
 
 def adapt(args: Namespace, sim: Path, real: Path, point: Point) -> list[str]:
-    """Simulates a row with services that cost what they cost the real kernel, on the guest's CPUs; what failed."""
+    """Simulates a row on the guest's machine, if that is another than the scenario's; what failed."""
     seeds = [seed for seed in seeds_of(sim, point) if seed in seeds_of(real, point)]
     text = Path(f"scenarios/{point.scenario.name}.toml").read_text()
-    cpus = int(CPUS.search(text)[1])
-    cost = lambda folder: median(request_ns(figures.result(folder, point, seed)) for seed in seeds) * cpus
+    cpus, serves = int(CPUS.search(text)[1]), point.scenario in SERVICES
+    changed = with_cycles(with_turns(text, cpus, serves), cpus, serves, cycle_ns(sim, real, point.policy))
+    if serves:
+        cost = lambda folder: median(request_ns(figures.result(folder, point, seed)) for seed in seeds) * cpus
+        changed = longer(changed, cost(real) - cost(sim))
+    if changed == text:
+        return []
     scenario = args.scenarios / f"{point.scenario.name}.toml"
-    scenario.write_text(longer(text, cost(real) - cost(sim)))
+    scenario.write_text(changed)
     failed = runs.run_rows(args, [(point, seeds)])
-    return failed if failed or cpus > 1 else failed + on_guests_cpus(args, point, seeds)
+    return failed if failed or cpus > 1 or not serves else on_guests_cpus(args, point, seeds)
 
 
 def on_guests_cpus(args: Namespace, point: Point, seeds: list[int]) -> list[str]:

@@ -14,7 +14,7 @@ class Pair:
 
     point: Point
     sim: list[dict]
-    # Simulated on the guest's machine; empty without a service.
+    # Simulated on the guest's machine; empty where that is the scenario's.
     adapted: list[dict]
     real: list[dict]
 

@@ -1,5 +1,6 @@
 """What is within the promise and what is not; nothing is left out."""
 
+import json
 import tempfile
 import unittest
 from argparse import Namespace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
 from .adapt import FOUND, longer, of_one_cpu, with_generators_cpu
+from .guest import SLEEPERS, cycle_ns, with_cycles, with_turns
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
 from .tables import markdown
@@ -118,6 +120,31 @@ class Adapted(unittest.TestCase):
         self.assertEqual(found["programs"][0]["ideal_ns"], alone["programs"][0]["ideal_ns"])
         self.assertEqual(found["programs"][0]["latency_ns"]["p99"]["value"], 5_000_000)
         self.assertEqual([group["share"] for group in found["groups"]], [0.6, 1.4])
+
+    def test_ticks_wait_for_all_other_cpus_turns(self):
+        text = Path("scenarios/gvts-fig8.toml").read_text()
+        self.assertIn('cpus = 16\ntick_late = "1600000ns"\n', with_turns(text, 16, False))
+        self.assertIn('tick_late = "50000ns"', with_turns(text, 4, True))
+        self.assertEqual(with_turns(text, 1, False), text)
+
+    def test_work_ends_in_a_turn_and_sleep_takes_instructions(self):
+        text = Path("scenarios/infeasible-weight.toml").read_text()
+        self.assertIn('run = "5770000ns"', with_cycles(text, 16, False, 5_000))
+        self.assertIn('run = "5005000ns"', with_cycles(text, 1, False, 5_000))
+        spinners = Path("scenarios/gvts-fig8.toml").read_text()
+        self.assertEqual(with_cycles(spinners, 16, False, 5_000), spinners)
+
+    def test_what_sleep_takes_is_of_the_policy_or_of_what_stands_for_it(self):
+        sim, real = (Path(self.enterContext(tempfile.TemporaryDirectory())) for _ in range(2))
+        for folder, policy, share in ((sim, "rearguard", 0.03), (real, "rearguard", 0.05), (real, "cfs", 0.9)):
+            file = folder / Point(SLEEPERS, policy).file(1)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            program = {"name": "siblings", "kind": "daemon", "rounds": 20_000}
+            groups = [{"name": "siblings", "share": share}]
+            file.write_text(json.dumps({"results": [{"programs": [program], "groups": groups}]}))
+        for policy in ("rearguard", "gvts", "cfs"):
+            self.assertAlmostEqual(cycle_ns(sim, real, policy), 10_000.0)
+        self.assertEqual(cycle_ns(sim, real, "fifo"), 0.0)
 
     def test_both_are_held_to_the_promise(self):
         near, far, real = ([service_result(value)] for value in (5_100_000, 6_000_000, 5_000_000))
