@@ -36,6 +36,7 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
             node: span(lots),
             machine: span(lots),
         }),
+        tick_late: lots.one_in(3).then(|| lots.of(&[Nanos::ZERO, Nanos(3_999_999)])),
         timer_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         reschedule_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
     };
