@@ -63,14 +63,34 @@ SHARED = "batch-share-on-4"
 ALONE = ("program.batch.kind=daemon", "program.batch.run=1us", "program.batch.sleep=1s")
 
 
-def beside(percent: int) -> Scenario:
-    """The service beside batch work that is given so much of the weight (GVTS Figure 18)."""
-    weights = (f"group.service.weight={100 - percent}", f"group.batch.weight={percent}")
-    return Scenario(SHARED, "6s", "p99", weights if percent else ALONE)
+@dataclass(frozen=True)
+class Sweep:
+    """A service beside batch work that is given more and more of the weight, up to where the service's own demand is touched and beyond."""
+
+    figure: str
+    percents: tuple[int, ...]
+    service: tuple[str, ...] = ()
+
+    def beside(self, percent: int) -> Scenario:
+        """The service beside batch work that is given so much of the weight; of nothing: alone."""
+        weights = (f"group.service.weight={100 - percent}", f"group.batch.weight={percent}")
+        return Scenario(SHARED, "6s", "p99", self.service + (weights if percent else ALONE))
+
+    def scenarios(self) -> dict[int, Scenario]:
+        """By the percentage, the service alone first."""
+        return {percent: self.beside(percent) for percent in (0, *self.percents)}
 
 
-# The service wants 15%: it breaks beyond 85%.
-SHARES = {percent: beside(percent) for percent in (0, 10, 30, 50, 70, 80, 90)}
+# The service wants 15%, and breaks beyond 85%; then 78%, and breaks beyond 22%.
+SWEEPS = (
+    Sweep("GVTS Figure 18", (10, 30, 50, 70, 80, 90)),
+    Sweep(
+        "GVTS Figure 19",
+        (5, 10, 15, 20, 30),
+        ("program.service.connections=32", "program.service.arrivals.utilisation=0.78"),
+    ),
+)
+SHARES = [scenario for sweep in SWEEPS for scenario in sweep.scenarios().values()]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .figures import UNKNOWN, documents, excess, middle, service, spread, worst_share_error
-from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARED, SHARES, Scenario
+from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARED, SWEEPS, Scenario, Sweep
 
 BEGIN = "<!-- measured: tools/{tool} writes what stands between these marks -->"
 END = "<!-- end of measured -->"
@@ -23,7 +23,7 @@ def markdown(folder: Path) -> str:
     """All tables that there are results for."""
     parts = [service_table(folder, scenario) for scenario in SERVICES]
     parts += [lag_table(folder, scenario) for scenario in LAGS]
-    parts.append(share_table(folder))
+    parts += [share_table(folder, sweep) for sweep in SWEEPS]
     return "\n".join(part for part in parts if part)
 
 
@@ -82,18 +82,19 @@ def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
     ]
 
 
-def share_table(folder: Path) -> str:
+def share_table(folder: Path, sweep: Sweep) -> str:
     """The tail of a service beside batch work of any share, over its tail alone."""
-    rows = [share_row(folder, policy) for policy in SHARE_POLICIES]
+    rows = [share_row(folder, policy, sweep) for policy in SHARE_POLICIES]
     rows = [row for row in rows if row]
-    head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in SHARES if percent]
-    title = f"`{SHARED}`, {SHARES[0].duration}: p99 over p99 alone, by the batch's share of the weight"
+    head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in sweep.percents]
+    duration = sweep.beside(0).duration
+    title = f"{sweep.figure}, `{SHARED}`, {duration}: p99 over p99 alone, by the batch's share of the weight"
     return section(title, head + ["seeds"], rows) if rows else ""
 
 
-def share_row(folder: Path, policy: str) -> list[str]:
+def share_row(folder: Path, policy: str, sweep: Sweep) -> list[str]:
     """The tails under a policy; nothing before all are there."""
-    results = {percent: documents(folder, scenario, policy) for percent, scenario in SHARES.items()}
+    results = {percent: documents(folder, scenario, policy) for percent, scenario in sweep.scenarios().items()}
     if not all(results.values()):
         return []
     p99_ms = lambda result: scaled(service(result)["latency_ns"]["p99"]["value"], 1e-6)

@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 from . import figures, marks, tables
-from .plan import SERVICES, SHARES, Point, points
+from .plan import SERVICES, SHARES, SWEEPS, Point, points
 from .runs import command, run_all
 
 
@@ -49,13 +49,15 @@ class Tables(unittest.TestCase):
         self.assertIn("| `eevdf` | - | - |", tables.markdown(self.folder))
 
     def test_a_tail_beside_batch_work_is_held_against_the_same_seeds_tail_alone(self):
-        for percent, scenario in SHARES.items():
-            self.assertEqual(tables.share_table(self.folder), "", "no row before all of it is there")
+        sweep, other = SWEEPS
+        for percent, scenario in sweep.scenarios().items():
+            self.assertEqual(tables.share_table(self.folder, sweep), "", "no row before all of it is there")
             for seed, alone in enumerate((2_000_000, 4_000_000, 1_000_000)):
                 factor = 1 if percent == 0 else 1 + percent / 10 + seed
                 self.keep(seed, document(alone * factor), scenario)
         row = "| `eevdf` | 2.00 | 3.00 (2.00 to 4.00) | 5.00 (4.00 to 6.00) |"
-        self.assertIn(row, tables.share_table(self.folder))
+        self.assertIn(row, tables.share_table(self.folder, sweep))
+        self.assertEqual(tables.share_table(self.folder, other), "", "the same scenario, of another service")
 
     def test_prose_outside_the_marks_stays(self):
         page = self.folder / "page.md"
@@ -110,7 +112,7 @@ print(json.dumps({"results": [{"seed": None}] + [{"seed": int(seed)} for seed in
         self.assertEqual(kept["results"], [{"seed": 3}])
 
     def test_a_scenario_with_changes_is_run_with_them_and_kept_by_itself(self):
-        alone, beside = (Point(scenario, "eevdf") for scenario in list(SHARES.values())[:2])
+        alone, beside = (Point(scenario, "eevdf") for scenario in SHARES[:2])
         self.assertNotEqual(alone.folder(), beside.folder())
         self.assertNotIn("--set", command(self.args, Point(SERVICES[0], "eevdf"), [1]))
         words = command(self.args, beside, [1])
