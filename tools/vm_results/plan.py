@@ -87,7 +87,7 @@ SWEEPS = (
     Sweep(
         "GVTS Figure 19",
         (5, 10, 15, 20, 30),
-        ("program.service.connections=32", "program.service.arrivals.utilisation=0.78"),
+        ("program.service.connections=64", "program.service.arrivals.utilisation=0.78"),
     ),
 )
 SHARES = [scenario for sweep in SWEEPS for scenario in sweep.scenarios().values()]
