@@ -147,6 +147,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.core.take_ran(cpu);
         self.core.threads[thread.index()].state = State::Blocked;
         self.core.cpus[cpu.index()].current = None;
+        self.forget_tick(cpu);
         self.core.resched(cpu);
     }
 

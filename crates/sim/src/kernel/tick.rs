@@ -67,6 +67,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.clocks[cpu.index()].chooses_at != Nanos::NEVER
     }
 
+    /// Nobody is left whom the interrupt of a tick could keep: the CPU can be asked anew.
+    pub(super) fn forget_tick(&mut self, cpu: CpuId) {
+        if self.is_ticking(cpu) {
+            self.clocks[cpu.index()].chooses_at = Nanos::NEVER;
+            self.core.cpus[cpu.index()].need_resched = false;
+        }
+    }
+
     /// Ends the interrupt of a tick that asked a CPU to choose, if that is what is due.
     #[inline]
     pub(super) fn end_tick(&mut self, cpu: CpuId) -> bool {
