@@ -3,12 +3,14 @@
 mod common;
 
 use common::{scenario, setup, share};
-use model::scenario::{Kind, Machine, Mechanisms, Scenario};
-use model::{Nanos, PolicySpec, Trace};
-use sim::Setup;
+use model::event::{Event, What};
+use model::scenario::{Home, Kind, Machine, Mechanisms, Memory, Scenario};
+use model::{Nanos, PolicySpec, ThreadId, Trace};
 use sim::class::ext::Ext;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
+use sim::events::Tournament;
+use sim::{Recorder, Setup};
 
 /// Twenty equal threads under one queue, first come, first served, a slice of 20 ms each.
 fn twenty(costs: Costs, late: Option<Nanos>) -> Trace {
@@ -62,4 +64,43 @@ fn whoever_runs_pays_for_the_rest_of_the_interrupt() {
     // A hundred turns of 100 ms end with 1 ms each.
     let long = rounds(Nanos::from_millis(1));
     assert!(long.abs_diff(9_900) <= 2, "{long}");
+}
+
+/// What happens under round robin on two CPUs with interrupts of 1 ms at the ends of turns.
+fn events(programs: Scenario) -> Vec<Event> {
+    let mut recorder = Recorder::default();
+    let costs = Costs { tick: Nanos::from_millis(1), ..Costs::NONE };
+    let class = Rt::new(rt::Kind::RoundRobin, &programs.machine);
+    let setup = Setup { costs, ..setup(&programs) };
+    sim::simulate_observed::<_, Tournament, _>(&setup, class, &mut recorder).unwrap();
+    recorder.events
+}
+
+fn first(events: &[Event], wanted: impl Fn(What) -> bool) -> Option<Nanos> {
+    events.iter().find(|event| wanted(event.what)).map(|event| event.at)
+}
+
+/// In the interrupt that ends the first turn.
+fn is_in_interrupt(at: Nanos) -> bool {
+    at > Nanos::from_millis(100) && at < Nanos::from_millis(101)
+}
+
+#[test]
+fn who_blocks_in_the_interrupt_of_a_tick_leaves_its_cpu_at_once() {
+    let once = |run_us| {
+        let (run, sleep) = (Nanos::from_micros(run_us), Nanos::from_secs(20));
+        Kind::Daemon { threads: 1, run, sleep }
+    };
+    let spin = Kind::Batch { threads: 1 };
+    let mut three = scenario(2, vec![("a", once(50_050)), ("b", once(50_125)), ("waits", spin)]);
+    // Two slow each other down; when one is done the other is faster, and done before the interrupt that it has begun to pay for.
+    let memory = Memory { remote: 1.0, contention: 1.0, home: Home::Process };
+    three.mechanisms.memory = Some(memory);
+    three.programs[..2].iter_mut().for_each(|program| program.memory.bound = 1.0);
+    let events = events(three);
+    let b = ThreadId(1);
+    let blocks = first(&events, |what| matches!(what, What::Block { thread, .. } if thread == b));
+    assert!(blocks.is_some_and(is_in_interrupt), "{blocks:?}");
+    let leaves = |what| matches!(what, What::Switch { from: Some(thread), .. } if thread == b);
+    assert_eq!(first(&events, leaves), blocks);
 }
