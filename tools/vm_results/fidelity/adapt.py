@@ -16,11 +16,10 @@ from statistics import median
 
 from .. import figures, runs, tables
 from ..plan import SERVICES, Point
-from .guest import UNITS_NS, cycle_ns, with_cycles, with_turns
+from .guest import CPUS, UNITS_NS, cycle_ns, with_cycles, with_turns
 from .pairs import seeds_of
 
 SERVICE_TIME = re.compile(r'^service_time = "(\d+)([a-z]+)"$', re.MULTILINE)
-CPUS = re.compile(r"^cpus = (\d+)$", re.MULTILINE)
 # The share of the requests held by the client that a worker in a guest finds without having slept. Counted in traces of `gvts`, seed 1: 378 of 3,340 in
 # `service-and-batch`, 703 of 5,960 in `greedy-service`, where the worker's next `start` comes before a `block` of it.
 FOUND = 0.116

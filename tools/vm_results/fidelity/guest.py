@@ -15,7 +15,7 @@ from ..plan import LAGS, Point
 
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 RUN = re.compile(r'^run = "(\d+)([a-z]+)"$', re.MULTILINE)
-CPUS_LINE = re.compile(r"^cpus = \d+$", re.MULTILINE)
+CPUS = re.compile(r"^cpus = (\d+)$", re.MULTILINE)
 # One CPU: no turns; its instructions are all that sleep takes.
 SLEEPERS = next(one for one in LAGS if one.name == "sleeping-siblings")
 
@@ -30,7 +30,7 @@ def with_turns(text: str, cpus: int, serves: bool) -> str:
     if cpus == 1:
         return text
     late = round(turn_ns(cpus, serves) * cpus)
-    return CPUS_LINE.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"', text, count=1)
+    return CPUS.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"', text, count=1)
 
 
 def with_cycles(text: str, cpus: int, serves: bool, sleep_ns: float) -> str:
