@@ -4,8 +4,10 @@ mod common;
 
 use common::{scenario, setup, share};
 use model::event::{Event, What};
-use model::scenario::{Home, Kind, Machine, Mechanisms, Memory, Scenario};
-use model::{Nanos, PolicySpec, ThreadId, Trace};
+use model::scenario::{
+    Alteration, AlterationKind, Home, Kind, Machine, Mechanisms, Memory, Scenario,
+};
+use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
 use sim::class::ext::Ext;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
@@ -103,4 +105,15 @@ fn who_blocks_in_the_interrupt_of_a_tick_leaves_its_cpu_at_once() {
     assert!(blocks.is_some_and(is_in_interrupt), "{blocks:?}");
     let leaves = |what| matches!(what, What::Switch { from: Some(thread), .. } if thread == b);
     assert_eq!(first(&events, leaves), blocks);
+}
+
+#[test]
+fn a_cpu_whose_thread_is_sent_away_in_the_interrupt_of_a_tick_does_not_idle() {
+    let spin = |name| (name, Kind::Batch { threads: 1 });
+    let mut three = scenario(2, vec![spin("a"), spin("b"), spin("waits")]);
+    let kind = AlterationKind::Affinity { program: 1, cpus: vec![CpuId(1)] };
+    let at = Nanos::from_micros(100_500);
+    three.alterations = vec![Alteration { at, kind }];
+    let runs = |what| matches!(what, What::Switch { cpu: CpuId(0), to: Some(ThreadId(2)), .. });
+    assert_eq!(first(&events(three), runs), Some(at));
 }

@@ -96,10 +96,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// A thread of the highest class takes the CPU for a moment, for which there is no cost.
     fn stop(&mut self, cpu: CpuId, thread: ThreadId) {
         self.of_class(thread, |class, core| class.displace(core, cpu, thread));
-        self.core.take_ran(cpu);
-        self.core.threads[thread.index()].state = State::Runnable;
-        self.core.cpus[cpu.index()].current = None;
-        self.core.resched(cpu);
+        self.vacate(cpu, thread, State::Runnable);
         self.switch(cpu, Some(thread), None);
     }
 

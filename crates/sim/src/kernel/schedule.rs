@@ -50,7 +50,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 // One that fell due while an interrupt had the CPU comes late.
                 .min(tick_at.max(self.core.now))
                 .min(self.turn_end(cpu, current)),
-            None => self.wake_time(cpu).min(chooses_at),
+            None => self.wake_time(cpu),
         };
         self.queue.set(cpu.0, at);
     }
@@ -144,8 +144,13 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             }
             _ => self.class.dequeue(&mut self.core, thread),
         }
+        self.vacate(cpu, thread, State::Blocked);
+    }
+
+    /// Whoever runs leaves its CPU, which chooses again, now: there is nobody whom the interrupt of a tick could keep.
+    pub(super) fn vacate(&mut self, cpu: CpuId, thread: ThreadId, state: State) {
         self.core.take_ran(cpu);
-        self.core.threads[thread.index()].state = State::Blocked;
+        self.core.threads[thread.index()].state = state;
         self.core.cpus[cpu.index()].current = None;
         self.forget_tick(cpu);
         self.core.resched(cpu);

@@ -67,7 +67,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.clocks[cpu.index()].chooses_at != Nanos::NEVER
     }
 
-    /// Nobody is left whom the interrupt of a tick could keep: the CPU can be asked anew.
+    /// Ends the interrupt of a tick before its time: the CPU can be asked anew.
     pub(super) fn forget_tick(&mut self, cpu: CpuId) {
         if self.is_ticking(cpu) {
             self.clocks[cpu.index()].chooses_at = Nanos::NEVER;
