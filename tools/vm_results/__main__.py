@@ -54,7 +54,7 @@ def main() -> None:
             print(f"{point.scenario.name} {point.policy}: seeds {', '.join(map(str, seeds))}")
         return
     failed = [] if args.tables_only else run_all(args, chosen(args))
-    tables.replace_between_marks(args.document, tables.markdown(args.folder))
+    tables.replace_between_marks(args.document, tables.markdown(args.folder, tables.standing(args.document)))
     if failed:
         raise SystemExit("vm-results: {} runs failed:\n{}".format(len(failed), "\n".join(failed)))
 

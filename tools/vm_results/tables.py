@@ -9,32 +9,52 @@ BEGIN = "<!-- measured: tools/{tool} writes what stands between these marks -->"
 END = "<!-- end of measured -->"
 
 
+def around_marks(document: Path, tool: str = "vm-results") -> tuple[str, str, str]:
+    """The document's text before a tool's marks, between and after them."""
+    text, begin = document.read_text(), BEGIN.format(tool=tool)
+    if text.count(begin) != 1 or text.count(END) != 1:
+        raise SystemExit(f"{tool}: {document}: the marks `{begin}` and `{END}` must stand there once")
+    head, rest = text.split(begin)
+    return head, *rest.split(END)
+
+
 def replace_between_marks(document: Path, text: str, tool: str = "vm-results") -> None:
     """Puts the tables of a tool into the document; its prose stays."""
-    old, begin = document.read_text(), BEGIN.format(tool=tool)
-    if old.count(begin) != 1 or old.count(END) != 1:
-        raise SystemExit(f"{tool}: {document}: the marks `{begin}` and `{END}` must stand there once")
-    head, rest = old.split(begin)
-    _, tail = rest.split(END)
-    document.write_text(f"{head}{begin}\n\n{text}\n{END}{tail}")
+    head, _, tail = around_marks(document, tool)
+    document.write_text(f"{head}{BEGIN.format(tool=tool)}\n\n{text}\n{END}{tail}")
 
 
-def markdown(folder: Path) -> str:
-    """All tables that there are results for."""
-    parts = [service_table(folder, scenario) for scenario in SERVICES]
-    parts += [lag_table(folder, scenario) for scenario in LAGS]
-    parts += [share_table(folder, sweep) for sweep in SWEEPS]
+Standing = dict[str, dict[str, str]]
+
+
+def standing(document: Path) -> Standing:
+    """The rows of a document's tables by title and policy: they stay where there are no results to write them anew."""
+    rows: Standing = {}
+    title = ""
+    for line in around_marks(document)[1].splitlines():
+        if line.startswith("### "):
+            title = line.removeprefix("### ")
+        elif line.startswith("| `"):
+            rows.setdefault(title, {})[line.split("`")[1]] = line
+    return rows
+
+
+def markdown(folder: Path, old: Standing) -> str:
+    """All tables that there are results or rows for."""
+    parts = [service_table(folder, scenario, old) for scenario in SERVICES]
+    parts += [lag_table(folder, scenario, old) for scenario in LAGS]
+    parts += [share_table(folder, sweep, old) for sweep in SWEEPS]
     return "\n".join(part for part in parts if part)
 
 
-def service_table(folder: Path, scenario: Scenario) -> str:
+def service_table(folder: Path, scenario: Scenario, old: Standing) -> str:
     """A service's tail under each policy."""
     name = scenario.quantile.replace("_", ".")
     head = [
         "policy", f"{name} / ideal", f"{name} ms", "p50 ms",
         "inversions by start", "by completion", "share", "due",
     ]
-    return table(folder, scenario, SERVICE_POLICIES, head, lambda r: service_row(r, scenario.quantile))
+    return table(folder, scenario, SERVICE_POLICIES, head, lambda r: service_row(r, scenario.quantile), old)
 
 
 def service_row(results: list[dict], quantile: str) -> list[str]:
@@ -59,13 +79,13 @@ def own_group(result: dict) -> dict:
     return next((group for group in result["groups"] if group["name"] == name), {})
 
 
-def lag_table(folder: Path, scenario: Scenario) -> str:
+def lag_table(folder: Path, scenario: Scenario, old: Standing) -> str:
     """Fairness under each policy."""
     head = [
         "policy", "lag s, least", "most", "share off its due by, %",
         "pulls a second", "migrations a second", "kernel",
     ]
-    return table(folder, scenario, LAG_POLICIES, head, lambda r: lag_row(r, scenario))
+    return table(folder, scenario, LAG_POLICIES, head, lambda r: lag_row(r, scenario), old)
 
 
 def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
@@ -82,14 +102,13 @@ def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
     ]
 
 
-def share_table(folder: Path, sweep: Sweep) -> str:
+def share_table(folder: Path, sweep: Sweep, old: Standing) -> str:
     """The tail of a service beside batch work of any share, over its tail alone."""
-    rows = [share_row(folder, policy, sweep) for policy in SHARE_POLICIES]
-    rows = [row for row in rows if row]
+    rows = {policy: share_row(folder, policy, sweep) for policy in SHARE_POLICIES}
     head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in sweep.percents]
     duration = sweep.beside(0).duration
     title = f"{sweep.figure}, `{SHARED}`, {duration}: p99 over p99 alone, by the batch's share of the weight"
-    return section(title, head + ["seeds"], rows) if rows else ""
+    return section(title, head, rows, old)
 
 
 def share_row(folder: Path, policy: str, sweep: Sweep) -> list[str]:
@@ -110,20 +129,21 @@ def scaled(value, factor: float):
     return None if value is None else value * factor
 
 
-def table(folder: Path, scenario: Scenario, policies, head, cells) -> str:
-    """A table of the policies that have results; empty without any."""
-    rows = []
-    for policy in policies:
-        results = documents(folder, scenario, policy)
-        if results:
-            rows.append([f"`{policy}`", *cells(results), str(len(results))])
-    if not rows:
-        return ""
-    return section(f"`{scenario.name}`, {scenario.duration}", head + ["seeds"], rows)
+def table(folder: Path, scenario: Scenario, policies, head, cells, old: Standing) -> str:
+    """A table of policies in a scenario."""
+    results = {policy: documents(folder, scenario, policy) for policy in policies}
+    rows = {
+        policy: [f"`{policy}`", *cells(ones), str(len(ones))] if ones else []
+        for policy, ones in results.items()
+    }
+    return section(f"`{scenario.name}`, {scenario.duration}", head, rows, old)
 
 
-def section(title: str, head: list[str], rows: list[list[str]]) -> str:
-    """A table under its title."""
-    lines = [head, ["---"] * len(head), *rows]
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"### {title}\n\n{body}\n"
+def section(title: str, head: list[str], rows: dict[str, list[str]], old: Standing) -> str:
+    """A table under its title; a policy without results keeps the row that stands. Empty without any."""
+    head = [*head, "seeds"]
+    line = lambda cells: "| " + " | ".join(cells) + " |"
+    kept = {policy: row for policy, row in old.get(title, {}).items() if row.count("|") == len(head) + 1}
+    body = [line(cells) if cells else kept.get(policy) for policy, cells in rows.items()]
+    lines = [line(head), line(["---"] * len(head)), *filter(None, body)]
+    return f"### {title}\n\n" + "\n".join(lines) + "\n" if any(body) else ""

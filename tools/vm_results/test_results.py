@@ -39,25 +39,41 @@ class Tables(unittest.TestCase):
     def test_medians_and_spread(self):
         for seed, value in enumerate((3_000_000, 2_000_000, 8_000_000)):
             self.keep(seed, document(value))
-        text = tables.markdown(self.folder)
+        text = tables.markdown(self.folder, {})
         self.assertIn("| `eevdf` | 1.50 (1.00 to 4.00) | 3.0 | 3.00 | 0.250 | 0.500 | 0.800 | 0.810 | 3 |", text)
         self.assertNotIn("`cfs`", text)
 
     def test_a_lost_tail_is_not_left_out_of_the_median(self):
         self.keep(1, document(3_000_000))
         self.keep(2, document(None))
-        self.assertIn("| `eevdf` | - | - |", tables.markdown(self.folder))
+        self.assertIn("| `eevdf` | - | - |", tables.markdown(self.folder, {}))
 
     def test_a_tail_beside_batch_work_is_held_against_the_same_seeds_tail_alone(self):
         sweep, other = SWEEPS
         for percent, scenario in sweep.scenarios().items():
-            self.assertEqual(tables.share_table(self.folder, sweep), "", "no row before all of it is there")
+            self.assertEqual(tables.share_table(self.folder, sweep, {}), "", "no row before all of it is there")
             for seed, alone in enumerate((2_000_000, 4_000_000, 1_000_000)):
                 factor = 1 if percent == 0 else 1 + percent / 10 + seed
                 self.keep(seed, document(alone * factor), scenario)
         row = "| `eevdf` | 2.00 | 3.00 (2.00 to 4.00) | 5.00 (4.00 to 6.00) |"
-        self.assertIn(row, tables.share_table(self.folder, sweep))
-        self.assertEqual(tables.share_table(self.folder, other), "", "the same scenario, of another service")
+        self.assertIn(row, tables.share_table(self.folder, sweep, {}))
+        self.assertEqual(tables.share_table(self.folder, other, {}), "", "the same scenario, of another service")
+
+    def test_a_row_without_results_stays(self):
+        page = self.folder / "page.md"
+        self.keep(1, document(3_000_000))
+        between = [tables.BEGIN.format(tool="vm-results"), tables.markdown(self.folder, {}), tables.END, "| `eevdf` | elsewhere |"]
+        page.write_text("\n".join(between))
+        with_it = tables.standing(page)
+        eevdf = self.folder / Point(SERVICES[0], "eevdf").file(1)
+        cfs = self.folder / Point(SERVICES[0], "cfs").file(1)
+        cfs.parent.mkdir(parents=True)
+        eevdf.rename(cfs)
+        lines = tables.markdown(self.folder, with_it).splitlines()
+        self.assertEqual([line.split("`")[1] for line in lines if line.startswith("| `")], ["eevdf", "cfs"])
+        self.assertNotIn("`eevdf`", tables.markdown(self.folder, {}), "the control")
+        page.write_text(page.read_text().replace(" 0.800 |", ""))
+        self.assertNotIn("`eevdf`", tables.markdown(self.folder, tables.standing(page)), "other columns")
 
     def test_prose_outside_the_marks_stays(self):
         page = self.folder / "page.md"
