@@ -21,6 +21,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Action {
     Fetch(FetchArgs),
+    /// Which kernels are there
     List,
     Run(run::Args),
 }

@@ -39,13 +39,16 @@ pub fn reason() -> Option<String> {
     verdict(&WARNINGS.lock().expect("no panic while it is held").concat())
 }
 
+/// What the verifier's statistics begin with: the last one always, those before it where they are asked for.
+const STATISTICS: [&str; 4] =
+    ["verification time ", "stack depth ", "insns processed ", "processed "];
+
 fn verdict(said: &str) -> Option<String> {
+    let is_figure = |line: &str| STATISTICS.iter().any(|begin| line.starts_with(begin));
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let verdict = lines
-        .iter()
-        .rposition(|line| line.starts_with("processed "))
-        .and_then(|at| at.checked_sub(1));
-    verdict.map(|at| lines[at]).or(lines.first().copied()).map(str::to_string)
+    let end = lines.iter().rposition(|line| is_figure(line));
+    let verdict = end.and_then(|end| lines[..end].iter().rfind(|line| !is_figure(line)));
+    verdict.or(lines.first()).map(ToString::to_string)
 }
 
 #[cfg(test)]
@@ -63,6 +66,8 @@ mod tests {
         let word =
             "math between map_value pointer and register with unbounded min value is not allowed";
         assert_eq!(verdict(log).as_deref(), Some(word));
+        let statistics = "verification time 78466 usec\nstack depth 120+0 max 0\ninsns processed 305+0\nprocessed 581";
+        assert_eq!(verdict(&log.replace("processed 581", statistics)).as_deref(), Some(word));
         let without = "libbpf: failed to load object: -EPERM\nmore\n";
         assert_eq!(verdict(without).as_deref(), Some("libbpf: failed to load object: -EPERM"));
         assert_eq!(verdict(""), None);
