@@ -15,7 +15,9 @@
 #ifndef RG_PICK_PATIENCE_H
 #define RG_PICK_PATIENCE_H
 
+#include "../balance/utilisation.h"
 #include "../index/choose.h"
+#include "../order/order.h"
 #include "../token.h"
 
 #define RG_PATIENCE_NS 5000000000ULL
@@ -29,31 +31,45 @@ RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 	return RG_CHOSEN(patience) && !(choice & (RG_PATIENCE_CHOICES - 1));
 }
 
-/*
- * A batch thread that has had a turn waits anew. Another keeps its place, so it stays overdue: if
- * it were not, it would hide all behind it.
- */
-RG_INLINE bool rg_is_overdue(struct rg_thread *thread, u64 now)
+/* A batch thread that has had a turn waits anew; another keeps its place, and with it its wait. */
+RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
 {
 	if (thread->batch)
-		return thread->unlisted || rg_less(now, thread->queued_at) > RG_PATIENCE_NS;
-	return thread->unlisted || rg_less(now, thread->woke_at) > 2 * RG_PATIENCE_NS;
+		return rg_less(now, thread->queued_at) > RG_PATIENCE_NS;
+	return rg_less(now, thread->woke_at) > 2 * RG_PATIENCE_NS;
+}
+
+/*
+ * This turn ends the wait: the thread goes to the end of the queue, as if it woke now. At the head
+ * it would hide all behind it until its bucket is full, 50 ms in every 16th choice each.
+ */
+RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
+{
+	rg_utilisation_block(thread, now);
+	thread->woke_at = now;
+	thread->place = rg_order_place(thread, now);
 }
 
 /* Brings the head of the queue if it has waited too long. */
 RG_INLINE bool rg_pick_overdue(u32 id, struct rg_queue *queue, struct rg_cpu *here)
 {
+	u64 now = here->ask.now;
 	struct task_struct *head;
 	struct rg_thread *thread;
+	bool late;
 
 	if (!rg_looks_at_head(queue, here->choices))
 		return 0;
 	head = rg_queue_peek(id);
 	thread = head ? rg_thread(head) : 0;
-	if (!thread || !rg_is_overdue(thread, here->ask.now) ||
-	    rg_move_thread(id, rg_slot(head)) != RG_MOVED)
+	if (!thread)
+		return 0;
+	late = rg_has_waited_long(thread, now);
+	if ((!late && !thread->unlisted) || rg_move_thread(id, rg_slot(head)) != RG_MOVED)
 		return 0;
 	rg_token_bring(here->ask.cpu, head, thread);
+	if (late)
+		rg_wait_anew(thread, now);
 	return 1;
 }
 

@@ -62,6 +62,8 @@ pub struct InOrder {
     pub scope: Scope,
     /// A thread whose bucket has overflowed this has no place until it is empty; [`Nanos::NEVER`]: all keep theirs.
     pub brim: Nanos,
+    /// One that has waited for so long goes first, for one turn, and to the end of the queue; [`Nanos::NEVER`]: nobody does.
+    pub patience: Nanos,
     /// Whether threads of different processes stand in one order.
     pub across_processes: bool,
     /// Whether only services are promised anything.
@@ -140,6 +142,7 @@ fn fifo(scenario: &Scenario) -> Promises {
     let in_turn = InOrder {
         scope: Scope::Cpu,
         brim: Nanos::NEVER,
+        patience: Nanos::NEVER,
         across_processes: true,
         services_only: true,
         unchanged: true,
@@ -193,6 +196,7 @@ fn in_order(chosen: &Chosen) -> Option<InOrder> {
     let promise = InOrder {
         scope: chosen.scope,
         brim,
+        patience: if chosen.is("patience") { PATIENCE } else { Nanos::NEVER },
         across_processes: false,
         services_only: false,
         unchanged: false,

@@ -385,3 +385,41 @@ fn a_cpu_that_was_preempted_for_nobody_can_be_preempted_again() {
     assert_eq!(again, Some((first, Kick::Preempt)));
     assert_eq!(preempted_next(false).1, None, "the control: it is about to ask");
 }
+
+/// Who is served in 64 choices beside a greedy stranger, after two light threads have waited for 11 s.
+fn served_after_a_long_wait(policy: &str) -> Vec<u32> {
+    let mut bench = Bench::new(policy, 1);
+    let hog = bench.thread(1, 0);
+    let like = bench.toy.threads[0].clone();
+    let light =
+        [0, 0].map(|process| bench.thread_like(Thread { process, weight: 15, ..like.clone() }));
+    for thread in light {
+        bench.wake(thread);
+        assert_eq!(bench.dispatch(0, None), Some(thread));
+        bench.run(thread, 10 * MS, true);
+    }
+    bench.wake(hog);
+    assert_eq!(bench.dispatch(0, None), Some(hog));
+    light.into_iter().for_each(|thread| bench.wake(thread));
+    bench.toy.now += 11_000 * MS;
+    let mut runs = hog;
+    let mut served = Vec::new();
+    for _ in 0..64 {
+        bench.pass(runs, 100);
+        let next = bench.dispatch(0, Some(runs)).unwrap();
+        if next != runs {
+            bench.run(runs, 0, false);
+            bench.policy.enqueue(&mut bench.toy, runs, false);
+            served.push(next.0);
+        }
+        runs = next;
+    }
+    served.retain(|thread| *thread != hog.0);
+    served
+}
+
+#[test]
+fn whoever_has_waited_long_goes_once_and_then_the_next() {
+    assert_eq!(served_after_a_long_wait("cts"), [1, 2]);
+    assert_eq!(served_after_a_long_wait("cts:patience=off"), [0; 0], "the control");
+}

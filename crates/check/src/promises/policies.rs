@@ -5,7 +5,7 @@ use model::{Failure, Nanos, PolicySpec, Scenario, units};
 use super::Scope;
 
 /// Options with a word for a value, and their default.
-const DEFAULTS: [(&str, &str); 13] = [
+const DEFAULTS: [(&str, &str); 14] = [
     ("balance", "steal"),
     ("pick", "process"),
     ("order", "fcfs"),
@@ -19,13 +19,14 @@ const DEFAULTS: [(&str, &str); 13] = [
     ("sticky", "off"),
     ("lead", "off"),
     ("patience", "on"),
+    ("direct", "off"),
 ];
 
 /// A policy and what it chooses beside the defaults.
 type Row = (&'static str, &'static [(&'static str, &'static str)]);
 
 const POLICIES: [Row; 9] = [
-    ("rearguard", &[("balance", "gvts"), ("sticky", "on"), ("lead", "on")]),
+    ("rearguard", &[("balance", "gvts"), ("sticky", "on"), ("lead", "on"), ("direct", "on")]),
     ("cts", &[]),
     ("lcfs", &[("order", "lcfs")]),
     ("random", &[("order", "random")]),

@@ -110,6 +110,10 @@ impl Rule for Order {
     }
 
     fn started(&mut self, scene: &Scene, thread: ThreadId, cpu: CpuId) -> Option<Finding> {
+        // What it is given out of patience costs it its place; an observer cannot tell for which of its turns.
+        if scene.now - scene.thread(thread).asked > self.promise.patience {
+            self.buckets[thread.index()].overflowed = true;
+        }
         let entitled = self.promised[scene.thread(thread).program];
         if !entitled || scene.thread(thread).disturbed || self.buckets[thread.index()].overflowed {
             return None;
