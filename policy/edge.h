@@ -203,7 +203,7 @@ RG_INLINE u64 rg_edge_bound(struct rg_edge *edge, s32 at, u64 before, u64 token)
 		return token;
 	cpu = rg_cpu(at);
 	own = cpu ? rg_queue(cpu->own) : 0;
-	return own && own->least == RG_NEVER ? most : token;
+	return own && own->least == RG_NEVER && !rg_follower(cpu) ? most : token;
 }
 
 #endif

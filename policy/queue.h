@@ -110,6 +110,20 @@ RG_INLINE u32 rg_queue_after(u32 id, u32 steps, u32 queues)
 	return id < queues ? id : id - queues;
 }
 
+/* Whether somebody waits in a queue, as far as the index knows. */
+RG_INLINE bool rg_is_waited_in(u32 id)
+{
+	struct rg_queue *queue = rg_queue(id);
+
+	return queue && (queue->least != RG_NEVER || queue->unlisted);
+}
+
+/* Who waits in a CPU's local queue, past all others: its row, 0: nobody that is known of. */
+RG_INLINE u32 rg_follower(struct rg_cpu *cpu)
+{
+	return RG_CHOSEN(direct) && cpu->follower != cpu->thread ? cpu->follower : 0;
+}
+
 /* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */
 RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
 {

@@ -16,8 +16,8 @@
 #include "balance/gvts.h"
 #include "balance/spread.h"
 #include "balance/steal.h"
+#include "direct.h"
 #include "order/order.h"
-#include "preempt.h"
 
 RG_CALLBACK s32 rg_init(void)
 {
@@ -210,8 +210,10 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		return;
 	}
 	rg_want(t, thread, home, now);
-	queue = indexed && rg_is_pinned(t) ? cpu->own : rg_queue_of(home);
 	thread->queued_at = now;
+	if (RG_CHOSEN(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
+		return;
+	queue = indexed && rg_is_pinned(t) ? cpu->own : rg_queue_of(home);
 	if (indexed)
 		rg_index_enter(t, thread, queue, rg_account(t, thread)->token);
 	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
@@ -265,6 +267,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 		rg_activate(t, thread, at, rg_now());
 	rg_token_bring(at, t, thread);
 	rg_class_show(at, t, thread);
+	if (rg_outlasts(cpu, thread))
+		rg_set_slice(t, RG_CHOSEN(slice_ns));
 	rg_edge_look(cpu, edge, cpu->since);
 }
 
@@ -283,7 +287,9 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 	rg_token_charge(t, thread);
 	if (cpu->thread == thread->slot) { /* else dispatch has already announced the next one */
 		cpu->weight = 0;
-		if (runnable)
+		if (rg_follower(cpu))
+			rg_direct_show(cpu);
+		else if (runnable)
 			cpu->token = rg_account(t, thread)->token;
 		else
 			cpu->pool = 0;

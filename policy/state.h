@@ -191,6 +191,8 @@ struct rg_cpu {
 	u32 ordered;   /* a preemption is on its way */
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 class;     /* of what it runs, under pick=credit */
+	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
+	u32 unused;
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of whoever held the least token */
@@ -267,7 +269,7 @@ struct rg_options {
 	u32 patience; /* whether a batch thread that waits too long goes first */
 	u32 infeasible; /* whether a domain held up by an infeasible weight is left out */
 	u32 edge;
-	u32 unused;
+	u32 direct; /* whether a lone waker may pass by the queue: see direct.h */
 };
 
 /* What a choice is: known when the policy is loaded, so that BPF removes the others. */

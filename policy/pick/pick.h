@@ -162,6 +162,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	here->ask.tries = 0;
 	here->ask.gone = 0;
 	here->ordered = 0;
+	here->follower = 0; /* a CPU asks when its local queue is empty */
 }
 
 /*

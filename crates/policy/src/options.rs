@@ -25,7 +25,7 @@ pub struct Options {
     patience: u32,
     infeasible: u32,
     edge: u32,
-    unused: u32,
+    direct: u32,
 }
 
 /// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
@@ -66,9 +66,10 @@ const EDGE_MACHINE: u32 = 1;
 const EDGE_TARGET: u32 = 2;
 const EDGE_BY_BALANCE: u32 = u32::MAX;
 const ORDER_VTIME: u32 = 2;
+const FAIR_PROCESS: u32 = 1;
 
 /// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
-const CHOICES: [Choice; 10] = [
+const CHOICES: [Choice; 11] = [
     Choice {
         key: "balance",
         words: &["steal", "none", "gvts", "dwrr", "credit"],
@@ -83,6 +84,7 @@ const CHOICES: [Choice; 10] = [
     Choice { key: "edge", words: &["queue", "machine", "target"], field: |o| &mut o.edge },
     Choice { key: "patience", words: &["off", "on"], field: |o| &mut o.patience },
     Choice { key: "infeasible", words: &["off", "on"], field: |o| &mut o.infeasible },
+    Choice { key: "direct", words: &["off", "on"], field: |o| &mut o.direct },
 ];
 
 /// A policy by name: one line on it, and what it chooses where its options say nothing.
@@ -99,7 +101,7 @@ const POLICIES: [Named; 9] = [
     Named {
         name: "rearguard",
         line: "first come, first served inside a process, fair between groups over the whole machine",
-        chosen: &[("balance", "gvts"), ("sticky", "on"), ("lead", "on")],
+        chosen: &[("balance", "gvts"), ("sticky", "on"), ("lead", "on"), ("direct", "on")],
     },
     Named {
         name: "cts",
@@ -205,6 +207,9 @@ impl Options {
         if options.edge == EDGE_TARGET {
             options.lead_ns = u64::MAX; // targets hold tokens together, and nobody looks for an edge
         }
+        if options.needs_queue() {
+            options.direct = 0;
+        }
         options.derive(bucket, slack)
     }
 
@@ -228,7 +233,7 @@ impl Options {
             patience: 1,
             infeasible: 1,
             edge: EDGE_BY_BALANCE,
-            unused: 0,
+            direct: 0,
         }
     }
 
@@ -239,6 +244,11 @@ impl Options {
             (BALANCE_GVTS, _) => EDGE_MACHINE,
             _ => EDGE_QUEUE,
         }
+    }
+
+    /// Whether threads have no tokens of their own by which one could pass by the queue.
+    fn needs_queue(&self) -> bool {
+        self.fair == FAIR_PROCESS || self.pick == PICK_CREDIT
     }
 
     /// Choices that mean nothing together.
@@ -257,6 +267,10 @@ impl Options {
             (
                 self.balance == BALANCE_CREDIT && self.pick != PICK_CREDIT,
                 "balance=credit needs pick=credit: it moves threads by their credit, past the order of all others",
+            ),
+            (
+                self.needs_queue() && given("direct") == Some("on"),
+                "direct=on goes by the threads' own tokens, which neither fair=process nor pick=credit keeps",
             ),
             (
                 self.edge == EDGE_TARGET && given("lead") == Some("on"),
@@ -390,6 +404,7 @@ mod tests {
             ("cts:pick=credit", "balance=credit"),
             ("cts:balance=credit", "pick=credit"),
             ("gvts:lead=on", "edge=target"),
+            ("cts:fair=process:direct=on", "fair=process"),
         ] {
             match parse(text) {
                 Err(Failure::Input(message)) => assert!(message.contains(said), "{message}"),

@@ -90,7 +90,11 @@ RG_CALL bool rg_is_runnable(struct task_struct *prev)
 
 RG_CALL struct rg_cpu *rg_cpu(s32 cpu)
 {
-	return (u32)cpu < RG_MAX_CPUS ? &rg_cpus[cpu & (RG_MAX_CPUS - 1)] : 0;
+	struct rg_cpu *row = (u32)cpu < RG_MAX_CPUS ? &rg_cpus[cpu & (RG_MAX_CPUS - 1)] : 0;
+
+	/* Else a caller's check may be made on the number, and the verifier still sees a 0 here. */
+	barrier_var(row);
+	return row;
 }
 
 RG_CALL struct rg_pool *rg_pool_at(u32 row)

@@ -11,7 +11,7 @@ use crate::lots::Lots;
 const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
 
 /// Options and their values.
-const OPTIONS: [(&str, &[&str]); 15] = [
+const OPTIONS: [(&str, &[&str]); 16] = [
     ("balance", &["steal", "none", "gvts", "dwrr", "credit"]),
     ("pick", &["process", "thread", "credit"]),
     ("order", &["fcfs", "lcfs", "vtime", "random"]),
@@ -25,6 +25,7 @@ const OPTIONS: [(&str, &[&str]); 15] = [
     ("sticky", &["off", "on"]),
     ("lead", &["off", "on"]),
     ("patience", &["off", "on"]),
+    ("direct", &["off", "on"]),
     ("slice", &["100us", "1ms", "4ms", "10ms", "100ms"]),
     ("interval", &["1ms", "10ms", "30ms", "300ms"]),
 ];

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Two threads of one CPU that wake each other by turns pay twice a round trip for the way
+ *          through the queue and its index, where nobody else waits.
+ * Rule.    A thread that wakes where it alone may run enters the CPU's local queue at once, if
+ *          nobody waits there and it would be next in any case: as a later sibling of what the CPU
+ *          runs, or with a token that this passes before the end of a slice, without preempting it.
+ *          An earlier sibling goes on past the end of its slice, as the order wants it.
+ * Why.     What is in a local queue no pick, no balance and no patience reaches, and a slice that
+ *          ends gives way to it: so only one thread goes there, and only one that is due. Let in
+ *          with any token, a thread of nice 19 that naps would take half of a CPU; made to wait
+ *          there for all of lesser tokens, one waited for 46 s.
+ * Figure.  A pipe round trip with one pair: docs/kernel.md, Cost.
+ * Limits.  Who comes after it with a lesser token waits for one turn of it, at most a slice.
+ */
+#ifndef RG_DIRECT_H
+#define RG_DIRECT_H
+
+#include "preempt.h"
+
+/* Whether the thread comes after what the CPU runs, and right after. */
+RG_INLINE bool rg_follows(struct rg_cpu *cpu, struct rg_thread *thread)
+{
+	u64 token = thread->account.token;
+	u64 running = rg_token_running(cpu, thread->queued_at);
+
+	if (cpu->pool == thread->pool)
+		return rg_thread_at(cpu->thread)->place <= thread->place;
+	return token + RG_PREEMPT_LEAD_NS >= running &&
+	       token <= running + rg_virtual(RG_CHOSEN(slice_ns), cpu->weight);
+}
+
+/* In enqueue, for one who wakes: whether it has entered the local queue. */
+RG_INLINE bool rg_direct(struct task_struct *t, struct rg_thread *thread, struct rg_cpu *cpu,
+			 s32 home)
+{
+	u32 shared = rg_queue_of(home);
+
+	if (!cpu->pool || rg_follower(cpu) || !rg_is_pinned(t) || rg_is_waited_in(cpu->own) ||
+	    (cpu->own != shared && rg_is_waited_in(shared)) || !rg_follows(cpu, thread))
+		return 0;
+	cpu->follower = thread->slot;
+	thread->cpu = home;
+	rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
+	return 1;
+}
+
+/* In stopping: the kernel runs the follower without asking. */
+RG_INLINE void rg_direct_show(struct rg_cpu *cpu)
+{
+	struct rg_thread *thread = rg_thread_at(cpu->follower);
+
+	rg_cpu_show(cpu, thread, thread->account.token, rg_now());
+}
+
+/* Whether the least token of a queue is less and another pool's. It may change at any moment. */
+RG_INLINE bool rg_is_outdone_in(u32 id, struct rg_thread *thread)
+{
+	struct rg_queue *queue = rg_queue(id);
+
+	return queue && queue->least < thread->account.token &&
+	       rg_heap_first(queue)->pool != thread->pool;
+}
+
+/* In tick: whether the thread that runs goes on before its follower. */
+RG_INLINE bool rg_outlasts(struct rg_cpu *cpu, struct rg_thread *thread)
+{
+	u32 slot = rg_follower(cpu);
+	struct rg_thread *follower = rg_thread_at(slot);
+
+	return slot && follower->pool == thread->pool && follower->place >= thread->place &&
+	       !rg_is_outdone_in(cpu->own, thread) &&
+	       !rg_is_outdone_in(rg_queue_of(thread->cpu), thread);
+}
+
+#endif
