@@ -14,7 +14,7 @@ REARGUARD := target/release/rearguard
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: setup-build build ## compare schedulers on a service beside batch work, simulated and for real (about 4 minutes)
+demo: setup-build build ## compare schedulers on a service beside batch work, simulated and for real (9 minutes on two cores)
 	$(REARGUARD) compare scenarios/service-and-batch.toml --on sim --policy cfs,eevdf,fifo,rearguard
 	@echo
 	$(AS_ROOT) $(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
