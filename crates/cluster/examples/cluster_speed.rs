@@ -1,4 +1,4 @@
-//! How fast clusters are simulated: `speed FILE DISPATCH [DURATION]` prints CPU seconds, decisions, events, the mean latency in ns and the memory at its most in MiB.
+//! How fast clusters are simulated: `cluster_speed FILE DISPATCH [DURATION]` prints CPU seconds, decisions, events, the mean latency in ns and the memory at its most in MiB.
 
 use cluster::{Cluster, Dispatch};
 use model::{Failure, Silent, units};
@@ -8,7 +8,7 @@ use nix::sys::time::TimeValLike;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Err(failure) = run(&args) {
-        eprintln!("speed: {failure}");
+        eprintln!("cluster_speed: {failure}");
         std::process::exit(failure.exit_code().into());
     }
 }
