@@ -108,7 +108,7 @@ def share_table(folder: Path, sweep: Sweep, old: Standing) -> str:
     head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in sweep.percents]
     duration = sweep.beside(0).duration
     title = f"{sweep.figure}, `{SHARED}`, {duration}: p99 over p99 alone, by the batch's share of the weight"
-    return section(title, head, rows, old)
+    return merged(title, head, rows, old)
 
 
 def share_row(folder: Path, policy: str, sweep: Sweep) -> list[str]:
@@ -136,14 +136,24 @@ def table(folder: Path, scenario: Scenario, policies, head, cells, old: Standing
         policy: [f"`{policy}`", *cells(ones), str(len(ones))] if ones else []
         for policy, ones in results.items()
     }
-    return section(f"`{scenario.name}`, {scenario.duration}", head, rows, old)
+    return merged(f"`{scenario.name}`, {scenario.duration}", head, rows, old)
 
 
-def section(title: str, head: list[str], rows: dict[str, list[str]], old: Standing) -> str:
-    """A table under its title; a policy without results keeps the row that stands. Empty without any."""
-    head = [*head, "seeds"]
-    line = lambda cells: "| " + " | ".join(cells) + " |"
-    kept = {policy: row for policy, row in old.get(title, {}).items() if row.count("|") == len(head) + 1}
-    body = [line(cells) if cells else kept.get(policy) for policy, cells in rows.items()]
-    lines = [line(head), line(["---"] * len(head)), *filter(None, body)]
-    return f"### {title}\n\n" + "\n".join(lines) + "\n" if any(body) else ""
+def merged(title: str, head: list[str], rows: dict[str, list[str]], old: Standing) -> str:
+    """A table in which a policy without results keeps the row that stands. Empty without any."""
+    kept = {policy: cells_of(row) for policy, row in old.get(title, {}).items()}
+    kept = {policy: cells for policy, cells in kept.items() if len(cells) == len(head) + 1}
+    lines = [cells or kept.get(policy) for policy, cells in rows.items()]
+    return section(title, [*head, "seeds"], [line for line in lines if line]) if any(lines) else ""
+
+
+def cells_of(row: str) -> list[str]:
+    """What stands in a table's row."""
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def section(title: str, head: list[str], rows: list[list[str]]) -> str:
+    """A table under its title."""
+    lines = [head, ["---"] * len(head), *rows]
+    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"### {title}\n\n{body}\n"
