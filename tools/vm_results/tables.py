@@ -24,7 +24,7 @@ def replace_between_marks(document: Path, text: str, tool: str = "vm-results") -
     document.write_text(f"{head}{BEGIN.format(tool=tool)}\n\n{text}\n{END}{tail}")
 
 
-Standing = dict[str, dict[str, str]]
+Standing = dict[str, dict[str, list[str]]]
 
 
 def standing(document: Path) -> Standing:
@@ -35,7 +35,8 @@ def standing(document: Path) -> Standing:
         if line.startswith("### "):
             title = line.removeprefix("### ")
         elif line.startswith("| `"):
-            rows.setdefault(title, {})[line.split("`")[1]] = line
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            rows.setdefault(title, {})[cells[0].strip("`")] = cells
     return rows
 
 
@@ -141,15 +142,10 @@ def table(folder: Path, scenario: Scenario, policies, head, cells, old: Standing
 
 def merged(title: str, head: list[str], rows: dict[str, list[str]], old: Standing) -> str:
     """A table in which a policy without results keeps the row that stands. Empty without any."""
-    kept = {policy: cells_of(row) for policy, row in old.get(title, {}).items()}
-    kept = {policy: cells for policy, cells in kept.items() if len(cells) == len(head) + 1}
+    head = [*head, "seeds"]
+    kept = {policy: cells for policy, cells in old.get(title, {}).items() if len(cells) == len(head)}
     lines = [cells or kept.get(policy) for policy, cells in rows.items()]
-    return section(title, [*head, "seeds"], [line for line in lines if line]) if any(lines) else ""
-
-
-def cells_of(row: str) -> list[str]:
-    """What stands in a table's row."""
-    return [cell.strip() for cell in row.strip("|").split("|")]
+    return section(title, head, [line for line in lines if line]) if any(lines) else ""
 
 
 def section(title: str, head: list[str], rows: list[list[str]]) -> str:

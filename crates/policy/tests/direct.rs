@@ -16,12 +16,17 @@ fn bench(policy: &str, processes: &[u32]) -> (Bench, Vec<ThreadId>) {
     let mut bench = Bench::new(policy, 1);
     let threads: Vec<ThreadId> =
         processes.iter().map(|process| bench.thread(*process, 0)).collect();
+    each_runs(&mut bench, &threads);
+    (bench, threads)
+}
+
+/// Each runs for a millisecond, the last first; all but the first then sleep.
+fn each_runs(bench: &mut Bench, threads: &[ThreadId]) {
     for thread in threads.iter().rev() {
         bench.wake(*thread);
         assert_eq!(bench.dispatch(0, None), Some(*thread));
         bench.run(*thread, MS, *thread != threads[0]);
     }
-    (bench, threads)
 }
 
 /// Who is in the CPU's local queue.
@@ -85,11 +90,7 @@ fn only_who_is_due_goes_there() {
         let runs = bench.thread(0, 0);
         let like = bench.toy.threads[0].clone();
         let light = bench.thread_like(Thread { process: 1, weight, ..like });
-        for (thread, blocks) in [(light, true), (runs, false)] {
-            bench.wake(thread);
-            assert_eq!(bench.dispatch(0, None), Some(thread));
-            bench.run(thread, MS, blocks);
-        }
+        each_runs(&mut bench, &[runs, light]);
         bench.wake(light);
         local(&bench) == [light]
     };
