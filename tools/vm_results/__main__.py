@@ -35,7 +35,8 @@ def arguments() -> argparse.Namespace:
 def chosen(args: argparse.Namespace) -> list:
     """The points to run."""
     of = lambda text, all_of: [one for one in all_of if text is None or one in text.split(",")]
-    policies_of = dict.fromkeys(SERVICES, SERVICE_POLICIES) | dict.fromkeys(LAGS, LAG_POLICIES)
+    policies_of = {one: one.policies(SERVICE_POLICIES) for one in SERVICES}
+    policies_of |= {one: one.policies(LAG_POLICIES) for one in LAGS}
     policies_of |= dict.fromkeys(SHARES, SHARE_POLICIES)
     names = of(args.scenario, [scenario.name for scenario in policies_of])
     scenarios = [scenario for scenario in policies_of if scenario.name in names]

@@ -55,7 +55,7 @@ def service_table(folder: Path, scenario: Scenario, old: Standing) -> str:
         "policy", f"{name} / ideal", f"{name} ms", "p50 ms",
         "inversions by start", "by completion", "share", "due",
     ]
-    return table(folder, scenario, SERVICE_POLICIES, head, lambda r: service_row(r, scenario.quantile), old)
+    return table(folder, scenario, scenario.policies(SERVICE_POLICIES), head, lambda r: service_row(r, scenario.quantile), old)
 
 
 def service_row(results: list[dict], quantile: str) -> list[str]:
@@ -86,7 +86,7 @@ def lag_table(folder: Path, scenario: Scenario, old: Standing) -> str:
         "policy", "lag s, least", "most", "share off its due by, %",
         "pulls a second", "migrations a second", "kernel",
     ]
-    return table(folder, scenario, LAG_POLICIES, head, lambda r: lag_row(r, scenario), old)
+    return table(folder, scenario, scenario.policies(LAG_POLICIES), head, lambda r: lag_row(r, scenario), old)
 
 
 def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
