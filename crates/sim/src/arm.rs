@@ -163,7 +163,7 @@ pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<St
         watch: &Silent,
     };
     let (machine, groups) = (&scenario.machine, &scenario.groups);
-    Ok(match choice {
+    match choice {
         Choice::Cfs => {
             let kernel = Kernel::new(&setup, Cfs::seeded(machine, groups, seed));
             Stepped::new(kernel, scenario, &costs, seed)
@@ -176,7 +176,7 @@ pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<St
             let kernel = Kernel::new(&setup, Ext::new(scenario, policy, seed)?);
             Stepped::new(kernel, scenario, &costs, seed)
         }
-    })
+    }
 }
 
 impl Arm for SimArm {

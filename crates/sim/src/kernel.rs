@@ -32,8 +32,9 @@ use meter::Meter;
 /// only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
 pub const TICK: Nanos = Nanos::from_millis(4);
 
-/// Between the births of two threads: about what `clone` takes. Threads that all started at 0 would stay in step on every CPU.
-const FORK_GAP: Nanos = Nanos::from_micros(10);
+/// Between the beginnings of two threads: about what `clone` takes, or a wake-up at a gate that many wait at. Threads that all began at 0 would stay in step
+/// on every CPU.
+const BEGIN_GAP: Nanos = Nanos::from_micros(10);
 
 /// After the window's end requests under way may finish for at most as long again; no new ones are sent.
 const DRAIN_STEP: Nanos = Nanos::from_millis(10);
@@ -71,7 +72,7 @@ pub struct Setup<'a> {
 pub struct Run<Q = Tournament> {
     /// What happened.
     pub trace: Trace,
-    /// Events handled: burst ends, ticks, arrivals, timers, births.
+    /// Events handled: burst ends, ticks, arrivals, timers, beginnings.
     pub events: u64,
     /// The event queue at its end.
     pub queue: Q,
@@ -154,10 +155,13 @@ pub struct Kernel<C, Q, O = ()> {
     programs: Vec<Program>,
     clocks: Vec<Clock>,
     tasks: Vec<Task>,
-    /// Threads that are born in the course of the run, the next first.
-    unborn: std::vec::IntoIter<ThreadId>,
     /// Threads by timer slot.
     timers: Vec<ThreadId>,
+    /// Whether all threads are born before any begins, and whether this is still under way.
+    together: bool,
+    bears: bool,
+    /// Threads that have not begun yet, the next first.
+    waiting: std::vec::IntoIter<ThreadId>,
     wakes: Vec<ThreadId>,
     costs: Costs,
     switch_lots: Xoshiro256PlusPlus,
@@ -219,9 +223,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let mut core = Core::new(scenario.machine);
         let programs = populate(&mut core, setup, window);
         core.has_realtime = core.threads.iter().any(|thread| thread.realtime);
-        let born_later = |program: &&Program| program.starts();
-        let unborn: Vec<ThreadId> =
-            programs.iter().filter(born_later).flat_map(Program::threads).collect();
+        let workers = programs.iter().filter(|program| program.starts());
+        let waiting: Vec<ThreadId> = workers.flat_map(Program::threads).collect();
         let sleepers = programs.iter().filter(|program| program.sleeps());
         let timers: Vec<ThreadId> = sleepers.flat_map(Program::threads).collect();
         let cpus = core.cpus.len();
@@ -251,7 +254,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             queue: Q::new(first_interrupt + Machinery::slots(scenario)),
             clocks: vec![clock; cpus],
             tasks,
-            unborn: unborn.into_iter(),
+            together: scenario.mechanisms.begin_together,
+            bears: false,
+            waiting: waiting.into_iter(),
             timers,
             wakes: Vec::new(),
             costs: setup.costs.on(&scenario.mechanisms),
@@ -275,7 +280,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     /// Runs it to its end, under the setup that it was made with.
     pub fn run(mut self, setup: &Setup) -> Result<Run<Q>, Failure> {
-        self.start();
+        self.start(setup.watch)?;
         for at in meter::sample_times(self.window) {
             self.run_until(at, setup.watch)?;
             self.sample(at);
@@ -296,22 +301,52 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(Run { trace, events: self.events, queue: self.queue })
     }
 
-    /// Threads of services exist from the start, blocked; others are born one after another, since each is runnable at once.
-    fn start(&mut self) {
+    /// Threads of services exist from the start, blocked; others begin one after another, since each is runnable at once.
+    fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
+        if self.together {
+            self.bear(watch)?;
+        }
         for program in 0..self.programs.len() {
             let slot = self.arrival_slot(program);
             self.queue.set(slot, self.programs[program].next_arrival());
-            if !self.programs[program].starts() {
+            if !self.together && !self.programs[program].starts() {
                 self.programs[program].threads().for_each(|thread| self.fork(thread));
             }
         }
         self.change();
-        self.await_birth(Nanos::ZERO);
+        self.await_beginning(Nanos::ZERO);
+        Ok(())
+    }
+
+    /// Each thread is born, finds nothing to do and blocks, before the next one is: so a class places it on a machine that is idle, coming from where its
+    /// siblings were born, since all have one parent. Those of a service stay where the lot has put them: on other arms they wake up once more to wait for
+    /// requests, and idle CPUs pull them apart. It takes no time, since it is over when a run begins, and nobody sees more of it than the births.
+    fn bear(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
+        let costs = std::mem::replace(&mut self.costs, Costs::NONE);
+        let machinery = self.machinery.take();
+        self.bears = true;
+        for program in 0..self.programs.len() {
+            let mut beside = None;
+            for thread in self.programs[program].threads() {
+                let own = &mut self.core.threads[thread.index()].cpu;
+                *own = beside.unwrap_or(*own);
+                self.fork(thread);
+                if self.programs[program].starts() {
+                    self.wake(thread, None);
+                    self.settle(None);
+                    self.run_until(Nanos(1), watch)?;
+                    beside = Some(self.core.thread(thread).cpu);
+                }
+            }
+        }
+        self.bears = false;
+        (self.costs, self.machinery) = (costs, machinery);
+        Ok(())
     }
 
     #[inline(always)]
     fn observe(&mut self, what: What) {
-        if O::LISTENS {
+        if O::LISTENS && (!self.bears || matches!(what, What::Fork { .. })) {
             self.observer.on(&Event { at: self.core.now, what });
         }
     }
@@ -326,9 +361,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    fn await_birth(&mut self, at: Nanos) {
+    fn await_beginning(&mut self, at: Nanos) {
         let slot = self.arrival_slot(self.programs.len());
-        let at = if self.unborn.as_slice().is_empty() { Nanos::NEVER } else { at };
+        let at = if self.waiting.as_slice().is_empty() { Nanos::NEVER } else { at };
         self.queue.set(slot, at);
     }
 
@@ -397,7 +432,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if slot < cpus + self.programs.len() {
             self.arrival(slot - cpus);
         } else if slot == cpus + self.programs.len() {
-            self.birth();
+            self.begin();
         } else if slot as u32 == self.change_slot() {
             self.change();
         } else if slot as u32 > self.change_slot() {
@@ -429,11 +464,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.wake_all(None);
     }
 
-    fn birth(&mut self) {
-        if let Some(thread) = self.unborn.next() {
-            self.fork(thread);
+    /// The next thread begins with its work.
+    fn begin(&mut self) {
+        if let Some(thread) = self.waiting.next() {
+            if !self.together {
+                self.fork(thread);
+            }
             self.wake(thread, None);
         }
-        self.await_birth(self.core.now + FORK_GAP);
+        self.await_beginning(self.core.now + BEGIN_GAP);
     }
 }

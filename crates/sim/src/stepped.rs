@@ -69,15 +69,15 @@ impl Stepped {
         scenario: &Scenario,
         costs: &Costs,
         seed: u64,
-    ) -> Stepped {
-        Stepped {
-            kernel: Box::new(kernel.begun()),
+    ) -> Result<Stepped, Failure> {
+        Ok(Stepped {
+            kernel: Box::new(kernel.begun()?),
             program: first_service(scenario).unwrap_or(0),
             parts: Sampler::new(&Law::Exponential, derive(seed, &[u64::MAX, PURPOSE_PARTS])),
             part_ns: costs.request.0 as f64,
             open: Vec::new(),
             sent: 0,
-        }
+        })
     }
 
     /// When something happens next; [`Nanos::NEVER`]: not before a request comes.

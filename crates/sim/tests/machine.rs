@@ -426,6 +426,7 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
             exit: Nanos(100),
         }),
         migration: None,
+        begin_together: true,
         tick_late: Some(Nanos::from_micros(50)),
         timer_interrupt: Nanos(1_000),
         reschedule_interrupt: Nanos(1_000),

@@ -1,5 +1,7 @@
 """What a guest's virtual CPUs do to time (docs/vm.md): they take turns, and an instruction takes a nanosecond of a turn.
 
+There, as on every real machine, programs wait for a sign: their threads are born, block, and begin together.
+
 A CPU's timer interrupts it when its turn comes: a tick is late by up to a turn of each other CPU. A thread that works for so much CPU time asks the clock while it has a
 turn; what it wants is over somewhere between two of them, so it works longer by half of what lies between, on average.
 
@@ -26,11 +28,11 @@ def turn_ns(cpus: int, serves: bool) -> float:
 
 
 def with_turns(text: str, cpus: int, serves: bool) -> str:
-    """The scenario with ticks that wait for their CPU's turn: as long as all others take, the generator's among them."""
+    """The scenario with ticks that wait for their CPU's turn, as long as all others take, the generator's among them; and with programs that wait for a sign."""
     if cpus == 1:
         return text
     late = round(turn_ns(cpus, serves) * cpus)
-    return CPUS.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"', text, count=1)
+    return CPUS.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"\nbegin = "together"', text, count=1)
 
 
 def with_cycles(text: str, cpus: int, serves: bool, sleep_ns: float) -> str:

@@ -123,7 +123,7 @@ class Adapted(unittest.TestCase):
 
     def test_ticks_wait_for_all_other_cpus_turns(self):
         text = Path("scenarios/gvts-fig8.toml").read_text()
-        self.assertIn('cpus = 16\ntick_late = "1600000ns"\n', with_turns(text, 16, False))
+        self.assertIn('cpus = 16\ntick_late = "1600000ns"\nbegin = "together"\n', with_turns(text, 16, False))
         self.assertIn('tick_late = "50000ns"', with_turns(text, 4, True))
         self.assertEqual(with_turns(text, 1, False), text)
 

@@ -22,6 +22,8 @@ pub struct Mechanisms {
     pub kernel: Option<KernelState>,
     /// What a move of a thread costs; `None`: the simulator's estimates.
     pub migration: Option<Migration>,
+    /// Whether all threads are born, and block, before any begins with its work, as on the other arms; else each begins when it is born.
+    pub begin_together: bool,
     /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
     pub tick_late: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.

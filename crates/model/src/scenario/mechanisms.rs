@@ -9,7 +9,7 @@ use super::value::{cpu_list, duration, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
 /// The tables, and keys that need none.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 11] = [
     "interrupts",
     "idle",
     "frequency",
@@ -17,10 +17,13 @@ pub(super) const KEYS: [&str; 10] = [
     "memory",
     "kernel",
     "migration",
+    "begin",
     "tick_late",
     "timer_interrupt",
     "reschedule_interrupt",
 ];
+/// When threads begin with their work.
+const BEGINNINGS: [&str; 2] = ["each", "together"];
 /// The largest working set: a thread's part of a cache, with room to spare.
 const MOST_BYTES: i64 = 1 << 30;
 
@@ -35,6 +38,7 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         memory: machine.sub("memory").map(|table| memory(&table)),
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
+        begin_together: machine.optional("begin", word(&BEGINNINGS)) == Some(1),
         tick_late: tick_late(machine),
         timer_interrupt: span("timer_interrupt"),
         reschedule_interrupt: span("reschedule_interrupt"),

@@ -99,7 +99,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.tasks[thread.index()].fresh = false;
         let program = &mut self.programs[self.core.threads[thread.index()].program];
         let served = if O::LISTENS { program.serving(thread) } else { None };
-        let next = program.next(self.core.now, thread, &mut self.wakes);
+        let next = if self.bears {
+            Next::Block
+        } else {
+            program.next(self.core.now, thread, &mut self.wakes)
+        };
         if O::LISTENS {
             let serves = program.serving(thread);
             self.serve(thread, served, serves);

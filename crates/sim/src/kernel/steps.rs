@@ -10,9 +10,9 @@ use crate::events::EventQueue;
 
 impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     /// Begins a run that [`Kernel::run_to`] continues.
-    pub(crate) fn begun(mut self) -> Self {
-        self.start();
-        self
+    pub(crate) fn begun(mut self) -> Result<Self, Failure> {
+        self.start(&Silent)?;
+        Ok(self)
     }
 
     /// When something happens next; [`Nanos::NEVER`]: not before a request comes.

@@ -39,6 +39,7 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
         tick_late: lots.one_in(3).then(|| lots.of(&[Nanos::ZERO, Nanos(3_999_999)])),
         timer_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         reschedule_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
+        begin_together: lots.one_in(3),
     };
     for program in &mut scenario.programs {
         if lots.one_in(3) {

@@ -47,6 +47,7 @@ impl Scenario {
                     kernel.kernels, if kernel.kernels == 1 { "" } else { "s" }, kernel.hold, kernel.transfer, kernel.exit
                 )
             }),
+            on.begin_together.then(|| "threads begin together, once all are born".to_string()),
             on.tick_late.map(|late| format!("a tick comes up to {late} late")),
             interrupt("a CPU's timer", on.timer_interrupt),
             interrupt("another CPU that wants it to choose again", on.reschedule_interrupt),

@@ -1,0 +1,76 @@
+//! How threads begin with their work: each as it is born, or together, once all are born and have blocked, as on the other arms.
+
+mod common;
+
+use common::{run_realtime, scenario, service, setup};
+use model::event::{Event, What};
+use model::scenario::{Kind, Mechanisms, Scenario, Service};
+use model::{Nanos, PolicySpec, Trace};
+use sim::Recorder;
+use sim::class::ext::Ext;
+use sim::class::rt;
+use sim::costs::Costs;
+use sim::events::Tournament;
+
+fn beginning(together: bool, scenario: Scenario) -> Scenario {
+    let mechanisms = Mechanisms { begin_together: together, ..Mechanisms::default() };
+    Scenario { mechanisms, ..scenario }
+}
+
+fn recorded(scenario: &Scenario, policy: &str) -> (Trace, Vec<Event>) {
+    let mut recorder = Recorder::default();
+    let class = Ext::new(scenario, &PolicySpec::parse(policy).unwrap(), 1).unwrap();
+    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut recorder);
+    (run.expect("the run succeeds").trace, recorder.events)
+}
+
+/// How many of eight spinning threads share a CPU of four with how many, the fewest first: as many as their CPU time says.
+fn neighbours(together: bool) -> Vec<u64> {
+    let hogs = scenario(4, vec![("hogs", Kind::Batch { threads: 8 })]);
+    let (trace, _) = recorded(&beginning(together, hogs), "cts:queue=cpu");
+    let received = |thread: usize| {
+        let last = trace.usage.last().unwrap().cpu_time[thread];
+        (last - trace.usage[0].cpu_time[thread]).as_secs_f64()
+    };
+    let span = trace.window.span().as_secs_f64();
+    let mut shared: Vec<u64> =
+        (0..8).map(|thread| (span / received(thread)).round() as u64).collect();
+    shared.sort_unstable();
+    shared
+}
+
+#[test]
+fn threads_that_are_born_into_their_work_spread_and_others_start_at_one_queue() {
+    // Traced on Linux 7.2, whose programs wait for a sign: 5, 1, 1 and 1 on the four CPUs.
+    assert_eq!(neighbours(true), [1, 1, 1, 5, 5, 5, 5, 5]);
+    assert_eq!(neighbours(false), [2; 8]);
+}
+
+#[test]
+fn nobody_sees_more_of_a_birth_than_that_it_was() {
+    let mut both = scenario(2, vec![("service", Kind::Service(service(500, 0.3)))]);
+    both.programs.extend(scenario(2, vec![("hogs", Kind::Batch { threads: 3 })]).programs);
+    let (_, events) = recorded(&beginning(true, both), "rearguard");
+    let forks = |event: &&Event| matches!(event.what, What::Fork { .. });
+    assert_eq!(events.iter().take_while(forks).count(), 67);
+    assert!(matches!(events[67].what, What::Wake { .. }), "{:?}", events[67]);
+    assert_eq!(events.iter().filter(forks).count(), 67);
+}
+
+#[test]
+fn births_take_no_time_and_cost_nobody_anything() {
+    let connections = 4;
+    let alone = Kind::Service(Service { connections, ..service(500, 0.8) });
+    let alone = scenario(1, vec![("service", alone)]);
+    let fifo = |together| {
+        let alone = beginning(together, alone.clone());
+        run_realtime(&alone, rt::Kind::Fifo, Costs::DEFAULT).programs[0].requests.clone()
+    };
+    assert!(fifo(true) == fifo(false));
+    let naps = Kind::Daemon { threads: 2, run: Nanos::from_millis(1), sleep: Nanos::from_secs(60) };
+    let idle = beginning(true, scenario(2, vec![("naps", naps)]));
+    let (trace, _) = recorded(&idle, "rearguard");
+    // Its run and a switch, and of one the move from where both were born.
+    assert!((1_001_200..=1_001_500).contains(&trace.usage[0].cpu_time[0].0));
+    assert!((1_003_700..=1_004_000).contains(&trace.usage[0].cpu_time[1].0));
+}
