@@ -1,6 +1,7 @@
 //! The kernel's own part: time moves from event to event, threads run, block and wake, CPUs choose again.
 
 mod alter;
+mod begin;
 mod fair_server;
 mod kicks;
 mod machine;
@@ -31,10 +32,6 @@ use meter::Meter;
 /// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid (`skew_tick=0`), each a little late, and
 /// only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
 pub const TICK: Nanos = Nanos::from_millis(4);
-
-/// Between the beginnings of two threads: about what `clone` takes, or a wake-up at a gate that many wait at. Threads that all began at 0 would stay in step
-/// on every CPU.
-const BEGIN_GAP: Nanos = Nanos::from_micros(10);
 
 /// After the window's end requests under way may finish for at most as long again; no new ones are sent.
 const DRAIN_STEP: Nanos = Nanos::from_millis(10);
@@ -301,49 +298,6 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(Run { trace, events: self.events, queue: self.queue })
     }
 
-    /// Threads of services exist from the start, blocked; others begin one after another, since each is runnable at once.
-    fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
-        if self.together {
-            self.bear(watch)?;
-        }
-        for program in 0..self.programs.len() {
-            let slot = self.arrival_slot(program);
-            self.queue.set(slot, self.programs[program].next_arrival());
-            if !self.together && !self.programs[program].starts() {
-                self.programs[program].threads().for_each(|thread| self.fork(thread));
-            }
-        }
-        self.change();
-        self.await_beginning(Nanos::ZERO);
-        Ok(())
-    }
-
-    /// Each thread is born, finds nothing to do and blocks, before the next one is: so a class places it on a machine that is idle, coming from where its
-    /// siblings were born, since all have one parent. Those of a service stay where the lot has put them: on other arms they wake up once more to wait for
-    /// requests, and idle CPUs pull them apart. It takes no time, since it is over when a run begins, and nobody sees more of it than the births.
-    fn bear(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
-        let costs = std::mem::replace(&mut self.costs, Costs::NONE);
-        let machinery = self.machinery.take();
-        self.bears = true;
-        for program in 0..self.programs.len() {
-            let mut beside = None;
-            for thread in self.programs[program].threads() {
-                let own = &mut self.core.threads[thread.index()].cpu;
-                *own = beside.unwrap_or(*own);
-                self.fork(thread);
-                if self.programs[program].starts() {
-                    self.wake(thread, None);
-                    self.settle(None);
-                    self.run_until(Nanos(1), watch)?;
-                    beside = Some(self.core.thread(thread).cpu);
-                }
-            }
-        }
-        self.bears = false;
-        (self.costs, self.machinery) = (costs, machinery);
-        Ok(())
-    }
-
     #[inline(always)]
     fn observe(&mut self, what: What) {
         if O::LISTENS && (!self.bears || matches!(what, What::Fork { .. })) {
@@ -359,12 +313,6 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             }
             _ => self.class.fork(&mut self.core, thread),
         }
-    }
-
-    fn await_beginning(&mut self, at: Nanos) {
-        let slot = self.arrival_slot(self.programs.len());
-        let at = if self.waiting.as_slice().is_empty() { Nanos::NEVER } else { at };
-        self.queue.set(slot, at);
     }
 
     fn arrival_slot(&self, program: usize) -> u32 {
@@ -462,16 +410,5 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.raise_sent(program);
         }
         self.wake_all(None);
-    }
-
-    /// The next thread begins with its work.
-    fn begin(&mut self) {
-        if let Some(thread) = self.waiting.next() {
-            if !self.together {
-                self.fork(thread);
-            }
-            self.wake(thread, None);
-        }
-        self.await_beginning(self.core.now + BEGIN_GAP);
     }
 }
