@@ -69,6 +69,34 @@ fn bad_input_is_said_before_anything_boots() {
     }
 }
 
+/// `lab run` with a script in QEMU's place, which knows the how manieth time it is started; exit code, complaint, and how often it was.
+fn with_script_for_qemu(script: &str) -> (i32, String, usize) {
+    let lab = sham();
+    let (qemu, starts) = (lab.path().join("qemu-system-x86_64"), lab.path().join("starts"));
+    let counted = format!("echo >> {0}; time=$(wc -l < {0})", starts.display());
+    let version = "[ $1 = --version ] && exec echo QEMU";
+    fs::write(&qemu, format!("#!/bin/sh\n{version}\n{counted}\n{script}\n")).expect("a file");
+    fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).expect("a file");
+    let mut run = rearguard(lab.path(), &["run", "9.9", "--turns", "50us", "--", "true"]);
+    let path = std::env::var("PATH").expect("a path");
+    let (code, _, stderr) = output(run.env("PATH", format!("{}:{path}", lab.path().display())));
+    let starts = fs::read_to_string(starts).expect("started").lines().count();
+    (code, stderr, starts)
+}
+
+#[test]
+fn a_machine_whose_kernel_does_not_come_up_is_started_again_and_no_other() {
+    let (up, over) = (r"printf 'b\0\0\0\0'", r"printf 'x\1\0\0\0\0'");
+    let falls = "echo Kernel panic >&2; exit 0";
+    let third = format!("[ $time -lt 3 ] && {{ {falls}; }}; {up}; {over}");
+    assert_eq!(with_script_for_qemu(&third), (0, String::new(), 3));
+    let (code, stderr, starts) = with_script_for_qemu(falls);
+    assert_eq!((code, starts), (1, 3), "{stderr}");
+    assert!(stderr.contains("Kernel panic"), "{stderr}");
+    let (code, stderr, starts) = with_script_for_qemu(&format!("{up}; {falls}"));
+    assert_eq!((code, starts), (1, 1), "its command may have done anything: {stderr}");
+}
+
 /// Names, lengths and times of everything below a folder, and contents where `whole`.
 fn fingerprint(folder: &Path, whole: bool, hasher: &mut DefaultHasher) {
     let mut paths: Vec<PathBuf> =

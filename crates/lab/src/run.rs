@@ -20,6 +20,9 @@ use crate::wire::{Frame, Stream};
 pub const LOOK: Duration = Duration::from_millis(50);
 /// Lines of the console that a failure shows: a panic with its registers and stack.
 const CONSOLE_LINES: usize = 50;
+/// How often a machine is started whose kernel does not come up. By turns, one that patches its own code while it boots at times waits for a CPU that has
+/// no turn, and panics.
+const BOOTS: u32 = 3;
 /// Below this a stock kernel and its initramfs do not fit.
 const LEAST_MEMORY_MIB: u32 = 256;
 
@@ -131,32 +134,31 @@ impl Lab {
             turn: job.counting.and_then(|counting| counting.turn),
             memory_mib: job.memory_mib,
         };
-        let begin = Instant::now();
-        let running = Running::start(&guest, accelerator, &initramfs)?;
-        let mut hearing = Hearing {
-            begin,
-            accelerator: accelerator.name(),
-            archive: Vec::new(),
-            absent: Vec::new(),
-            cost: Cost::default(),
-            watcher,
-        };
-        let code = match hearing.listen(&running, job.timeout)? {
-            Ending::Exit(code) => code,
-            Ending::Broken(why) => return Err(broken(&why, running)),
-        };
-        drop(running);
-        hearing.outcome(code)
+        let mut boots = 1;
+        loop {
+            let running = Running::start(&guest, accelerator, &initramfs)?;
+            let mut hearing = Hearing::of(accelerator, watcher);
+            match hearing.listen(&running, job.timeout)? {
+                Ending::Exit(code) => return hearing.outcome(code),
+                Ending::Gone if !hearing.booted && boots < BOOTS => boots += 1,
+                Ending::Gone => {
+                    return Err(broken("the machine ended before the command did", running));
+                }
+                Ending::Broken(why) => return Err(broken(&why, running)),
+            }
+        }
     }
 }
 
 enum Ending {
     Exit(u8),
+    Gone,
     Broken(String),
 }
 
 struct Hearing<'a> {
     begin: Instant,
+    booted: bool,
     accelerator: &'static str,
     archive: Vec<u8>,
     absent: Vec<String>,
@@ -164,7 +166,19 @@ struct Hearing<'a> {
     watcher: &'a mut dyn Watcher,
 }
 
-impl Hearing<'_> {
+impl<'a> Hearing<'a> {
+    fn of(accelerator: Accelerator, watcher: &'a mut dyn Watcher) -> Hearing<'a> {
+        Hearing {
+            begin: Instant::now(),
+            booted: false,
+            accelerator: accelerator.name(),
+            archive: Vec::new(),
+            absent: Vec::new(),
+            cost: Cost::default(),
+            watcher,
+        }
+    }
+
     fn listen(&mut self, running: &Running, timeout: Duration) -> Result<Ending, Failure> {
         loop {
             if self.watcher.cancelled() {
@@ -188,9 +202,7 @@ impl Hearing<'_> {
                     Some(Ending::Broken(format!("the guest's words are broken: {error}")))
                 }
                 Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => {
-                    Some(Ending::Broken("the machine ended before the command did".into()))
-                }
+                Err(RecvTimeoutError::Disconnected) => Some(Ending::Gone),
             };
             if let Some(ending) = ending {
                 return Ok(ending);
@@ -200,7 +212,10 @@ impl Hearing<'_> {
 
     fn hear(&mut self, frame: Frame) -> Result<Option<Ending>, Failure> {
         match frame {
-            Frame::Booted => self.watcher.booted(self.begin.elapsed(), self.accelerator),
+            Frame::Booted => {
+                self.booted = true;
+                self.watcher.booted(self.begin.elapsed(), self.accelerator);
+            }
             Frame::Output(stream, bytes) => self.watcher.output(stream, &bytes)?,
             Frame::Files(bytes) => self.archive.extend(bytes),
             Frame::Absent(what) => self.absent.push(what),
