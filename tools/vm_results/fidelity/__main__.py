@@ -10,9 +10,11 @@ from .. import tables as document
 from ..plan import Point
 from .adapt import adapt
 from .pairs import Pair, pairs, planned, seeds_of, simulate
+from .rows import merged, of_pairs, standing
 from .tables import markdown
 
-AFTER = """Real results are those that tools/vm-results keeps; it measures what is missing. Simulated ones take seconds and are made anew."""
+AFTER = """Real results are those that tools/vm-results keeps; it measures what is missing. Simulated ones take seconds and are made anew.
+A row without real results stays as it is in the document."""
 
 
 def arguments() -> Namespace:
@@ -42,12 +44,10 @@ def both(args: Namespace, folder: Path, rows: list[Point]) -> tuple[list[Pair], 
 def main() -> None:
     """Simulates, compares, writes."""
     args = arguments()
-    rows = planned()
+    points, old = planned(), standing(args.document)
     with tempfile.TemporaryDirectory() as folder:
-        found, failed = both(args, Path(folder), rows)
-    known = {pair.point for pair in found}
-    missing = [point for point in rows if point not in known]
-    document.replace_between_marks(args.document, markdown(found, missing), "fidelity")
+        found, failed = both(args, Path(folder), points)
+    document.replace_between_marks(args.document, markdown(merged(old, of_pairs(found)), points), "fidelity")
     if failed:
         raise SystemExit("fidelity: {} runs failed:\n{}".format(len(failed), "\n".join(failed)))
 

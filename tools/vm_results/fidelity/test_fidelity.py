@@ -9,10 +9,12 @@ from io import StringIO
 from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
+from ..tables import BEGIN, END
 from .adapt import FOUND, longer, of_one_cpu, with_generators_cpu
 from .guest import SLEEPERS, cycle_ns, with_cycles, with_turns
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
+from .rows import merged, of_pairs, standing
 from .tables import markdown
 
 
@@ -33,6 +35,11 @@ def pair(policy: str, sim: list[dict], real: list[dict], scenario=SERVICES[0]) -
     return Pair(Point(scenario, policy), sim, sim, real)
 
 
+def written(*found: Pair) -> str:
+    """The tables of these alone."""
+    return markdown(of_pairs(list(found)), [one.point for one in found])
+
+
 def times(of: Pair) -> dict:
     """How many times what is allowed, by figure."""
     return {one.figure.name: one.times_allowed(one.sim) for one in distances(of)}
@@ -47,7 +54,7 @@ class Distances(unittest.TestCase):
         promised = {name: value for name, value in told.items() if value is not None}
         self.assertEqual(set(promised.values()), {0.0})
         self.assertEqual(len(promised), 9)
-        self.assertNotIn("### Outside, the worst first\n\n|", markdown([pair("cts", same, same)], []))
+        self.assertNotIn("### Outside, the worst first\n\n|", written(pair("cts", same, same)))
 
     def test_ten_percent_of_the_real_one_are_allowed_and_25_to_a_class(self):
         off = [service_result(6_000_000)]
@@ -76,17 +83,46 @@ class Distances(unittest.TestCase):
     def test_a_lost_tail_is_outside(self):
         lost, real = [service_result(None), service_result(5_000_000)], [service_result(5_000_000)] * 2
         self.assertIsNone(times(pair("cts", lost, real))["p99, ms"])
-        self.assertIn("| p99, ms | 5 | - | - | - | - | - | - |", markdown([pair("cts", lost, real)], []))
+        self.assertIn("| p99, ms | 5 | - | - | - | - | - | - |", written(pair("cts", lost, real)))
 
     def test_the_worst_comes_first(self):
         off = [service_result(6_000_000, inversions=2.25)]
-        text = markdown([pair("cts", off, [service_result(5_000_000)])], [])
+        text = written(pair("cts", off, [service_result(5_000_000)]))
         self.assertLess(text.index("| inversions by start | 0.25 | 2.25 |"), text.index("| p99, ms | 5 | 6 |"))
 
     def test_what_is_missing_is_said(self):
-        text = markdown([], [Point(LAGS[0], "cts")])
+        text = markdown({}, [Point(LAGS[0], "cts")])
         self.assertIn("### Not measured on a real kernel yet\n\n* `twenty-processes`: `cts`", text)
-        self.assertNotIn("Not measured", markdown([], []))
+        self.assertNotIn("Not measured", markdown({}, []))
+
+
+class Standing(unittest.TestCase):
+    """A row whose real results are gone stays as it is in the document."""
+
+    def setUp(self):
+        off, real = [service_result(6_000_000, inversions=2.25)], [service_result(5_000_000)]
+        self.pairs = [pair("cts", off, real), pair("gvts", [service_result(None)], real)]
+        self.points = [one.point for one in self.pairs]
+        self.page = Path(self.enterContext(tempfile.TemporaryDirectory())) / "page.md"
+        self.text = markdown(of_pairs(self.pairs), self.points)
+        self.page.write_text(f"{BEGIN.format(tool='fidelity')}\n{self.text}\n{END}\n")
+
+    def test_what_was_written_is_written_again(self):
+        self.assertEqual(markdown(standing(self.page), self.points), self.text)
+
+    def test_a_new_result_takes_the_place_of_its_row_alone(self):
+        same = [service_result(5_000_000)]
+        rows = merged(standing(self.page), of_pairs([pair("gvts", same, same)]))
+        text = markdown(rows, self.points)
+        self.assertIn("| `gvts` | 1 | 9 of 9 | 9 of 9 |", text)
+        of_cts = [line for line in self.text.splitlines() if "`cts`" in line]
+        self.assertEqual([line for line in text.splitlines() if "`cts`" in line], of_cts)
+
+    def test_a_row_of_other_columns_goes(self):
+        self.page.write_text(self.page.read_text().replace("| p99, ms |", "| p98, ms |"))
+        same = [service_result(5_000_000)]
+        rows = merged(standing(self.page), of_pairs([pair("gvts", same, same)]))
+        self.assertEqual([policy for _, policy in rows], ["gvts"])
 
 
 class Adapted(unittest.TestCase):
@@ -148,7 +184,7 @@ class Adapted(unittest.TestCase):
 
     def test_both_are_held_to_the_promise(self):
         near, far, real = ([service_result(value)] for value in (5_100_000, 6_000_000, 5_000_000))
-        text = markdown([Pair(Point(SERVICES[0], "cts"), far, near, real)], [])
+        text = written(Pair(Point(SERVICES[0], "cts"), far, near, real))
         self.assertIn("| `cts` | 1 | 7 of 9 | 9 of 9 |", text)
         self.assertIn("| p99, ms | 5 | 6 | +20.0% | 2.00 | 5.1 | +2.0% | 0.20 |", text)
 
