@@ -12,10 +12,9 @@ mod tick;
 
 use model::change::Change;
 use model::event::{Event, Tables, What};
-use model::seed::derive;
 use model::trace::{ThreadTrace, Trace, Window};
 use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::class::Class;
@@ -23,6 +22,7 @@ use crate::class::rt::{self, Rt};
 use crate::core::{Core, State, Thread};
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
+use crate::lots::Purpose;
 use crate::machine::Machinery;
 use crate::observer::Observer;
 use crate::program::Program;
@@ -35,11 +35,6 @@ pub const TICK: Nanos = Nanos::from_millis(4);
 
 /// After the window's end requests under way may finish for at most as long again; no new ones are sent.
 const DRAIN_STEP: Nanos = Nanos::from_millis(10);
-
-/// What generators are for, in the derivation of their seeds.
-const PURPOSE_PLACES: u64 = 2;
-const PURPOSE_SWITCHES: u64 = 3;
-const PURPOSE_TICKS: u64 = 4;
 
 /// How many choices one event may cause before the class is said to go round in circles.
 const CHOICES_PER_EVENT: usize = 1 << 20;
@@ -168,18 +163,13 @@ pub struct Kernel<C, Q, O = ()> {
     events: u64,
 }
 
-/// A generator of the kernel's own.
-fn generator(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(derive(seed, &[u64::MAX, purpose]))
-}
-
 /// Creates the programs of a scenario and their threads. Each begins on a CPU drawn by lot, as forks land on whatever CPU
 /// is idle just then: CPU after CPU would meet the client's connection after connection in step and never leave a CPU idle
 /// that another needs.
 fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let scenario = setup.scenario;
     let cpus = scenario.machine.cpus;
-    let mut places = generator(setup.seed, PURPOSE_PLACES);
+    let mut places = Purpose::Places.generator(setup.seed);
     let mut programs = Vec::new();
     let processes = scenario.processes();
     for (index, spec) in scenario.programs.iter().enumerate() {
@@ -257,8 +247,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             timers,
             wakes: Vec::new(),
             costs: setup.costs.on(&scenario.mechanisms),
-            switch_lots: generator(setup.seed, PURPOSE_SWITCHES),
-            tick_lots: generator(setup.seed, PURPOSE_TICKS),
+            switch_lots: Purpose::Switches.generator(setup.seed),
+            tick_lots: Purpose::Ticks.generator(setup.seed),
             meter: Meter::default(),
             window,
             events: 0,

@@ -12,6 +12,7 @@ pub mod costs;
 pub mod cpu_set;
 pub mod events;
 pub mod kernel;
+mod lots;
 pub mod machine;
 pub mod observer;
 pub mod places;

@@ -2,7 +2,6 @@
 
 use model::law::{Law, Sampler};
 use model::scenario::Kind;
-use model::seed::derive;
 use model::workload::Planned;
 use model::{Failure, Nanos, Scenario};
 
@@ -10,9 +9,7 @@ use crate::class::Class;
 use crate::costs::Costs;
 use crate::events::Tournament;
 use crate::kernel::Kernel;
-
-/// The kernel's part of requests, and their lots, have generators of their own.
-const PURPOSE_PARTS: u64 = 4;
+use crate::lots::Purpose;
 
 /// A machine under a policy, all its programs running, its first service without a client.
 pub struct Stepped {
@@ -73,7 +70,7 @@ impl Stepped {
         Ok(Stepped {
             kernel: Box::new(kernel.begun()?),
             program: first_service(scenario).unwrap_or(0),
-            parts: Sampler::new(&Law::Exponential, derive(seed, &[u64::MAX, PURPOSE_PARTS])),
+            parts: Sampler::new(&Law::Exponential, Purpose::Parts.seed(seed)),
             part_ns: costs.request.0 as f64,
             open: Vec::new(),
             sent: 0,

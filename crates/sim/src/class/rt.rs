@@ -97,8 +97,9 @@ impl Rt {
         }
     }
 
-    /// A thread runs no longer.
+    /// A thread runs no longer, and what was asked of it is settled.
     fn stopped(&mut self, cpu: CpuId, thread: ThreadId) {
+        self.expired.remove(cpu);
         self.slices[thread.index()] = self.running[cpu.index()];
     }
 
@@ -142,7 +143,6 @@ impl Class for Rt {
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         match prev {
             Some(expired) if self.expired.contains(cpu) => {
-                self.expired.remove(cpu);
                 self.stopped(cpu, expired);
                 self.queues[cpu.index()].push_back(expired);
             }
@@ -161,7 +161,6 @@ impl Class for Rt {
 
     /// Only the fair server displaces a real-time thread, which keeps its place at the head.
     fn displace(&mut self, _core: &mut Core, cpu: CpuId, prev: ThreadId) {
-        self.expired.remove(cpu);
         self.stopped(cpu, prev);
         self.queues[cpu.index()].push_front(prev);
         self.note_occupied(cpu);
