@@ -52,7 +52,7 @@ def main() -> None:
     args = arguments()
     if args.missing:
         for point, seeds in todo(args, chosen(args)):
-            print(f"{point.scenario.name} {point.policy}: seeds {', '.join(map(str, seeds))}")
+            print(" ".join([point.scenario.name, *point.scenario.changes, point.policy]) + f": seeds {', '.join(map(str, seeds))}")
         return
     failed = [] if args.tables_only else run_all(args, chosen(args))
     tables.replace_between_marks(args.document, tables.markdown(args.folder, tables.standing(args.document)))
