@@ -44,6 +44,8 @@ pub struct Run {
     pub name: String,
     /// Its place on the horizontal axis of a sweep.
     pub at: Option<f64>,
+    /// The curve of a sweep that it is a point of; its policies' unless given.
+    pub series: Option<String>,
     /// The stem of a scenario file.
     pub scenario: String,
     /// The policies.
@@ -86,6 +88,8 @@ pub struct Chart {
     /// Whether the upright axis is logarithmic.
     #[serde(default)]
     pub log: bool,
+    /// The run whose ideal is drawn beside the tails.
+    pub ideal: Option<String>,
 }
 
 /// What lies to the right in a chart.
@@ -98,6 +102,8 @@ pub enum Over {
     Time,
     /// Latency: how many requests are slower.
     Latency,
+    /// Programs that count what they do: each against their mean.
+    Work,
 }
 
 /// A number that the paper prints.
@@ -110,6 +116,8 @@ pub struct Value {
     pub ours: Option<String>,
     /// The paper's number; `None` where it prints none.
     pub paper: Option<f64>,
+    /// The other end, where it prints a range that begins with `paper`.
+    pub to: Option<f64>,
     /// Where the number stands.
     #[serde(default)]
     pub from: String,

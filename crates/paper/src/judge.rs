@@ -39,23 +39,34 @@ pub fn figure(
 
 fn judged(said: &Value, read: &Reader) -> Result<PaperValue, String> {
     let ours = said.ours.as_deref().map(|text| value(text, read)).transpose()?.and_then(finite);
-    let agreement = match (ours, said.paper) {
-        (Some(ours), Some(paper)) if (ours - paper).abs() <= WITHIN * paper.abs() => {
-            Agreement::Within20Percent
-        }
-        (Some(_), Some(_)) => Agreement::Not,
-        (_, None) => Agreement::NotGiven,
-        (None, _) => Agreement::NotProduced,
+    let ratio = ours.zip(said.paper).map(|(ours, from)| over(ours, from, said.to.unwrap_or(from)));
+    let agreement = match (ratio, said.paper) {
+        (Some(ratio), _) if (ratio - 1.0).abs() <= WITHIN => Agreement::Within20Percent,
+        (Some(_), _) => Agreement::Not,
+        (None, None) => Agreement::NotGiven,
+        (None, Some(_)) => Agreement::NotProduced,
     };
     Ok(PaperValue {
         what: said.what.clone(),
         ours,
         paper: said.paper,
+        to: said.to,
         from: said.from.clone(),
-        ratio: ours.zip(said.paper).map(|(ours, paper)| ours / paper),
+        ratio,
         agreement,
         why: said.why.clone(),
     })
+}
+
+/// Ours over the nearer end of a range; inside it 1.
+fn over(ours: f64, from: f64, to: f64) -> f64 {
+    if ours < from {
+        ours / from
+    } else if ours > to {
+        ours / to
+    } else {
+        1.0
+    }
 }
 
 /// A ratio with what lies beyond every measurement is no number.
@@ -100,5 +111,31 @@ fn known(definition: &Definition, text: &str) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("'{text}': no such run or policy"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_missed_by_what_lies_beyond_its_nearer_end() {
+        let said = |ours: &str, to| Value {
+            what: String::new(),
+            ours: Some(ours.to_string()),
+            paper: Some(10.0),
+            to,
+            from: String::new(),
+            why: String::new(),
+        };
+        let judge = |ours, to| {
+            let value = judged(&said(ours, to), &|_| Err(String::new())).unwrap();
+            (value.ratio.unwrap(), value.agreement)
+        };
+        assert_eq!(judge("200", Some(1000.0)), (1.0, Agreement::Within20Percent));
+        assert_eq!(judge("9", Some(1000.0)), (0.9, Agreement::Within20Percent));
+        assert_eq!(judge("5", Some(1000.0)), (0.5, Agreement::Not));
+        assert_eq!(judge("1500", Some(1000.0)), (1.5, Agreement::Not));
+        assert_eq!(judge("200", None), (20.0, Agreement::Not), "a number is no range");
     }
 }

@@ -47,10 +47,12 @@ pub fn metric(result: &PolicyResult, metric: &str, of: Option<&str>) -> Option<f
         "gain" => off(group(result, of)?),
         "rounds" => rounds(result).reduce(|sum, next| sum + next),
         "rounds_spread" => {
-            let (least, most) =
-                (rounds(result).reduce(f64::min)?, rounds(result).reduce(f64::max)?);
-            let count = rounds(result).count() as f64;
-            Some((most - least) * count / rounds(result).sum::<f64>())
+            let (least, most) = extremes(result)?;
+            Some(most - least)
+        }
+        "rounds_off" => {
+            let (least, most) = extremes(result)?;
+            Some((most - 1.0).max(1.0 - least))
         }
         "worst_group" => result.groups.iter().filter_map(off).map(f64::abs).reduce(f64::max),
         _ => of_program(program(result, of)?, metric),
@@ -58,9 +60,16 @@ pub fn metric(result: &PolicyResult, metric: &str, of: Option<&str>) -> Option<f
 }
 
 /// What each program that counts rounds has done.
-fn rounds(result: &PolicyResult) -> impl Iterator<Item = f64> {
+pub fn rounds(result: &PolicyResult) -> impl Iterator<Item = f64> {
     let all = result.programs.iter().filter(|program| program.kind == "fork-join");
     all.filter_map(|program| program.rounds).map(|rounds| rounds as f64)
+}
+
+/// The least and the most that a program has done, over the mean.
+fn extremes(result: &PolicyResult) -> Option<(f64, f64)> {
+    let mean = rounds(result).sum::<f64>() / rounds(result).count() as f64;
+    let (least, most) = (rounds(result).reduce(f64::min)?, rounds(result).reduce(f64::max)?);
+    Some((least / mean, most / mean))
 }
 
 /// How much more than its due a group got, of its due.
@@ -78,6 +87,7 @@ fn of_program(program: &ProgramResult, metric: &str) -> Option<f64> {
             Some(reach(own.p99)? / reach(ideal.p99)?)
         }
         "used" => program.utilisation,
+        "valid_per_s" => program.outlier.as_ref()?.valid_throughput_per_s,
         _ => latency(&program.latency_ns?, &program.ccdf, metric),
     }
 }
@@ -163,7 +173,8 @@ mod tests {
             vec![program("fork-join", 90), program("fork-join", 110), program("daemon", 999)];
         let result = PolicyResult { programs, ..PolicyResult::default() };
         assert_eq!(metric(&result, "rounds", None), Some(200.0));
-        assert_eq!(metric(&result, "rounds_spread", None), Some(0.2));
+        assert!((metric(&result, "rounds_spread", None).unwrap() - 0.2).abs() < 1e-12);
+        assert!((metric(&result, "rounds_off", None).unwrap() - 0.1).abs() < 1e-12);
         assert_eq!(metric(&PolicyResult::default(), "rounds", None), None);
     }
 

@@ -46,6 +46,29 @@ fn gvts_figure_8_shows_what_the_paper_says_and_its_control_fails() {
 }
 
 #[test]
+fn a_chart_draws_every_run() {
+    let entry = find("tales", Some("8")).unwrap()[0];
+    let figure = definition(&entry).unwrap();
+    let drawn = made(&entry, &figure, EFFORT, &Silent).unwrap().chart.unwrap();
+    let names = |all: &[report::Series]| all.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&drawn.series), ["4 cores", "3 cores", "spread", "dedicated"]);
+    let mut one = figure.clone();
+    one.runs.truncate(1);
+    one.claims.clear();
+    one.values.clear();
+    let drawn = made(&entry, &one, EFFORT, &Silent).unwrap().chart.unwrap();
+    assert_eq!(names(&drawn.series), ["fifo"], "a single run is named by its policies");
+}
+
+#[test]
+fn only_tables_and_what_cannot_be_produced_have_no_picture() {
+    let bare = FIGURES.iter().filter(|entry| definition(entry).unwrap().chart.is_none());
+    let names: Vec<String> = bare.map(|one| format!("{} {}", one.paper, one.figure)).collect();
+    let expected = ["tales table-1", "cts fan-out", "gvts 20", "gvts table-1", "10ms fan-out"];
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn exact_tables_are_exact() {
     let entry = find("10ms", Some("fan-out")).unwrap()[0];
     let figure = produce(&entry, EFFORT, &Silent).unwrap();

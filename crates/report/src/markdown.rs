@@ -45,12 +45,11 @@ fn values(figure: &PaperFigure) -> Grid {
     let mut grid = Grid::new(titles.map(String::from));
     let shown = |x: Option<f64>| x.map_or(human::UNKNOWN.to_string(), number);
     for value in &figure.values {
-        let paper = value.paper.map_or("not given".to_string(), number);
         let (what, word) = (value.what.clone(), value.agreement.word().to_string());
         let row = [
             what,
             shown(value.ours),
-            paper,
+            value.papers(number),
             value.from.clone(),
             shown(value.ratio),
             word,

@@ -51,9 +51,11 @@ pub struct PaperValue {
     pub ours: Option<f64>,
     /// The paper's; `None` where it prints none.
     pub paper: Option<f64>,
+    /// The other end, where it prints a range that begins with `paper`.
+    pub to: Option<f64>,
     /// Where the paper's number stands.
     pub from: String,
-    /// Ours over the paper's.
+    /// Ours over the paper's; over the nearer end of a range, and 1 inside it.
     pub ratio: Option<f64>,
     /// How well the two agree.
     pub agreement: Agreement,
@@ -151,6 +153,17 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+impl PaperValue {
+    /// What the paper prints.
+    pub(crate) fn papers(&self, number: fn(f64) -> String) -> String {
+        match (self.paper, self.to) {
+            (Some(paper), Some(to)) => format!("{} to {}", number(paper), number(to)),
+            (Some(paper), None) => number(paper),
+            (None, _) => "not given".to_string(),
+        }
+    }
+}
+
 impl PaperClaim {
     /// Both sides as measured.
     pub(crate) fn here(&self) -> String {
@@ -184,14 +197,10 @@ impl PaperFigure {
 }
 
 fn value_row(value: &PaperValue) -> Vec<Cell> {
-    let paper = match value.paper {
-        Some(paper) => figure(paper),
-        None => "not given".to_string(),
-    };
     vec![
         Cell::plain(&value.what),
         Cell::plain(value.ours.map_or(human::UNKNOWN.to_string(), figure)),
-        Cell::plain(paper),
+        Cell::plain(value.papers(figure)),
         Cell::plain(value.ratio.map_or(human::UNKNOWN.to_string(), figure)),
         Cell::plain(value.agreement.word()).tone(value.agreement.tone()),
     ]

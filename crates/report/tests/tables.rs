@@ -77,6 +77,7 @@ fn figures() -> Vec<PaperFigure> {
         what: "p99".into(),
         ours: Some(1.5),
         paper: None,
+        to: None,
         from: "Figure 1".into(),
         ratio: None,
         agreement: Agreement::NotGiven,

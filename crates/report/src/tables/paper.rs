@@ -42,6 +42,7 @@ fn values(figures: &[PaperFigure]) -> RecordBatch {
         .text("what", |row| Some(&row.1.what))
         .float("ours", |row| row.1.ours)
         .float("papers", |row| row.1.paper)
+        .float("papers_to", |row| row.1.to)
         .text("from", |row| Some(&row.1.from))
         .float("ratio", |row| row.1.ratio)
         .text("agreement", |row| key(row.1.agreement))
