@@ -43,8 +43,14 @@ impl Traces<'_> {
         if !self.folder {
             return folder.to_path_buf();
         }
-        folder.join(format!("{}-seed-{}.trace", trace.policy.replace('/', "-"), trace.seed))
+        folder.join(format!("{}-seed-{}.trace", plain(&trace.policy), trace.seed))
     }
+}
+
+/// A policy as a part of a file's name. That of a file of one's own begins with its folder, and a name with a dot is hidden.
+fn plain(policy: &str) -> String {
+    let own = policy.strip_prefix("./").unwrap_or(policy);
+    own.replace("../", "up-").replace('/', "-")
 }
 
 impl Keeper for Traces<'_> {

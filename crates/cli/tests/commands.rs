@@ -201,6 +201,16 @@ fn a_new_policy_runs_at_once_and_its_mistakes_are_shown() {
     let wrong = there(&compare("mine"), None);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("mine.c:33:"), "{}", stderr(&wrong));
+    let unwilling = source.replace("return rg_queue_create(QUEUE);", "return -22;");
+    assert_ne!(unwilling, source);
+    std::fs::write(&file, unwilling).expect("written");
+    let refused = there(&compare("./mine.c"), None);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("./mine.c: the policy refused to start"),
+        "{}",
+        stderr(&refused)
+    );
 }
 
 #[test]

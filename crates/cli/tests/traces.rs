@@ -73,6 +73,17 @@ fn several_runs_are_a_folder_with_a_file_each() {
 }
 
 #[test]
+fn traces_of_ones_own_policy_are_seen() {
+    let folder = folder();
+    let folder = folder.path();
+    assert!(rearguard(folder, &["new-policy", "mine"]).status.success());
+    made(folder, "./mine.c,mine", "1", "traces");
+    for name in ["mine.c-seed-1.trace", "mine-seed-1.trace"] {
+        assert!(folder.join("traces").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
 fn a_path_that_cannot_be_is_refused_before_anything_runs() {
     let folder = folder();
     let folder = folder.path();

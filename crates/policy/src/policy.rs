@@ -68,7 +68,7 @@ impl Policy {
 
     /// Once, before all other callbacks.
     pub fn init(&mut self, on: &mut dyn Platform) -> Result<(), Failure> {
-        refused("the policy", self.run(on, |c| (c.rg_init)()))
+        refused("to start", self.run(on, |c| (c.rg_init)()))
     }
 
     /// A group comes: its number, from 1 on, that of its parent (0: the root), and its weight.
@@ -189,6 +189,6 @@ fn to_c(thread: ThreadId) -> *mut c_void {
 fn refused(what: &str, error: i32) -> Result<(), Failure> {
     match error {
         0 => Ok(()),
-        error => Err(Failure::Run(format!("the policy refused to start {what} (error {error})"))),
+        error => Err(Failure::Run(format!("the policy refused {what} (error {error})"))),
     }
 }

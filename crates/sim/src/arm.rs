@@ -194,7 +194,12 @@ impl Arm for SimArm {
 
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
         match choose(policy)? {
-            Choice::Ext => Ext::new(scenario, policy, 0).map(|_| ()),
+            Choice::Ext => {
+                Ext::new(scenario, policy, 0).map(|_| ()).map_err(|failure| match failure {
+                    Failure::Run(why) => Failure::Run(format!("{policy}: {why}")),
+                    other => other,
+                })
+            }
             Choice::Cfs | Choice::Eevdf | Choice::Realtime(_) => Ok(()),
         }
     }

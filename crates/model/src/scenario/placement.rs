@@ -55,7 +55,9 @@ impl Scenario {
 
     /// What in it only a simulated machine does, if anything.
     pub fn of_simulation_alone(&self) -> Option<&'static str> {
-        if self.mechanisms != Mechanisms::default() {
+        // On a real machine programs begin together in any case.
+        let together = Mechanisms { begin_together: false, ..self.mechanisms.clone() };
+        if together != Mechanisms::default() {
             return Some(
                 "a real machine has its own interrupts, idle states, clocks, caches and locks, and the tables below [machine] change none of them",
             );
