@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kernel::stats::{Client, Server};
 use kernel::{Ending, Loaded, Poll};
-use model::{Failure, Nanos, PolicySpec, units};
+use model::{Failure, PolicySpec};
 
 use crate::top;
 use crate::watch::stop_wish;
@@ -37,9 +37,9 @@ pub struct Args {
     /// Which CPUs share a queue: replaces the policy's choice
     #[arg(long, value_name = "CHOICE")]
     queue: Option<String>,
-    /// What a thread may run at a time [default: 4ms]
-    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
-    slice: Option<Nanos>,
+    /// What a thread may run at a time: replaces the policy's choice, 4ms for most
+    #[arg(long, value_name = "DURATION")]
+    slice: Option<String>,
     /// Print what the policy does every so many seconds
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..))]
     stats: Option<u64>,
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let policy = args.spec()?;
     kernel::verbose(args.verbose);
     let stop = stop_wish();
-    let mut loaded = kernel::load(&policy, args.slice)?;
+    let mut loaded = kernel::load(&policy)?;
     let mut server = Server::open()?;
     anstream::println!(
         "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
@@ -99,6 +99,7 @@ impl Args {
             ("pick", &self.pick),
             ("order", &self.order),
             ("queue", &self.queue),
+            ("slice", &self.slice),
         ];
         for (key, value) in given {
             if let Some(value) = value {

@@ -131,7 +131,15 @@ fn ideal_speaks_its_schema_and_knows_the_exact_values() {
 
 #[test]
 fn bad_input_ends_with_2_and_one_message() {
-    let cases: [(&[&str], &str); 9] = [
+    let policy = |name| ["compare", "scenarios/null-rpc.toml", "--policy", name];
+    let beside = [&policy("cts")[..], &["--on", "vm", "--with", "/nope"]].concat();
+    let cases: [(&[&str], &str); 15] = [
+        (&policy("cts:interval=5ms"), "interval has no meaning"),
+        (&policy("credit:order=fcfs"), "order has no meaning"),
+        (&policy("global:order=lcfs"), "order has no meaning"),
+        (&policy("gvts:order=fcfs"), "order has no meaning"),
+        (&policy("cts:edge=target"), "edge=target needs targets"),
+        (&beside, "--with /nope: there is no such program"),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "cts,cts"], "cts is given twice"),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--seed", "1,1"], "twice"),
         (

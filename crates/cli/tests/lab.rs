@@ -60,6 +60,7 @@ fn bad_input_is_said_before_anything_boots() {
         &["run", "9.9", "--cpus", "4", "--llcs", "3", "--", "true"][..],
         &["run", "9.9", "--memory", "12", "--", "true"],
         &["run", "9.9", "--timeout", "12", "--", "true"],
+        &["run", "9.9", "--timeout", "0s", "--", "true"],
         &["run", "9.9", "--turns", "5us", "--", "true"],
         &["run", "9.9", "--into", "/no/such/folder", "--", "true"],
         &["run", "9.9"],

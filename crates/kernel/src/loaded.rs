@@ -46,17 +46,17 @@ pub enum Poll {
     Ended(Ending),
 }
 
-/// Puts a policy into force; `slice` stands where the policy's own options name none.
+/// Puts a policy into force.
 ///
 /// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`] where [`ready`] says so,
 /// [`Failure::Run`] where the kernel refuses it.
-pub fn load(policy: &PolicySpec, slice: Option<Nanos>) -> Result<Loaded, Failure> {
+pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
     // Bad input is bad input on any machine.
-    Chosen::parse(policy, &model::scenario::Machine::ONE_CPU, slice)?;
-    load_code(policy, Code::of(policy)?, slice)
+    Chosen::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
+    load_code(policy, Code::of(policy)?, None)
 }
 
-/// As [`load`], with code that is there already.
+/// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
 pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Result<Loaded, Failure> {
     ready()?;
     let name = name(&policy.name);

@@ -59,6 +59,9 @@ impl Job {
         if self.memory_mib < LEAST_MEMORY_MIB {
             return Err(Failure::Input(format!("--memory: expected {LEAST_MEMORY_MIB}M or more")));
         }
+        if self.timeout.is_zero() {
+            return Err(Failure::Input("--timeout: expected more than 0".to_string()));
+        }
         let mut names = BTreeSet::new();
         self.get.iter().try_for_each(|path| {
             let name = Path::new(path).file_name().filter(|_| path.starts_with('/'));

@@ -68,8 +68,8 @@ fn over(results: &Results, of: fn(&PolicyResult) -> Points) -> Vec<Series> {
         .runs
         .iter()
         .flat_map(|(run, document)| document.shown().into_iter().map(move |result| (run, result)));
-    let alone = results.runs.iter().all(|(run, _)| run.policies == results.runs[0].0.policies)
-        && results.runs[0].0.policies.len() == 1;
+    let mut policies = results.runs.iter().flat_map(|(run, _)| &run.policies);
+    let alone = policies.next().is_some_and(|first| policies.all(|next| next == first));
     let name = |run: &Run, policy: &str| match (results.runs.len(), alone) {
         (1, _) => policy.to_string(),
         (_, true) => run.name.clone(),

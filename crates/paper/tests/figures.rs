@@ -58,6 +58,9 @@ fn a_chart_draws_every_run() {
     one.values.clear();
     let drawn = made(&entry, &one, EFFORT, &Silent).unwrap().chart.unwrap();
     assert_eq!(names(&drawn.series), ["fifo"], "a single run is named by its policies");
+    let queues = find("tales", Some("1")).unwrap()[0];
+    let drawn = produce(&queues, EFFORT, &Silent).unwrap().chart.unwrap();
+    assert_eq!(names(&drawn.series)[..2], ["poisson", "lognormal:cv=2"], "queues without a run");
 }
 
 #[test]

@@ -61,6 +61,7 @@ const BALANCE_DWRR: u32 = 3;
 const BALANCE_CREDIT: u32 = 4;
 const PICK_THREAD: u32 = 1;
 const PICK_CREDIT: u32 = 2;
+const PICK_ALL: u32 = 3;
 const EDGE_QUEUE: u32 = 0;
 const EDGE_MACHINE: u32 = 1;
 const EDGE_TARGET: u32 = 2;
@@ -255,10 +256,23 @@ impl Options {
     fn refuse(&self, spec: &PolicySpec) -> Result<(), Failure> {
         let given = |key: &str| spec.options.get(key).map(String::as_str);
         let credited = [BALANCE_NONE, BALANCE_CREDIT].contains(&self.balance);
+        let targeted = [BALANCE_GVTS, BALANCE_DWRR].contains(&self.balance);
         let meaningless = [
             (
                 self.pick == PICK_THREAD && given("order").is_some_and(|order| order != "vtime"),
                 "order has no meaning with pick=thread, which leaves no threads to order",
+            ),
+            (
+                [PICK_CREDIT, PICK_ALL].contains(&self.pick) && given("order").is_some(),
+                "order has no meaning with pick=credit and pick=all, which have their own",
+            ),
+            (
+                !targeted && given("interval").is_some(),
+                "interval has no meaning without targets: they are those of balance=gvts and balance=dwrr",
+            ),
+            (
+                !targeted && given("edge") == Some("target"),
+                "edge=target needs targets: those of balance=gvts or balance=dwrr",
             ),
             (
                 self.pick == PICK_CREDIT && !credited,

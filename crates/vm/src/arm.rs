@@ -40,6 +40,10 @@ pub struct VmArm {
 impl VmArm {
     /// An arm on the user's lab; `programs` are schedulers to look for before PATH. `tell` hears a line on each run: the kernel, and how late an idle CPU woke up.
     pub fn new(programs: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
+        if let Some(absent) = programs.iter().find(|path| !path.is_file()) {
+            let path = absent.display();
+            return Err(Failure::Input(format!("--with {path}: there is no such program")));
+        }
         Ok(VmArm { lab: Lab::of_user()?, programs, tell })
     }
 

@@ -1,4 +1,4 @@
-//! The judge against faults, and the short selection against the kernel's own class and a scheduler of ours. It boots guests, so `make lab-test` runs it.
+//! The judge against faults, and the short selection against the kernel's own class and schedulers of ours. It boots guests, so `make lab-test` runs it.
 
 use std::process::Command;
 
@@ -19,9 +19,11 @@ fn the_kernels_own_class_stands_the_short_selection() {
 
 #[test]
 #[ignore = "boots guests: make lab-test"]
-fn a_scheduler_of_ours_stands_the_short_selection() {
-    let (code, said) = torture(&["--short", "--seconds", "5", "--policy", "cts"]);
-    assert_eq!(code, 0, "{said}");
+fn schedulers_of_ours_stand_the_short_selection() {
+    for policy in ["rearguard", "cts"] {
+        let (code, said) = torture(&["--short", "--seconds", "5", "--policy", policy]);
+        assert_eq!(code, 0, "{policy}: {said}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn trials() -> Vec<Trial> {
 pub fn play() -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     for (policy, _) in policy::policies() {
-        let mut loaded = kernel::load(&PolicySpec::plain(policy), None)?;
+        let mut loaded = kernel::load(&PolicySpec::plain(policy))?;
         for cost in loaded.costs()? {
             let kernel::Cost { program, verified, instructions, machine_bytes } = cost;
             let program = program.strip_prefix("rearguard_").unwrap_or(&program);

@@ -24,8 +24,7 @@ fn cts() -> PolicySpec {
 
 fn refused() -> Result<(), Failed> {
     for bad in ["no-such-policy", "cts:order=none"] {
-        let code =
-            kernel::load(&PolicySpec::parse(bad).unwrap(), None).err().map(|f| f.exit_code());
+        let code = kernel::load(&PolicySpec::parse(bad).unwrap()).err().map(|f| f.exit_code());
         assert_eq!(code, Some(2), "{bad}");
     }
     Ok(())
@@ -67,9 +66,9 @@ pub fn play() -> Result<Vec<String>, Failure> {
         return hold();
     }
     let mut lines = vec![format!("before: {:?}", kernel::in_force()?)];
-    let mut loaded = kernel::load(&cts(), None)?;
+    let mut loaded = kernel::load(&cts())?;
     lines.push(format!("loaded: {:?}", kernel::in_force()?));
-    let second = kernel::load(&cts(), None).err().expect("one at a time");
+    let second = kernel::load(&cts()).err().expect("one at a time");
     let named = second.to_string().contains("rearguard_cts");
     lines.push(format!("a second one: exit code {}, named: {named}", second.exit_code()));
     online(false)?;
@@ -90,7 +89,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
 /// This executable again, to be killed: one that spins, or one that holds a policy.
 fn hold() -> Result<Vec<String>, Failure> {
     if std::env::args().nth(3).is_some_and(|what| what == "load") {
-        let _loaded = kernel::load(&cts(), None)?;
+        let _loaded = kernel::load(&cts())?;
         loop {
             std::thread::park();
         }
