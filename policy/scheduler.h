@@ -266,6 +266,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!rg_counts(t, thread))
 		rg_activate(t, thread, at, rg_now());
 	rg_token_bring(at, t, thread);
+	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_account_tick(cpu, thread);
 	rg_class_show(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_CHOSEN(slice_ns));

@@ -47,6 +47,7 @@ struct rg_thread {
 	u32 group;     /* where it belongs; 0: the root */
 	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
 	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
+	u32 earns;     /* one has met it since it last held all the credit that it may */
 	u32 cpu;       /* the one that it ran on last */
 	/* Under the lock of the queue where it waits, see index/: */
 	u32 waits; /* that queue, plus 1; 0: it waits in none */

@@ -4,12 +4,15 @@
  * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS
  *          section 6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as
  *          credit, by weight: to groups, and inside a group to its active threads. Running burns
- *          it. Nobody holds more than 30 ms: a thread that sleeps stops earning there and begins
- *          again with half. Nobody owes more than 30 ms. Nobody earns more than it could use: a
- *          weight counts no more than brings each active thread a CPU.
+ *          it. A thread earns from the moment on at which a tick, one in 10 ms, finds it running,
+ *          and until it holds 30 ms, of which a sleeper keeps half. Nobody owes more than 30 ms.
+ *          Nobody earns more than it could use: a weight counts no more than brings each active
+ *          thread a CPU.
  * Why.     The rival with accurate fairness and limited scalability (GVTS Table 1). Xen walks all
  *          active threads under one lock; here the account says what a unit of weight has earned,
- *          and a thread collects when somebody looks at it.
+ *          and a thread collects when somebody looks at it. Who hardly
+ *          runs does not earn: else the kernel's own threads, which have the greatest weight and
+ *          run for 20 us a time, would take what weighs the others apart.
  * Figure.  docs/policies.md.
  * Limits.  Groups are flat, as in Xen: whoever is below a child of the root belongs to it. What a
  *          sleeping thread earns is taken off what is given out after it wakes.
@@ -122,10 +125,12 @@ RG_INLINE void rg_account_give(struct rg_shared *shared)
 }
 
 /* Bounds a credit; what is lost by that is lost to the balance, too. */
-RG_INLINE u64 rg_account_bound(u64 credit)
+RG_INLINE u64 rg_account_bound(struct rg_thread *thread, u64 credit)
 {
-	if (credit > RG_CREDIT_ZERO + RG_ACCOUNT_NS)
+	if (credit > RG_CREDIT_ZERO + RG_ACCOUNT_NS) {
+		thread->earns = 0;
 		return RG_CREDIT_ZERO + RG_ACCOUNT_NS;
+	}
 	if (credit < RG_CREDIT_ZERO - RG_ACCOUNT_NS)
 		return RG_CREDIT_ZERO - RG_ACCOUNT_NS;
 	return credit;
@@ -135,7 +140,7 @@ RG_INLINE u64 rg_account_bound(u64 credit)
 RG_INLINE void rg_account_settle(struct task_struct *t, struct rg_thread *thread)
 {
 	struct rg_shared *shared = rg_shared();
-	u64 weight, change, bounded;
+	u64 weight, change, bounded = thread->credit;
 
 	if (!shared)
 		return;
@@ -147,7 +152,8 @@ RG_INLINE void rg_account_settle(struct task_struct *t, struct rg_thread *thread
 	if (weight && change > rg_div(1ULL << 62, weight))
 		change = rg_div(1ULL << 62, weight);
 	change = change * weight >> RG_EARNED_BITS;
-	bounded = rg_account_bound(thread->credit + change);
+	if (thread->earns)
+		bounded = rg_account_bound(thread, thread->credit + change);
 	if (thread->counted)
 		rg_add(&shared->balance, bounded - thread->credit - change);
 	else
@@ -167,7 +173,13 @@ RG_INLINE void rg_account_burn(struct task_struct *t, struct rg_thread *thread, 
 		rg_add(&shared->balance, -ran_ns);
 }
 
-/* A new thread has no credit and no debt. */
+/* Whether it has had more than it earned. Who does not earn is not looked at. */
+RG_INLINE bool rg_account_owes(struct rg_thread *thread)
+{
+	return thread->earns && thread->credit < RG_CREDIT_ZERO;
+}
+
+/* A new thread has no credit and no debt, and no tick has met it. */
 RG_INLINE void rg_account_open(struct rg_thread *thread)
 {
 	struct rg_shared *shared = rg_shared();
@@ -182,10 +194,10 @@ RG_INLINE void rg_account_wake(struct task_struct *t, struct rg_thread *thread)
 	rg_account_settle(t, thread);
 	if (thread->credit == RG_CREDIT_ZERO + RG_ACCOUNT_NS)
 		thread->credit -= RG_ACCOUNT_NS >> 1;
-	thread->boosted = thread->credit >= RG_CREDIT_ZERO;
+	thread->boosted = !rg_account_owes(thread);
 }
 
-/* While the thread runs: one tick in 10 ms is the account's, and ends a boost. */
+/* A tick meets the thread: one in 10 ms is the account's. It ends a boost, and who is met earns. */
 RG_INLINE void rg_account_tick(struct rg_cpu *cpu, struct rg_thread *thread)
 {
 	u64 ticks = rg_div(rg_now(), RG_ACCOUNT_TICK_NS);
@@ -194,6 +206,7 @@ RG_INLINE void rg_account_tick(struct rg_cpu *cpu, struct rg_thread *thread)
 		return;
 	cpu->ticks = ticks;
 	thread->boosted = 0;
+	thread->earns = 1;
 }
 
 #endif

@@ -19,7 +19,7 @@ enum rg_class { RG_CLASS_NOBODY, RG_CLASS_OVER, RG_CLASS_UNDER, RG_CLASS_BOOST }
 RG_INLINE u32 rg_class_of(struct task_struct *t, struct rg_thread *thread)
 {
 	rg_account_settle(t, thread);
-	if (thread->credit < RG_CREDIT_ZERO)
+	if (rg_account_owes(thread))
 		return RG_CLASS_OVER;
 	return thread->boosted ? RG_CLASS_BOOST : RG_CLASS_UNDER;
 }
@@ -31,7 +31,6 @@ RG_INLINE void rg_class_show(s32 at, struct task_struct *t, struct rg_thread *th
 
 	if (!cpu)
 		return;
-	rg_account_tick(cpu, thread);
 	cpu->class = rg_class_of(t, thread);
 }
 

@@ -3,7 +3,7 @@
 #[path = "common/fairness.rs"]
 mod fairness;
 
-use fairness::{over_due, p99, shipped, summary, worst_lag_s};
+use fairness::{over_due, p99, shipped, shipped_text, summary, worst_lag_s};
 use model::{Nanos, Scenario};
 
 #[test]
@@ -35,4 +35,25 @@ fn whoever_wakes_with_credit_goes_before_those_who_run() {
         ["credit", "credit:preempt=off"].map(|policy| p99(&summary(&scenario, policy)));
     assert!(without.0 > 3 * with.0, "{with} {without}");
     assert!(with < Nanos::from_millis(10), "{with}");
+}
+
+/// What a nice 19 thread receives of what its nice 0 rival does, beside five daemons of the greatest
+/// weight; due is 0.015.
+fn humble_beside_daemons(run: &str) -> f64 {
+    let weights = shipped_text("weights-nice-19");
+    let daemons = format!(
+        "{weights}\n[[program]]\nname = \"daemons\"\nkind = \"daemon\"\nthreads = 5\nnice = -20\n\
+         run = \"{run}\"\nsleep = \"100ms\"\n"
+    );
+    let credit = summary(&Scenario::read(&daemons, "daemons").unwrap(), "credit");
+    over_due(&credit, "humble") / over_due(&credit, "plain") * 0.015
+}
+
+#[test]
+fn threads_that_hardly_run_earn_nothing_and_take_nothing_from_others() {
+    let hardly = humble_beside_daemons("20us");
+    assert!(hardly < 0.15, "{hardly}");
+    // A tick every 4 ms meets these.
+    let met = humble_beside_daemons("5ms");
+    assert!(met > 0.22, "{met}");
 }

@@ -7,11 +7,15 @@ use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
 use stats::Summary;
 
+/// The text of a shipped scenario.
+pub fn shipped_text(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    std::fs::read_to_string(folder.join(name).with_extension("toml")).unwrap()
+}
+
 /// A shipped scenario by name.
 pub fn shipped(name: &str) -> Scenario {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let text = std::fs::read_to_string(folder.join(name).with_extension("toml")).unwrap();
-    Scenario::read(&text, name).unwrap()
+    Scenario::read(&shipped_text(name), name).unwrap()
 }
 
 /// The runs of a scenario under a policy, each seed once.
