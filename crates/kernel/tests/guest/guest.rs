@@ -12,8 +12,12 @@ use model::scenario::Machine;
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 3] =
-    [("costs", crate::costs::play), ("life", crate::life::play), ("parity", crate::parity::play)];
+const PLAYS: [(&str, Play); 4] = [
+    ("costs", crate::costs::play),
+    ("faulty", crate::faulty::play),
+    ("life", crate::life::play),
+    ("parity", crate::parity::play),
+];
 
 /// Plays if the arguments ask for it.
 pub fn play(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {

@@ -18,6 +18,8 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
+const MINUTE: Duration = Duration::from_secs(60);
+
 fn cts() -> PolicySpec {
     PolicySpec::plain("cts")
 }
@@ -72,10 +74,10 @@ pub fn play() -> Result<Vec<String>, Failure> {
     let named = second.to_string().contains("rearguard_cts");
     lines.push(format!("a second one: exit code {}, named: {named}", second.exit_code()));
     online(false)?;
-    lines.push(format!("after a CPU went: {:?}", awaited(&mut loaded)?));
+    lines.push(format!("after a CPU went: {:?}", awaited(&mut loaded, MINUTE)?));
     lines.push(format!("on one CPU: {:?}", kernel::in_force()?));
     online(true)?;
-    lines.push(format!("after it came: {:?}", awaited(&mut loaded)?));
+    lines.push(format!("after it came: {:?}", awaited(&mut loaded, MINUTE)?));
     lines.push(report(&mut loaded)?);
     lines.push(format!("after work: {:?}", loaded.poll()?));
     lines.push(format!("SysRq-S: {}", ended_from_outside(&mut loaded)?));
@@ -101,13 +103,13 @@ fn hold() -> Result<Vec<String>, Failure> {
     }
 }
 
-fn start(what: &str) -> Result<Child, Failure> {
+pub fn start(what: &str) -> Result<Child, Failure> {
     let own = std::env::current_exe().map_err(io)?;
     let mut command = Command::new(own);
     command.args(["__kernel_guest", "life", what]).stdout(Stdio::null()).spawn().map_err(io)
 }
 
-fn io(error: io::Error) -> Failure {
+pub fn io(error: io::Error) -> Failure {
     Failure::Run(error.to_string())
 }
 
@@ -115,9 +117,9 @@ fn online(on: bool) -> Result<(), Failure> {
     fs::write("/sys/devices/system/cpu/cpu1/online", if on { "1" } else { "0" }).map_err(io)
 }
 
-/// What becomes of it, within a minute.
-fn awaited(loaded: &mut kernel::Loaded) -> Result<kernel::Poll, Failure> {
-    let deadline = Instant::now() + Duration::from_secs(60);
+/// What becomes of it, within so long.
+pub fn awaited(loaded: &mut kernel::Loaded, patience: Duration) -> Result<kernel::Poll, Failure> {
+    let deadline = Instant::now() + patience;
     loop {
         let poll = loaded.poll()?;
         if poll != kernel::Poll::InForce || Instant::now() > deadline {
@@ -131,7 +133,7 @@ fn awaited(loaded: &mut kernel::Loaded) -> Result<kernel::Poll, Failure> {
 fn ended_from_outside(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
     fs::write("/proc/sys/kernel/sysrq", "1").map_err(io)?;
     fs::write("/proc/sysrq-trigger", "S").map_err(io)?;
-    let kernel::Poll::Ended(ending) = awaited(loaded)? else {
+    let kernel::Poll::Ended(ending) = awaited(loaded, MINUTE)? else {
         return Ok("nothing ended".into());
     };
     Ok(format!("{}, ejected: {}", ending.reason, ending.ejected))
@@ -169,7 +171,7 @@ fn report(loaded: &mut kernel::Loaded) -> Result<String, Failure> {
 /// kill -9 of the process that holds the policy.
 fn killed() -> Result<[String; 2], Failure> {
     let mut holder = start("load")?;
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + MINUTE;
     while kernel::in_force()?.is_none() && Instant::now() < deadline {
         sleep(Duration::from_millis(20));
     }

@@ -1,6 +1,7 @@
 //! Policies in a real kernel, in a guest of the lab. `make lab-test` runs what boots one; `cargo test` shows it as ignored.
 
 mod costs;
+mod faulty;
 mod guest;
 mod life;
 mod parity;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials: Vec<Trial> =
-        [costs::trials(), life::trials(), parity::trials()].into_iter().flatten().collect();
+    let trials = [costs::trials(), faulty::trials(), life::trials(), parity::trials()];
+    let trials: Vec<Trial> = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
