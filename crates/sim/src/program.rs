@@ -3,11 +3,11 @@
 mod daemon;
 mod fifo;
 mod fork_join;
+mod prompt;
 mod service;
-mod wire;
 
 use model::law::{Law, Sampler};
-use model::scenario::{Kind, Scenario};
+use model::scenario::{Kind, Mechanisms, Scenario};
 use model::seed::derive;
 use model::trace::{ProgramTrace, Request, Window};
 use model::workload::Planned;
@@ -16,8 +16,8 @@ use model::{Nanos, ThreadId};
 use crate::costs::Costs;
 use daemon::{Daemon, Rest};
 use fork_join::ForkJoin;
+use prompt::Prompt;
 use service::Service;
-use wire::Wire;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Program {
 }
 
 enum Behaviour {
-    Service(Service),
+    Service(Box<Service>),
     Batch,
     Daemon(Daemon),
     ForkJoin(ForkJoin),
@@ -63,10 +63,12 @@ impl Program {
                 let cpus = scenario.machine.cpus;
                 let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
-                let interrupts = scenario.mechanisms.interrupts.as_ref();
+                let Mechanisms { held_found, ref interrupts, .. } = scenario.mechanisms;
                 let lots = derive(seed, &[index as u64, u64::MAX, 1]);
-                let wire = interrupts.map(|interrupts| Box::new(Wire::new(interrupts.found, lots)));
-                Behaviour::Service(Service::new(service, &plan, costs.switch, wire))
+                let prompt = (held_found > 0.0).then(|| Box::new(Prompt::new(held_found, lots)));
+                let interrupted = interrupts.is_some();
+                let service = Service::new(service, &plan, costs, interrupted, prompt);
+                Behaviour::Service(Box::new(service))
             }
             Kind::Batch { .. } => Behaviour::Batch,
             Kind::Daemon { threads, run, sleep } => {
@@ -126,7 +128,7 @@ impl Program {
         }
     }
 
-    /// When the next request should be sent; [`Nanos::NEVER`]: there are no more.
+    /// When the client sends next, or would if it could; [`Nanos::NEVER`]: never.
     pub fn next_arrival(&self) -> Nanos {
         match &self.behaviour {
             Behaviour::Service(service) => service.next_arrival(),
@@ -135,9 +137,9 @@ impl Program {
     }
 
     /// The client will send a request, after all that it was told of before.
-    pub fn plan(&mut self, planned: Planned, switch_cost: Nanos) {
+    pub fn plan(&mut self, planned: Planned) {
         if let Behaviour::Service(service) = &mut self.behaviour {
-            service.plan(&planned, switch_cost);
+            service.plan(&planned);
         }
     }
 

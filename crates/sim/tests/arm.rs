@@ -30,7 +30,8 @@ fn unknown_policies_and_options_are_bad_input_with_a_remedy() {
 #[test]
 fn every_name_passes_the_check_and_no_thread_is_lost() {
     let programs = vec![
-        ("service", Kind::Service(service(500, 0.3))),
+        // What one queue for all leaves of four CPUs beside slices of 20 ms.
+        ("service", Kind::Service(service(500, 0.1))),
         ("hogs", Kind::Batch { threads: 9 }),
         ("fork-join", Kind::ForkJoin { threads: 3, work: Nanos::from_millis(2) }),
     ];

@@ -48,7 +48,7 @@ fn quantile_us(trace: &Trace, quantile: f64) -> f64 {
 
 fn interrupts(cpus: InterruptCpus) -> Mechanisms {
     let (hard, soft) = (Nanos::from_micros(2), Nanos::from_micros(8));
-    let interrupts = Interrupts { cpus, hard, soft, found: 0.0 };
+    let interrupts = Interrupts { cpus, hard, soft };
     Mechanisms { interrupts: Some(interrupts), ..Mechanisms::default() }
 }
 
@@ -83,11 +83,9 @@ fn each_request_takes_a_softirq_of_a_cpu_before_its_thread_wakes_up() {
 }
 
 /// Of the requests that the client held for a connection, the share on which a worker went on without sleeping.
-fn went_on(found: f64) -> f64 {
-    let mut mechanisms = interrupts(InterruptCpus::Dedicated);
-    mechanisms.interrupts.as_mut().unwrap().found = found;
-    let few = Service { connections: 4, ..service(500, 0.45) };
-    let held = scenario(2, vec![("service", Kind::Service(few))]);
+fn went_on(cpus: u32, mechanisms: Mechanisms) -> f64 {
+    let few = Service { connections: 4, ..service(500, 0.9 / f64::from(cpus)) };
+    let held = scenario(cpus, vec![("service", Kind::Service(few))]);
     let short = Scenario { duration: Nanos::from_secs(4), ..held };
     let (trace, events) = recorded(&with(&short, mechanisms));
     let requests = &trace.programs[0].requests;
@@ -99,10 +97,13 @@ fn went_on(found: f64) -> f64 {
 
 #[test]
 fn a_worker_that_finds_its_next_request_does_not_sleep() {
-    let share = went_on(0.25);
-    assert!((share - 0.25).abs() < 0.03, "{share}");
-    // The controls.
-    assert_eq!((went_on(0.0), went_on(1.0)), (0.0, 1.0));
+    let dedicated = interrupts(InterruptCpus::Dedicated);
+    for (cpus, machine) in [(1, Mechanisms::default()), (2, dedicated)] {
+        let share = |held_found| went_on(cpus, Mechanisms { held_found, ..machine.clone() });
+        assert!((share(0.25) - 0.25).abs() < 0.03, "{}", share(0.25));
+        // The controls.
+        assert_eq!((share(0.0), share(1.0)), (0.0, 1.0));
+    }
 }
 
 /// How much longer than its service the median request runs, where every CPU spins beside it.
@@ -427,6 +428,7 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
         }),
         migration: None,
         begin_together: true,
+        held_found: 0.1,
         tick_late: Some(Nanos::from_micros(50)),
         timer_interrupt: Nanos(1_000),
         reschedule_interrupt: Nanos(1_000),

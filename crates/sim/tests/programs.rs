@@ -84,21 +84,40 @@ fn a_round_lasts_as_long_as_its_slowest_thread() {
 
 #[test]
 fn requests_without_an_idle_connection_wait_in_the_client() {
-    let service = Service { connections: 1, ..service(500, 0.2) };
-    let trace = run_realtime(
-        &scenario(4, vec![("s", Kind::Service(service))]),
-        rt::Kind::Fifo,
-        Costs::NONE,
-    );
-    let mut free = Nanos::ZERO;
-    let mut held = 0;
-    for request in &trace.programs[0].requests {
-        assert_eq!(request.sent, request.intended.max(free));
-        assert_eq!(request.received, request.sent + request.service);
-        held += u32::from(request.sent > request.intended);
-        free = request.received;
+    for turnaround in [Nanos::ZERO, Nanos::from_micros(20)] {
+        let service = Service { connections: 1, ..service(500, 0.2) };
+        let trace = run_realtime(
+            &scenario(4, vec![("s", Kind::Service(service))]),
+            rt::Kind::Fifo,
+            Costs { turnaround, ..Costs::NONE },
+        );
+        let mut free = Nanos::ZERO;
+        let mut held = 0;
+        for request in &trace.programs[0].requests {
+            let waits = request.intended < free;
+            let sent = if waits { free + turnaround } else { request.intended };
+            assert_eq!(request.sent, sent);
+            assert_eq!(request.received, request.sent + request.service);
+            held += u32::from(waits);
+            free = request.received;
+        }
+        assert!(held > 1_000, "80% of one connection holds many requests: {held}");
     }
-    assert!(held > 1_000, "80% of one connection holds many requests: {held}");
+}
+
+#[test]
+fn a_worker_whose_next_request_waits_in_the_client_queues_again() {
+    let service = Service { connections: 2, ..service(500, 0.9) };
+    let costs = Costs { turnaround: Nanos::from_micros(20), ..Costs::NONE };
+    let trace =
+        run_realtime(&scenario(1, vec![("s", Kind::Service(service))]), rt::Kind::Fifo, costs);
+    let mut requests = trace.programs[0].requests.clone();
+    requests.sort_by_key(|request| request.started);
+    let in_turn = requests.windows(2).filter(|pair| pair[0].sent <= pair[1].sent).count();
+    assert_eq!(in_turn, requests.len() - 1);
+    // That says something only where the other connection has a request.
+    let both = requests.windows(2).filter(|pair| pair[1].sent < pair[0].completed).count();
+    assert!(both > 100, "{both}");
 }
 
 #[test]

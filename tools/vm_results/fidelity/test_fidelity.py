@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
 from ..tables import BEGIN, END
-from .adapt import FOUND, longer, of_one_cpu, with_generators_cpu
+from .adapt import FOUND, longer, of_one_cpu, request_ns, with_found, with_generators_cpu
 from .guest import SLEEPERS, cycle_ns, with_cycles, with_turns
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
@@ -18,16 +18,16 @@ from .rows import merged, of_pairs, standing
 from .tables import markdown
 
 
-def service_result(p99_ns, ideal_ns=2_000_000, inversions=0.25, share=0.8) -> dict:
+def service_result(p99_ns, ideal_ns=2_000_000, inversions=0.25, share=0.8, due=0.8, rate_per_s=1_000.0) -> dict:
     """A result of one seed, as far as it is read."""
     q = lambda value: {"value": value, "low": None, "high": None}
     program = {
         "name": "service", "kind": "service",
         "latency_ns": {"p50": q(1_000_000), "p99": q(p99_ns), "p99_9": q(9_000_000)},
         "ideal_ns": {key: q(ideal_ns) for key in ("p50", "p99", "p99_9")},
-        "inversions_per_request": inversions, "completion_inversions_per_request": 0.0,
+        "inversions_per_request": inversions, "completion_inversions_per_request": 0.0, "rate_per_s": rate_per_s,
     }
-    groups = [{"name": "service", "share": share}, {"name": "batch", "share": 1.0 - share}]
+    groups = [{"name": "service", "share": share, "due_share": due}, {"name": "batch", "share": 1.0 - share, "due_share": 1.0 - due}]
     return {"programs": [program], "groups": groups, "switches": 100, "migrations": 0, "threads_lag_s": None}
 
 
@@ -147,8 +147,16 @@ class Adapted(unittest.TestCase):
         text = with_generators_cpu(Path("scenarios/service-and-batch.toml").read_text())
         self.assertIn("cpus = 2\nllcs = 2\n", text)
         self.assertIn('cpus = "dedicated"', text)
-        self.assertIn(f"found = {FOUND}", text)
         self.assertIn("utilisation = 0.2 }", text)
+
+    def test_a_worker_may_find_its_next_request(self):
+        text = Path("scenarios/four-cpus.toml").read_text()
+        self.assertIn(f"cpus = 4\nheld_found = {FOUND[4]}\n", with_found(text, 4))
+
+    def test_a_service_that_fell_behind_costs_what_was_asked_for(self):
+        cost = lambda share: request_ns(service_result(1, share=share, due=0.8, rate_per_s=1_000.0))
+        self.assertAlmostEqual(cost(0.79), 790_000)
+        self.assertAlmostEqual(cost(0.5), 800_000)
 
     def test_a_result_beside_the_generators_cpu_is_one_of_one_cpu(self):
         guest, alone = service_result(5_000_000, ideal_ns=1, share=0.3), service_result(6_000_000)

@@ -24,6 +24,9 @@ pub struct Mechanisms {
     pub migration: Option<Migration>,
     /// Whether all threads are born, and block, before any begins with its work, as on the other arms; else each begins when it is born.
     pub begin_together: bool,
+    /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
+    #[serde(default)]
+    pub held_found: f64,
     /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
     pub tick_late: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.
@@ -41,9 +44,6 @@ pub struct Interrupts {
     pub hard: Nanos,
     /// What the softirq takes for each request.
     pub soft: Nanos,
-    /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
-    #[serde(default)]
-    pub found: f64,
 }
 
 /// Which CPUs interrupts take.

@@ -9,7 +9,7 @@ use super::value::{cpu_list, duration, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
 /// The tables, and keys that need none.
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "interrupts",
     "idle",
     "frequency",
@@ -18,6 +18,7 @@ pub(super) const KEYS: [&str; 11] = [
     "kernel",
     "migration",
     "begin",
+    "held_found",
     "tick_late",
     "timer_interrupt",
     "reschedule_interrupt",
@@ -39,6 +40,7 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
         begin_together: machine.optional("begin", word(&BEGINNINGS)) == Some(1),
+        held_found: machine.optional("held_found", number_within(0.0, 1.0)).unwrap_or(0.0),
         tick_late: tick_late(machine),
         timer_interrupt: span("timer_interrupt"),
         reschedule_interrupt: span("reschedule_interrupt"),
@@ -56,7 +58,7 @@ fn tick_late(machine: &Table) -> Option<Nanos> {
 
 /// One CPU takes 350,000 packets a second, 2.86 us each (Tales section 4.4); the parts are ours.
 fn interrupts(table: &Table, cpus: u32) -> Interrupts {
-    table.expect_keys(&["cpus", "hard", "soft", "found"]);
+    table.expect_keys(&["cpus", "hard", "soft"]);
     let span = |key, default| table.optional(key, duration).unwrap_or(default);
     let words = ["spread", "dedicated"];
     let place = match table.get("cpus").map(|value| value.get_ref().is_str()) {
@@ -72,9 +74,8 @@ fn interrupts(table: &Table, cpus: u32) -> Interrupts {
         table
             .wrong("cpus", "found `dedicated` on one CPU; expected at least two, one for programs");
     }
-    let found = table.optional("found", number_within(0.0, 1.0)).unwrap_or(0.0);
     let (hard, soft) = (span("hard", Nanos(1_000)), span("soft", Nanos(1_860)));
-    Interrupts { cpus: place, hard, soft, found }
+    Interrupts { cpus: place, hard, soft }
 }
 
 /// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency, target residency in us.

@@ -97,17 +97,20 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Asks the program what its running thread does next.
     fn advance(&mut self, cpu: CpuId, thread: ThreadId) {
         self.tasks[thread.index()].fresh = false;
-        let program = &mut self.programs[self.core.threads[thread.index()].program];
+        let place = self.core.threads[thread.index()].program;
+        let program = &mut self.programs[place];
         let served = if O::LISTENS { program.serving(thread) } else { None };
         let next = if self.bears {
             Next::Block
         } else {
             program.next(self.core.now, thread, &mut self.wakes)
         };
+        let client = program.next_arrival();
         if O::LISTENS {
             let serves = program.serving(thread);
             self.serve(thread, served, serves);
         }
+        self.queue.set(self.arrival_slot(place), client);
         if let Next::Run(work) = next {
             let work = self.stretched(cpu, thread, work);
             self.core.threads[thread.index()].remaining += work;
@@ -126,7 +129,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             }
         }
         if self.machinery.is_some() {
-            self.raise_sent(self.core.thread(thread).program);
+            self.raise_sent(place);
         }
     }
 

@@ -1,4 +1,6 @@
-//! A request-response service and its open-loop client. The network between them takes no time.
+//! A request-response service and its open-loop client. The network between them takes no time, but for a client that waits for a response to send.
+
+use std::collections::VecDeque;
 
 use model::Nanos;
 use model::scenario::{self, Architecture};
@@ -7,7 +9,8 @@ use model::workload::{IdleConnections, Planned};
 
 use super::Next;
 use super::fifo::{Fifo, Links};
-use super::wire::Wire;
+use super::prompt::Prompt;
+use crate::costs::Costs;
 
 /// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a worker's own.
 #[derive(Clone, Copy)]
@@ -28,6 +31,9 @@ pub struct Service {
     /// Which connection a request takes is decided by its lot where connections belong to workers.
     lots: Vec<u32>,
     idle: IdleConnections,
+    /// Connections on which the client has a response and has not sent the held request yet, in the order of when it does.
+    answered: VecDeque<(Nanos, u32)>,
+    turnaround: Nanos,
     /// The request on each connection.
     request_on: Vec<u32>,
     /// Queues of connections: the `work` of a station.
@@ -39,18 +45,21 @@ pub struct Service {
     threads: Links,
     /// The connection that each thread serves.
     serving: Vec<Option<u32>>,
-    switch_cost: Nanos,
-    /// Brings what is sent by interrupts; `None`: it is there at once.
-    wire: Option<Box<Wire>>,
+    switch: Nanos,
+    /// Connections whose request is sent and not delivered, where interrupts bring them; `None`: it is there at once.
+    wire: Option<Vec<u32>>,
+    /// `None`: no worker finds its next request.
+    prompt: Option<Box<Prompt>>,
 }
 
 impl Service {
-    /// `switch_cost` is the kernel's part of a request: one switch to the thread that serves it (Tales section 3.2).
+    /// The kernel's part of a request is one switch to the thread that serves it (Tales section 3.2).
     pub fn new(
         service: &scenario::Service,
         plan: &[Planned],
-        switch_cost: Nanos,
-        wire: Option<Box<Wire>>,
+        costs: &Costs,
+        interrupted: bool,
+        prompt: Option<Box<Prompt>>,
     ) -> Service {
         let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
@@ -58,20 +67,23 @@ impl Service {
             Architecture::ThreadPerConnection | Architecture::Partitioned { .. } => threads,
         };
         let mut new = Service {
-            requests: plan.iter().map(|planned| unsent(planned, switch_cost)).collect(),
+            requests: plan.iter().map(|planned| unsent(planned, costs.switch)).collect(),
             sent: 0,
             due: 0,
             received: 0,
             lots: plan.iter().map(|planned| planned.lot).collect(),
             idle: IdleConnections::new(service),
+            answered: VecDeque::new(),
+            turnaround: costs.turnaround,
             request_on: vec![0; connections as usize],
             connections: Links::new(connections),
             station_of: (0..connections).map(|connection| connection % stations).collect(),
             stations: vec![Station { work: Fifo::EMPTY, waiting: Fifo::EMPTY }; stations as usize],
             threads: Links::new(threads),
             serving: vec![None; threads as usize],
-            switch_cost,
-            wire,
+            switch: costs.switch,
+            wire: interrupted.then(Vec::new),
+            prompt,
         };
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
@@ -85,8 +97,8 @@ impl Service {
         if self.stations.len() == 1 { 0 } else { thread as usize }
     }
 
-    pub fn plan(&mut self, planned: &Planned, switch_cost: Nanos) {
-        self.requests.push(unsent(planned, switch_cost));
+    pub fn plan(&mut self, planned: &Planned) {
+        self.requests.push(unsent(planned, self.switch));
         self.lots.push(planned.lot);
     }
 
@@ -95,12 +107,25 @@ impl Service {
     }
 
     pub fn next_arrival(&self) -> Nanos {
+        self.next_intended().min(self.next_answered())
+    }
+
+    fn next_intended(&self) -> Nanos {
         self.requests.get(self.due).map_or(Nanos::NEVER, |request| request.intended)
     }
 
+    fn next_answered(&self) -> Nanos {
+        self.answered.front().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
     pub fn arrive(&mut self, now: Nanos, wake: &mut impl FnMut(u32)) {
-        self.due += 1;
-        if let Some(connection) = self.idle.take(self.lots[self.sent]) {
+        let connection = if self.next_answered() <= self.next_intended() {
+            self.answered.pop_front().map(|(_, connection)| connection)
+        } else {
+            self.due += 1;
+            self.idle.take(self.lots[self.sent])
+        };
+        if let Some(connection) = connection {
             self.send(now, connection);
             self.carry(connection, wake);
         }
@@ -116,13 +141,13 @@ impl Service {
     /// Brings what was sent on a connection on its way.
     fn carry(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
         match &mut self.wire {
-            Some(wire) => wire.sent.push(connection),
+            Some(wire) => wire.push(connection),
             None => self.deliver(connection, wake),
         }
     }
 
     pub fn take_sent(&mut self) -> Vec<u32> {
-        self.wire.as_mut().map(|wire| std::mem::take(&mut wire.sent)).unwrap_or_default()
+        self.wire.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub fn deliver(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
@@ -150,23 +175,22 @@ impl Service {
         self.serving[own as usize] = Some(connection);
         let request = &mut self.requests[self.request_on[connection as usize] as usize];
         request.started = now;
-        Next::Run(request.service - self.switch_cost)
+        Next::Run(request.service - self.switch)
     }
 
-    /// The client has the response at once, and sends a held request on the connection that it frees, sometimes before the worker sleeps.
+    /// The client has the response at once, and sends a held request on the connection that it frees, rarely before the worker sleeps.
     fn respond(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
         let request = &mut self.requests[self.request_on[connection as usize] as usize];
         request.completed = now;
         request.received = now;
         self.received += 1;
-        if self.sent == self.due {
-            return self.idle.give_back(connection);
-        }
-        self.send(now, connection);
-        if self.wire.as_mut().is_some_and(|wire| wire.is_fast()) {
+        if self.sent + self.answered.len() == self.due {
+            self.idle.give_back(connection);
+        } else if self.prompt.as_mut().is_some_and(|prompt| prompt.next()) {
+            self.send(now, connection);
             self.deliver(connection, wake);
         } else {
-            self.carry(connection, wake);
+            self.answered.push_back((now + self.turnaround, connection));
         }
     }
 

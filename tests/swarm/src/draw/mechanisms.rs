@@ -40,6 +40,7 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
         timer_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         reschedule_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         begin_together: lots.one_in(3),
+        held_found: lots.of(&[0.0, 0.1, 1.0]),
     };
     for program in &mut scenario.programs {
         if lots.one_in(3) {
@@ -72,7 +73,7 @@ fn interrupts(lots: &mut Lots, cpus: u32) -> Interrupts {
         1 if cpus > 1 => InterruptCpus::Dedicated,
         _ => InterruptCpus::On(some(lots, cpus)),
     };
-    Interrupts { cpus: place, hard: span(lots), soft: span(lots), found: lots.of(&[0.0, 0.1, 1.0]) }
+    Interrupts { cpus: place, hard: span(lots), soft: span(lots) }
 }
 
 fn idle(lots: &mut Lots) -> IdleStates {

@@ -48,6 +48,9 @@ impl Scenario {
                 )
             }),
             on.begin_together.then(|| "threads begin together, once all are born".to_string()),
+            (on.held_found > 0.0).then(|| {
+                format!("{} of held requests are there before their worker sleeps", on.held_found)
+            }),
             on.tick_late.map(|late| format!("a tick comes up to {late} late")),
             interrupt("a CPU's timer", on.timer_interrupt),
             interrupt("another CPU that wants it to choose again", on.reschedule_interrupt),
