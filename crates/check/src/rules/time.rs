@@ -23,9 +23,10 @@ impl Rule for Time {
 
     fn ended(&mut self, scene: &Scene, trace: &Trace) -> Option<Finding> {
         let requests = trace.programs.iter().flat_map(|program| &program.requests);
-        // Nothing may happen between the last event and the end.
-        let end = scene.now.max(trace.window.end);
-        let broken = requests.into_iter().find(|request| !rises(request, end));
+        // Nothing of the machine may happen between the last event and the end; a client sends without an event, as long as requests may still finish.
+        let last = scene.now.max(trace.window.end);
+        let end = last.max(trace.window.end + trace.window.span());
+        let broken = requests.into_iter().find(|request| !rises(request, last, end));
         let usage = trace.usage.windows(2).find_map(|pair| {
             let falls = |id: &usize| pair[1].cpu_time[*id] < pair[0].cpu_time[*id];
             (0..trace.threads.len()).find(falls)
@@ -39,9 +40,9 @@ impl Rule for Time {
 }
 
 /// Stamps that were reached rise, none is reached before the one ahead of it, and none lies beyond the run.
-fn rises(request: &Request, last: Nanos) -> bool {
+fn rises(request: &Request, last: Nanos, end: Nanos) -> bool {
     let Request { intended, sent, started, completed, received, .. } = *request;
     let stamps = [intended, sent, started, completed, received];
-    let reached = |stamp: &Nanos| *stamp == Nanos::NEVER || *stamp <= last;
-    stamps.is_sorted() && stamps[1..].iter().all(reached)
+    let reached = |stamp: &Nanos, last| *stamp == Nanos::NEVER || *stamp <= last;
+    stamps.is_sorted() && reached(&sent, end) && stamps[2..].iter().all(|at| reached(at, last))
 }
