@@ -29,7 +29,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     pub(crate) fn send(&mut self, program: usize, planned: Planned) -> Result<(), Failure> {
         self.programs[program].plan(planned);
         let slot = self.arrival_slot(program);
-        self.queue.set(slot, planned.intended);
+        self.queue.set(slot, self.programs[program].next_arrival());
         self.run_to(planned.intended)
     }
 
