@@ -309,6 +309,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         (self.core.cpus.len() + program) as u32
     }
 
+    /// Looks when the program's client sends next, after anything that may have changed it.
+    fn expect_client(&mut self, program: usize) {
+        self.queue.set(self.arrival_slot(program), self.programs[program].next_arrival());
+    }
+
     /// The last but interrupts: changes are rare.
     fn change_slot(&self) -> u32 {
         (self.core.cpus.len() + self.programs.len() + 1 + self.timers.len()) as u32
@@ -395,7 +400,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     fn arrival(&mut self, program: usize) {
         self.programs[program].arrive(self.core.now, &mut self.wakes);
-        self.queue.set(self.arrival_slot(program), self.programs[program].next_arrival());
+        self.expect_client(program);
         if self.machinery.is_some() {
             self.raise_sent(program);
         }

@@ -65,7 +65,7 @@ impl Program {
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
                 let Mechanisms { held_found, ref interrupts, .. } = scenario.mechanisms;
                 let lots = derive(seed, &[index as u64, u64::MAX, 1]);
-                let prompt = (held_found > 0.0).then(|| Box::new(Prompt::new(held_found, lots)));
+                let prompt = (held_found > 0.0).then(|| Prompt::new(held_found, lots));
                 let interrupted = interrupts.is_some();
                 let service = Service::new(service, &plan, costs, interrupted, prompt);
                 Behaviour::Service(Box::new(service))

@@ -19,8 +19,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.bear(watch)?;
         }
         for program in 0..self.programs.len() {
-            let slot = self.arrival_slot(program);
-            self.queue.set(slot, self.programs[program].next_arrival());
+            self.expect_client(program);
             if !self.together && !self.programs[program].starts() {
                 self.programs[program].threads().for_each(|thread| self.fork(thread));
             }

@@ -105,12 +105,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         } else {
             program.next(self.core.now, thread, &mut self.wakes)
         };
-        let client = program.next_arrival();
         if O::LISTENS {
             let serves = program.serving(thread);
             self.serve(thread, served, serves);
         }
-        self.queue.set(self.arrival_slot(place), client);
+        self.expect_client(place);
         if let Next::Run(work) = next {
             let work = self.stretched(cpu, thread, work);
             self.core.threads[thread.index()].remaining += work;

@@ -28,8 +28,7 @@ impl<C: Class, Q: EventQueue> Kernel<C, Q> {
     /// A program's client sends a request at a moment that is not past.
     pub(crate) fn send(&mut self, program: usize, planned: Planned) -> Result<(), Failure> {
         self.programs[program].plan(planned);
-        let slot = self.arrival_slot(program);
-        self.queue.set(slot, self.programs[program].next_arrival());
+        self.expect_client(program);
         self.run_to(planned.intended)
     }
 

@@ -49,7 +49,7 @@ pub struct Service {
     /// Connections whose request is sent and not delivered, where interrupts bring them; `None`: it is there at once.
     wire: Option<Vec<u32>>,
     /// `None`: no worker finds its next request.
-    prompt: Option<Box<Prompt>>,
+    prompt: Option<Prompt>,
 }
 
 impl Service {
@@ -59,7 +59,7 @@ impl Service {
         plan: &[Planned],
         costs: &Costs,
         interrupted: bool,
-        prompt: Option<Box<Prompt>>,
+        prompt: Option<Prompt>,
     ) -> Service {
         let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
