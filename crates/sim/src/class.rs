@@ -49,6 +49,9 @@ pub trait Class {
     /// A CPU that ran something has found nothing and goes to sleep; others see it as idle already.
     fn idle(&mut self, _core: &mut Core, _cpu: CpuId) {}
 
+    /// A client's CPU beside the machine's, where no thread of the scenario may run, goes to sleep.
+    fn client_sleeps(&mut self) {}
+
     /// When the current thread's turn ends by a timer of its own (`hrtick`), if before the next tick. Asked whenever the CPU has chosen
     /// or ticked.
     fn turn_end(&self, _core: &Core, _cpu: CpuId) -> Nanos {

@@ -151,6 +151,10 @@ pub struct Kernel<C, Q, O = ()> {
     timers: Vec<ThreadId>,
     /// Whether all threads are born before any begins, and whether this is still under way.
     together: bool,
+    /// Whether clients have a CPU beside those of the scenario.
+    client_beside: bool,
+    /// With such a CPU: whether the present event answers a request, which that CPU wakes up for.
+    answers: bool,
     bears: bool,
     /// Threads that have not begun yet, the next first.
     waiting: std::vec::IntoIter<ThreadId>,
@@ -242,6 +246,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             clocks: vec![clock; cpus],
             tasks,
             together: scenario.mechanisms.begin_together,
+            client_beside: scenario.mechanisms.client_beside,
+            answers: false,
             bears: false,
             waiting: waiting.into_iter(),
             timers,
@@ -330,6 +336,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.core.now = at;
             let on = self.handle(slot as usize);
             self.settle(on);
+            if self.answers {
+                self.answers = false;
+                self.class.client_sleeps();
+            }
             if O::LISTENS {
                 self.expiring = None;
             }
@@ -403,6 +413,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.expect_client(program);
         if self.machinery.is_some() {
             self.raise_sent(program);
+        }
+        if self.client_beside {
+            // Sooner than the interrupt arrives by which it wakes a thread on another CPU.
+            self.class.client_sleeps();
         }
         self.wake_all(None);
     }

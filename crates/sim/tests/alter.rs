@@ -175,3 +175,25 @@ fn a_class_that_cannot_change_says_so() {
     let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
     run_under(&one, unchanging::Unchanging(ext));
 }
+
+#[test]
+fn a_cpu_that_ran_out_of_work_is_helped_at_the_next_tick_of_a_busy_one() {
+    let daemon =
+        Kind::Daemon { threads: 1, run: Nanos::from_millis(1_500), sleep: Nanos::from_secs(9) };
+    let two = scenario(2, vec![("hogs", Kind::Batch { threads: 2 }), ("daemon", daemon)]);
+    let to = |at, thread, cpus: &[u32]| {
+        let cpus = cpus.iter().copied().map(CpuId).collect();
+        Change { at, kind: ChangeKind::Affinity { thread: ThreadId(thread), cpus } }
+    };
+    let mut changes = vec![to(Nanos(1), 0, &[1]), to(Nanos(1), 1, &[1]), to(Nanos(1), 2, &[0])];
+    let idles = |event: &&Event| matches!(event.what, What::Switch { cpu: CpuId(0), to: None, .. });
+    let (machine, groups) = (&two.machine, &two.groups);
+    let (_, alone) = run(&two, Eevdf::new(machine, groups), &changes);
+    let idle_at = alone.iter().filter(idles).map(|event| event.at).last().expect("it sleeps");
+    // A busy CPU balances every 8 ticks. (What it finds at the moment of idling is pulled then.)
+    changes.push(to(idle_at + Nanos::from_millis(1), 0, &[0, 1]));
+    let (_, helped) = run(&two, Eevdf::new(machine, groups), &changes);
+    let pulled = starts(&helped).find(|&(at, cpu, _)| at > idle_at && cpu == CpuId(0));
+    let waited = pulled.expect("it is helped").0 - idle_at;
+    assert!(waited < Nanos::from_millis(10), "{waited}");
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cpu_time, run_under, scenario, service, setup, share};
-use model::scenario::{Group, Kind, Machine, Scenario, Service};
+use model::scenario::{Group, Kind, Machine, Mechanisms, Scenario, Service};
 use model::trace::Request;
 use model::{Nanos, Trace};
 use proptest::prelude::*;
@@ -306,6 +306,19 @@ fn a_cpu_that_falls_idle_pulls_what_waits_elsewhere() {
 }
 
 // ---- Beside real-time threads, and whatever comes ----
+
+#[test]
+fn a_client_beside_the_machine_makes_cfs_forget_who_waits_and_not_eevdf() {
+    let calls = || vec![("calls", Kind::Service(service(2_000, 0.8)))];
+    let elsewhere = scenario(4, calls());
+    let mechanisms = Mechanisms { client_beside: true, ..Mechanisms::default() };
+    let beside = Scenario { mechanisms, ..scenario(4, calls()) };
+    let pulls = |scenario, which| run(scenario, which).counters.pulls.expect("counted");
+    let [few, many] = [&beside, &elsewhere].map(|scenario| pulls(scenario, Which::Cfs));
+    assert!(3 * few < 2 * many, "{few} of {many}");
+    assert!(few > 0, "ticks balance as before");
+    assert_eq!(pulls(&beside, Which::Eevdf), pulls(&elsewhere, Which::Eevdf));
+}
 
 #[test]
 fn below_a_realtime_service_hogs_share_what_is_left() {

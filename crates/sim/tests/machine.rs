@@ -428,6 +428,7 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
         }),
         migration: None,
         begin_together: true,
+        client_beside: true,
         held_found: 0.1,
         tick_late: Some(Nanos::from_micros(50)),
         timer_interrupt: Nanos(1_000),

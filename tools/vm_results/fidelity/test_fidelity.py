@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..plan import LAGS, SERVICES, Point
 from ..tables import BEGIN, END
-from .adapt import FOUND, longer, of_one_cpu, request_ns, with_found, with_generators_cpu
+from .adapt import FOUND, FOUND_ELSE, longer, of_one_cpu, request_ns, with_client, with_generators_cpu
 from .guest import SLEEPERS, cycle_ns, with_cycles, with_turns
 from .distances import distances
 from .pairs import Pair, pairs, planned, seeds_of, simulate
@@ -151,7 +151,10 @@ class Adapted(unittest.TestCase):
 
     def test_a_worker_may_find_its_next_request(self):
         text = Path("scenarios/four-cpus.toml").read_text()
-        self.assertIn(f"cpus = 4\nheld_found = {FOUND[4]}\n", with_found(text, 4))
+        for policy, share in (("cfs", FOUND_ELSE[4]), ("gvts", FOUND["gvts"][4])):
+            expected = f'cpus = 4\nclient = "beside"\nheld_found = {share}\n'
+            self.assertIn(expected, with_client(text, policy, 4))
+        self.assertNotIn("client", with_client(Path("scenarios/null-rpc.toml").read_text(), "cfs", 1))
 
     def test_a_service_that_fell_behind_costs_what_was_asked_for(self):
         cost = lambda share: request_ns(service_result(1, share=share, due=0.8, rate_per_s=1_000.0))

@@ -27,6 +27,9 @@ pub struct Mechanisms {
     /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
     #[serde(default)]
     pub held_found: f64,
+    /// Whether the clients of services have a CPU of the machine, one beside those of the scenario.
+    #[serde(default)]
+    pub client_beside: bool,
     /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
     pub tick_late: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.

@@ -9,7 +9,7 @@ use super::value::{cpu_list, duration, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
 /// The tables, and keys that need none.
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     "interrupts",
     "idle",
     "frequency",
@@ -18,6 +18,7 @@ pub(super) const KEYS: [&str; 12] = [
     "kernel",
     "migration",
     "begin",
+    "client",
     "held_found",
     "tick_late",
     "timer_interrupt",
@@ -25,6 +26,8 @@ pub(super) const KEYS: [&str; 12] = [
 ];
 /// When threads begin with their work.
 const BEGINNINGS: [&str; 2] = ["each", "together"];
+/// Where the clients of services are.
+const CLIENTS: [&str; 2] = ["elsewhere", "beside"];
 /// The largest working set: a thread's part of a cache, with room to spare.
 const MOST_BYTES: i64 = 1 << 30;
 
@@ -40,6 +43,7 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
         begin_together: machine.optional("begin", word(&BEGINNINGS)) == Some(1),
+        client_beside: machine.optional("client", word(&CLIENTS)) == Some(1),
         held_found: machine.optional("held_found", number_within(0.0, 1.0)).unwrap_or(0.0),
         tick_late: tick_late(machine),
         timer_interrupt: span("timer_interrupt"),

@@ -99,6 +99,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.tasks[thread.index()].fresh = false;
         let place = self.core.threads[thread.index()].program;
         let program = &mut self.programs[place];
+        self.answers |= self.client_beside && program.serving(thread).is_some();
         let served = if O::LISTENS { program.serving(thread) } else { None };
         let next = if self.bears {
             Next::Block

@@ -40,6 +40,7 @@ pub fn add(lots: &mut Lots, scenario: &mut Scenario) {
         timer_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         reschedule_interrupt: if lots.one_in(3) { span(lots) } else { Nanos::ZERO },
         begin_together: lots.one_in(3),
+        client_beside: lots.one_in(3),
         held_found: lots.of(&[0.0, 0.1, 1.0]),
     };
     for program in &mut scenario.programs {

@@ -48,6 +48,7 @@ impl Scenario {
                 )
             }),
             on.begin_together.then(|| "threads begin together, once all are born".to_string()),
+            on.client_beside.then(|| "clients have a CPU of the machine, beside these".to_string()),
             (on.held_found > 0.0).then(|| {
                 format!("{} of held requests are there before their worker sleeps", on.held_found)
             }),

@@ -89,7 +89,8 @@ impl<T: Timeline> Fair<T> {
         self.tree.charge(core, cpu);
         self.tree.enqueue(core.now, thread, arrival);
         self.threads.front(cpu, thread);
-        self.balancer.overload |= self.on_queues(core, cpu) > 1;
+        // Only the second thread says so (add_nr_running()).
+        self.balancer.overload |= self.on_queues(core, cpu) == 2;
     }
 
     /// Takes a thread from those that its CPU runs. False: it keeps its place although it sleeps.
@@ -237,6 +238,12 @@ impl<T: Timeline> Class for Fair<T> {
 
     /// The balancer goes on to count the capacity of CPUs that are gone.
     fn hotplug(&mut self, _core: &mut Core) {}
+
+    /// It looks for work as any CPU does, and all that it finds may not run there. So it looks again without those CPUs, and the others have no second thread
+    /// (`LBF_ALL_PINNED` and `rd->overload`). Where looks become as rare as finds it hardly looks.
+    fn client_sleeps(&mut self) {
+        self.balancer.overload &= T::RARE_NEWIDLE;
+    }
 
     fn pulls(&self) -> u64 {
         self.balancer.pulls

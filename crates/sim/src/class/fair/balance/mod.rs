@@ -63,7 +63,7 @@ pub struct Balancer {
     next: Vec<u64>,
     next_idle: u64,
     push: Vec<Push>,
-    /// Whether any CPU has two threads, as far as the last look at all of them or a wake-up since told
+    /// Whether any CPU has two threads, as far as the last look at all of them or a second thread since told
     /// (`rd->overload`).
     pub overload: bool,
     /// For each cache, how many CPUs a waker looks at for an idle one (`nr_idle_scan`).
@@ -107,6 +107,13 @@ impl Balancer {
     /// A CPU by lot.
     pub fn any_cpu(&mut self, cpus: u32) -> CpuId {
         CpuId(self.random.random_range(0..cpus))
+    }
+
+    /// A CPU without work balances as often as idle ones do, counted from when it last did (`update_next_balance()`).
+    fn bring_forward(&mut self, cpu: CpuId, level: usize) {
+        let due = self.rhythms[cpu.index()][level].last + self.interval(cpu, level, false);
+        let next = &mut self.next[cpu.index()];
+        *next = due.min(*next);
     }
 
     /// Ticks between two attempts (`get_sd_balance_interval()`).

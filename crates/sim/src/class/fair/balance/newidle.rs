@@ -46,10 +46,16 @@ impl Yield {
 impl<T: Timeline> Fair<T> {
     /// Looks for work level by level. True: there is some now.
     pub(in super::super) fn pull_before_idle(&mut self, core: &mut Core, cpu: CpuId) -> bool {
-        if !self.balancer.overload || !core.affinities.is_online(cpu) {
+        let levels = self.balancer.levels.len();
+        if levels == 0 || !core.affinities.is_online(cpu) {
             return false;
         }
-        for level in 0..self.balancer.levels.len() {
+        self.balancer.bring_forward(cpu, 0);
+        if !self.balancer.overload {
+            return false;
+        }
+        for level in 0..levels {
+            self.balancer.bring_forward(cpu, level);
             let Some(weight) = self.throw_dice(core.now, cpu, level) else { continue };
             let moved = self.balance(core, cpu, level, Idleness::NewlyIdle);
             let finds = if moved > 0 { weight } else { 0 };
