@@ -261,8 +261,10 @@ fn interrupts_between_cpus_delay_who_is_woken_elsewhere() {
     assert!((of(two, 100) / of(two, 0) - 1.0 / 1.1).abs() < 0.01);
     let alone = Machine::ONE_CPU;
     assert_eq!(of(alone, 100), of(alone, 0), "the control: nobody else to be asked");
-    let (_, events) = recorded(&with(&quick(2, 0.3), kicks(100)));
-    assert!(begun(&events, Interrupt::Hard).is_empty(), "requests come from outside");
+    let (trace, events) = recorded(&with(&quick(2, 0.3), kicks(100)));
+    let asked = begun(&events, Interrupt::Hard).len();
+    // Now and then a tick balances for an idle CPU.
+    assert!(100 * asked < trace.programs[0].requests.len(), "requests come from outside: {asked}");
     let mut timers = quick(2, 0.3);
     let (run, period) = (Nanos::from_micros(500), Nanos::from_millis(5));
     timers.programs.push(Program::new("storm", Kind::Periodic { threads: 4, run, period }));
