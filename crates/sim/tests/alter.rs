@@ -189,7 +189,7 @@ fn a_cpu_that_ran_out_of_work_is_helped_at_the_next_tick_of_a_busy_one() {
     let idles = |event: &&Event| matches!(event.what, What::Switch { cpu: CpuId(0), to: None, .. });
     let (machine, groups) = (&two.machine, &two.groups);
     let (_, alone) = run(&two, Eevdf::new(machine, groups), &changes);
-    let idle_at = alone.iter().filter(idles).map(|event| event.at).last().expect("it sleeps");
+    let idle_at = alone.iter().filter(idles).map(|event| event.at).next_back().expect("it sleeps");
     // A busy CPU balances every 8 ticks. (What it finds at the moment of idling is pulled then.)
     changes.push(to(idle_at + Nanos::from_millis(1), 0, &[0, 1]));
     let (_, helped) = run(&two, Eevdf::new(machine, groups), &changes);
