@@ -1,5 +1,6 @@
 //! Bugs on purpose: a class that does wrong what one rule forbids, and a watcher that is lied to.
 
+use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
 use model::{CpuId, Nanos, ThreadId};
 use sim::Observer;
@@ -138,25 +139,38 @@ impl<C: Class> Class for Planted<C> {
     }
 }
 
-/// A watcher to whom one event in so many is told as of a moment ago.
-pub struct Late<'a> {
+/// What a watcher is told wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// Some starts are told as of a moment ago.
+    Late,
+    /// That this CPU went, on which threads go on to run: no class can do that, only the engine.
+    Gone(CpuId),
+}
+
+/// A watcher that is lied to, after a while.
+pub struct Liar<'a> {
     watcher: &'a mut Watcher,
+    lie: Lie,
     events: u64,
 }
 
-impl<'a> Late<'a> {
+impl<'a> Liar<'a> {
     /// Stands between the simulator and a watcher.
-    pub fn new(watcher: &'a mut Watcher) -> Late<'a> {
-        Late { watcher, events: 0 }
+    pub fn new(watcher: &'a mut Watcher, lie: Lie) -> Liar<'a> {
+        Liar { watcher, lie, events: 0 }
     }
 }
 
-impl Observer for Late<'_> {
+impl Observer for Liar<'_> {
     fn on(&mut self, event: &Event) {
         self.events += 1;
         let start = matches!(event.what, What::Start { .. });
-        let late = start && self.events > PERIOD;
+        let late = self.lie == Lie::Late && start && self.events > PERIOD;
         let ago = if late { Nanos(1_000_000) } else { Nanos::ZERO };
+        if let (Lie::Gone(cpu), PERIOD) = (self.lie, self.events) {
+            self.watcher.changed(&Change { at: event.at, kind: ChangeKind::Offline(cpu) });
+        }
         self.watcher.on(&Event { at: event.at.saturating_sub(ago), what: event.what });
     }
 }

@@ -1,5 +1,6 @@
 //! A bug planted for each rule is caught by that rule; without it the same run passes.
 
+use check::Fault;
 use check::rules::NAMES;
 use model::change::{Change, ChangeKind};
 use model::{CpuId, Nanos, PolicySpec, Scenario, Silent, ThreadId};
@@ -9,7 +10,7 @@ use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 use sim::events::Tournament;
 use sim::{Observer, Setup, simulate_changing};
-use swarm::planted::{Bug, Late, Planted};
+use swarm::planted::{Bug, Liar, Lie, Planted};
 use swarm::{Case, watch};
 
 const HEAD: &str = "# Planted.\nwarm_up = \"0s\"\n";
@@ -100,6 +101,33 @@ fn a_thread_moved_against_its_affinity() {
     catches("affinity", &case, Bug::IgnoresAffinity);
 }
 
+/// The faults that a watcher sees that is lied to.
+fn lied_to(case: &Case, lie: Lie) -> Vec<Fault> {
+    watch(case, |watcher| simulate(case, class(case), Liar::new(watcher, lie))).faults
+}
+
+#[test]
+fn a_thread_that_runs_on_a_cpu_that_went() {
+    let case = four_cpus();
+    let found = lied_to(&case, Lie::Gone(CpuId(1)));
+    let offline = |fault: &&Fault| fault.to_string().contains("is offline");
+    assert_eq!(found.iter().find(offline).map(|fault| fault.rule), Some("affinity"), "{found:?}");
+    assert!(broken(&case, class(&case)).is_empty(), "the control");
+}
+
+#[test]
+fn a_thread_that_waits_for_half_a_minute() {
+    // Alone on its CPU it came far ahead of those who then return for long.
+    let programs = "[[program]]\nname = \"light\"\nkind = \"batch\"\nnice = 19\n\
+                    [[program]]\nname = \"hogs\"\nkind = \"batch\"\nthreads = 2\n\
+                    [[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 4\n\
+                    run = \"40s\"\nsleep = \"5s\"\n";
+    let case = case("cpus = 4", programs, "cts", "120s");
+    let mut loaded = case.clone();
+    loaded.policy = PolicySpec::parse("cts:patience=off").expect("a valid policy");
+    catches_other("lost", &case, &loaded);
+}
+
 #[test]
 fn a_cpu_that_idles_beside_work() {
     catches("work conserving", &four_cpus(), Bug::IdlesCpu);
@@ -125,8 +153,7 @@ fn cpu_time_charged_twice() {
 #[test]
 fn a_stamp_from_the_past() {
     let case = four_cpus();
-    let outcome = watch(&case, |watcher| simulate(&case, class(&case), Late::new(watcher)));
-    let found: Vec<&str> = outcome.faults.iter().map(|fault| fault.rule).collect();
+    let found: Vec<&str> = lied_to(&case, Lie::Late).iter().map(|fault| fault.rule).collect();
     assert!(found.contains(&"time"), "{found:?}");
     assert!(broken(&case, class(&case)).is_empty(), "the control");
 }
