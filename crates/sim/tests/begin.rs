@@ -3,11 +3,14 @@
 mod common;
 
 use common::{run_realtime, scenario, service, setup};
+use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
 use model::scenario::{Kind, Mechanisms, Scenario, Service};
-use model::{Nanos, PolicySpec, Trace};
+use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
 use sim::Recorder;
+use sim::class::Class;
 use sim::class::ext::Ext;
+use sim::class::fair::{Cfs, Eevdf};
 use sim::class::rt;
 use sim::costs::Costs;
 use sim::events::Tournament;
@@ -73,4 +76,31 @@ fn births_take_no_time_and_cost_nobody_anything() {
     // Its run and a switch, and of one the move from where both were born.
     assert!((1_001_200..=1_001_500).contains(&trace.usage[0].cpu_time[0].0));
     assert!((1_003_700..=1_004_000).contains(&trace.usage[0].cpu_time[1].0));
+}
+
+/// How many of eight threads pay for a move when they begin, kept to one of four CPUs from a moment on.
+fn moved(scenario: &Scenario, class: impl Class, from: Nanos) -> usize {
+    let keep = |thread| ChangeKind::Affinity { thread: ThreadId(thread), cpus: vec![CpuId(1)] };
+    let kept = (0..8).map(|thread| Change { at: from, kind: keep(thread) }).collect();
+    let run = sim::simulate_changing::<_, Tournament, _>(&setup(scenario), class, kept, &mut ());
+    let trace = run.expect("the run succeeds").trace;
+    // A run of 1 ms and a switch, or a move of 2.5 us and more as well.
+    trace.usage[0].cpu_time.iter().filter(|time| time.0 > 1_002_000).count()
+}
+
+#[test]
+fn who_may_not_run_everywhere_is_born_where_it_may() {
+    let naps = Kind::Daemon { threads: 8, run: Nanos::from_millis(1), sleep: Nanos::from_secs(60) };
+    let naps = beginning(true, scenario(4, vec![("naps", naps)]));
+    let (machine, groups) = (&naps.machine, &naps.groups);
+    let rearguard = || Ext::new(&naps, &PolicySpec::plain("rearguard"), 1).unwrap();
+    let moves = |from| {
+        [
+            moved(&naps, rearguard(), from),
+            moved(&naps, Cfs::new(machine, groups), from),
+            moved(&naps, Eevdf::new(machine, groups), from),
+        ]
+    };
+    assert_eq!(moves(Nanos::ZERO), [0; 3]);
+    assert!(moves(Nanos(1)).iter().all(|&moved| moved > 0), "{:?}", moves(Nanos(1)));
 }

@@ -1,5 +1,6 @@
 //! The beginning of a run: births, and when threads begin with their work.
 
+use model::change::ChangeKind;
 use model::{Failure, Nanos, Watch};
 
 use super::Kernel;
@@ -15,6 +16,7 @@ const BEGIN_GAP: Nanos = Nanos::from_micros(10);
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Threads of services exist from the start, blocked; others begin one after another, since each is runnable at once.
     pub(super) fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
+        self.confine();
         if self.together {
             self.bear(watch)?;
         }
@@ -27,6 +29,18 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.change();
         self.await_beginning(Nanos::ZERO);
         Ok(())
+    }
+
+    /// Who may not run everywhere from the start is born where it may: a parent hands down its affinity and its cpuset. Classes hear of it with all other changes, after the births.
+    fn confine(&mut self) {
+        let first = self.changes.as_slice().iter().take_while(|change| change.at == Nanos::ZERO);
+        for change in first {
+            if let ChangeKind::Affinity { thread, cpus } = &change.kind {
+                self.core.affinities.assign(*thread, cpus);
+                let own = &mut self.core.threads[thread.index()].cpu;
+                *own = self.core.affinities.nearest(*thread, *own).unwrap_or(*own);
+            }
+        }
     }
 
     /// Each thread is born, finds nothing to do and blocks, before the next one is: so a class places it on a machine that is idle, coming from where its

@@ -131,7 +131,8 @@ impl<T: Timeline> Fair<T> {
     /// a little less load, which no scenario decides. Were it by turns, requests that come round the connections
     /// would come round the CPUs.
     pub(super) fn bear(&mut self, core: &mut Core, thread: ThreadId) {
-        let cpu = self.balancer.any_cpu(core.machine.cpus);
+        let lot = self.balancer.any_cpu(core.machine.cpus);
+        let cpu = core.affinities.nearest(thread, lot).unwrap_or(lot);
         core.threads[thread.index()].cpu = cpu;
         let born = core.thread(thread);
         let queue = self.tree.queue_of(born.cpu, born.group);
