@@ -42,15 +42,15 @@ torture: setup-lab ## torture POLICY (rearguard) in the lab's guests: all pieces
 	$(CARGO) build --quiet --package rearguard --package torture
 	$${CARGO_TARGET_DIR:-target}/debug/torture --policy $(POLICY)
 
-vm-results: setup-lab ## measure ours beside all rivals on real kernels and write the tables of docs/kernel.md (hours; it resumes)
+vm-results: setup-lab ## measure ours beside all rivals on real kernels and write the tables of docs/evidence/kernel.md (hours; it resumes)
 	tools/rivals
 	tools/vm-results
 
-tales-story: setup-lab ## the story of Tales section 4 on real kernels: default, then each mitigation, into docs/tales-on-real-kernels.md (an hour or two; it resumes)
+tales-story: setup-lab ## the story of Tales section 4 on real kernels: default, then each mitigation, into docs/evidence/tales-on-real-kernels.md (an hour or two; it resumes)
 	@tools/setup memcached:memcached /usr/sbin/nginx:nginx-light wrk:wrk
 	PATH=$$PATH:/usr/sbin tools/tales-story
 
-fidelity: vm-results ## how far the simulator is from real kernels, into docs/fidelity.md (what vm-results measures, then minutes)
+fidelity: vm-results ## how far the simulator is from real kernels, into docs/evidence/fidelity.md (what vm-results measures, then minutes)
 	tools/fidelity
 
 build: ## build the release binary, target/release/rearguard
@@ -59,8 +59,8 @@ build: ## build the release binary, target/release/rearguard
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
-papers: ## run every figure of the papers that we can and write docs/papers.md (a minute)
-	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/papers.md
+papers: ## run every figure of the papers that we can and write docs/evidence/papers.md (a minute)
+	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/evidence/papers.md
 
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters, the load generator, calls from Python, sweeps
 	@tools/setup /usr/sbin/nginx:nginx-light wrk:wrk

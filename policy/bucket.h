@@ -8,7 +8,7 @@
  * Why.     A bucket that is emptied on every wake-up can be gamed by a short sleep; this one
  *          measures what the thread does.
  * Figure.  A spinner among 200 sleeping siblings beside a foreign hog: 0.50 with it, starving the
- *          hog without: docs/policies.md.
+ *          hog without: docs/reference/policies.md.
  * Limits.  A request longer than the brim loses its place; so does a worker that serves more than
  *          half of the time without a pause.
  */

@@ -10,7 +10,7 @@
  *          ends gives way to it: so only one thread goes there, and only one that is due. Let in
  *          with any token, a thread of nice 19 that naps would take half of a CPU; made to wait
  *          there for all of lesser tokens, one waited for 46 s.
- * Figure.  A pipe round trip with one pair: docs/kernel.md, Cost.
+ * Figure.  A pipe round trip with one pair: docs/evidence/kernel.md, Cost.
  * Limits.  Who comes after it with a lesser token waits for one turn of it, at most a slice.
  */
 #ifndef RG_DIRECT_H

@@ -7,7 +7,7 @@
  *          waking.
  * Why.     Preempting a sibling would be last come, first served. Below 1 ms a switch costs more
  *          than the wait.
- * Figure.  Beside spinning threads p99 grows about tenfold without: docs/policies.md.
+ * Figure.  Beside spinning threads p99 grows about tenfold without: docs/reference/policies.md.
  * Limits.  Of more than 8 CPUs it asks the one that was last seen to run the greatest token, and
  *          seven others in turn.
  */

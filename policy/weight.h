@@ -9,7 +9,7 @@
  *          somebody wakes or sleeps. The root's members keep their own weight instead of a share of
  *          1: virtual time without groups is then what CFS's is. Threads weigh what they do in the
  *          default class; sched_ext's own weights make 1 of nice 19 instead of 1.46.
- * Figure.  Groups of 8 and 12 threads share evenly within 1%: docs/policies.md.
+ * Figure.  Groups of 8 and 12 threads share evenly within 1%: docs/reference/policies.md.
  * Limits.  8 levels below the root; a thread that runs while its group changes is charged at the
  *          weight of the last tick.
  */

@@ -13,7 +13,7 @@
  *          and a thread collects when somebody looks at it. Who hardly
  *          runs does not earn: else the kernel's own threads, which have the greatest weight and
  *          run for 20 us a time, would take what weighs the others apart.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  Groups are flat, as in Xen: whoever is below a child of the root belongs to it. What a
  *          sleeping thread earns is taken off what is given out after it wakes.
  */

@@ -4,7 +4,7 @@
  * Rule.    A CPU about to run a thread without credit, or none, takes the first thread of a higher
  *          class from another CPU; the nearest first (Xen's credit scheduler).
  * Why.     With it credits hold for the machine and not only for a queue.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  Asks every CPU of the machine.
  */
 #ifndef RG_BALANCE_CREDIT_H

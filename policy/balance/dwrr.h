@@ -9,7 +9,7 @@
  * Why.     The rival of gvts: one flat domain, one interval, no tolerance. So the machinery is
  *          gvts's, and a round is a target of the whole machine. The expired set of a CPU is the
  *          part of its queue beyond the target.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  Groups are not seen: weights are the threads' own. A short interval moves threads often,
  *          a long one lets them differ by as much. What a thread overruns its round by counts in
  *          the next.

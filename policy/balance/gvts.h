@@ -18,7 +18,7 @@
  *          What a pull from a cache does lasts for an interval: when each CPU that passed the
  *          target pulled by what was behind it alone, two caches of ten threads each swung about
  *          each other by 60 ms on ten pulls a second.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  A look asks 16 CPUs at most; in a larger domain it goes on where the last one ended, and
  *          the target waits until it has been round.
  */

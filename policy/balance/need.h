@@ -8,7 +8,7 @@
  *          not count, nor does what it uses of a CPU.
  * Why.     Such a weight is infeasible: the thread has a CPU and can use no second one, whatever is
  *          pulled from beside it.
- * Figure.  `infeasible-weight`: docs/policies.md.
+ * Figure.  `infeasible-weight`: docs/reference/policies.md.
  * Limits.  Estimated from 32 of those who wait: it decides how often threads move, not what they
  *          get.
  */

@@ -10,7 +10,7 @@
  *          every queue, and fair within each queue is fair between groups.
  *          The golden section divides any circle evenly: of 20 threads on 16 queues the last four
  *          lie two to each cache, where the nearest four would all lie in one.
- * Figure.  Groups of 8 and 12 spinning threads on two caches: docs/policies.md.
+ * Figure.  Groups of 8 and 12 spinning threads on two caches: docs/reference/policies.md.
  * Limits.  Once, at the start: what ends or sleeps later is not evened out. Caches count as equally
  *          large. Of more than 32 CPUs 32 are asked, other ones each time.
  */

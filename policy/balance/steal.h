@@ -6,7 +6,7 @@
  *          is the pick's decision.
  * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the
  *          tail: no request waits beside an idle CPU.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  CPUs that are all busy never even out: queues may hold unequal numbers of spinning
  *          threads for ever. Of more than 8 other queues a CPU asks 8 at a time, in turn.
  */

@@ -9,7 +9,7 @@
  * Why.     Shared state is a few numbers a domain that change once an interval, by atomics. Each
  *          domain knows the least of its children, so a change of the machine's least walks up the
  *          levels and no further than it matters.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  A domain that is 3 intervals behind and in which nobody waits, run by a thread at least
  *          as heavy as that of the CPU that looks, does not count: its thread has an infeasible
  *          weight and can never catch up (GVTS section 4; the weight is compared with one CPU's,

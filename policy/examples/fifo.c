@@ -4,7 +4,7 @@
  * Rule.    One queue for the machine, first in, first out; a thread that finds an idle CPU runs
  *          there at once. The kernel's example scx_simple -f, with slice=20ms.
  * Why.     Nothing waits beside an idle CPU, and equal threads that spin are served alike.
- * Figure.  docs/your-own-policy.md.
+ * Figure.  docs/guide/your-own-policy.md.
  * Limits.  A request waits behind everybody's slices; weights and groups mean nothing.
  */
 #include "defaults.h"

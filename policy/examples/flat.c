@@ -6,7 +6,7 @@
  *          threads wait in one queue in the order of their group's virtual time. The idea of the
  *          kernel's example scx_flatcg, with slice=20ms.
  * Why.     The walk is paid once a slice, and only when a thread is put into the queue.
- * Figure.  docs/your-own-policy.md.
+ * Figure.  docs/guide/your-own-policy.md.
  * Limits.  Threads of a group are equal whatever their nice value. The root's own threads are a
  *          group of weight 100 beside its children.
  */

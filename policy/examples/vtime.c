@@ -5,7 +5,7 @@
  *          queue is in the order of virtual time, and who slept comes back at most a slice behind.
  *          The kernel's example scx_simple, with slice=20ms.
  * Why.     Whoever has received least for its weight is next, so all receive alike.
- * Figure.  docs/your-own-policy.md.
+ * Figure.  docs/guide/your-own-policy.md.
  * Limits.  A slice is never cut short for a thread that wakes; groups mean nothing. scx_simple does
  *          not ask whether the thread whose slice has ended is still first (vtime_goes_on).
  */

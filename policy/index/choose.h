@@ -9,7 +9,7 @@
  *          more than 10 ms of their CPU time.
  * Why.     Only the root and the two levels below it are looked at: further down is nobody who
  *          could be much better than the queue's order.
- * Figure.  Stickiness takes four fifths of the migrations inside a cache: docs/policies.md.
+ * Figure.  Stickiness takes four fifths of the migrations inside a cache: docs/reference/policies.md.
  * Limits.  Where all of the 7 may not run here, the queue itself is asked, in its own order.
  */
 #ifndef RG_INDEX_CHOOSE_H

@@ -9,7 +9,7 @@
  *          (section 3).
  * Why.     Each step is logarithmic or constant. And the index may be wrong for a moment without
  *          harm: it only names whom to move; a move is done by the kernel, or fails.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  A thread that leaves its queue otherwise (affinity, class, death) leaves its token
  *          behind: the next of its pool adopts it, or it is dropped when it is the least.
  *

@@ -5,7 +5,7 @@
  * Rule.    Last come, first served: the complement of the arrival stamp.
  * Why.     Same mean wait as first come, first served, so whatever the tail gains or loses is the
  *          order's alone (Tales section 2.4).
- * Figure.  docs/policies.md, beside fcfs.
+ * Figure.  docs/reference/policies.md, beside fcfs.
  * Limits.  An early request may wait without bound. Not for use.
  */
 #ifndef RG_ORDER_LCFS_H

@@ -3,7 +3,7 @@
  * Problem. To show what order costs, an order without memory lies between the best and the worst.
  * Rule.    Random order of service: the place is drawn when the thread becomes runnable.
  * Why.     Same mean wait as the others on the same arrivals (Tales section 2.4).
- * Figure.  docs/policies.md, beside fcfs.
+ * Figure.  docs/reference/policies.md, beside fcfs.
  * Limits.  Not for use. A place drawn once is kept, so a bad draw is passed by every later arrival
  *          with a better one.
  */

@@ -5,7 +5,7 @@
  * Rule.    The place is the thread's token: whoever received least serves next, as in CFS and GVTS.
  * Why.     Fair among siblings, which a service of equal requests does not need and its tail pays
  *          for (CTS section 2).
- * Figure.  docs/policies.md, beside fcfs.
+ * Figure.  docs/reference/policies.md, beside fcfs.
  * Limits.  The place is fixed when the thread enters the queue.
  */
 #ifndef RG_ORDER_VTIME_H

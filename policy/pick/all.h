@@ -5,7 +5,7 @@
  *          slice at a time. With one queue for the machine it is a global FIFO, as the kernel's
  *          example scx_simple.
  * Why.     It is as fair as any to equal threads that spin, and nothing waits beside an idle CPU.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  A request waits behind everybody's slices; weights and groups mean nothing.
  */
 #ifndef RG_PICK_ALL_H

@@ -5,7 +5,7 @@
  *          credit), OVER (it has none). Inside a class first come, first served; whoever has had a
  *          slice goes to the end (Xen's credit scheduler).
  * Why.     As Xen: credits say who may run, not who has received least.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  Visits the whole queue unless somebody in it is boosted; Xen sorts it every 30 ms
  *          instead.
  */

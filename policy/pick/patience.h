@@ -8,7 +8,7 @@
  *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
  *          the index, every other choice is the head's if it is one of them.
  * Why.     The queue stands by arrival, so its head has waited longest.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  With more than 1,250 spinning threads a CPU everybody waits so long, and weights give
  *          way to turns. Orders other than fcfs have other heads.
  */

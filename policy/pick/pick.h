@@ -8,7 +8,7 @@
  *          early asks again.
  * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
  *          the index's word, nor on a failed move.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  A walk asks 32 threads.
  */
 #ifndef RG_PICK_H

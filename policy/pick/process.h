@@ -7,7 +7,7 @@
  *          value is chosen as the next process"). A pool is a process, or a batch thread alone.
  * Why.     The sequence of tokens served is the one that a fair scheduler of threads would serve,
  *          so the shares are; only who runs on a token differs.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  With one account a process (fair=process) tokens in the queue are as old as their
  *          threads' arrival, and batch threads stay with their process: they only lose their place.
  */

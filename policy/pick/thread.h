@@ -3,7 +3,7 @@
  * Problem. The rival to measure against: threads compete one by one, processes are not seen.
  * Rule.    The thread with the least token runs, as in CFS: each is a pool of its own.
  * Why.     Fair to every thread, and blind to the order of arrival.
- * Figure.  docs/policies.md.
+ * Figure.  docs/reference/policies.md.
  * Limits.  Leaves no threads to order.
  */
 #ifndef RG_PICK_THREAD_H

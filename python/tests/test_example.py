@@ -25,7 +25,7 @@ def test_the_example_draws_both_figures(tmp_path, monkeypatch):
 
 
 def test_the_page_s_code_runs(tmp_path):
-    page = Path("docs/python.md").read_text()
+    page = Path("docs/guide/python.md").read_text()
     code = "\n".join(part.split("```")[0] for part in page.split("```python\n")[1:])
     (tmp_path / "page.py").write_text(code)
     for folder in ["scenarios", "clusters"]:
@@ -36,7 +36,7 @@ def test_the_page_s_code_runs(tmp_path):
 
 
 def test_the_page_s_grid_is_one(tmp_path):
-    grid = Path("docs/sweeps.md").read_text().split("```toml\n")[1].split("```")[0]
+    grid = Path("docs/guide/sweeps.md").read_text().split("```toml\n")[1].split("```")[0]
     (tmp_path / "grid.toml").write_text(grid)
     (tmp_path / "scenarios").symlink_to(Path("scenarios").resolve())
     native = rearguard._native.Grid.load(tmp_path / "grid.toml", tmp_path / "folder")

@@ -23,7 +23,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="how many, from 1 (default 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="guests at a time (default: one a core)")
     parser.add_argument("--folder", type=Path, default=cache / "rearguard/tales-story", help="the results")
-    parser.add_argument("--document", type=Path, default=Path("docs/tales-on-real-kernels.md"))
+    parser.add_argument("--document", type=Path, default=Path("docs/evidence/tales-on-real-kernels.md"))
     parser.add_argument("--tables-only", action="store_true", help="measure nothing")
     return parser.parse_args()
 

@@ -1,1 +1,1 @@
-"""The tables of docs/kernel.md, measured on real kernels in guests of the VM lab."""
+"""The tables of docs/evidence/kernel.md, measured on real kernels in guests of the VM lab."""

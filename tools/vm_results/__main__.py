@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="begin nothing after so long (default: no limit)")
     parser.add_argument("--missing", action="store_true", help="only list what is missing, the worthiest first")
     parser.add_argument("--folder", type=Path, default=cache / "rearguard/vm-results", help="the results")
-    parser.add_argument("--document", type=Path, default=Path("docs/kernel.md"))
+    parser.add_argument("--document", type=Path, default=Path("docs/evidence/kernel.md"))
     parser.set_defaults(scenarios=Path("scenarios"))
     parser.add_argument("--tables-only", action="store_true", help="measure nothing")
     return parser.parse_args()

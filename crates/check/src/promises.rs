@@ -1,4 +1,4 @@
-//! Which policy promises what, as data: read from `docs/policies.md` and the files of `policy/` that it names.
+//! Which policy promises what, as data: read from `docs/reference/policies.md` and the files of `policy/` that it names.
 //!
 //! What is promised to nobody is not asked of anybody: there is no row for it.
 

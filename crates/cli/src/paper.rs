@@ -26,7 +26,7 @@ pub struct Args {
     /// How many of each scenario's seeds to run
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     seeds: u16,
-    /// Write the comparison as a page of Markdown, for example docs/papers.md
+    /// Write the comparison as a page of Markdown, for example docs/evidence/papers.md
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::watch::Terminal;
 /// Run every point of a grid in simulation: scenarios with other values, under several policies
 #[derive(clap::Args)]
 pub struct Args {
-    /// The grid (TOML), see docs/sweeps.md
+    /// The grid (TOML), see docs/guide/sweeps.md
     grid: PathBuf,
     /// Where finished points and the tables of all are kept: run again, it goes on where it was [default: the grid's name without .toml]
     #[arg(long, value_name = "FOLDER")]

@@ -279,7 +279,7 @@ impl Options {
 
     fn finish(self) -> Result<(), String> {
         match self.0.into_keys().next() {
-            Some(key) => Err(format!("no option `{key}` here; docs/measure.md lists them")),
+            Some(key) => Err(format!("no option `{key}` here; docs/guide/measure.md lists them")),
             None => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The result document: what one comparison found, with all that its reports draw.
 //!
-//! `docs/results.md` describes every key. Keys end in their unit, unknown values are `None` (null in JSON), and
+//! `docs/reference/results.md` describes every key. Keys end in their unit, unknown values are `None` (null in JSON), and
 //! nothing is rounded. Times are nanoseconds, shares and proportions 0 to 1.
 
 pub use model::Answer;

@@ -1,6 +1,6 @@
 //! The document of `rearguard explain`: where the time of a service's slow requests went, who is to blame, what helps.
 //!
-//! `docs/explain.md` describes every key.
+//! `docs/guide/explain.md` describes every key.
 
 use serde::{Deserialize, Serialize};
 

@@ -235,7 +235,7 @@ fn listed(column: &str) -> String {
 /// A row may say `as above` of what another lists: then all rows of the page count.
 #[test]
 fn every_column_is_on_the_page() {
-    let page = include_str!("../../../docs/results.md");
+    let page = include_str!("../../../docs/reference/results.md");
     let all = &page[page.find("## As tables").expect("the section")..];
     for (heading, tables) in documents() {
         let rows = described(all, heading);

@@ -20,11 +20,11 @@ fn exists(file: &str, test: &str) -> bool {
 
 #[test]
 fn every_test_that_the_page_names_exists() {
-    let page = std::fs::read_to_string(repository().join("docs/fidelity.md")).unwrap();
+    let page = std::fs::read_to_string(repository().join("docs/evidence/fidelity.md")).unwrap();
     let tests = named(&page);
     assert!(tests.len() > 15, "{tests:?}");
     for (file, test) in tests {
-        assert!(exists(file, test), "`{file}::{test}` is named in docs/fidelity.md");
+        assert!(exists(file, test), "`{file}::{test}` is named in docs/evidence/fidelity.md");
     }
     assert!(!exists("shipped", "pigs_fly") && !exists("pigs", "fly"));
 }

@@ -33,7 +33,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Reads a grid file; `load` gives the text of a scenario file that it names. `docs/sweeps.md` lists every key.
+    /// Reads a grid file; `load` gives the text of a scenario file that it names. `docs/guide/sweeps.md` lists every key.
     pub fn read(
         text: &str,
         file: &str,

@@ -1,6 +1,6 @@
 //! Traces as files: one format for every arm, read back, compared, exported to Perfetto and to Parquet.
 //!
-//! `docs/traces.md` has the schema.
+//! `docs/reference/traces.md` has the schema.
 #![forbid(unsafe_code)]
 
 mod block;

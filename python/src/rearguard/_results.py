@@ -196,7 +196,7 @@ class Cluster(_Document):
 
 
 class Run:
-    """One run, request by request: its trace as tables (``docs/traces.md``)."""
+    """One run, request by request: its trace as tables (``docs/reference/traces.md``)."""
 
     def __init__(self, traced: tuple[str, list[_native.Table]]) -> None:
         header, tables = traced

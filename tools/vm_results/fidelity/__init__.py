@@ -1,1 +1,1 @@
-"""How far the sim arm is from real kernels: the tables of docs/fidelity.md."""
+"""How far the sim arm is from real kernels: the tables of docs/evidence/fidelity.md."""

@@ -24,7 +24,7 @@ def arguments() -> Namespace:
     parser.add_argument("--rearguard", default="rearguard", help="the executable")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time (default: one a core)")
     parser.add_argument("--folder", type=Path, default=cache / "rearguard/vm-results", help="the real results")
-    parser.add_argument("--document", type=Path, default=Path("docs/fidelity.md"))
+    parser.add_argument("--document", type=Path, default=Path("docs/evidence/fidelity.md"))
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""What a guest's virtual CPUs do to time (docs/vm.md): they take turns, and an instruction takes a nanosecond of a turn.
+"""What a guest's virtual CPUs do to time (docs/reference/vm.md): they take turns, and an instruction takes a nanosecond of a turn.
 
 There, as on every real machine, programs wait for a sign: their threads are born, block, and begin together.
 

@@ -72,7 +72,7 @@ impl Fair {
 }
 
 /// Whether a group holds a thread that is due more than a CPU: what it cannot use goes to all others by their effective weights, where max-min
-/// fairness gives it to the group first (`docs/policies.md`, Limits).
+/// fairness gives it to the group first (`docs/reference/policies.md`, Limits).
 fn hands_on_in_groups(scenario: &Scenario) -> bool {
     let weights = effective_weights(scenario);
     let programs = scenario.programs.iter();
@@ -90,7 +90,7 @@ fn hands_on_in_groups(scenario: &Scenario) -> bool {
     capped.into_iter().any(|(_, grouped)| grouped)
 }
 
-/// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/policies.md`, Limits).
+/// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/reference/policies.md`, Limits).
 fn passes_targets(turn: Nanos, lowest: Nanos, scenario: &Scenario) -> bool {
     let lightest = effective_weights(scenario).into_iter().fold(f64::MAX, f64::min);
     turn.as_secs_f64() * f64::from(GROUP_WEIGHT) / lightest > lowest.as_secs_f64()

@@ -1,4 +1,4 @@
-//! The choices of each policy, as `docs/policies.md` has them.
+//! The choices of each policy, as `docs/reference/policies.md` has them.
 
 use model::{Failure, Nanos, PolicySpec, Scenario, units};
 

@@ -1,4 +1,4 @@
-//! Reads the tables below `[machine]`. Defaults are those of `docs/scenarios.md`, which gives their sources.
+//! Reads the tables below `[machine]`. Defaults are those of `docs/reference/scenarios.md`, which gives their sources.
 
 use super::mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,

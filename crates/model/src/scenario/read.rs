@@ -36,7 +36,7 @@ const MOST_REQUESTS: f64 = 1e8;
 
 impl Scenario {
     /// Reads a scenario from the text of a TOML file. `file` is the name for messages, and its stem the scenario's name
-    /// unless the text gives one. `docs/scenarios.md` lists every key.
+    /// unless the text gives one. `docs/reference/scenarios.md` lists every key.
     ///
     /// [`Failure::Input`] with every problem of the text, each as `file:line:column: what was found; what was
     /// expected`, its line and a caret. Where the text is no TOML, with the first such place alone.
