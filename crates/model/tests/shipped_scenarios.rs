@@ -120,7 +120,8 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_examples_of_the_documentation_are_scenarios() {
-    let examples = between(include_str!("../../../docs/reference/scenarios.md"), "```toml\n", "```");
+    let examples =
+        between(include_str!("../../../docs/reference/scenarios.md"), "```toml\n", "```");
     assert_eq!(examples.len(), 4);
     for example in examples {
         if let Err(failure) = Scenario::read(example, "docs/reference/scenarios.md") {
