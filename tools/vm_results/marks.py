@@ -6,7 +6,7 @@ from pathlib import Path
 
 # Policies of the kernel itself and rivals do not depend on our sources.
 OTHERS = ("cfs", "eevdf", "fifo", "rr", "default", "nice")
-SOURCES = ("policy", "crates/kernel/src/bpf")
+SOURCES = ("policy", "crates/arms/scx/src/bpf")
 # Programs beside them that are no part of any policy: the stamps of stages.
 BESIDE = "stages"
 

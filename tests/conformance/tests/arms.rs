@@ -9,7 +9,7 @@ use vm::VmArm;
 
 fn main() -> ExitCode {
     let args = std::env::args;
-    let role = load::role_main(args())
+    let role = host::role_main(args())
         .or_else(|| lab::role_main(args()))
         .or_else(|| vm::role_main(args()));
     if let Some(code) = role {

@@ -1,6 +1,6 @@
 //! Every shipped scenario under every policy, cut short, and watched by every rule.
 
-#[path = "../../../crates/sim/tests/common/shipped.rs"]
+#[path = "../../../crates/arms/sim/tests/common/shipped.rs"]
 mod shipped;
 
 use model::PolicySpec;

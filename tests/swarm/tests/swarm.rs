@@ -42,7 +42,7 @@ fn a_seed_is_the_same_case_and_the_same_run_each_time() {
 fn seeds_draw_all_that_there_is() {
     let cases: Vec<Case> = (1..=1_000).map(Case::draw).collect();
     let some = |what: &dyn Fn(&Case) -> bool| cases.iter().any(what);
-    for (name, _) in policy::policies() {
+    for (name, _) in policy_native::policies() {
         assert!(some(&|case| case.policy.name == name), "{name}");
     }
     for kind in ["service", "batch", "daemon", "periodic", "fork-join"] {

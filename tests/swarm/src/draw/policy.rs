@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{PolicySpec, Scenario};
-use policy::Options;
+use policy_native::Options;
 
 use crate::lots::Lots;
 
@@ -32,7 +32,7 @@ const OPTIONS: [(&str, &[&str]); 16] = [
 
 /// A policy: mostly as it is, else with a few options. What the policy itself refuses is drawn again.
 pub fn draw(lots: &mut Lots, scenario: &Scenario) -> PolicySpec {
-    let behind_the_seam: Vec<&str> = policy::policies().map(|(name, _)| name).collect();
+    let behind_the_seam: Vec<&str> = policy_native::policies().map(|(name, _)| name).collect();
     if lots.one_in(6) {
         return PolicySpec::plain(lots.of(&CLASSES));
     }

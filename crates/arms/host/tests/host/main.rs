@@ -1,0 +1,40 @@
+//! The host arm for real: servers, batch work, signals. Needs two CPUs and about 30 s.
+//!
+//! Programs of a scenario are this executable in another role, so it has a `main` of its own. What needs real-time priority
+//! and does not get it is shown as ignored.
+
+mod exclusion;
+mod exhibits;
+mod freeze;
+mod ideal;
+mod processes;
+mod refusals;
+mod scenarios;
+mod starvation;
+mod teardown;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(code) = host::role_main(std::env::args()) {
+        return code;
+    }
+    if let Some(code) = exhibits::play(std::env::args()) {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    // Runs measure time on the same CPUs: one after the other.
+    arguments.test_threads = Some(1);
+    let trials = [
+        refusals::trials(),
+        exclusion::trials(),
+        scenarios::trials(),
+        freeze::trials(),
+        starvation::trials(),
+        teardown::trials(),
+    ];
+    let trials: Vec<Trial> = trials.into_iter().flatten().collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

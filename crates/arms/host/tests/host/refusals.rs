@@ -1,0 +1,92 @@
+//! What the arm does not do is said before anything starts, with the right exit code and a remedy.
+
+use std::process::Command;
+
+use host::HostArm;
+use libtest_mimic::{Failed, Trial};
+use model::scenario::{Architecture, Group, Kind, Machine, Scenario};
+use model::{Arm, Failure, Nanos, PolicySpec};
+
+use crate::exhibits::{CHECK_AS_NOBODY, scenario, service};
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("unknown_policies_and_options_are_bad_input", bad_input),
+        Trial::test("what_the_machine_lacks_is_said", bad_machine),
+        Trial::test("a_user_without_privileges_hears_the_remedy", no_privileges),
+    ]
+}
+
+fn plain() -> Scenario {
+    scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos::from_secs(1))
+}
+
+fn answer(scenario: &Scenario, policy: &str) -> Result<(), Failure> {
+    HostArm::default().check(scenario, &PolicySpec::parse(policy)?)
+}
+
+fn bad_input() -> Result<(), Failed> {
+    let message = |policy| match answer(&plain(), policy) {
+        Err(Failure::Input(message)) => message,
+        other => panic!("{policy}: {other:?}"),
+    };
+    assert!(message("fiof").contains("did you mean `fifo`?"));
+    assert!(message("cts").contains("--on sim") && !message("cts").contains("did you mean"));
+    assert!(message("default:queue=cpu").contains("no option `queue`"));
+    answer(&plain(), "default").map_err(|failure| failure.to_string().into())
+}
+
+fn bad_machine() -> Result<(), Failed> {
+    let message = |change: &dyn Fn(&mut Scenario)| {
+        let mut changed = plain();
+        change(&mut changed);
+        match answer(&changed, "default") {
+            Err(Failure::Machine(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    };
+    let big = Machine { cpus: 4_095, ..Machine::ONE_CPU };
+    assert!(message(&|s| s.machine = big).contains("needs 4096 CPUs"));
+    let paired = Machine { cpus: 2, smt: 2, ..Machine::ONE_CPU };
+    assert!(message(&|s| s.machine = paired).contains("SMT"));
+    let group =
+        |name: &str, parent| Group { name: name.to_string(), parent, weight: 200, cpuset: None };
+    let nest = |s: &mut Scenario| {
+        s.groups = vec![group("front", None), group("front/api", Some(0))];
+        s.programs[0].group = Some(0);
+    };
+    assert!(message(&nest).contains("give it a group of its own"));
+    assert!(message(&|s| s.mechanisms.sibling_gain = Some(0.5)).contains("its own"));
+    let stretch = |s: &mut Scenario| {
+        if let Kind::Service(service) = &mut s.programs[0].kind {
+            service.request_bytes = 1 << 20;
+        }
+    };
+    assert!(message(&stretch).contains("1048576 bytes"));
+    let crowd = |s: &mut Scenario| {
+        if let Kind::Service(service) = &mut s.programs[0].kind {
+            service.connections = 1 << 30;
+        }
+    };
+    assert!(message(&crowd).contains("ulimit -Hn"));
+    let mut together = plain();
+    together.mechanisms.begin_together = true;
+    answer(&together, "default").map_err(|failure| failure.to_string().into())
+}
+
+fn no_privileges() -> Result<(), Failed> {
+    let ask = |policy: &str| -> Result<(Option<i32>, String), Failed> {
+        let output = Command::new("/proc/self/exe").args([CHECK_AS_NOBODY, policy]).output()?;
+        Ok((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    for policy in ["fifo", "rr", "nice"] {
+        let (code, message) = ask(policy)?;
+        assert_eq!(code, Some(3), "{policy}: {message}");
+        for remedy in ["sudo", "CAP_SYS_NICE", "ulimit -"] {
+            assert!(message.contains(remedy), "{policy}: {message}");
+        }
+    }
+    let (code, message) = ask("default")?;
+    assert_eq!(code, Some(0), "{message}");
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! A policy's code: the programs in this executable, or a policy in a file, compiled with the same adapter.
+
+mod compile;
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+
+use model::{Failure, PolicySpec};
+
+/// BPF programs of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Those of all the project's policies.
+    Own,
+    /// An object with the same programs and maps.
+    Object(&'static [u8]),
+}
+
+impl Code {
+    /// The code of a policy by name, compiled here where the name is that of a file (see [`policy_native::source`]).
+    ///
+    /// [`Failure::Input`] where the file is not a policy, with what the compiler says; [`Failure::Machine`] without compilers.
+    pub fn of(policy: &PolicySpec) -> Result<Code, Failure> {
+        match policy_native::source(&policy.name) {
+            None => Ok(Code::Own),
+            Some(path) => compile::object(&path).map(Code::object),
+        }
+    }
+
+    /// What another process compiled. It stays in memory: an object is loaded again whenever CPUs come or go.
+    pub fn object(bytes: Vec<u8>) -> Code {
+        Code::Object(bytes.leak())
+    }
+
+    /// The object, for another process; `None`: every executable of the project has it.
+    pub fn bytes(self) -> Option<&'static [u8]> {
+        match self {
+            Code::Own => None,
+            Code::Object(bytes) => Some(bytes),
+        }
+    }
+
+    /// Opens bindings on this code: the one that they ask for by [`chosen`].
+    pub(crate) fn during<R>(self, open: impl FnOnce() -> R) -> R {
+        CHOSEN.set(self);
+        let opened = open();
+        CHOSEN.set(Code::Own);
+        opened
+    }
+}
+
+thread_local! {
+    static CHOSEN: Cell<Code> = const { Cell::new(Code::Own) };
+}
+
+/// The object to bind: called by the bindings, with the one that they were made of.
+pub(crate) fn chosen(own: &'static [u8]) -> &'static [u8] {
+    CHOSEN.get().bytes().unwrap_or(own)
+}

@@ -1,0 +1,69 @@
+//! Policies in files become objects that the bindings can open.
+
+use std::fs;
+use std::path::Path;
+
+use libbpf_rs::ObjectBuilder;
+use model::PolicySpec;
+
+use super::Code;
+use crate::skeleton::types;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../policy/examples");
+
+fn compiled(path: &Path) -> Result<Code, model::Failure> {
+    Code::of(&PolicySpec::plain(&path.display().to_string()))
+}
+
+/// The size of a map of the object's, by the end of its name; in whole words, as Rust counts.
+fn size(code: Code, map: &str) -> Option<usize> {
+    let mut builder = ObjectBuilder::default();
+    builder.name("bpf_bpf").expect("a name");
+    let object = builder.open_memory(code.bytes().expect("a file's")).expect("an object");
+    let found = object.maps().find(|each| each.name().to_string_lossy().ends_with(map));
+    found.map(|map| (map.value_size() as usize).next_multiple_of(8))
+}
+
+#[test]
+fn examples_have_the_maps_that_the_bindings_know() {
+    for example in ["template", "fifo", "vtime", "flat"] {
+        let code = compiled(&Path::new(EXAMPLES).join(example).with_extension("c")).unwrap();
+        assert_eq!(size(code, "bpf.rodata"), Some(size_of::<types::rodata>()), "{example}");
+        assert_eq!(size(code, "bpf.data"), Some(size_of::<types::data>()), "{example}");
+        assert_eq!(size(code, "bpf.bss"), Some(size_of::<types::bss>()), "{example}");
+        assert!(size(code, "bpf.kconfig").is_some(), "{example}");
+        assert_eq!(size(code, ".rodata.options"), Some(16), "{example}");
+        assert_eq!(size(code, ".rodata.policy"), None, "{example}");
+    }
+}
+
+#[test]
+fn tables_of_a_policy_do_not_move_the_adapters_constants() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tables.c");
+    let template = fs::read_to_string(Path::new(EXAMPLES).join("template.c")).unwrap();
+    let table =
+        "static const u64 slices[4] = {1000000, 2000000, 3000000, 5000000};\n\n/* Once, before";
+    let asked = "u64 slice_ns = slices[rg_random() & 3];\n\tbool idle = 0;";
+    let changed = template.replacen("/* Once, before", table, 1);
+    let changed = changed.replacen("bool idle = 0;", asked, 1);
+    let changed = changed.replacen(
+        "rg_insert_local(t, rg_options()->slice_ns, 0)",
+        "rg_insert_local(t, slice_ns, 0)",
+        1,
+    );
+    fs::write(&file, changed).unwrap();
+    let code = compiled(&file).unwrap();
+    assert_eq!(size(code, "bpf.rodata"), Some(size_of::<types::rodata>()));
+    assert_eq!(size(code, ".rodata.policy"), Some(32));
+}
+
+#[test]
+fn what_is_no_policy_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("empty.c");
+    fs::write(&file, "#include \"defaults.h\"\n").unwrap();
+    for path in [&file, &folder.path().join("absent.c")] {
+        assert_eq!(compiled(path).unwrap_err().exit_code(), 2, "{}", path.display());
+    }
+}

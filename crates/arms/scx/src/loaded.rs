@@ -1,0 +1,137 @@
+//! A policy in force.
+
+use std::path::Path;
+
+use libbpf_rs::Link;
+use model::{Failure, Nanos, PolicySpec};
+use policy_native::Chosen;
+use scx_utils::scx_ops_attach;
+
+use crate::code::Code;
+use crate::costs::{Cost, costs};
+use crate::ending::{Ending, ending};
+use crate::home::Home;
+use crate::open::open;
+use crate::ready::ready;
+use crate::skeleton::BpfSkel;
+use crate::stats::{Meter, Rows, Sample};
+use crate::topology::Topology;
+
+/// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
+pub struct Loaded {
+    policy: PolicySpec,
+    code: Code,
+    slice: Option<Nanos>,
+    name: String,
+    present: Option<Present>,
+}
+
+/// Dropped in this order: out of force, then the programs and maps, then their memory.
+struct Present {
+    _link: Link,
+    skeleton: BpfSkel<'static>,
+    _home: Home,
+    meter: Meter,
+    cpu_ids: usize,
+}
+
+/// What has become of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// It schedules.
+    InForce,
+    /// CPUs came or went, which ends every scheduler; it was loaded again.
+    Restarted,
+    /// The kernel has ended it; the default class schedules.
+    Ended(Ending),
+}
+
+/// Puts a policy into force.
+///
+/// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`] where [`ready`] says so,
+/// [`Failure::Run`] where the kernel refuses it.
+pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
+    // Bad input is bad input on any machine.
+    Chosen::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
+    load_code(policy, Code::of(policy)?, None)
+}
+
+/// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
+pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Result<Loaded, Failure> {
+    ready()?;
+    let name = name(&policy.name);
+    let present = Some(enter(policy, code, slice, &name)?);
+    Ok(Loaded { policy: policy.clone(), code, slice, name, present })
+}
+
+/// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's. The kernel takes letters,
+/// digits, `_` and `.`.
+fn name(policy: &str) -> String {
+    if policy == "rearguard" {
+        return policy.to_string();
+    }
+    let stem = Path::new(policy).file_stem().unwrap_or_default().to_string_lossy();
+    let fit = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    format!("rearguard_{}", stem.chars().map(fit).collect::<String>())
+}
+
+impl Loaded {
+    /// Its name in /sys/kernel/sched_ext/root/ops.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its programs cost the kernel's verifier and hold in memory; empty once it has ended.
+    pub fn costs(&mut self) -> Result<Vec<Cost>, Failure> {
+        self.present.as_mut().map_or(Ok(Vec::new()), |present| costs(&mut present.skeleton))
+    }
+
+    /// Looks at everything, for statistics; `None` once it has ended.
+    pub fn look(&mut self) -> Option<Sample> {
+        let (present, own) = (self.present.as_mut()?, self.code == Code::Own);
+        Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids, own)))
+    }
+
+    /// A quick look at who is active, several times a second while somebody `watches`.
+    pub fn glance(&mut self, watches: bool) {
+        let own = self.code == Code::Own;
+        let Some(present) = self.present.as_mut() else { return };
+        if watches {
+            present.meter.glance(&Rows::of(&present.skeleton.maps, present.cpu_ids, own));
+        } else {
+            present.meter.rest();
+        }
+    }
+
+    /// Looks what has become of it. Cheap: a few times a second is fine.
+    pub fn poll(&mut self) -> Result<Poll, Failure> {
+        let Some(ending) = self.present.as_ref().and_then(|present| ending(&present.skeleton))
+        else {
+            return Ok(Poll::InForce);
+        };
+        if !ending.restart {
+            return Ok(Poll::Ended(ending));
+        }
+        self.present = None;
+        self.present = Some(enter(&self.policy, self.code, self.slice, &self.name)?);
+        Ok(Poll::Restarted)
+    }
+}
+
+fn enter(
+    policy: &PolicySpec,
+    code: Code,
+    slice: Option<Nanos>,
+    name: &str,
+) -> Result<Present, Failure> {
+    let topology = Topology::here()?;
+    let options = Chosen::parse(policy, &topology.machine(), slice)?;
+    let home = Home::new();
+    let mut skeleton = code.during(|| open(&home, name, &options, &topology))?;
+    let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
+        let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
+        Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
+    })?;
+    let meter = Meter::new(name, topology.levels()[0].len());
+    Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids: topology.cpu_ids() })
+}

@@ -1,0 +1,82 @@
+//! From the object in this executable to programs in the kernel.
+
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::skel::OpenSkel;
+use model::Failure;
+use policy_native::Chosen;
+use scx_utils::compat;
+
+use crate::home::Home;
+use crate::messages;
+use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
+use crate::tables;
+use crate::topology::Topology;
+
+/// Loads the programs under a name, with a policy's choices. Nothing is in force yet.
+pub fn open(
+    home: &Home,
+    name: &str,
+    options: &Chosen,
+    topology: &Topology,
+) -> Result<BpfSkel<'static>, Failure> {
+    messages::listen();
+    let refused = |error: anyhow::Error| refused(&error);
+    let builder = BpfSkelBuilder::default();
+    // SAFETY: once for this home; `Loaded` drops the skeleton before it.
+    let memory = unsafe { home.open() };
+    let none: Option<libbpf_sys::bpf_object_open_opts> = None;
+    let mut skeleton =
+        scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
+    scx_utils::import_enums!(skeleton);
+    choose(&mut skeleton, options, topology)?;
+    operations(&mut skeleton, name);
+    if messages::is_verbose() {
+        measure(&mut skeleton);
+    }
+    scx_utils::scx_ops_load!(skeleton, rearguard, uei).map_err(refused)
+}
+
+/// Writes what the kernel will freeze.
+fn choose(
+    skeleton: &mut OpenBpfSkel,
+    options: &Chosen,
+    topology: &Topology,
+) -> Result<(), Failure> {
+    let maps = &mut skeleton.maps;
+    let absent = || Failure::Run("the BPF object lacks its constants: build it anew".into());
+    let constants = maps.rodata_data.as_mut().ok_or_else(absent)?;
+    maps.rodata_options.set_initial_value(options.as_bytes()).map_err(|error| {
+        Failure::Run(format!("the BPF object has other options than this executable: {error}"))
+    })?;
+    constants.rg_mask_words = topology.cpu_ids().div_ceil(64) as u32;
+    let places = maps.rodata_places_data.as_mut().ok_or_else(absent)?;
+    let members = maps.rodata_members_data.as_mut().ok_or_else(absent)?;
+    tables::fill(topology, places, members)
+}
+
+/// Names the scheduler and leaves out what this kernel does not have.
+fn operations(skeleton: &mut OpenBpfSkel, name: &str) {
+    let operations = skeleton.struct_ops.rearguard_mut();
+    operations.flags = *compat::SCX_OPS_KEEP_BUILTIN_IDLE
+        | *compat::SCX_OPS_ENQ_EXITING
+        | *compat::SCX_OPS_ENQ_MIGRATION_DISABLED;
+    operations.name = [0; 128];
+    for (to, from) in operations.name.iter_mut().take(127).zip(name.bytes()) {
+        *to = from as i8;
+    }
+}
+
+/// Lets the verifier say how long it took for each program, and over how many instructions.
+fn measure(skeleton: &mut OpenBpfSkel) {
+    const BPF_LOG_STATS: u32 = 4;
+    for mut program in skeleton.open_object_mut().progs_mut() {
+        program.set_log_level(BPF_LOG_STATS);
+    }
+}
+
+fn refused(error: &anyhow::Error) -> Failure {
+    let reason = messages::reason().map_or(String::new(), |reason| format!(": {reason}"));
+    Failure::Run(format!(
+        "the kernel refused the policy ({error:#}){reason}; -v shows all that it said"
+    ))
+}

@@ -1,0 +1,27 @@
+//! Policies in a real kernel, in a guest of the lab. `make lab-test` runs what boots one; `cargo test` shows it as ignored.
+
+mod costs;
+mod faulty;
+mod guest;
+mod life;
+mod parity;
+#[path = "../../../../core/policy-native/tests/toy/mod.rs"]
+mod toy;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(code) = lab::role_main(std::env::args()) {
+        return code;
+    }
+    if let Some(code) = guest::play(std::env::args()) {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
+    let trials = [costs::trials(), faulty::trials(), life::trials(), parity::trials()];
+    let trials: Vec<Trial> = trials.into_iter().flatten().collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

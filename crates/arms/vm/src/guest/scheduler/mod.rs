@@ -1,0 +1,89 @@
+//! The scheduler that was asked for: put into force, and in force to the end of the run.
+//!
+//! A sched_ext scheduler that makes a mistake is ejected, and the workload goes on silently in the default class: a run that did not
+//! look at its end would report that class as the policy.
+
+mod log;
+mod program;
+
+use std::fs;
+
+use model::{Failure, Nanos};
+
+use super::broken;
+use crate::order::{OBJECT, Order, Scheduler};
+use program::Program;
+
+/// A scheduler in force. Dropping it takes it out.
+pub enum InForce {
+    /// The kernel's default class.
+    Kernel,
+    /// A policy of this project.
+    #[cfg(feature = "scx")]
+    Policy(Box<scx::Loaded>),
+    /// A program.
+    Program(Program),
+}
+
+/// Puts the order's scheduler into force.
+pub fn enter(order: &Order) -> Result<InForce, Failure> {
+    match &order.scheduler {
+        Scheduler::Kernel => Ok(InForce::Kernel),
+        Scheduler::Policy(spec) => policy(spec, None, order.scenario.slice),
+        Scheduler::Object(spec) => {
+            let object = fs::read(OBJECT).map_err(broken)?;
+            policy(spec, Some(object), order.scenario.slice)
+        }
+        Scheduler::Program(command) => Program::start(command).map(InForce::Program),
+    }
+}
+
+#[cfg(feature = "scx")]
+fn policy(spec: &str, object: Option<Vec<u8>>, slice: Option<Nanos>) -> Result<InForce, Failure> {
+    let spec = model::PolicySpec::parse(spec)?;
+    let code = object.map_or(scx::Code::Own, scx::Code::object);
+    Ok(InForce::Policy(Box::new(scx::load_code(&spec, code, slice)?)))
+}
+
+#[cfg(not(feature = "scx"))]
+fn policy(spec: &str, _: Option<Vec<u8>>, _: Option<Nanos>) -> Result<InForce, Failure> {
+    Err(Failure::Machine(format!("policy `{spec}`: this build cannot load policies into kernels")))
+}
+
+impl InForce {
+    /// Fails unless it has been in force until now: with the reason that the kernel gives, and its last messages.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        let wanted = match self {
+            InForce::Kernel => None,
+            #[cfg(feature = "scx")]
+            InForce::Policy(loaded) => {
+                if let scx::Poll::Ended(ending) = loaded.poll()? {
+                    return Err(lost(loaded.name(), &ending.reason));
+                }
+                Some(loaded.name().to_string())
+            }
+            InForce::Program(program) => Some(program.check()?),
+        };
+        let found = in_force();
+        let name = |scheduler: &Option<String>| {
+            scheduler.clone().unwrap_or_else(|| "the default class".to_string())
+        };
+        if found == wanted {
+            return Ok(());
+        }
+        Err(lost(&name(&wanted), &format!("{} is in force", name(&found))))
+    }
+}
+
+/// The scheduler in force. A kernel that does not say has none.
+fn in_force() -> Option<String> {
+    sched_ext::in_force().ok().flatten()
+}
+
+/// A run that another scheduler ended than began it.
+fn lost(who: &str, why: &str) -> Failure {
+    let messages = log::kernel_messages();
+    Failure::Run(format!(
+        "{who} was not in force to the end of the run: {why}; the kernel's last messages:\n{messages}"
+    ))
+}

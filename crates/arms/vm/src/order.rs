@@ -1,0 +1,74 @@
+//! What host and guest tell each other: an order in a file of the guest, a report in another one, and progress on stdout.
+
+use std::fmt;
+
+use host::{Placement, Services};
+use model::{Nanos, Scenario, Trace};
+use serde::{Deserialize, Serialize};
+
+/// The argument that makes an executable the arm's part in the guest.
+pub const ROLE: &str = "__vm_guest";
+/// Where the order is.
+pub const ORDER: &str = "/rearguard/run.json";
+/// Where the programs of a policy in a file are.
+pub const OBJECT: &str = "/rearguard/policy.bpf.o";
+/// Where the report is.
+pub const REPORT: &str = "/rearguard/report";
+/// What a line of progress begins with.
+pub const PROGRESS: &str = "progress ";
+
+/// Runs of one scenario under one policy.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// What runs.
+    pub scenario: Scenario,
+    /// The policy as the trace names it.
+    pub policy: String,
+    /// Who schedules.
+    pub scheduler: Scheduler,
+    /// How services are scheduled.
+    pub services: Services,
+    /// On which CPUs.
+    pub placement: Placement,
+    /// The seeds of arrivals and service times: a run each.
+    pub seeds: Vec<u64>,
+    /// Whether the traces shall hold scheduling events.
+    pub events: bool,
+}
+
+/// Who schedules normal threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scheduler {
+    /// The kernel's default class.
+    Kernel,
+    /// A policy of this project, as a sched_ext scheduler: as given, with its options.
+    Policy(String),
+    /// A policy in a file: as given, with its options. Its programs are in [`OBJECT`].
+    Object(String),
+    /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
+    Program(Vec<String>),
+}
+
+/// What the guest found.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The runs, in the order of their seeds.
+    pub traces: Vec<Trace>,
+    /// How late an idle CPU woke up while the others computed; `None`: there were no others.
+    pub wakeups: Option<Wakeups>,
+}
+
+/// How late an idle CPU wakes up, over some trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wakeups {
+    /// On average.
+    pub mean: Nanos,
+    /// At worst.
+    pub worst: Nanos,
+}
+
+impl fmt::Display for Wakeups {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "an idle CPU woke up {} late on average, {} at worst", self.mean, self.worst)
+    }
+}

@@ -1,0 +1,134 @@
+//! From a policy's source to a shared object, by the machine's C compiler.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use model::Failure;
+use tempfile::TempDir;
+
+use crate::shim::calls;
+
+/// What stands behind a call's name in that of the pointer to it.
+pub const SUFFIX: &str = "_call";
+
+/// What a policy's source may include, by name.
+pub const HEADERS: [(&str, &str); 3] = [
+    ("platform.h", include_str!("../../../../../policy/platform.h")),
+    ("defaults.h", include_str!("../../../../../policy/defaults.h")),
+    ("sizes.h", include_str!("../../sizes.h")),
+];
+
+/// As native.c and policy/check-bpf are compiled.
+const FLAGS: [&str; 10] = [
+    "-std=gnu11",
+    "-O2",
+    "-g",
+    "-fPIC",
+    "-fno-common",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fdiagnostics-color=never",
+    "-xc",
+];
+
+/// A shared object, in a folder that goes with it.
+pub struct Built(TempDir);
+
+impl Built {
+    /// The file.
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("policy.so")
+    }
+}
+
+/// Compiles a policy's source.
+pub fn shared_object(path: &Path) -> Result<Built, Failure> {
+    let shown =
+        path.to_str().filter(|path| !path.contains(['"', '\n', '\\'])).ok_or_else(|| {
+            Failure::Input(format!("policy {}: rename it without quotes", path.display()))
+        })?;
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::Machine(format!("no folder for temporary files: {error}; set TMPDIR to one"))
+    })?;
+    for (name, text) in HEADERS {
+        fs::write(folder.path().join(name), text)
+            .map_err(|error| failed("write headers", &error))?;
+    }
+    let object = folder.path().join("policy.o");
+    compile(shown, folder.path(), &object)?;
+    refuse_variables(shown, &object)?;
+    let built = Built(folder);
+    let mut link = Command::new(compiler());
+    link.args(["-shared", "-Wl,-z,defs", "-o"]).arg(built.path()).arg(&object);
+    checked(shown, "link", &run(&mut link, "")?)?;
+    Ok(built)
+}
+
+/// `CC`, or what Debian calls any C compiler.
+fn compiler() -> String {
+    std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_string())
+}
+
+fn compile(path: &str, headers: &Path, object: &Path) -> Result<(), Failure> {
+    let mut compile = Command::new(compiler());
+    compile.args(FLAGS).arg("-I").arg(headers).arg("-c").arg("-o").arg(object).arg("-");
+    checked(path, "compile", &run(&mut compile, &unit(path))?)
+}
+
+/// The translation unit: every call of platform.h goes by a pointer, so that nothing depends on what this executable exports.
+/// Function-like macros leave `struct rg_thread` alone beside `rg_thread()`.
+fn unit(path: &str) -> String {
+    let pointer = |(name, _): (&str, *const ())| {
+        format!(
+            "__typeof__({name}) *{name}{SUFFIX};\n#define {name}(...) (*{name}{SUFFIX})(__VA_ARGS__)\n"
+        )
+    };
+    let pointers: String = calls().map(pointer).collect();
+    format!("#include \"platform.h\"\n{pointers}#include \"{path}\"\n#include \"sizes.h\"\n")
+}
+
+/// A variable of the policy's own would be shared by simulations that run side by side.
+fn refuse_variables(path: &str, object: &Path) -> Result<(), Failure> {
+    let symbols = run(Command::new("nm").arg("--format=posix").arg(object), "")?;
+    let text = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let is_variable = |line: &&str| {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default();
+        !name.ends_with(SUFFIX) && words.next().is_some_and(|kind| "bBdDC".contains(kind))
+    };
+    let Some(found) = text.lines().find(is_variable) else { return Ok(()) };
+    let name = found.split([' ', '.']).next().unwrap_or_default();
+    Err(Failure::Input(format!(
+        "policy {path}: it has a variable of its own, `{name}`; keep it in a struct (rg_shared for all of a run), or make it const"
+    )))
+}
+
+fn run(command: &mut Command, input: &str) -> Result<Output, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::Machine(format!(
+            "a policy in a file needs a C compiler, and there is no `{name}`: apt-get install gcc, or set CC"
+        )),
+        _ => failed(&name, &error),
+    })?;
+    let sent = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input.as_bytes()));
+    // A compiler that ends early says why itself.
+    drop(sent);
+    child.wait_with_output().map_err(|error| failed(&name, &error))
+}
+
+fn checked(path: &str, what: &str, output: &Output) -> Result<(), Failure> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::Input(format!("policy {path} does not {what}:\n{}", said.trim_end())))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::Machine(format!("cannot {what}: {error}"))
+}

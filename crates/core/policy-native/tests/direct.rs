@@ -1,0 +1,176 @@
+//! A lone waker passes by the queue, and nobody is harmed by it (`policy/direct.h`), on a toy platform.
+
+mod toy;
+
+use model::ThreadId;
+use policy_native::Kick;
+use toy::{Bench, Thread};
+
+const MS: u64 = 1_000_000;
+const SLICE: u64 = 4 * MS;
+const ON: &str = "rearguard";
+const OFF: &str = "rearguard:direct=off";
+
+/// On one CPU a thread of each process has run for a millisecond and sleeps, but the first, which runs.
+fn bench(policy: &str, processes: &[u32]) -> (Bench, Vec<ThreadId>) {
+    let mut bench = Bench::new(policy, 1);
+    let threads: Vec<ThreadId> =
+        processes.iter().map(|process| bench.thread(*process, 0)).collect();
+    each_runs(&mut bench, &threads);
+    (bench, threads)
+}
+
+/// Each runs for a millisecond, the last first; all but the first then sleep.
+fn each_runs(bench: &mut Bench, threads: &[ThreadId]) {
+    for thread in threads.iter().rev() {
+        bench.wake(*thread);
+        assert_eq!(bench.dispatch(0, None), Some(*thread));
+        bench.run(*thread, MS, *thread != threads[0]);
+    }
+}
+
+/// Who is in the CPU's local queue.
+fn local(bench: &Bench) -> Vec<ThreadId> {
+    bench.toy.locals[0].iter().copied().collect()
+}
+
+#[test]
+fn a_lone_waker_is_next_without_a_question() {
+    for (policy, goes_there) in [(ON, true), (OFF, false), ("cts", false)] {
+        for process in [0, 1] {
+            let (mut bench, threads) = bench(policy, &[0, process]);
+            bench.wake(threads[1]);
+            let there = if goes_there { vec![threads[1]] } else { vec![] };
+            assert_eq!(local(&bench), there, "{policy} {process}");
+        }
+    }
+}
+
+#[test]
+fn only_one_goes_there_and_nobody_while_others_wait() {
+    let (mut bench, threads) = bench(ON, &[0, 0, 0, 0]);
+    bench.wake(threads[1]);
+    bench.wake(threads[2]);
+    assert_eq!(local(&bench), [threads[1]]);
+    // It runs, and somebody waits: whoever wakes now waits behind that one.
+    bench.run(threads[0], MS, true);
+    bench.toy.locals[0].clear();
+    bench.wake(threads[3]);
+    assert_eq!(local(&bench), []);
+    bench.run(threads[1], MS, true);
+    assert_eq!(bench.dispatch(0, None), Some(threads[2]));
+    bench.run(threads[2], MS, true);
+    // The control: with nobody left in the queue but who runs, the next one goes there.
+    assert_eq!(bench.dispatch(0, None), Some(threads[3]));
+    bench.wake(threads[1]);
+    assert_eq!(local(&bench), [threads[1]]);
+}
+
+#[test]
+fn whoever_may_run_elsewhere_waits_in_the_queue() {
+    let went = |only_on| {
+        let mut bench = Bench::new(ON, 2);
+        let runs = bench.thread(0, 0);
+        let like = bench.toy.threads[0].clone();
+        let other = bench.thread_like(Thread { only_on, ..like });
+        bench.wake(runs);
+        assert_eq!(bench.dispatch(0, None), Some(runs));
+        bench.wake(other);
+        local(&bench) == [other]
+    };
+    assert!(went(Some(0)));
+    assert!(!went(None));
+}
+
+#[test]
+fn only_who_is_due_goes_there() {
+    // Its token is beyond what the other reaches in a slice: a thread of nice 19 that has run.
+    let went = |weight| {
+        let mut bench = Bench::new(ON, 1);
+        let runs = bench.thread(0, 0);
+        let like = bench.toy.threads[0].clone();
+        let light = bench.thread_like(Thread { process: 1, weight, ..like });
+        each_runs(&mut bench, &[runs, light]);
+        bench.wake(light);
+        local(&bench) == [light]
+    };
+    assert!(went(1_024));
+    assert!(!went(15));
+}
+
+#[test]
+fn who_may_preempt_does_so_through_the_queue() {
+    let (mut bench, threads) = bench(ON, &[0, 1]);
+    bench.pass(threads[0], 10 * MS);
+    bench.policy.tick(&mut bench.toy, threads[0]);
+    bench.toy.kicks.clear();
+    bench.wake(threads[1]);
+    assert_eq!(local(&bench), []);
+    assert_eq!(bench.toy.kicks, [(0, Kick::Preempt)]);
+}
+
+/// What is left of the slice of the thread that runs after a tick, beside a follower of this process.
+fn slice_after_tick(policy: &str, process: u32, foreign: bool) -> u64 {
+    let (mut bench, threads) = bench(policy, &[0, process, 2]);
+    bench.wake(threads[1]);
+    bench.pass(threads[0], 2 * MS);
+    if foreign {
+        bench.wake(threads[2]);
+    }
+    bench.pass(threads[0], 2 * MS);
+    bench.toy.slices.insert(threads[0].0, 0);
+    bench.policy.tick(&mut bench.toy, threads[0]);
+    bench.toy.slices[&threads[0].0]
+}
+
+#[test]
+fn an_earlier_sibling_keeps_its_turn_unless_a_stranger_is_due() {
+    assert_eq!(slice_after_tick(ON, 0, false), SLICE);
+    assert_eq!(slice_after_tick(ON, 1, false), 0, "no sibling follows");
+    assert_eq!(slice_after_tick(ON, 0, true), 0, "a stranger waits with a lesser token");
+    assert_eq!(slice_after_tick(OFF, 0, false), 0, "the control: the next dispatch decides");
+}
+
+#[test]
+fn an_earlier_sibling_that_spins_gives_way_when_its_bucket_is_full() {
+    let (mut bench, threads) = bench(ON, &[0, 0]);
+    bench.wake(threads[1]);
+    let turns = (0..100).take_while(|_| {
+        bench.pass(threads[0], SLICE);
+        bench.toy.slices.insert(threads[0].0, 0);
+        bench.policy.tick(&mut bench.toy, threads[0]);
+        bench.toy.slices[&threads[0].0] > 0
+    });
+    assert_eq!(turns.count(), 12, "49 of 50 ms");
+}
+
+#[test]
+fn others_see_the_follower_when_it_runs() {
+    let preempted = |policy: &str| {
+        let (mut bench, threads) = bench(policy, &[0, 1, 2]);
+        bench.wake(threads[1]);
+        bench.run(threads[0], MS, true);
+        if policy == OFF {
+            assert_eq!(bench.dispatch(0, None), Some(threads[1]));
+        }
+        bench.pass(threads[1], 10 * MS);
+        bench.toy.kicks.clear();
+        bench.wake(threads[2]);
+        bench.toy.kicks.clone()
+    };
+    assert_eq!(preempted(ON), [(0, Kick::Preempt)]);
+    assert_eq!(preempted(OFF), preempted(ON), "as one that dispatch brought");
+}
+
+#[test]
+fn a_follower_that_left_is_forgotten() {
+    let (mut bench, threads) = bench(ON, &[0, 0, 0]);
+    bench.wake(threads[1]);
+    bench.toy.locals[0].clear();
+    bench.policy.exit_thread(&mut bench.toy, threads[1]);
+    bench.run(threads[0], MS, true);
+    bench.wake(threads[0]);
+    assert_eq!(bench.dispatch(0, None), Some(threads[0]));
+    bench.wake(threads[2]);
+    assert_eq!(local(&bench), [threads[2]]);
+}

@@ -1,0 +1,133 @@
+//! `rearguard cell balance`: a supervisor that moves CPUs between cells.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use machine::Machine;
+use machine::cell::balance::{self, Goal, Step};
+use machine::cell::{self, Source};
+use model::{Failure, Nanos, units};
+
+use crate::watch::stop_wish;
+
+/// How often the user's wish to stop is looked at.
+const TURN: Duration = Duration::from_millis(50);
+/// Looks in a row that may bring nothing: who tells of outliers may be started anew meanwhile.
+const IN_VAIN: u64 = 5;
+/// Looks after a move in which nothing is moved: the tail needs time to show what it did.
+const SETTLE: u64 = 3;
+
+/// Move CPUs between cells until each meets a target of outliers, and keep it so until Ctrl-C
+///
+/// The cell with most outliers above the target gets a CPU of the one with fewest, if that is at half the target or less and keeps one.
+#[derive(clap::Args)]
+pub struct Args {
+    /// At most this share of a cell's requests slower than the threshold: 100us=0.1%
+    #[arg(long, value_name = "THRESHOLD=SHARE", value_parser = Goal::from_user)]
+    outlier: Goal,
+    /// Where outlier proportions are told: an OpenMetrics address (http://127.0.0.1:9898/metrics) or a file of JSON lines
+    #[arg(long, value_name = "ADDRESS|FILE", value_parser = Source::from_user)]
+    metrics: Source,
+    /// A cell of work that nobody waits for: it has no target, and gives CPUs while others need them (repeatable)
+    #[arg(long, value_name = "CELL")]
+    batch: Vec<String>,
+    /// Between two looks
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = units::duration)]
+    interval: Nanos,
+    /// Looks before it ends [default: until Ctrl-C]
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+}
+
+/// Runs the command.
+pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
+    let stop = stop_wish();
+    for name in &args.batch {
+        cell::find(&machine.journal(), name)?;
+    }
+    let mut teller = Teller { source: &args.metrics, in_vain: 0 };
+    let (mut looks, mut rest, mut last) = (0, 0, String::new());
+    while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|most| looks < most) {
+        let next = Instant::now() + Duration::from_nanos(args.interval.0);
+        // Where nobody tells anything new, nothing moves.
+        let text = teller.text()?.unwrap_or_else(|| last.clone());
+        // A source that says the same again has measured nothing new.
+        if rest == 0 && text != last {
+            let mut outliers = args.metrics.parse(&text)?;
+            show(machine, &outliers, &args.batch)?;
+            outliers.extend(args.batch.iter().map(|name| (name.clone(), 0.0)));
+            let _lock = machine.lock()?;
+            rest = say(&balance::look(machine, &outliers, args.outlier)?);
+        } else {
+            rest = rest.saturating_sub(1);
+        }
+        last = text;
+        looks += 1;
+        while Instant::now() < next && !stop.load(Ordering::Relaxed) && args.count != Some(looks) {
+            thread::sleep(TURN.min(next.saturating_duration_since(Instant::now())));
+        }
+    }
+    Ok(())
+}
+
+/// Who tells of outliers, and how often in a row that failed.
+struct Teller<'a> {
+    source: &'a Source,
+    in_vain: u64,
+}
+
+impl Teller<'_> {
+    /// What is told now; `None`: nothing, and it is to be asked again.
+    fn text(&mut self) -> Result<Option<String>, Failure> {
+        match self.source.text() {
+            Ok(text) => {
+                if self.in_vain > 0 {
+                    anstream::eprintln!("rearguard: the metrics are told again");
+                }
+                self.in_vain = 0;
+                return Ok(Some(text));
+            }
+            Err(failure) if self.in_vain == IN_VAIN => return Err(failure),
+            Err(failure) if self.in_vain == 0 => anstream::eprintln!(
+                "rearguard: {failure}; nothing moves meanwhile, and after {IN_VAIN} more looks in vain this ends"
+            ),
+            Err(_) => {}
+        }
+        self.in_vain += 1;
+        Ok(None)
+    }
+}
+
+fn show(
+    machine: &Machine,
+    outliers: &BTreeMap<String, f64>,
+    batch: &[String],
+) -> Result<(), Failure> {
+    let cells = cell::uses(&machine.journal())?;
+    let one = |cell: &cell::Use| {
+        let stands = match outliers.get(&cell.name) {
+            _ if batch.contains(&cell.name) => "batch".to_string(),
+            Some(share) => format!("outliers {:.4}%", share * 100.0),
+            None => "outliers unknown".to_string(),
+        };
+        format!("{} CPUs {} {stands}", cell.name, cell.cpus)
+    };
+    let shown: Vec<String> = cells.iter().map(one).collect();
+    anstream::println!("{}", if shown.is_empty() { "no cells".into() } else { shown.join("; ") });
+    Ok(())
+}
+
+/// Says what was done, and for how many looks to wait.
+fn say(step: &Step) -> u64 {
+    match step {
+        Step::Content => return 0,
+        Step::Move { from, to, cpu } => anstream::println!("CPU {cpu} goes from {from} to {to}"),
+        Step::Short { cell } => {
+            anstream::println!("{cell} is above the target, and no cell has a CPU to give");
+            return 0;
+        }
+    }
+    SETTLE
+}

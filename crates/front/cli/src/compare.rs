@@ -1,0 +1,149 @@
+//! `rearguard compare`: one scenario under several policies.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use compare::command::{command, quoted};
+use compare::{Keeper, Plan};
+use host::HostArm;
+use model::edit::Edit;
+use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
+use sim::SimArm;
+use trace::Making;
+use vm::VmArm;
+
+use crate::files::{ScenarioFile, read_edited};
+use crate::keep::Traces;
+use crate::output::{Output, signature};
+use crate::tables::TableFiles;
+use crate::watch::Terminal;
+
+/// Run one scenario under several policies and say which keeps the tail shorter
+#[derive(clap::Args)]
+pub struct Args {
+    /// The scenario (TOML); shipped ones are in scenarios/
+    scenario: PathBuf,
+    /// Where to run it
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    on: On,
+    /// Policies, the baseline first: NAME or NAME:KEY=VALUE, for example cfs,cts,cts:queue=cpu; ./FILE.c is one of your own
+    #[arg(long, value_delimiter = ',', required = true, value_parser = PolicySpec::parse)]
+    policy: Vec<PolicySpec>,
+    /// How many seeds to run: the scenario's own first, then the numbers that follow
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    seeds: Option<u16>,
+    /// Exactly these seeds
+    #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
+    seed: Vec<u64>,
+    /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless given
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Another value for a key of the scenario, for example program.web.arrivals.utilisation=0.9 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Edit>,
+    /// Measure for this long instead of the scenario's duration, for example 2s
+    #[arg(long, value_parser = positive_duration)]
+    duration: Option<Nanos>,
+    /// With --on vm, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
+    #[arg(long, value_name = "PATH")]
+    with: Vec<PathBuf>,
+    /// With --on vm, say of every run on stderr how true its time is
+    #[arg(long, short)]
+    verbose: bool,
+    /// Say where the time of the slowest 0.1% of requests went (`sources_ns` of --json), where the arm has scheduling events; --trace does so, too
+    #[arg(long)]
+    explain: bool,
+    /// Write the trace of the run, scheduling events included, to this file; of several runs to a file each in this folder
+    #[arg(long, value_name = "PATH")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum On {
+    /// The simulator: any machine, no privileges, the same bytes for the same seed
+    Sim,
+    /// This machine's kernel, with real processes and requests
+    Host,
+    /// Stock kernels in QEMU, each policy under the one that it needs, with real processes and requests
+    Vm,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.output.check()?;
+    args.tables.check()?;
+    let ScenarioFile { mut scenario, text } = read_edited(&args.scenario, &args.set)?;
+    if let Some(duration) = args.duration {
+        scenario.duration = duration;
+    }
+    let plan = Plan {
+        scenario: &scenario,
+        policies: args.policy.clone(),
+        seeds: seeds(args, &scenario),
+        jobs: args.jobs.map(usize::from),
+    };
+    let arm: Box<dyn Arm> = match args.on {
+        On::Sim => Box::new(SimArm),
+        On::Host => Box::new(HostArm { recorder: vm::recorder() }),
+        On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
+    };
+    let machine = arm.machine();
+    let (words, version) = signature();
+    let traces = Traces {
+        path: args.trace.as_deref(),
+        explained: args.explain,
+        folder: plan.policies.len() * plan.seeds.len() > 1
+            || args.trace.as_ref().is_some_and(|path| path.is_dir()),
+        making: Making {
+            scenario: &scenario,
+            scenario_text: &text,
+            arm: arm.name(),
+            machine: &machine,
+            replay: String::new(),
+            version: &version,
+        },
+        command: replay(args),
+    };
+    traces.check()?;
+    if let (true, Err(lack)) = (traces.wants_events(), arm.has_events()) {
+        say(&format!(
+            "rearguard: no scheduling events, so nothing says where the time went: {lack}"
+        ));
+    }
+    let watch = Terminal::new(&scenario.name);
+    let mut document = compare::run_kept(&plan, &*arm, &watch, &traces)?;
+    (document.command, document.version) = (words, version.clone());
+    document.scenario_text = text.clone();
+    args.tables.write(&document)?;
+    args.output.compared(&document)
+}
+
+/// The command of one run of these, up to policy and seed.
+fn replay(args: &Args) -> String {
+    let on = args.on.to_possible_value().map_or(String::new(), |on| on.get_name().to_string());
+    let edits: Vec<String> = args.set.iter().map(Edit::to_string).collect();
+    let with = |path: &PathBuf| format!(" --with {}", quoted(&path.display().to_string()));
+    let with: String = args.with.iter().map(with).collect();
+    command(&args.scenario.display().to_string(), &on, &edits, args.duration) + &with
+}
+
+fn say(line: &str) {
+    anstream::eprintln!("{line}");
+}
+
+fn positive_duration(text: &str) -> Result<Nanos, String> {
+    let duration = model::units::duration(text)?;
+    if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
+}
+
+/// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of them.
+fn seeds(args: &Args, scenario: &Scenario) -> Vec<u64> {
+    if !args.seed.is_empty() {
+        return args.seed.clone();
+    }
+    compare::first_seeds(scenario, args.seeds.map_or(scenario.seeds.len(), usize::from))
+}

@@ -1,0 +1,102 @@
+//! `rearguard explain`: where the time of slow requests went, who is to blame, what helps.
+
+use std::path::PathBuf;
+
+use ::explain::{Program, SLOWEST, Setting, explain};
+use model::{Failure, Nanos, Scenario};
+use report::explain::{EXPLAIN_SCHEMA, Explained};
+use trace::{Header, Recorded};
+
+use crate::output::{Output, signature};
+use crate::tables::TableFiles;
+use crate::traces;
+
+/// Say where the time of a service's slow requests went, who is to blame, and what helps
+#[derive(clap::Args)]
+pub struct Args {
+    /// A trace with scheduling events, as `compare --trace` and `stages --trace` write them
+    #[arg(required_unless_present_any = ["port", "pid"], conflicts_with_all = ["port", "pid"])]
+    trace: Option<PathBuf>,
+    /// Watch the service that listens at this port instead
+    #[arg(long)]
+    port: Option<u16>,
+    /// Watch the service that this process is
+    #[arg(long, conflicts_with = "port")]
+    pid: Option<u32>,
+    /// How long to watch
+    #[arg(long, default_value = "10s", value_parser = model::units::duration)]
+    duration: Nanos,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.output.check_page()?;
+    args.tables.check()?;
+    let recorded = match (&args.trace, args.port, args.pid) {
+        (Some(path), _, _) => traces::read(path)?,
+        (None, Some(port), _) => watched(port, args.duration)?,
+        (None, None, pid) => watched(measure::listening_port(pid.unwrap_or(0))?, args.duration)?,
+    };
+    let explained = document(&recorded)?;
+    args.tables.write(&explained)?;
+    args.output.explained(&explained)
+}
+
+#[cfg(feature = "scx")]
+fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
+    crate::stages::watch(port, duration).map(|(_, recorded)| recorded)
+}
+
+#[cfg(not(feature = "scx"))]
+fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
+    Err(model::recorder::unbuilt())
+}
+
+/// What there is to say of a trace.
+fn document(recorded: &Recorded) -> Result<Explained, Failure> {
+    let Recorded { header, trace } = recorded;
+    let setting = setting(header);
+    let explanation = explain(trace, &setting)?;
+    if explanation.services.is_empty() {
+        return Err(Failure::Input(format!(
+            "no request of this trace of `{}` was answered by a thread that its events name, so there is nothing to explain",
+            header.scenario
+        )));
+    }
+    let (command, version) = signature();
+    Ok(Explained {
+        schema: EXPLAIN_SCHEMA.to_string(),
+        command,
+        version,
+        scenario: header.scenario.clone(),
+        arm: header.arm.clone(),
+        machine: header.machine.clone(),
+        policy: header.policy.clone(),
+        kernel: header.kernel.clone(),
+        seed: header.seed,
+        slow_proportion: SLOWEST,
+        services: explanation.documents(),
+    })
+}
+
+/// The scenario's, where the trace has one: it alone says where memory lies.
+fn setting(header: &Header) -> Setting {
+    let program = |(index, program): (usize, &trace::Program)| Program {
+        name: program.name.clone(),
+        group: program.group.map(|index| header.groups[index].name.clone()),
+        serves: program.kind == "service",
+        process: index,
+        memory: None,
+    };
+    let programs: Vec<Program> = header.programs.iter().enumerate().map(program).collect();
+    let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
+    let same = |setting: &Setting| {
+        setting.programs.len() == programs.len() && setting.machine == header.cpus
+    };
+    let known = scenario.map(|scenario| Setting::of(&scenario).with(&header.tables)).filter(same);
+    known.unwrap_or(Setting { machine: header.cpus, programs })
+}

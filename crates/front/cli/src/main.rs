@@ -1,0 +1,130 @@
+//! `rearguard`: compares schedulers by what they do to the tail of a service.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod check;
+mod cluster;
+mod compare;
+mod diff;
+mod doctor;
+mod explain;
+mod exporter;
+mod fanout;
+mod files;
+mod ideal;
+mod keep;
+mod lab;
+#[cfg(feature = "scx")]
+mod load;
+mod measure;
+mod new_policy;
+mod output;
+mod paper;
+mod queue_args;
+mod serve;
+#[cfg(feature = "scx")]
+mod stages;
+mod stamps;
+mod sweep;
+mod tables;
+#[cfg(feature = "scx")]
+mod top;
+mod traces;
+mod tune;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use model::Failure;
+
+/// Guards the tail latency of multi-threaded services, and proves what any scheduler does to it.
+#[derive(Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done; 1 the run failed; 2 bad input; 3 this machine cannot."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Isolate first, then share: CPUs and memory of a service's own, on the fly
+    #[command(subcommand)]
+    Cell(cell::Action),
+    Check(check::Args),
+    Cluster(cluster::Args),
+    Compare(compare::Args),
+    Diff(diff::Args),
+    Doctor(doctor::Args),
+    Fanout(fanout::Args),
+    Explain(explain::Args),
+    Ideal(ideal::Args),
+    Lab(lab::Args),
+    #[cfg(feature = "scx")]
+    Load(load::Args),
+    Measure(Box<measure::Args>),
+    NewPolicy(new_policy::Args),
+    Paper(paper::Args),
+    Serve(serve::Args),
+    Sweep(sweep::Args),
+    #[cfg(feature = "scx")]
+    Stages(stages::Args),
+    #[cfg(feature = "scx")]
+    Top(top::Args),
+    Trace(traces::Args),
+    /// See, turn and turn back the machine's knobs against tail latency
+    #[command(subcommand)]
+    Tune(tune::Action),
+}
+
+fn main() -> ExitCode {
+    let args = std::env::args;
+    let role = host::role_main(args())
+        .or_else(|| ::lab::role_main(args()))
+        .or_else(|| machine::role_main(args()))
+        .or_else(|| vm::role_main(args()))
+        .or_else(|| ::measure::role_main(args()));
+    if let Some(code) = role {
+        return code;
+    }
+    let outcome = match Cli::parse().command {
+        // The command of a cell has an exit code of its own.
+        Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
+        Command::Check(args) => check::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
+        Command::Doctor(args) => {
+            doctor::run(&args);
+            Ok(())
+        }
+        Command::Fanout(args) => fanout::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Ideal(args) => ideal::run(&args),
+        // The guest's command has an exit code of its own.
+        Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
+        #[cfg(feature = "scx")]
+        Command::Load(args) => load::run(&args),
+        Command::Measure(args) => measure::run(&args),
+        Command::NewPolicy(args) => new_policy::run(&args),
+        Command::Paper(args) => paper::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
+        #[cfg(feature = "scx")]
+        Command::Stages(args) => stages::run(&args),
+        #[cfg(feature = "scx")]
+        Command::Top(args) => top::run(&args),
+        Command::Trace(args) => traces::run(&args),
+        Command::Tune(args) => tune::run(&args),
+    };
+    outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
+}
+
+fn report_failure(failure: Failure) -> ExitCode {
+    anstream::eprintln!("rearguard: {failure}");
+    ExitCode::from(failure.exit_code())
+}

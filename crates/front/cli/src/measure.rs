@@ -1,0 +1,299 @@
+//! `rearguard measure`: a real server under open-loop load, beside the ideal.
+
+mod live;
+mod options;
+mod stages;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use ::measure::{
+    Load, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started, Target,
+};
+use compare::command::quoted;
+use generator::{Limits, Pulse, Transport};
+use model::{Failure, Nanos, Watch};
+use trace::{Header, Making};
+
+use crate::files::check_writable;
+use crate::output::signature;
+use crate::stamps::read_stamps;
+use crate::watch::Terminal;
+use live::Live;
+pub use options::{Args, Startable};
+use stages::{Staged, Traced, Watching};
+
+/// How long a datagram's answer may take: what is lost on the way never comes.
+const DATAGRAM_TIMEOUT: Nanos = Nanos::from_secs(1);
+/// How long an answer over TCP may take.
+const STREAM_TIMEOUT: Nanos = Nanos::from_secs(10);
+/// A run in which the generator was disturbed has measured nothing and is made again, so often at most.
+const REPEATS: usize = 2;
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.check()?;
+    let watch = Terminal::new("measure");
+    let target = args.target()?;
+    let stamps = args.stamps.as_deref().map(stamps).transpose()?;
+    let setup = args.setup(&target);
+    // What is wrong with the load is said before anything is started; only of a capacity that is yet to be found it is not known.
+    let ready = (!args.saturate).then(|| args.load(stamps.clone(), args.service_time()));
+    let ready = ready.transpose()?;
+    let _alone = host::Exclusive::acquire(&watch)?;
+    let started = match args.start {
+        None => None,
+        Some(kind) => {
+            let placed = Placed { cpus: args.server_cpus(), connections: setup.connections };
+            Some(Started::start(kind.0, target.clone(), &placed, &watch)?)
+        }
+    };
+    let target = started.as_ref().map_or(&target, |started| &started.target);
+    if !args.no_fill {
+        ::measure::fill(target, &setup, &watch)?;
+    }
+    let searched = args.saturate.then(|| ::measure::saturate(target, &setup, args.workers, &watch));
+    let searched = searched.transpose()?;
+    if let (Some(found), false) = (&searched, args.has_load()) {
+        let found = ::measure::saturated(target, found, signature());
+        args.tables.write(&found)?;
+        return args.output.saturated(&found);
+    }
+    let service_time = searched.as_ref().map(|found| found.service_time).or(args.service_time());
+    let load = ready.map_or_else(|| args.load(stamps, service_time), Ok)?;
+    let session = Session { args, target, setup: &setup, load: &load, searched: searched.as_ref() };
+    session.run(service_time, &watch)
+}
+
+/// Arrivals of a file, in rising order.
+fn stamps(path: &Path) -> Result<Vec<Nanos>, Failure> {
+    let requests = read_stamps(path, Nanos::ZERO)?;
+    let mut arrivals: Vec<Nanos> = requests.into_iter().map(|(arrival, _)| arrival).collect();
+    arrivals.sort_unstable();
+    Ok(arrivals)
+}
+
+/// Everything that is settled before the first request.
+struct Session<'a> {
+    args: &'a Args,
+    target: &'a Target,
+    setup: &'a Setup,
+    load: &'a Load,
+    searched: Option<&'a Saturation>,
+}
+
+impl Session<'_> {
+    fn run(&self, service_time: Option<ServiceTime>, watch: &Terminal) -> Result<(), Failure> {
+        let live = Live::new(self.args, self.load)?;
+        if self.args.stages {
+            // Whoever looks at stages does so beside the generator, which goes first there, and not beside the server.
+            generator::thread::bind(&self.setup.cpus).map_err(|error| {
+                Failure::Machine(format!("CPUs {:?} cannot be had: {error}", self.setup.cpus))
+            })?;
+        }
+        for repeats in (0..=REPEATS).rev() {
+            let watching = self.args.stages.then(|| Watching::start(self.target)).transpose()?;
+            let mut measured =
+                self.measured(service_time, watch, live.as_ref(), watching.as_ref())?;
+            match self.staged(&mut measured, watching) {
+                Err(Failure::Run(reason)) if repeats > 0 => {
+                    anstream::eprintln!("rearguard: {reason}\nrearguard: once more");
+                }
+                staged => return self.write(&measured, staged?),
+            }
+        }
+        Ok(())
+    }
+
+    fn measured(
+        &self,
+        service_time: Option<ServiceTime>,
+        watch: &Terminal,
+        live: Option<&Live>,
+        watching: Option<&Watching>,
+    ) -> Result<Measurement, Failure> {
+        let passages = watching.is_some_and(Watching::is_client);
+        let setup = Setup { passages, ..self.setup.clone() };
+        let go = |pulse: Option<Arc<Pulse>>, watch: &dyn Watch| {
+            ::measure::measure(self.target, &setup, self.load, service_time, pulse, watch)
+        };
+        match live {
+            None => go(None, watch),
+            Some(live) => live.during(watching, |pulse| go(Some(pulse), &Quiet(watch))),
+        }
+    }
+
+    /// Where the time of a run's requests went, if the run is good and that was asked.
+    fn staged(
+        &self,
+        measured: &mut Measurement,
+        watching: Option<Watching>,
+    ) -> Result<Option<Staged>, Failure> {
+        self.reported(measured).check()?;
+        let staged = watching.map(|watching| watching.finish(measured, self.target));
+        let mut staged = staged.transpose()?;
+        if let Some(traced) = staged.as_mut().and_then(|staged| staged.traced.as_mut()) {
+            measured.leave_interrupts_out(&mut traced.trace);
+        }
+        Ok(staged)
+    }
+
+    fn reported<'a>(&'a self, measurement: &'a Measurement) -> Reported<'a> {
+        let Session { target, setup, load, searched, .. } = *self;
+        Reported { target, setup, load, measurement, saturation: searched, signature: signature() }
+    }
+
+    fn write(&self, measured: &Measurement, staged: Option<Staged>) -> Result<(), Failure> {
+        if measured.records.iter().all(|record| record.loss.is_some()) {
+            anstream::eprintln!(
+                "rearguard: no request was answered: is it this protocol that the server speaks?"
+            );
+        }
+        let mut document = self.reported(measured).document();
+        let traced = staged.and_then(|staged| {
+            (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
+            staged.traced
+        });
+        if let Some(wanted) = self.args.wanted()? {
+            document.plan = Some(::measure::plan(measured, wanted)?);
+        }
+        to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
+        to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, traced, out))?;
+        self.args.tables.write(&document)?;
+        self.args.output.measured(&document)
+    }
+
+    fn write_trace(
+        &self,
+        measured: &Measurement,
+        traced: Option<Traced>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let (command, version) = signature();
+        let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+        let making = Making {
+            scenario: &measured.scenario,
+            scenario_text: &::measure::scenario_text(&measured.scenario),
+            arm: "server",
+            machine: &::measure::machine(),
+            replay: words.join(" "),
+            version: &version,
+        };
+        let mut out = out;
+        let (trace, cpus) = match &traced {
+            None => (&measured.trace, None),
+            Some(Traced { trace, cpus }) => (trace, Some(*cpus)),
+        };
+        let mut header = Header::new(&making, trace);
+        header.cpus.cpus = cpus.unwrap_or(header.cpus.cpus);
+        trace::write(&header, trace, &mut out)
+    }
+}
+
+fn to_file(
+    path: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    });
+    written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+}
+
+impl Args {
+    fn check(&self) -> Result<(), Failure> {
+        self.output.check()?;
+        self.tables.check()?;
+        [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
+    }
+
+    fn target(&self) -> Result<Target, Failure> {
+        let template = self.request.as_deref().zip(self.response.as_deref());
+        let text = match (&self.target, self.start) {
+            (Some(text), _) => text,
+            (None, Some(kind)) => kind.0.usual_target(),
+            (None, None) => {
+                return Err(Failure::Input(
+                    "measure what? --target memcached://127.0.0.1:11211, or --start memcached"
+                        .to_string(),
+                ));
+            }
+        };
+        Target::parse(text, template)
+    }
+
+    fn setup(&self, target: &Target) -> Setup {
+        let usual = match target.transport() {
+            Transport::Stream => STREAM_TIMEOUT,
+            Transport::Datagram => DATAGRAM_TIMEOUT,
+        };
+        let limits = Limits {
+            timeout: self.timeout.unwrap_or(usual),
+            requests_per_connection: self.requests_per_connection,
+        };
+        let (connections, cpus) = (self.connections, self.own_cpus());
+        Setup { connections, cpus, limits, passages: false }
+    }
+
+    fn own_cpus(&self) -> Vec<usize> {
+        let first = || host::cpus().first().map_or(0, |cpu| cpu.id);
+        if self.cpus.is_empty() { vec![first()] } else { self.cpus.clone() }
+    }
+
+    /// Those given, or all but the generator's, where there are others.
+    fn server_cpus(&self) -> Vec<usize> {
+        if !self.server_cpus.is_empty() {
+            return self.server_cpus.clone();
+        }
+        let (own, all) = (self.own_cpus(), host::cpus());
+        let others: Vec<usize> =
+            all.iter().map(|cpu| cpu.id).filter(|cpu| !own.contains(cpu)).collect();
+        if others.is_empty() { own } else { others }
+    }
+
+    fn service_time(&self) -> Option<ServiceTime> {
+        let value = self.service_time?;
+        Some(ServiceTime { value, workers: self.workers.unwrap_or(1), source: "given" })
+    }
+
+    fn load(
+        &self,
+        stamps: Option<Vec<Nanos>>,
+        service_time: Option<ServiceTime>,
+    ) -> Result<Load, Failure> {
+        let last = stamps.as_ref().and_then(|stamps| stamps.last().copied());
+        let all = last.map(|last| last + Nanos(1));
+        let duration = self.duration.or(all).unwrap_or(Nanos::from_secs(10));
+        let count = stamps.as_ref().map(|stamps| stamps.partition_point(|at| *at < duration));
+        let rate_per_s = match (count, self.rate, self.utilisation, service_time) {
+            (Some(count), ..) => count as f64 / duration.as_secs_f64(),
+            (None, Some(rate), ..) => rate,
+            (None, None, Some(share), Some(time)) => share * time.capacity_per_s(),
+            (None, None, Some(_), None) => {
+                return Err(Failure::Input(
+                    "--utilisation: of which capacity? --saturate finds it, --service-time and --workers tell it"
+                        .to_string(),
+                ));
+            }
+            (None, None, None, _) => {
+                return Err(Failure::Input(
+                    "how much load? --rate 20k/s, --utilisation 0.8 or --stamps FILE".to_string(),
+                ));
+            }
+        };
+        Ok(Load {
+            rate_per_s,
+            law: self.arrivals.clone(),
+            stamps,
+            warm_up: self.warm_up,
+            duration,
+            seed: self.seed,
+            outlier_threshold: self.outlier,
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! Where the time of a measurement's requests went: the server's kernel is asked, and where that is not to be had, the client's.
+
+#[cfg(feature = "scx")]
+mod server;
+/// Nobody watches without the kernel's part.
+#[cfg(not(feature = "scx"))]
+#[path = "stages/blind.rs"]
+mod server;
+
+use std::net::UdpSocket;
+
+use ::measure::{Measurement, Passed, Target, passed};
+use generator::{Pulse, Record};
+use model::{Failure, Trace};
+use report::stages::Stage;
+
+use super::live::Glance;
+
+/// Who tells the stages of a run.
+pub enum Watching {
+    /// Hooks in the server's kernel.
+    Server(server::Watching),
+    /// Stamps of the client's kernel.
+    Client {
+        /// Why nobody asks the server's.
+        why: String,
+        /// Whether the server is on this machine.
+        is_here: bool,
+    },
+}
+
+/// What was told.
+pub struct Staged {
+    /// How long each stage takes.
+    pub figures: Vec<Stage>,
+    /// What is unknown, and why.
+    pub note: Option<String>,
+    /// Where the server's kernel told it.
+    pub traced: Option<Traced>,
+}
+
+/// What the server's kernel saw.
+pub struct Traced {
+    /// The measurement's trace with stages, events, and everybody who had a CPU.
+    pub trace: Trace,
+    /// CPUs of the machine.
+    pub cpus: u32,
+}
+
+impl Watching {
+    /// To be called before the first connection.
+    pub fn start(target: &Target) -> Result<Watching, Failure> {
+        let is_here = is_here(target);
+        if !is_here {
+            let why = format!(
+                "{} is another machine's, whose kernel cannot be asked from here; `rearguard stages` asks it there",
+                target.address.ip()
+            );
+            return Ok(Watching::Client { why, is_here });
+        }
+        match server::Watching::start(target) {
+            Err(Failure::Machine(why)) => Ok(Watching::Client { why, is_here }),
+            server => server.map(Watching::Server),
+        }
+    }
+
+    /// Whether the client's kernel is to stamp what passes it.
+    pub fn is_client(&self) -> bool {
+        matches!(self, Watching::Client { .. })
+    }
+
+    /// What was seen since the last look; `None`: no request.
+    pub fn glance(&self, pulse: &Pulse) -> Option<Glance> {
+        match self {
+            Watching::Server(server) => server.glance(),
+            Watching::Client { is_here, .. } => of_client(&pulse.take_passed(), *is_here),
+        }
+    }
+
+    /// The stages of the requests of a measurement.
+    pub fn finish(self, measured: &Measurement, target: &Target) -> Result<Staged, Failure> {
+        let (why, is_here) = match self {
+            Watching::Server(server) => return server.finish(measured, target),
+            Watching::Client { why, is_here } => (why, is_here),
+        };
+        let Passed { stages, answered, complete } = passed(&measured.records, is_here);
+        let note = format!(
+            "unknown is what only the server's kernel knows: {why}. The rest is by the client's own sockets (SO_TIMESTAMPING), \
+             of {complete} of {answered} requests"
+        );
+        Ok(Staged { figures: stages, note: Some(note), traced: None })
+    }
+}
+
+/// What the client's kernel stamped of some requests: the stages that it knows, and nobody to blame.
+fn of_client(records: &[Record], is_here: bool) -> Option<Glance> {
+    let Passed { mut stages, complete, .. } = passed(records, is_here);
+    stages.retain(|stage| stage.span_ns.p50.value.is_some());
+    (complete > 0).then_some(Glance { stages, blamed: None })
+}
+
+/// Only an address of this machine can be bound.
+fn is_here(target: &Target) -> bool {
+    UdpSocket::bind((target.address.ip(), 0)).is_ok()
+}

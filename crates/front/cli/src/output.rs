@@ -1,0 +1,177 @@
+//! What a command writes: a table for people, `--json`, `--report FILE`.
+
+use std::path::{Path, PathBuf};
+
+use model::Failure;
+use report::explain::Explained;
+#[cfg(feature = "scx")]
+use report::overhead::Overhead;
+#[cfg(feature = "scx")]
+use report::stages::StagesDocument;
+use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
+use serde::Serialize;
+
+use crate::files;
+
+/// Options of every command that has results
+#[derive(clap::Args)]
+pub struct Output {
+    /// Print the result document as JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Write a report: FILE.html (one self-contained page) or FILE.svg (one picture)
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+impl Output {
+    /// Says whether the report could be written, before anything runs for minutes.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(path) = &self.report else { return Ok(()) };
+        if !["html", "svg"].iter().any(|end| ends_in(path, end)) {
+            return Err(Failure::Input(format!(
+                "--report {}: expected a name that ends in .html or .svg",
+                path.display()
+            )));
+        }
+        files::check_writable(path)
+    }
+
+    /// Writes what a comparison found.
+    pub fn compared(&self, document: &Document) -> Result<(), Failure> {
+        let shown = self.shown(document, report::table);
+        self.write(&shown, || report::html(document), || report::picture(document))
+    }
+
+    /// Writes a figure; `json` is the document that it shows.
+    pub fn drawn(&self, json: String, figure: &Figure) -> Result<(), Failure> {
+        let shown = if self.json { json } else { report::figure_table(figure, terminal_width()) };
+        self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure))
+    }
+
+    /// Writes what a service's outliers are.
+    pub fn fanned_out(&self, document: &FanOut) -> Result<(), Failure> {
+        let shown = self.shown(document, report::fan_out_table);
+        self.write(&shown, || report::fan_out_html(document), || report::fan_out_picture(document))
+    }
+
+    /// Writes what a cluster did, and how long that took.
+    pub fn clustered(&self, run: &ClusterRun, took_s: f64) -> Result<(), Failure> {
+        let shown = if self.json {
+            report::json(run)
+        } else {
+            let events: u64 = run.cases.iter().map(|case| case.events).sum();
+            let millions = events as f64 / 1e6;
+            format!(
+                "{}{millions:.1} million events in {took_s:.1} s",
+                report::cluster_table(run, terminal_width())
+            )
+        };
+        self.write(&shown, || report::cluster_html(run), || report::cluster_picture(run))
+    }
+
+    /// Writes what a measurement of a server found.
+    pub fn measured(&self, measured: &Measured) -> Result<(), Failure> {
+        let shown = self.shown(measured, report::measure_table);
+        self.write(&shown, || report::measure_html(measured), || report::measure_picture(measured))
+    }
+
+    /// Writes what a search for a server's capacity found; it has no curve.
+    pub fn saturated(&self, found: &Saturated) -> Result<(), Failure> {
+        let shown = if self.json { report::json(found) } else { report::saturated_table(found) };
+        anstream::println!("{}", shown.trim_end());
+        Ok(())
+    }
+
+    /// [`Output::check`] for so many figures: a picture holds one.
+    pub fn check_pictures(&self, figures: usize) -> Result<(), Failure> {
+        self.check()?;
+        if figures > 1 && self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
+            return Err(Failure::Input(
+                "--report: a .svg holds one figure: name it, or ask for a .html".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes figures of papers.
+    pub fn papers(&self, figures: &[PaperFigure]) -> Result<(), Failure> {
+        let width = terminal_width();
+        let shown: Vec<String> = if self.json {
+            figures.iter().map(report::json).collect()
+        } else {
+            figures.iter().map(|figure| report::paper_table(figure, width)).collect()
+        };
+        let picture = || figures.first().and_then(report::paper_picture);
+        self.write(&shown.join("\n"), || report::paper_html(figures), picture)
+    }
+
+    /// [`Output::check`] for what fits no single picture.
+    pub fn check_page(&self) -> Result<(), Failure> {
+        self.check()?;
+        if self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
+            return Err(Failure::Input(
+                "--report: more than a .svg can hold: ask for a .html".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes an explanation.
+    pub fn explained(&self, explained: &Explained) -> Result<(), Failure> {
+        let shown = self.shown(explained, report::explained_table);
+        self.write(&shown, || report::explained_html(explained), || None)
+    }
+
+    /// Writes stages.
+    #[cfg(feature = "scx")]
+    pub fn staged(&self, document: &StagesDocument) -> Result<(), Failure> {
+        let shown = self.shown(document, report::stages_table);
+        self.write(&shown, || report::stages_html(document), || None)
+    }
+
+    /// Writes what watching costs.
+    #[cfg(feature = "scx")]
+    pub fn overhead(&self, document: &Overhead) -> Result<(), Failure> {
+        let shown = self.shown(document, report::overhead_table);
+        self.write(&shown, || report::overhead_html(document), || None)
+    }
+
+    /// A document as JSON, or as its table.
+    fn shown<D: Serialize>(&self, document: &D, table: impl FnOnce(&D, usize) -> String) -> String {
+        if self.json { report::json(document) } else { table(document, terminal_width()) }
+    }
+
+    fn write(
+        &self,
+        shown: &str,
+        html: impl FnOnce() -> String,
+        picture: impl FnOnce() -> Option<String>,
+    ) -> Result<(), Failure> {
+        anstream::println!("{}", shown.trim_end());
+        let Some(path) = &self.report else { return Ok(()) };
+        let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
+        let drawn = drawn.ok_or_else(|| {
+            Failure::Input("--report: no curve, so no picture: ask for a .html".into())
+        })?;
+        files::write(path, &drawn)?;
+        if !self.json {
+            anstream::println!("\nreport: {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// What a document says of its making: the command line and the version.
+pub fn signature() -> (Vec<String>, String) {
+    (std::env::args().collect(), env!("CARGO_PKG_VERSION").to_string())
+}
+
+fn ends_in(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|end| end == extension)
+}
+
+/// Columns of the terminal; 120 where there is none.
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,146 @@
+//! `rearguard stages`: a running service watched from the kernel, without touching it.
+
+mod overhead;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::scenario::Machine;
+use model::trace::{Stages, Trace};
+use model::{Failure, Nanos, Watch};
+use report::stages::{SERVER_STAGES, STAGES_SCHEMA, Stage, StagesDocument, WHOLE};
+use scx::stages::{Observed, Scheduling, Tracer, Wanted, observe};
+use trace::{Header, Program, Recorded};
+
+use crate::files::check_writable;
+use crate::output::{Output, signature};
+use crate::tables::TableFiles;
+use crate::watch::Terminal;
+
+/// Watch a running service: the stages T1 to T6 of every request, and who held the CPUs
+#[derive(clap::Args)]
+pub struct Args {
+    /// The port at which the service listens
+    #[arg(long, required_unless_present = "overhead")]
+    port: Option<u16>,
+    /// Say what watching adds to a null RPC on this machine instead, in CPU time and in instructions
+    #[arg(long, conflicts_with_all = ["port", "duration", "trace"])]
+    overhead: bool,
+    /// How long to watch
+    #[arg(long, default_value = "10s", value_parser = model::units::duration)]
+    duration: Nanos,
+    /// Write a trace to this file, for `rearguard explain` and `rearguard trace`
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    tables: TableFiles,
+}
+
+/// How often the user's wish to stop is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.output.check_page()?;
+    args.tables.check()?;
+    args.trace.as_deref().map_or(Ok(()), check_writable)?;
+    let Some(port) = args.port else {
+        let document = overhead::measure()?;
+        args.tables.write(&document)?;
+        return args.output.overhead(&document);
+    };
+    let (observed, recorded) = watch(port, args.duration)?;
+    if let Some(path) = &args.trace {
+        write(path, &recorded)?;
+    }
+    let document = document(port, &observed);
+    args.tables.write(&document)?;
+    args.output.staged(&document)
+}
+
+/// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete.
+pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
+    let scheduling = Scheduling::Everywhere;
+    let tracer = Tracer::start(Wanted { port: Some(port), tcp: false, scheduling })?;
+    let terminal = Terminal::new(&format!("port {port}"));
+    let (begun, whole) = (Instant::now(), Duration::from_nanos(duration.0));
+    while begun.elapsed() < whole && !terminal.cancelled() {
+        thread::sleep(LOOK.min(whole));
+        terminal.progress(begun.elapsed().as_secs_f64() / whole.as_secs_f64());
+    }
+    let observed = observe(&tracer.stop()?)?;
+    let recorded = recorded(port, &observed);
+    Ok((observed, recorded))
+}
+
+fn recorded(port: u16, observed: &Observed) -> Recorded {
+    let trace = observed.trace.clone();
+    let mut groups = Vec::new();
+    let kinds = std::iter::once("service").chain(std::iter::repeat("process"));
+    let programs = observed.programs.iter().zip(kinds);
+    let programs =
+        programs.map(|(process, kind)| Program::of(process, kind, &mut groups)).collect();
+    let (command, version) = signature();
+    let header = Header {
+        scenario: format!("port {port}"),
+        scenario_text: String::new(),
+        arm: "host".to_string(),
+        machine: format!("{} CPUs, watched by tracepoints", observed.cpus),
+        cpus: Machine { cpus: observed.cpus, ..Machine::ONE_CPU },
+        policy: trace.policy.clone(),
+        kernel: trace.kernel.clone(),
+        seed: trace.seed,
+        replay: command.join(" "),
+        version,
+        window_start_ns: trace.window.start.0,
+        window_end_ns: trace.window.end.0,
+        groups,
+        programs,
+        threads: trace.threads.iter().map(|thread| thread.program).collect(),
+        events: true,
+        tables: trace.tables.clone(),
+    };
+    Recorded { header, trace }
+}
+
+fn write(path: &Path, recorded: &Recorded) -> Result<(), Failure> {
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        trace::write(&recorded.header, &recorded.trace, &mut out)?;
+        out.flush()
+    });
+    written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+}
+
+/// How long each stage takes, of the requests that arrived inside the measured part.
+pub fn figures(trace: &Trace) -> Vec<Stage> {
+    let inside = |stages: &&Stages| stages.is_complete() && trace.window.contains(stages.arrived);
+    let inside: Vec<&Stages> = trace.programs[0].stages.iter().filter(inside).collect();
+    let stage = |(names, from, to): ((&str, &str), usize, usize)| {
+        let span = |stages: &&Stages| stages.moments()[to] - stages.moments()[from];
+        ::measure::stage(names, inside.iter().map(span).collect())
+    };
+    let parts = SERVER_STAGES.into_iter().enumerate().map(|(n, names)| (names, n, n + 1));
+    parts.chain([(WHOLE, 0, SERVER_STAGES.len())]).map(stage).collect()
+}
+
+fn document(port: u16, observed: &Observed) -> StagesDocument {
+    let trace = &observed.trace;
+    let (command, version) = signature();
+    StagesDocument {
+        schema: STAGES_SCHEMA.to_string(),
+        command,
+        version,
+        service: observed.programs[0].name.clone(),
+        port,
+        kernel: trace.kernel.clone(),
+        requests: observed.requests,
+        complete: observed.complete,
+        stages: figures(trace),
+    }
+}

@@ -1,0 +1,81 @@
+//! `rearguard top`: the policy in force, at work.
+
+mod screen;
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::{Failure, Nanos, units};
+use scx::stats::{Client, Report, open_metrics};
+
+use crate::exporter::Exporter;
+use crate::watch::stop_wish;
+pub use screen::table;
+
+/// How often the user's wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Watch the policy in force: share, due share, lag, queues, migrations of groups and processes
+///
+/// Reads from the running `rearguard load`. A terminal shows a table that refreshes; elsewhere tables follow each other.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Between two looks
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = units::duration)]
+    interval: Nanos,
+    /// Looks before it ends [default: until Ctrl-C]
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// One JSON object a look, on a line of its own
+    #[arg(long)]
+    json: bool,
+    /// Instead of a table, serve OpenMetrics at an address (127.0.0.1:9898) or keep a file of it
+    #[arg(long, value_name = "ADDRESS|FILE", conflicts_with = "json")]
+    metrics: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
+    let mut client = Client::connect()?;
+    let show = |report: &Report| match &exporter {
+        Some(exporter) => exporter.show(open_metrics(report)),
+        None if args.json => print_json(report),
+        None => screen::show(report, io::stdout().is_terminal()),
+    };
+    each(Duration::from_nanos(args.interval.0), args.count, || show(&client.report()?))
+}
+
+/// Watches with tables until Ctrl-C, beside a `load` of another terminal.
+pub fn monitor(interval: Duration) -> Result<(), Failure> {
+    let mut client = Client::connect()?;
+    each(interval, None, || screen::show(&client.report()?, false))
+}
+
+/// Looks every interval until the user stops it.
+fn each(
+    interval: Duration,
+    count: Option<u64>,
+    mut look: impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let stop = stop_wish();
+    let mut looks = 0;
+    while !stop.load(Ordering::Relaxed) && count.is_none_or(|most| looks < most) {
+        let next = Instant::now() + interval;
+        // The first look is of the quarter of a second that it takes.
+        look()?;
+        looks += 1;
+        while Instant::now() < next && !stop.load(Ordering::Relaxed) && count != Some(looks) {
+            thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
+        }
+    }
+    Ok(())
+}
+
+fn print_json(report: &Report) -> Result<(), Failure> {
+    let line = serde_json::to_string(report).map_err(|error| Failure::Run(error.to_string()))?;
+    anstream::println!("{line}");
+    Ok(())
+}

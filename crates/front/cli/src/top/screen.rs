@@ -1,0 +1,92 @@
+//! A report as a table.
+
+use std::fmt::Write;
+
+use model::Failure;
+use scx::stats::{Figures, Process, Report};
+
+/// Rows of processes where there is no terminal that says how many fit.
+const ROWS: usize = 20;
+
+/// Prints the table; on a terminal in place of what it showed.
+pub fn show(report: &Report, terminal: bool) -> Result<(), Failure> {
+    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+    let fixed = report.groups.len() + 6;
+    let rows = height.filter(|_| terminal).map_or(ROWS, |height| height.saturating_sub(fixed));
+    let clear = if terminal { "\x1b[H\x1b[2J" } else { "" };
+    anstream::print!("{clear}{}", table(report, rows));
+    if !terminal {
+        anstream::println!();
+    }
+    Ok(())
+}
+
+/// A head line, the groups, and so many of the processes, the busiest first.
+pub fn table(report: &Report, rows: usize) -> String {
+    let mut text = String::new();
+    head(&mut text, report);
+    let titles = "share    due    lag ms   active  slices/s   moves/s";
+    let _ = writeln!(text, "{titles}  group (weight)");
+    for (path, group) in &report.groups {
+        let of = numbers(group.into(), report.knows_due != 0);
+        let _ = writeln!(text, "{of}  {path} ({})", group.weight);
+    }
+    let _ = writeln!(text, "{titles}  process (threads, of them batch)");
+    for (id, process) in busiest(report, rows) {
+        let Process { name, threads, batch, .. } = process;
+        let of = numbers(process.into(), report.knows_due != 0);
+        let _ = writeln!(text, "{of}  {id} {name} ({threads}, {batch})");
+    }
+    text
+}
+
+fn head(text: &mut String, report: &Report) {
+    let Report { scheduler, cpus, slices_per_s, migrations_per_s, pulls_per_s, .. } = report;
+    let avoided = report.inversions_avoided_per_s;
+    let _ = writeln!(
+        text,
+        "{scheduler}  {cpus} CPUs  {slices_per_s:.0} slices/s  {migrations_per_s:.0} migrations/s  {pulls_per_s:.1} pulls/s  {avoided:.1} inversions avoided/s"
+    );
+    let queues = report.queues.iter().map(|(at, queue)| format!("{at}: {}", queue.threads));
+    let _ = writeln!(text, "threads by queue  {}", join(queues));
+    if let Some(first) = report.targets.values().min() {
+        let ahead = |at: &u64| (at - first) as f64 / 1e6;
+        let targets =
+            report.targets.iter().map(|(domain, at)| format!("{domain}: {:.0}", ahead(at)));
+        let _ = writeln!(text, "targets, ms ahead of the least  {}", join(targets));
+    }
+}
+
+/// Parts side by side, as many as fit a line.
+fn join(parts: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 12;
+    let parts: Vec<String> = parts.collect();
+    let more = if parts.len() > MOST {
+        format!("  and {} more", parts.len() - MOST)
+    } else {
+        String::new()
+    };
+    parts[..parts.len().min(MOST)].join("  ") + &more
+}
+
+fn busiest(report: &Report, rows: usize) -> Vec<(&u32, &Process)> {
+    let mut processes: Vec<(&u32, &Process)> = report
+        .processes
+        .iter()
+        .filter(|(_, process)| process.share > 0.0 || process.active > 0)
+        .collect();
+    processes.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
+    processes.truncate(rows);
+    processes
+}
+
+fn numbers(of: Figures, knows_due: bool) -> String {
+    let Figures { share, due_share, active, slices_per_s, migrations_per_s, .. } = of;
+    let lag_ms = of.lag_ns / 1e6;
+    let standing = if knows_due {
+        format!("{due_share:5.3}  {lag_ms:8.1}  {active:7}")
+    } else {
+        format!("{:>5}  {:>8}  {:>7}", "-", "-", "-")
+    };
+    format!("{share:5.3}  {standing}  {slices_per_s:8.0}  {migrations_per_s:8.0}")
+}

@@ -1,0 +1,266 @@
+//! The command as a user meets it: what it prints, where, and how it ends.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs `rearguard` in the project's folder.
+fn rearguard(args: &[&str]) -> Output {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.args(args).current_dir(root).output().expect("the built command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = rearguard(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// A short comparison in simulation.
+const SHORT: [&str; 8] = [
+    "compare",
+    "scenarios/null-rpc.toml",
+    "--policy",
+    "lcfs,cts",
+    "--duration",
+    "2s",
+    "--seeds",
+    "2",
+];
+
+fn short(more: &[&'static str]) -> Vec<&'static str> {
+    SHORT.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn compare_prints_a_table_without_colour_into_a_pipe() {
+    let output = rearguard(&short(&[]));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = stdout(&output);
+    for word in ["lcfs", "cts", "ideal", "p99.9"] {
+        assert!(table.contains(word), "no `{word}` in:\n{table}");
+    }
+    assert!(!table.contains('\u{1b}'), "no escape sequences in a pipe");
+    assert_eq!(stderr(&output), "", "no progress bar in a pipe");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let first = stdout(&rearguard(&short(&["--json"])));
+    assert_eq!(first, stdout(&rearguard(&short(&["--json"]))));
+    let other = ["compare", "scenarios/null-rpc.toml", "--policy", "lcfs,cts", "--duration", "2s"];
+    let other = [&other[..], &["--seed", "7,8", "--json"]].concat();
+    assert_ne!(first, stdout(&rearguard(&other)), "another seed must show");
+}
+
+#[test]
+fn compare_speaks_its_schema() {
+    let document = json(&short(&["--json"]));
+    assert_eq!(document["schema"], "rearguard.compare/1");
+    assert_eq!(document["arm"], "sim");
+    let results = document["results"].as_array().expect("results");
+    let pooled: Vec<&Value> = results.iter().filter(|result| result["seed"].is_null()).collect();
+    assert_eq!(
+        pooled.iter().map(|r| r["policy"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["lcfs", "cts"]
+    );
+    assert_eq!(results.len(), 2 + 2 * 2, "pooled, and one a seed");
+    for result in results {
+        let service = &result["programs"][0];
+        let p99 = &service["latency_ns"]["p99"];
+        assert!(p99["low"].as_f64() <= p99["value"].as_f64());
+        assert!(service["ideal_ns"]["p50"]["value"].as_f64() > Some(0.0));
+        assert!(service["excess_p99_9"].as_f64() > Some(0.5));
+    }
+    assert!(document["verdicts"].as_array().is_some_and(|verdicts| !verdicts.is_empty()));
+}
+
+#[test]
+fn a_policy_and_itself_cannot_be_told_apart() {
+    let document = json(&short(&["--json"]));
+    let verdicts = document["verdicts"].as_array().expect("verdicts");
+    let twins: Vec<&Value> =
+        verdicts.iter().filter(|verdict| verdict["a"] == verdict["b"]).collect();
+    assert!(!twins.is_empty(), "every comparison holds an A/A pair");
+    assert!(twins.iter().all(|verdict| verdict["answer"] == "cannot tell"));
+    // The control: two policies that differ are told apart by the same method on the same runs.
+    let told = |verdict: &&Value| verdict["a"] == "cts" && verdict["answer"] == "better";
+    assert!(verdicts.iter().any(|verdict| told(&verdict)));
+}
+
+#[test]
+fn ideal_speaks_its_schema_and_knows_the_exact_values() {
+    let document = json(&[
+        "ideal",
+        "--arrivals",
+        "poisson",
+        "--service",
+        "fixed",
+        "--service-time",
+        "50us",
+        "--workers",
+        "4",
+        "--utilisation",
+        "0.8",
+        "--discipline",
+        "fifo",
+        "--requests",
+        "1M",
+        "--seed",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(document["schema"], "rearguard.ideal/1");
+    assert_eq!(document["requests"], 1_000_000);
+    // M/D/4 at 80%, 50 us: exact p99 172.729 us (Crommelin).
+    let exact = document["exact_ns"]["p99"].as_f64().expect("a closed form");
+    assert!((exact - 172_729.0).abs() < 1.0, "{exact}");
+    let p99 = &document["latency_ns"]["p99"];
+    let (low, high) = (p99["low"].as_f64().unwrap(), p99["high"].as_f64().unwrap());
+    assert!(low <= exact && exact <= high, "{low} {exact} {high}");
+}
+
+#[test]
+fn bad_input_ends_with_2_and_one_message() {
+    let policy = |name| ["compare", "scenarios/null-rpc.toml", "--policy", name];
+    let beside = [&policy("cts")[..], &["--on", "vm", "--with", "/nope"]].concat();
+    let cases: [(&[&str], &str); 15] = [
+        (&policy("cts:interval=5ms"), "interval has no meaning"),
+        (&policy("credit:order=fcfs"), "order has no meaning"),
+        (&policy("global:order=lcfs"), "order has no meaning"),
+        (&policy("gvts:order=fcfs"), "order has no meaning"),
+        (&policy("cts:edge=target"), "edge=target needs targets"),
+        (&beside, "--with /nope: there is no such program"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts,cts"], "cts is given twice"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--seed", "1,1"], "twice"),
+        (
+            &["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--duration", "0s"],
+            "duration",
+        ),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "ctz"], "cts"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts:queue=gpu"], "llc"),
+        (&["compare", "scenarios/none.toml", "--policy", "cts"], "scenarios/none.toml"),
+        (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--report", "x.pdf"], ".html"),
+        (&["check", "Cargo.toml"], "Cargo.toml:"),
+        (&["ideal", "--utilisation", "1.2"], "utilisation"),
+    ];
+    for (args, expected) in cases {
+        let output = rearguard(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{args:?}");
+    }
+}
+
+#[test]
+fn every_shipped_scenario_checks() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");
+    for entry in std::fs::read_dir(folder).expect("scenarios/").flatten() {
+        let output = rearguard(&["check", &entry.path().display().to_string()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_report_is_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("report.html").display().to_string();
+    let output = rearguard(&[&short(&["--report"])[..], &[&page]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).expect("the report");
+    assert!(html.contains("null-rpc") && html.contains("<svg") && html.contains("--seeds 2"));
+    assert!(stdout(&output).contains(&page), "the report's path is printed");
+}
+
+#[test]
+fn a_new_policy_runs_at_once_and_its_mistakes_are_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/null-rpc.toml");
+    let there = |args: &[&str], path: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+        command.envs(path.map(|path| ("PATH", path)));
+        command.args(args).current_dir(folder.path()).output().expect("the built command runs")
+    };
+    let compare =
+        |policy| ["compare", scenario, "--policy", policy, "--duration", "1s", "--seeds", "1"];
+    assert!(there(&["new-policy", "mine"], None).status.success());
+    for policy in ["mine", "./mine.c", "mine.c:slice=1ms"] {
+        let run = there(&compare(policy), None);
+        assert!(run.status.success() && stdout(&run).contains(policy), "{}", stderr(&run));
+    }
+    for name in ["mine", "cts", "a/b", ""] {
+        assert_eq!(there(&["new-policy", name], None).status.code(), Some(2), "{name}");
+    }
+    let without = there(&compare("mine"), Some("/nowhere"));
+    assert_eq!(without.status.code(), Some(3));
+    assert!(stderr(&without).contains("apt-get install gcc"), "{}", stderr(&without));
+    let file = folder.path().join("mine.c");
+    let source = std::fs::read_to_string(&file).expect("the template");
+    std::fs::write(&file, source.replace("return cpu;", "return cpus;")).expect("written");
+    let wrong = there(&compare("mine"), None);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("mine.c:33:"), "{}", stderr(&wrong));
+    let unwilling = source.replace("return rg_queue_create(QUEUE);", "return -22;");
+    assert_ne!(unwilling, source);
+    std::fs::write(&file, unwilling).expect("written");
+    let refused = there(&compare("./mine.c"), None);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("./mine.c: the policy refused to start"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
+#[test]
+fn tables_are_written_beside_what_is_printed_and_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = |name: &str| folder.path().join(name).display().to_string();
+    let write = || {
+        let (parquet, arrow) = (inside("p"), inside("a"));
+        let more = ["--seed", "1", "--parquet", &parquet, "--arrow", &arrow];
+        let output = rearguard(&[&SHORT[..6], &more[..]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let tables = ["policies", "programs", "groups", "verdicts", "curves", "shares", "lags"];
+        let bytes = |name: &&str| {
+            let file = |folder: &str, end: &str| std::fs::read(format!("{folder}/{name}.{end}"));
+            (file(&parquet, "parquet").unwrap(), file(&arrow, "arrow").unwrap())
+        };
+        tables.iter().map(bytes).collect::<Vec<_>>()
+    };
+    assert_eq!(write(), write());
+    std::fs::write(inside("file"), "").unwrap();
+    let output = rearguard(&["ideal", "--requests", "10", "--parquet", &inside("file")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("a folder is needed"), "{}", stderr(&output));
+}
+
+#[test]
+fn set_gives_a_key_another_value_and_says_which_keys_there_are() {
+    let set =
+        |edit: &str| rearguard(&[&SHORT[..6], &["--seed", "1", "--json", "--set", edit]].concat());
+    let changed = |edit: &str| -> Value {
+        let output = set(edit);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let busy = |document: &Value| {
+        document["results"][0]["programs"][0]["rate_per_s"].as_f64().expect("a rate")
+    };
+    let document = changed("program.service.arrivals.utilisation=0.4");
+    assert!((700.0..900.0).contains(&busy(&document)), "800 a second, as drawn");
+    assert!(busy(&changed("duration=2s")) > 1_400.0, "the file's own 1,600");
+    assert!(document["scenario_text"].as_str().unwrap().contains("utilisation = 0.4"));
+    let output = set("program.servise.arrivals.utilisation=0.4");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean `service`?"), "{}", stderr(&output));
+}

@@ -1,0 +1,337 @@
+//! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts are asserted, never times.
+
+#[path = "support/kept.rs"]
+mod kept;
+
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use kept::Kept;
+use serde_json::Value;
+
+fn built() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_rearguard"))
+}
+
+fn rearguard(args: &[&str]) -> Output {
+    built().arg("measure").args(args).output().expect("the built command runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+const LIGHT: [&str; 6] = ["--rate", "200/s", "--duration", "1s", "--warm-up", "100ms"];
+
+/// A light run. On a machine whose own noise delays the generator the run fails, as it must: then it says so, and there is nothing to look at.
+fn measured(args: &[&str]) -> Option<Output> {
+    measured_by(built(), args)
+}
+
+fn measured_by(mut command: Command, args: &[&str]) -> Option<Output> {
+    let output = command.arg("measure").args(args).args(LIGHT).output().expect("it runs");
+    let words = text(&output.stderr);
+    let troubles =
+        ["could not keep its schedule", "what is missing may be what matters", "setpriv:"];
+    let is_trouble = troubles.iter().any(|trouble| words.contains(trouble));
+    if !output.status.success() && is_trouble {
+        eprintln!("skipped, as this machine cannot: {words}");
+        return None;
+    }
+    assert!(output.status.success(), "{words}");
+    Some(output)
+}
+
+const NULL_RPC: [&str; 4] =
+    ["--start", "null-rpc", "--target", "null-rpc://127.0.0.1:0?service=2ms"];
+
+#[test]
+fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (hdr, trace, page, metrics) =
+        (file("log.hdr"), file("run.trace"), file("page.html"), file("metrics"));
+    let tables = file("tables");
+    let more = [
+        "--json",
+        "--hdr",
+        &hdr,
+        "--trace",
+        &trace,
+        "--report",
+        &page,
+        "--live",
+        "--metrics",
+        &metrics,
+        "--parquet",
+        &tables,
+        "--cell",
+        "web",
+    ];
+    let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["schema"], "rearguard.measure/1");
+    let requests = document["requests"].as_u64().expect("requests");
+    assert!((130..280).contains(&requests), "{requests}");
+    assert_eq!(document["lost"], 0);
+    assert_eq!(document["connections_opened"], 64);
+    let value = |key: &str| document[key]["p50"]["value"].as_f64().expect("a median");
+    assert!(value("latency_ns") >= 2e6 && value("ideal_ns") >= 2e6, "no answer before its service");
+    assert_eq!(document["service_time"]["source"], "cpu time");
+    assert!(document["self_check"]["achieved_rate_per_s"].as_f64() > Some(0.0));
+    assert!(text(&output.stderr).contains("answered"), "a live line a second");
+    let shown = std::fs::read_to_string(&metrics).expect("metrics");
+    for metric in ["answered_requests", "outlier_proportion"] {
+        assert!(shown.contains(&format!("rearguard_measure_{metric}{{cell=\"web\"}} ")), "{shown}");
+    }
+    let log = std::fs::read_to_string(&hdr).expect("a log");
+    assert!(log.contains("requests lost: 0") && log.contains("HISTFAA"), "{log}");
+    assert!(std::fs::read_to_string(&page).expect("a page").contains("<svg"));
+    for table in
+        ["measurements", "self_checks", "capacities", "steps", "troubles", "stages", "curves"]
+    {
+        let file = std::fs::read(format!("{tables}/{table}.parquet")).expect("a table");
+        assert!(file.starts_with(b"PAR1"), "{table}");
+    }
+    let summary =
+        Command::new(env!("CARGO_BIN_EXE_rearguard")).args(["trace", "show", &trace]).output();
+    assert!(summary.expect("it runs").status.success(), "others read the trace");
+}
+
+#[test]
+fn losses_are_named() {
+    let Some(output) = measured(&[
+        "--target",
+        &closing_server(),
+        "--request",
+        "x",
+        "--response",
+        "length:4",
+        "--json",
+    ]) else {
+        return;
+    };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["losses"]["closed"], document["requests"], "every answer is the end");
+    assert!(text(&output.stderr).contains("no request was answered"), "nobody reads on");
+    assert_eq!(document["lost"], document["requests"]);
+    assert!(document["latency_ns"]["p50"]["value"].is_null(), "lost requests are infinitely slow");
+    assert!(document["connections_opened"].as_u64() > Some(64));
+}
+
+/// Shares the generator's CPU and its real-time priority: whenever the generator sleeps it waits for the end of a slice. `None` without privileges.
+fn hog() -> Option<Kept> {
+    let status = std::fs::read_to_string("/proc/self/status").expect("of every process");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let first = allowed.trim().split(['-', ',']).next()?;
+    let words = ["-r", "20", "taskset", "-c", first, "yes"];
+    let mut hog = Kept(Command::new("chrt").args(words).stdout(Stdio::null()).spawn().ok()?);
+    std::thread::sleep(Duration::from_millis(100));
+    hog.0.try_wait().expect("a child").is_none().then_some(hog)
+}
+
+#[test]
+fn a_generator_that_does_not_get_its_cpu_says_so_and_reports_nothing() {
+    let Some(_hog) = hog() else {
+        eprintln!("skipped: a hog of real-time priority takes privileges and chrt");
+        return;
+    };
+    let output = rearguard(&[&NULL_RPC[..], &LIGHT, &["--json"]].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("could not keep its schedule, so nothing is reported"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+/// A server that hangs up on every request.
+fn closing_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let _ = stream.read(&mut [0; 1]);
+                let _ = stream.flush();
+            });
+        }
+    });
+    format!("tcp://{address}")
+}
+
+/// What `fanout` makes of a file at a threshold: the source's name and the outliers of one server.
+fn outliers(file: &str, threshold: &str) -> (String, f64) {
+    let words = ["fanout", file, "--threshold", threshold, "--servers", "10", "--json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_rearguard")).args(words).output();
+    let output = output.expect("the built command runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let row = serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["rows"][0].clone();
+    (
+        row["source"].as_str().unwrap_or_default().to_string(),
+        row["proportion"]["value"].as_f64().expect("a share"),
+    )
+}
+
+#[test]
+fn fan_out_starts_from_the_document_and_from_the_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (hdr, json) = (file("log.hdr"), file("run.json"));
+    let closing = closing_server();
+    let lossy = ["--target", &closing, "--request", "x", "--response", "length:4"];
+    for (target, far) in [(&NULL_RPC[..], 0.0), (&lossy[..], 1.0)] {
+        let Some(output) = measured(&[target, &["--json", "--hdr", &hdr]].concat()) else { return };
+        std::fs::write(&json, &output.stdout).expect("a written file");
+        // Nothing takes an hour, but what is lost is slower than that.
+        assert_eq!(outliers(&hdr, "3600s").1, far);
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        if far > 0.0 {
+            continue;
+        }
+        let (source, half) =
+            outliers(&json, &format!("{}ns", document["latency_ns"]["p50"]["value"]));
+        assert!(source.starts_with("null-rpc://") && (half - 0.5).abs() < 0.05, "{source} {half}");
+        assert_eq!(outliers(&json, "3600s").1, 0.0);
+        assert_eq!(outliers(&hdr, "1ms").1, 1.0, "no answer before its service of 2 ms");
+    }
+}
+
+#[test]
+fn mistakes_end_with_one_message_and_its_remedy() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+    let nobody = format!("null-rpc://{free}");
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
+        (&[], 2, "--target memcached://"),
+        (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
+        (&["--target", "memcached://127.0.0.1:1", "--utilisation", "0.8"], 2, "--saturate"),
+        (&["--target", "gopher://127.0.0.1:1", "--rate", "1/s"], 2, "unknown protocol"),
+        (&["--target", "tcp://127.0.0.1:1", "--rate", "1/s"], 2, "--request"),
+        (&["--start", "memcahed", "--rate", "1/s"], 2, "did you mean `memcached`?"),
+        (
+            &["--start", "nginx", "--target", "redis://127.0.0.1:0", "--rate", "1/s"],
+            2,
+            "does not speak",
+        ),
+        (&["--target", &nobody, "--rate", "1/s"], 1, "is the server there"),
+        (&["--target", &nobody, "--rate", "1/s", "--report", "x.pdf"], 2, ".html"),
+    ];
+    for (args, code, words) in cases {
+        let output = rearguard(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_installed_has_a_remedy() {
+    let here = std::path::Path::new("/usr/bin/memcached");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.args(["measure", "--start", "redis", "--rate", "1/s"]).env("PATH", "/nowhere");
+    if here.exists() {
+        // It is looked for in PATH, and in the system's own folders.
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("apt-get install redis-server"));
+    }
+}
+
+/// A machine with much else to do may leave a server without a CPU for longer than a request is waited for.
+fn is_starved(document: &Value) -> bool {
+    let starved = document["lost"] != 0;
+    if starved {
+        eprintln!("skipped, as the server got no CPU: {}", document["losses"]);
+    }
+    starved
+}
+
+#[cfg(feature = "scx")]
+#[test]
+fn stages_are_in_the_result_and_their_trace_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("run.trace").display().to_string();
+    let more = ["--json", "--stages", "--trace", &trace];
+    let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    if is_starved(&document) {
+        return;
+    }
+    if !document["stages_note"].is_null() {
+        return eprintln!("skipped: {}", document["stages_note"]);
+    }
+    let stages = document["stages"].as_array().expect("stages");
+    let mean = |stage: &Value| {
+        stage["span_ns"]["mean"]["value"].as_f64().unwrap_or_else(|| panic!("a mean: {document}"))
+    };
+    let means: Vec<f64> = stages.iter().map(mean).collect();
+    let [parts @ .., whole] = &means[..] else { panic!("stages and the whole") };
+    assert_eq!(parts.len(), 5);
+    assert!(
+        (parts.iter().sum::<f64>() / whole - 1.0).abs() < 1e-6,
+        "{means:?}: stages sum to the whole"
+    );
+    assert!(parts[3] >= 2e6, "a request works for 2 ms: {means:?}");
+    let mut explain = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    let explained = explain.args(["explain", &trace, "--json"]).output().expect("it runs");
+    assert!(explained.status.success(), "{}", text(&explained.stderr));
+    let explained: Value = serde_json::from_slice(&explained.stdout).expect("JSON");
+    assert_eq!(explained["services"][0]["unknown"], 0, "every request's thread is known");
+    // The control: nobody traced.
+    let Some(output) = measured(&[&NULL_RPC[..], &["--json"]].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(document["stages"].is_null());
+}
+
+/// The command for somebody without privileges: for root, as nobody, who may have real-time priority and nothing else, or the generator would share its CPU.
+fn unprivileged(folder: &Path) -> Command {
+    if std::fs::metadata("/proc/self").expect("it is there").uid() != 0 {
+        return built();
+    }
+    let copy = folder.join("rearguard");
+    std::fs::copy(env!("CARGO_BIN_EXE_rearguard"), &copy).expect("a copy");
+    let anybody = || Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder, anybody()).expect("its folder");
+    std::fs::set_permissions(&copy, anybody()).expect("its file");
+    let mut command = Command::new("setpriv");
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let nice = ["--inh-caps=+sys_nice", "--ambient-caps=+sys_nice"];
+    command.args(nobody).args(nice).arg(copy).current_dir("/");
+    command
+}
+
+#[test]
+fn without_privileges_the_clients_own_sockets_tell_what_they_know() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = unprivileged(folder.path());
+    let more = ["--json", "--stages", "--live"];
+    let Some(output) = measured_by(command, &[&NULL_RPC[..], &more].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    if is_starved(&document) {
+        return;
+    }
+    let live = text(&output.stderr);
+    assert!(live.contains("T1-T6") && live.contains("BACK-READ"), "while it runs, too: {live}");
+    assert!(!live.contains("T2-T3") && !live.contains("slow by"), "told by nobody: {live}");
+    let mean = |name: &str| {
+        let mut stages = document["stages"].as_array().expect("stages").iter();
+        stages.find(|stage| stage["stage"] == name).expect(name)["span_ns"]["mean"]["value"]
+            .as_f64()
+    };
+    let [taken, waits, whole, back, all] =
+        ["sent_queued", "queued_left", "t1_t6", "back_read", "sent_read"]
+            .map(|name| mean(name).unwrap_or_else(|| panic!("{name}: {document}")));
+    assert!(whole >= 2e6, "the service of 2 ms is the server's: {document}");
+    assert!(((taken + waits + whole + back) / all - 1.0).abs() < 1e-6, "parts sum to the whole");
+    for unknown in ["t1_t2", "t2_t3", "t3_t4", "t4_t5", "t5_t6"] {
+        assert_eq!(mean(unknown), None, "{unknown} is told by nobody");
+    }
+    let note = document["stages_note"].as_str().expect("why");
+    assert!(note.contains("sudo") || note.contains("default features"), "{note}");
+}

@@ -1,0 +1,145 @@
+//! Others change the machine, too.
+
+use std::fs;
+
+use machine::tune;
+
+use crate::fake::{BOUND_IRQ, assert_same};
+use crate::{alive, apply, machine, tree};
+
+const GOVERNOR: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+
+#[test]
+fn what_somebody_else_changed_is_named_and_left_until_forced() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["governor"]).expect("applied");
+    tree::put(folder.path(), GOVERNOR, "ondemand");
+    for _ in 0..2 {
+        let (_, undone) = tune::undo_all(&machine, false).expect("undone");
+        assert_eq!(undone.conflicts.len(), 1, "{undone:?}");
+        for word in ["policy0", "powersave", "performance", "ondemand"] {
+            assert!(undone.conflicts[0].contains(word), "{undone:?}");
+        }
+        let now = fs::read_to_string(folder.path().join(GOVERNOR)).expect("a file");
+        assert_eq!(now.trim(), "ondemand");
+    }
+    let (_, undone) = tune::undo_all(&machine, true).expect("undone");
+    assert!(undone.is_complete(), "{undone:?}");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn what_ended_meanwhile_needs_nothing() {
+    let (folder, mut before) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["real-time", "dedicated-cpus=3"]).expect("applied");
+    fs::remove_dir_all(folder.path().join("proc/101")).expect("the worker ends");
+    let procs = folder.path().join("sys/fs/cgroup/rearguard-tune-1/cgroup.procs");
+    fs::write(procs, "100\n").expect("a file");
+    before.retain(|path, _| !path.starts_with("proc/101/"));
+    before.insert("sys/fs/cgroup/web.service/cgroup.procs".into(), "100\n".into());
+    let (_, undone) = tune::undo_all(&machine, false).expect("undone");
+    assert!(undone.is_complete(), "{undone:?}");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn what_has_ended_and_is_still_listed_is_left_alone() {
+    let (folder, before) = machine();
+    let stat = folder.path().join("proc/101/stat");
+    let ended = fs::read_to_string(&stat).expect("a stat").replace(") S ", ") Z ");
+    fs::write(&stat, &ended).expect("a stat");
+    let machine = alive(folder.path());
+    apply(&machine, &["dedicated-cpus=3"]).expect("applied");
+    let group = fs::read_to_string(folder.path().join("proc/101/cgroup")).expect("a file");
+    assert_eq!(group, before["proc/101/cgroup"]);
+    tune::undo_all(&machine, false).expect("undone");
+    fs::write(&stat, &before["proc/101/stat"]).expect("a stat");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn a_number_that_is_used_again_is_somebody_else() {
+    let (folder, _) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["real-time"]).expect("applied");
+    let stat = folder.path().join("proc/101/task/111/stat");
+    let other = fs::read_to_string(&stat).expect("a stat").replace(" 1111 ", " 9999 ");
+    fs::write(&stat, &other).expect("a stat");
+    // Its class is the one that the service's threads were given, but it was never in the service's list; as a thread of the
+    // service it inherited, and is put back as an heir.
+    let (_, undone) = tune::undo_all(&machine, false).expect("undone");
+    assert!(undone.is_complete(), "{undone:?}");
+    let now = fs::read_to_string(&stat).expect("a stat");
+    assert!(now.contains(" 9999 "), "{now}");
+}
+
+#[test]
+fn threads_that_started_since_get_their_class_back() {
+    let (folder, mut before) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["real-time=20"]).expect("applied");
+    // A clone of a thread that has the class.
+    let of = |thread: i32| folder.path().join(format!("proc/100/task/{thread}/stat"));
+    fs::create_dir_all(of(120).parent().expect("a folder")).expect("a folder");
+    fs::copy(of(100), of(120)).expect("a thread");
+    tune::undo_all(&machine, false).expect("undone");
+    let main = before["proc/100/task/100/stat"].clone();
+    before.insert("proc/100/task/120/stat".into(), main);
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn what_belongs_to_a_cpu_is_said_and_skipped() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    let skipped = apply(&machine, &["irq-affinity=0"]).expect("applied");
+    assert_eq!(skipped.len(), 1, "{skipped:?}");
+    assert!(skipped[0].starts_with(BOUND_IRQ), "{skipped:?}");
+    tune::undo_all(&machine, false).expect("undone");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn a_torn_line_is_no_change_and_a_broken_one_is_named() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["governor"]).expect("applied");
+    let journal = folder.path().join("var/lib/rearguard/journal/000001.jsonl");
+    let whole = fs::read_to_string(&journal).expect("a journal");
+    fs::write(&journal, whole.replacen("{\"record\"", "{\"rec", 1)).expect("written");
+    let failure = tune::undo_all(&machine, false).unwrap_err();
+    assert!(failure.to_string().contains("000001.jsonl:2"), "{failure}");
+    fs::write(&journal, format!("{whole}{{\"record\":\"chan")).expect("written");
+    tune::undo_all(&machine, false).expect("undone");
+    assert_same(folder.path(), &before, "undone");
+}
+
+#[test]
+fn bad_input_changes_nothing() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    for (knobs, code, word) in [
+        (&["governer"][..], 2, "did you mean `governor`"),
+        (&["governor=turbo"], 2, "performance powersave"),
+        (&["governor", "governor"], 2, "twice"),
+        (&["irq-affinity"], 2, "expected CPUs"),
+        (&["irq-affinity=7"], 2, "CPUs 7 are not there"),
+        (&["dedicated-cpus=0-3"], 2, "one CPU at least"),
+        (&["numa=4"], 2, "0-1"),
+        (&["numa=0", "dedicated-cpus=2"], 2, "not on node 0"),
+        (&["real-time=99"], 2, "1 to 98"),
+        (&["idle-latency=-1"], 2, "microseconds"),
+    ] {
+        let failure = apply(&machine, knobs).unwrap_err();
+        assert_eq!(failure.exit_code(), code, "{knobs:?}: {failure}");
+        assert!(failure.to_string().contains(word), "{knobs:?}: {failure}");
+        assert_same(folder.path(), &before, &format!("{knobs:?}"));
+    }
+    tree::put(folder.path(), "sys/kernel/sched_ext/state", "enabled");
+    assert_eq!(apply(&machine, &["fifo"]).unwrap_err().exit_code(), 3);
+    tree::put(folder.path(), "proc/self/status", "CapEff:\t0000000000000000");
+    let failure = apply(&machine, &["governor"]).unwrap_err();
+    assert!(failure.exit_code() == 3 && failure.to_string().contains("sudo"), "{failure}");
+}

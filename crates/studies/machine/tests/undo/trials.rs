@@ -1,0 +1,62 @@
+//! Trials of knobs: which mattered, and nothing left behind.
+
+use std::path::Path;
+use std::time::Duration;
+
+use machine::Stop;
+use machine::tune::Scope;
+use machine::tune::trial::{self, Outcome, Trial};
+use model::{Answer, Failure};
+
+use crate::fake::assert_same;
+use crate::{alive, machine, tree};
+
+/// A trial whose measurement looks at the tree: it has a figure that the governor halves and nothing else touches.
+fn trial(root: &Path, measure: &str) -> Result<Outcome, Failure> {
+    let machine = alive(root);
+    let trial = Trial {
+        knobs: vec!["governor".into(), "irq-affinity=0".into()],
+        service: Some(Scope::of_process(machine.on(), tree::SERVICE).expect("a service")),
+        measure: measure.into(),
+        key: "latency_ns.p99_9".into(),
+        blocks: 3,
+        seed: 1,
+        settle: Duration::ZERO,
+    };
+    trial::run(&machine, &trial, &Stop::new(false), &mut |_, _, _| {})
+}
+
+fn halved(root: &Path) -> String {
+    let file = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+    let file = root.join(file).display().to_string();
+    format!(
+        "grep -q performance {file} && p=50 || p=100; echo '{{\"latency_ns\": {{\"p99_9\": '$p'}}}}'"
+    )
+}
+
+#[test]
+fn the_knob_that_matters_is_found_and_the_other_is_not() {
+    let (folder, before) = machine();
+    let outcome = trial(folder.path(), &halved(folder.path())).expect("an outcome");
+    let answers: Vec<Answer> = outcome.results.iter().map(|one| one.answer).collect();
+    use Answer::{Better, CannotTell};
+    assert_eq!(answers, [CannotTell, CannotTell, Better, CannotTell, Better]);
+    assert!((outcome.results[2].ratio.value - 0.5).abs() < 1e-9);
+    assert_eq!(outcome.results[4].figures, [50.0; 3]);
+    assert_same(folder.path(), &before, "after a trial");
+}
+
+#[test]
+fn a_measurement_that_fails_leaves_nothing() {
+    for (measure, word) in [
+        ("exit 3", "exit status: 3"),
+        ("echo no document", "--json"),
+        ("echo '{}'", "--key"),
+        ("echo '{\"latency_ns\": {\"p99_9\": null}}'", "--key"),
+    ] {
+        let (folder, before) = machine();
+        let failure = trial(folder.path(), measure).unwrap_err();
+        assert!(failure.to_string().contains(word), "{failure}");
+        assert_same(folder.path(), &before, measure);
+    }
+}

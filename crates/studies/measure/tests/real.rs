@@ -1,0 +1,235 @@
+//! Servers as Debian ships them, started, measured and ended on the loopback address. Counts are asserted, never times.
+//!
+//! Servers are kept by this executable in another role, so it has a `main` of its own. A server that is not installed is shown as ignored.
+
+mod real {
+    pub mod thrift;
+}
+
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use generator::Limits;
+use libtest_mimic::{Arguments, Failed, Trial};
+use measure::{Kind, Load, Measurement, Placed, Setup, Started, Target};
+use model::law::Law;
+use model::{Failure, Nanos, Silent};
+
+fn main() -> ExitCode {
+    if let Some(code) = measure::role_main(std::env::args()) {
+        return code;
+    }
+    if let Some(code) = keep_until_killed() {
+        return code;
+    }
+    let mut arguments = Arguments::from_args();
+    // All measure on the same CPUs.
+    arguments.test_threads = Some(1);
+    let trials = vec![
+        served("memcached_in_ascii", Kind::Memcached, "memcached://127.0.0.1:0", 1),
+        served("memcached_in_binary", Kind::Memcached, "memcached+binary://127.0.0.1:0", 1),
+        served("memcached_in_datagrams", Kind::Memcached, "memcached+udp://127.0.0.1:0", 1),
+        served("nginx_keeps_connections", Kind::Nginx, "http://127.0.0.1:0/index.html", 1),
+        served("apache_keeps_connections", Kind::Apache2, "http://127.0.0.1:0/index.html", 1),
+        served("redis", Kind::Redis, "redis://127.0.0.1:0", 1),
+        served("null_rpc", Kind::NullRpc, "null-rpc://127.0.0.1:0", 1),
+        Trial::test("nginx_with_20_to_40_requests_a_connection", nginx_with_changing_connections),
+        Trial::test("a_missing_page_is_a_complaint_and_no_loss", missing_page),
+        Trial::test("a_store_that_was_not_filled_misses", not_filled),
+        Trial::test("ten_thousand_connections", ten_thousand_connections),
+        Trial::test("apache_thrift_framed", || real::thrift::served(true)),
+        Trial::test("apache_thrift_buffered", || real::thrift::served(false)),
+        Trial::test("capacity_is_found", capacity),
+        Trial::test("a_server_that_cannot_start_says_why", cannot_start),
+        Trial::test("a_killed_measurement_leaves_no_server", killed),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+const CONNECTIONS: u32 = 16;
+
+/// With so many connections and a patience that outlasts a busy machine.
+fn setup(connections: u32) -> Setup {
+    let cpu = host::cpus().first().map_or(0, |cpu| cpu.id);
+    let limits = Limits { timeout: Nanos::from_secs(20), requests_per_connection: None };
+    Setup { connections, cpus: vec![cpu], limits, passages: false }
+}
+
+/// 300 requests a second for a second.
+fn light() -> Load {
+    Load {
+        rate_per_s: 300.0,
+        law: Law::Exponential,
+        stamps: None,
+        warm_up: Nanos::from_millis(100),
+        duration: Nanos::from_secs(1),
+        seed: 1,
+        outlier_threshold: Nanos::from_millis(10),
+    }
+}
+
+fn start(kind: Kind, target: &str, connections: u32) -> Result<Started, Failed> {
+    let cpus = host::cpus().iter().map(|cpu| cpu.id).collect();
+    let target = Target::parse(target, None)?;
+    Ok(Started::start(kind, target, &Placed { cpus, connections }, &Silent)?)
+}
+
+fn installed(kind: Kind) -> bool {
+    let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+    let names: &[&str] = match kind {
+        Kind::NullRpc => return true,
+        Kind::Memcached => &["memcached"],
+        Kind::Nginx => &["nginx"],
+        Kind::Apache2 => &["apache2"],
+        Kind::Redis => &["redis-server"],
+    };
+    folders.iter().any(|folder| names.iter().any(|name| PathBuf::from(folder).join(name).exists()))
+}
+
+fn served(name: &'static str, kind: Kind, target: &'static str, opened: u64) -> Trial {
+    let run = move || {
+        let started = start(kind, target, CONNECTIONS)?;
+        measure::fill(&started.target, &setup(CONNECTIONS), &Silent)?;
+        let measured = measured(&started.target, &setup(CONNECTIONS))?;
+        all_answered(&measured);
+        assert_eq!(measured.tally.opened, u64::from(CONNECTIONS) * opened);
+        assert!(measured.used.is_some(), "a server of this machine is found");
+        let address = started.target.address;
+        assert!(TcpStream::connect(address).is_ok());
+        drop(started);
+        assert!(TcpStream::connect(address).is_err(), "it has ended");
+        Ok(())
+    };
+    Trial::test(name, run).with_ignored_flag(!installed(kind))
+}
+
+/// One light run.
+fn measured(target: &Target, setup: &Setup) -> Result<Measurement, Failure> {
+    measure::measure(target, setup, &light(), None, None, &Silent)
+}
+
+/// As many requests as were drawn, each with the answer that was wanted.
+fn all_answered(measured: &Measurement) {
+    let due = measured.trace.programs[0].requests.len();
+    assert!((230..430).contains(&due), "{due}");
+    assert!(measured.losses.is_empty(), "{:?}", measured.losses);
+    assert!(measured.complaints.is_empty(), "{:?}", measured.complaints);
+    assert!(measured.records.iter().all(|record| record.received != Nanos::NEVER));
+    assert_eq!(measured.self_check.missed, 0);
+}
+
+fn nginx_with_changing_connections() -> Result<(), Failed> {
+    if !installed(Kind::Nginx) {
+        return Ok(());
+    }
+    let started = start(Kind::Nginx, "http://127.0.0.1:0/index.html", 2)?;
+    let mut few = setup(2);
+    few.limits.requests_per_connection = Some((20, 40));
+    let changing = measured(&started.target, &few)?;
+    all_answered(&changing);
+    let requests = changing.trace.programs[0].requests.len() as u64;
+    let opened = changing.tally.opened;
+    assert!((requests / 40..=requests / 20 + 4).contains(&opened), "{opened} for {requests}");
+    Ok(())
+}
+
+fn missing_page() -> Result<(), Failed> {
+    if !installed(Kind::Nginx) {
+        return Ok(());
+    }
+    let started = start(Kind::Nginx, "http://127.0.0.1:0/nothing", CONNECTIONS)?;
+    let measured = measured(&started.target, &setup(CONNECTIONS))?;
+    assert_eq!(measured.complaints.get("HTTP 404"), Some(&(measured.records.len() as u64)));
+    assert!(measured.losses.is_empty());
+    Ok(())
+}
+
+fn not_filled() -> Result<(), Failed> {
+    if !installed(Kind::Memcached) {
+        return Ok(());
+    }
+    let started = start(Kind::Memcached, "memcached://127.0.0.1:0?reads=1", CONNECTIONS)?;
+    let empty = measured(&started.target, &setup(CONNECTIONS))?;
+    assert_eq!(empty.complaints.get("miss"), Some(&(empty.records.len() as u64)));
+    measure::fill(&started.target, &setup(CONNECTIONS), &Silent)?;
+    all_answered(&measured(&started.target, &setup(CONNECTIONS))?);
+    Ok(())
+}
+
+fn ten_thousand_connections() -> Result<(), Failed> {
+    const MANY: u32 = 10_000;
+    if !installed(Kind::Memcached) {
+        return Ok(());
+    }
+    let started = start(Kind::Memcached, "memcached://127.0.0.1:0?keys=100", MANY)?;
+    measure::fill(&started.target, &setup(MANY), &Silent)?;
+    let measured = measured(&started.target, &setup(MANY))?;
+    all_answered(&measured);
+    assert_eq!(measured.tally.opened, u64::from(MANY));
+    Ok(())
+}
+
+fn capacity() -> Result<(), Failed> {
+    let started = start(Kind::NullRpc, "null-rpc://127.0.0.1:0?service=2ms", 4)?;
+    let found = measure::saturate(&started.target, &setup(4), Some(1), &Silent)?;
+    assert!(found.throughput_per_s > 0.0 && found.steps.len() == 3, "{found:?}");
+    // One connection can do no more than one request in 2 ms.
+    let (connections, rate) = found.steps[0];
+    assert!(connections == 1 && rate > 0.0 && rate < 505.0, "{found:?}");
+    Ok(())
+}
+
+fn cannot_start() -> Result<(), Failed> {
+    if !installed(Kind::Memcached) {
+        return Ok(());
+    }
+    let taken = TcpListener::bind("127.0.0.1:0")?;
+    let target = format!("memcached+udp://{}", taken.local_addr()?);
+    // It accepts connections, but the server's own end is what counts: fill speaks to nobody.
+    let failed = start(Kind::Redis, &target, 1);
+    assert!(
+        matches!(failed, Err(ref failed) if failed.message().is_some_and(|m| m.contains("does not speak")))
+    );
+    let nowhere = Target::parse("redis://127.0.0.2:0", None)?;
+    let placed = Placed { cpus: vec![0], connections: 1 };
+    assert!(matches!(
+        Started::start(Kind::Redis, nowhere, &placed, &Silent),
+        Err(Failure::Input(_))
+    ));
+    Ok(())
+}
+
+/// The argument of a process that starts a server and waits to be killed.
+const KEEPER: &str = "__keep-until-killed";
+
+fn keep_until_killed() -> Option<ExitCode> {
+    if std::env::args().nth(1)? != KEEPER {
+        return None;
+    }
+    let started = start(Kind::Memcached, "memcached://127.0.0.1:0", 1).ok()?;
+    println!("{}", started.target.address.port());
+    std::thread::sleep(Duration::from_secs(60));
+    Some(ExitCode::FAILURE)
+}
+
+fn killed() -> Result<(), Failed> {
+    use std::io::{BufRead, BufReader};
+    if !installed(Kind::Memcached) {
+        return Ok(());
+    }
+    let mut keeper = Command::new("/proc/self/exe").arg(KEEPER).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    BufReader::new(keeper.stdout.take().expect("piped")).read_line(&mut line)?;
+    let address = format!("127.0.0.1:{}", line.trim());
+    assert!(TcpStream::connect(&address).is_ok(), "{address}");
+    keeper.kill()?;
+    keeper.wait()?;
+    let gone = || TcpStream::connect(&address).is_err();
+    assert!((0..200).any(|_| gone() || {
+        std::thread::sleep(Duration::from_millis(50));
+        false
+    }));
+    Ok(())
+}

@@ -1,7 +1,0 @@
-//! The rules of the house as functions from a text to its faults, so that each can be shown to catch something.
-#![forbid(unsafe_code)]
-
-pub mod arrows;
-pub mod size;
-pub mod sources;
-pub mod words;
