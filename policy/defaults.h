@@ -19,62 +19,62 @@ struct rg_options {
 };
 
 /* A map of the kernel cannot hold nothing. */
-#define RG_STATELESS(owner)                                                                     \
-	struct owner {                                                                          \
-		u64 none;                                                                       \
+#define RG_STATELESS(owner)                                                                        \
+	struct owner {                                                                             \
+		u64 none;                                                                          \
 	}
 
 #define RG_WITHOUT(callback) RG_WITHOUT_##callback
 
-#define RG_WITHOUT_tick                                                                         \
-	RG_CALLBACK void rg_tick(struct task_struct *thread)                                    \
-	{                                                                                       \
-		(void)thread;                                                                   \
+#define RG_WITHOUT_tick                                                                            \
+	RG_CALLBACK void rg_tick(struct task_struct *thread)                                       \
+	{                                                                                          \
+		(void)thread;                                                                      \
 	}
-#define RG_WITHOUT_stopping                                                                     \
-	RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable)                 \
-	{                                                                                       \
-		(void)thread;                                                                   \
-		(void)runnable;                                                                 \
+#define RG_WITHOUT_stopping                                                                        \
+	RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable)                    \
+	{                                                                                          \
+		(void)thread;                                                                      \
+		(void)runnable;                                                                    \
 	}
-#define RG_WITHOUT_idle                                                                         \
-	RG_CALLBACK void rg_idle(s32 cpu)                                                       \
-	{                                                                                       \
-		(void)cpu;                                                                      \
+#define RG_WITHOUT_idle                                                                            \
+	RG_CALLBACK void rg_idle(s32 cpu)                                                          \
+	{                                                                                          \
+		(void)cpu;                                                                         \
 	}
-#define RG_WITHOUT_init_thread                                                                  \
-	RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group)                   \
-	{                                                                                       \
-		(void)thread;                                                                   \
-		(void)group;                                                                    \
-		return 0;                                                                       \
+#define RG_WITHOUT_init_thread                                                                     \
+	RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group)                      \
+	{                                                                                          \
+		(void)thread;                                                                      \
+		(void)group;                                                                       \
+		return 0;                                                                          \
 	}
-#define RG_WITHOUT_exit_thread                                                                  \
-	RG_CALLBACK void rg_exit_thread(struct task_struct *thread)                             \
-	{                                                                                       \
-		(void)thread;                                                                   \
+#define RG_WITHOUT_exit_thread                                                                     \
+	RG_CALLBACK void rg_exit_thread(struct task_struct *thread)                                \
+	{                                                                                          \
+		(void)thread;                                                                      \
 	}
 /* The four callbacks about groups. */
-#define RG_WITHOUT_groups                                                                       \
-	RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight)                       \
-	{                                                                                       \
-		(void)group;                                                                    \
-		(void)parent;                                                                   \
-		(void)weight;                                                                   \
-	}                                                                                       \
-	RG_CALLBACK void rg_weigh_group(u32 group, u32 weight)                                  \
-	{                                                                                       \
-		(void)group;                                                                    \
-		(void)weight;                                                                   \
-	}                                                                                       \
-	RG_CALLBACK void rg_exit_group(u32 group)                                               \
-	{                                                                                       \
-		(void)group;                                                                    \
-	}                                                                                       \
-	RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group)            \
-	{                                                                                       \
-		(void)thread;                                                                   \
-		(void)group;                                                                    \
+#define RG_WITHOUT_groups                                                                          \
+	RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight)                          \
+	{                                                                                          \
+		(void)group;                                                                       \
+		(void)parent;                                                                      \
+		(void)weight;                                                                      \
+	}                                                                                          \
+	RG_CALLBACK void rg_weigh_group(u32 group, u32 weight)                                     \
+	{                                                                                          \
+		(void)group;                                                                       \
+		(void)weight;                                                                      \
+	}                                                                                          \
+	RG_CALLBACK void rg_exit_group(u32 group)                                                  \
+	{                                                                                          \
+		(void)group;                                                                       \
+	}                                                                                          \
+	RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group)               \
+	{                                                                                          \
+		(void)thread;                                                                      \
+		(void)group;                                                                       \
 	}
 
 #endif

@@ -4,14 +4,14 @@
  *          through the queue and its index, where nobody else waits.
  * Rule.    A thread that wakes where it alone may run enters the CPU's local queue at once, if
  *          nobody waits there and it would be next in any case: as a later sibling of what the CPU
- *          runs, or with a token that this passes before the end of a slice, without preempting it.
- *          An earlier sibling goes on past the end of its slice, as the order wants it.
- * Why.     What is in a local queue no pick, no balance and no patience reaches, and a slice that
- *          ends gives way to it: so only one thread goes there, and only one that is due. Let in
- *          with any token, a thread of nice 19 that naps would take half of a CPU; made to wait
- *          there for all of lesser tokens, one waited for 46 s.
+ *          runs, or with a vruntime that this passes before the end of a slice, without preempting
+ *          it. An earlier sibling goes on past the end of its slice, as the order wants it.
+ * Why.     What is in a local queue no pick, no balance and no starvation limit reaches, and a
+ *          slice that ends gives way to it: so only one thread goes there, and only one that is
+ *          due. Let in with any vruntime, a thread of nice 19 that naps would take half of a CPU;
+ *          made to wait there for all of lesser vruntimes, one waited for 46 s.
  * Figure.  A pipe round trip with one pair: docs/evidence/kernel.md, Cost.
- * Limits.  Who comes after it with a lesser token waits for one turn of it, at most a slice.
+ * Limits.  Who comes after it with a lesser vruntime waits for one turn of it, at most a slice.
  */
 #ifndef RG_DIRECT_H
 #define RG_DIRECT_H
@@ -21,13 +21,13 @@
 /* Whether the thread comes after what the CPU runs, and right after. */
 RG_INLINE bool rg_follows(struct rg_cpu *cpu, struct rg_thread *thread)
 {
-	u64 token = thread->account.token;
-	u64 running = rg_token_running(cpu, thread->queued_at);
+	u64 vruntime = thread->account.vruntime;
+	u64 running = rg_vruntime_running(cpu, thread->queued_at);
 
 	if (cpu->pool == thread->pool)
-		return rg_thread_at(cpu->thread)->place <= thread->place;
-	return token + RG_PREEMPT_LEAD_NS >= running &&
-	       token <= running + rg_virtual(RG_CHOSEN(slice_ns), cpu->weight);
+		return rg_thread_at(cpu->thread)->arrival <= thread->arrival;
+	return vruntime + RG_PREEMPT_GRANULARITY_NS >= running &&
+	       vruntime <= running + rg_virtual(RG_OPTION(slice_ns), cpu->weight);
 }
 
 /* In enqueue, for one who wakes: whether it has entered the local queue. */
@@ -41,24 +41,24 @@ RG_INLINE bool rg_direct(struct task_struct *t, struct rg_thread *thread, struct
 		return 0;
 	cpu->follower = thread->slot;
 	thread->cpu = home;
-	rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
+	rg_insert_local(t, RG_OPTION(slice_ns), 0);
 	return 1;
 }
 
 /* In stopping: the kernel runs the follower without asking. */
-RG_INLINE void rg_direct_show(struct rg_cpu *cpu)
+RG_INLINE void rg_direct_set_curr(struct rg_cpu *cpu)
 {
 	struct rg_thread *thread = rg_thread_at(cpu->follower);
 
-	rg_cpu_show(cpu, thread, thread->account.token, rg_now());
+	rg_cpu_set_curr(cpu, thread, thread->account.vruntime, rg_now());
 }
 
-/* Whether the least token of a queue is less and another pool's. It may change at any moment. */
+/* Whether the least vruntime of a queue is less and another pool's. It may change at any moment. */
 RG_INLINE bool rg_is_outdone_in(u32 id, struct rg_thread *thread)
 {
 	struct rg_queue *queue = rg_queue(id);
 
-	return queue && queue->least < thread->account.token &&
+	return queue && queue->least < thread->account.vruntime &&
 	       rg_heap_first(queue)->pool != thread->pool;
 }
 
@@ -68,7 +68,7 @@ RG_INLINE bool rg_outlasts(struct rg_cpu *cpu, struct rg_thread *thread)
 	u32 slot = rg_follower(cpu);
 	struct rg_thread *follower = rg_thread_at(slot);
 
-	return slot && follower->pool == thread->pool && follower->place >= thread->place &&
+	return slot && follower->pool == thread->pool && follower->arrival >= thread->arrival &&
 	       !rg_is_outdone_in(cpu->own, thread) &&
 	       !rg_is_outdone_in(rg_queue_of(thread->cpu), thread);
 }

@@ -286,8 +286,8 @@ struct rg_cursor {
 };
 RG_CALL struct task_struct *rg_visit_next(struct rg_cursor *cursor);
 RG_CALL bool rg_visit_move(struct rg_cursor *cursor, struct task_struct *thread);
-#define RG_VISIT(thread, id)                                                                    \
-	for (struct rg_cursor rg_cursor = { .queue = (id) };                                    \
+#define RG_VISIT(thread, id)                                                                       \
+	for (struct rg_cursor rg_cursor = { .queue = (id) };                                       \
 	     ((thread) = rg_visit_next(&rg_cursor));)
 #define RG_MOVE(thread) rg_visit_move(&rg_cursor, thread)
 #endif

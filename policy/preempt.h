@@ -2,21 +2,21 @@
 /*
  * Problem. A request that arrives while other processes spin waits for the end of a slice, or of
  *          several.
- * Rule.    A waking thread ends the slice of the CPU of its queue that runs the greatest token of
- *          another pool, if that is more than 1 ms ahead. Siblings never preempt each other by
+ * Rule.    A waking thread ends the slice of the CPU of its queue that runs the greatest vruntime
+ *          of another pool, if that is more than 1 ms ahead. Siblings never preempt each other by
  *          waking.
  * Why.     Preempting a sibling would be last come, first served. Below 1 ms a switch costs more
  *          than the wait.
  * Figure.  Beside spinning threads p99 grows about tenfold without: docs/reference/policies.md.
- * Limits.  Of more than 8 CPUs it asks the one that was last seen to run the greatest token, and
+ * Limits.  Of more than 8 CPUs it asks the one that was last seen to run the greatest vruntime, and
  *          seven others in turn.
  */
 #ifndef RG_PREEMPT_H
 #define RG_PREEMPT_H
 
-#include "token.h"
+#include "vruntime.h"
 
-#define RG_PREEMPT_LEAD_NS 1000000
+#define RG_PREEMPT_GRANULARITY_NS 1000000
 #define RG_PREEMPT_ASKED 8
 
 /* The i-th CPU to ask: all of a small domain from home on, else a part. */
@@ -25,10 +25,10 @@ RG_INLINE s32 rg_preempt_candidate(struct rg_queue *queue, s32 home, u32 i)
 	u32 at = queue->cursor + i;
 
 	if (queue->cpus <= RG_PREEMPT_ASKED)
-		return rg_cpu_in(home, RG_CHOSEN(scope), i);
+		return rg_cpu_in(home, RG_OPTION(scope), i);
 	if (!i)
 		return queue->victim;
-	return rg_cpu_in(queue->cpu, RG_CHOSEN(scope), at < queue->cpus ? at : at - queue->cpus);
+	return rg_cpu_in(queue->cpu, RG_OPTION(scope), at < queue->cpus ? at : at - queue->cpus);
 }
 
 /* The CPU to preempt for a thread that has just been queued, -1: none. */
@@ -36,8 +36,8 @@ RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
 				struct rg_queue *queue, s32 home)
 {
 	u32 asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
-	u64 token = rg_account(t, thread)->token;
-	u64 lead = RG_PREEMPT_LEAD_NS;
+	u64 vruntime = rg_account(t, thread)->vruntime;
+	u64 lead = RG_PREEMPT_GRANULARITY_NS;
 	s32 victim = -1;
 
 	RG_FOR(i, 0, asked) {
@@ -50,7 +50,7 @@ RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
 		if (!cpu->pool || cpu->pool == thread->pool || cpu->ordered ||
 		    !rg_may_run_on(t, at))
 			continue;
-		ahead = rg_less(rg_token_running(cpu, thread->queued_at), token);
+		ahead = rg_less(rg_vruntime_running(cpu, thread->queued_at), vruntime);
 		if (ahead > lead) {
 			lead = ahead;
 			victim = at;

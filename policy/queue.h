@@ -5,7 +5,7 @@
  * workers shorten the tail (Tales section 2.3).
  *
  * Beside it each CPU has a queue of its own, for threads that may run there alone, numbered from
- * RG_CHOSEN(cpus) on: in a shared queue they would stand in the way of those who may run anywhere.
+ * RG_OPTION(cpus) on: in a shared queue they would stand in the way of those who may run anywhere.
  * Where a queue serves one CPU both are the same.
  */
 #ifndef RG_QUEUE_H
@@ -16,7 +16,7 @@
 /* The queue that serves a CPU with others. */
 RG_INLINE u32 rg_queue_of(s32 cpu)
 {
-	return rg_domain(cpu, RG_CHOSEN(scope));
+	return rg_domain(cpu, RG_OPTION(scope));
 }
 
 /* Rows of each of `count` heaps that share half of the table: a power of two. */
@@ -46,8 +46,8 @@ RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
 	queue->base = base;
 	queue->capacity = capacity;
 	queue->least = RG_NEVER;
-	queue->edge.cpu = cpu;
-	queue->edge.least = RG_NEVER;
+	queue->vtime.cpu = cpu;
+	queue->vtime.least = RG_NEVER;
 	return 0;
 }
 
@@ -56,7 +56,7 @@ RG_INLINE u32 rg_queue_count(void)
 {
 	u32 count = 0;
 
-	RG_FOR(cpu, 0, RG_CHOSEN(cpus)) {
+	RG_FOR(cpu, 0, RG_OPTION(cpus)) {
 		if (rg_queue_of(cpu) >= count)
 			count = rg_queue_of(cpu) + 1;
 	}
@@ -66,9 +66,9 @@ RG_INLINE u32 rg_queue_count(void)
 /* In init: a CPU finds its queues, which come into being with their first one. */
 RG_INLINE s32 rg_queue_join(s32 cpu, u32 queues)
 {
-	bool alone = rg_cpu_in(cpu, RG_CHOSEN(scope), 1) < 0;
+	bool alone = rg_cpu_in(cpu, RG_OPTION(scope), 1) < 0;
 	u32 capacity = rg_queue_capacity(queues);
-	u32 own_capacity = rg_queue_capacity(RG_CHOSEN(cpus));
+	u32 own_capacity = rg_queue_capacity(RG_OPTION(cpus));
 	u32 id = rg_queue_of(cpu);
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_cpu *row = rg_cpu(cpu);
@@ -76,7 +76,7 @@ RG_INLINE s32 rg_queue_join(s32 cpu, u32 queues)
 
 	if (!queue || !row)
 		return 0;
-	row->own = alone ? id : RG_CHOSEN(cpus) + cpu;
+	row->own = alone ? id : RG_OPTION(cpus) + cpu;
 	error = rg_queue_init(id, cpu, id * capacity, capacity);
 	if (error)
 		return error;
@@ -94,8 +94,8 @@ RG_INLINE s32 rg_queues_create(void)
 	if (!shared)
 		return 0;
 	shared->queues = rg_queue_count();
-	shared->edge.least = RG_NEVER;
-	RG_FOR(cpu, 0, RG_CHOSEN(cpus)) {
+	shared->vtime.least = RG_NEVER;
+	RG_FOR(cpu, 0, RG_OPTION(cpus)) {
 		error = rg_queue_join(cpu, shared->queues);
 		if (error)
 			break;
@@ -121,7 +121,7 @@ RG_INLINE bool rg_is_waited_in(u32 id)
 /* Who waits in a CPU's local queue, past all others: its row, 0: nobody that is known of. */
 RG_INLINE u32 rg_follower(struct rg_cpu *cpu)
 {
-	return RG_CHOSEN(direct) && cpu->follower != cpu->thread ? cpu->follower : 0;
+	return RG_OPTION(direct) && cpu->follower != cpu->thread ? cpu->follower : 0;
 }
 
 /* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */

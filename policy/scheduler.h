@@ -6,7 +6,7 @@
  *   pick      which pool is next       pick/
  *   order     which of its threads     order/
  *
- * The frame is CTS's (section 3). token.h holds the account that pick compares, bucket.h what
+ * The frame is CTS's (section 3). vruntime.h holds the account that pick compares, burst.h what
  * belongs to a pool, weight.h the shares of groups, preempt.h who may interrupt whom.
  */
 #ifndef RG_SCHEDULER_H
@@ -14,7 +14,7 @@
 
 #include "balance/credit.h"
 #include "balance/gvts.h"
-#include "balance/spread.h"
+#include "balance/fork.h"
 #include "balance/steal.h"
 #include "direct.h"
 #include "order/order.h"
@@ -63,56 +63,57 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	return 0;
 }
 
-RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread, struct rg_edge *edge)
+RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread,
+			struct rg_vtime *vtime)
 {
-	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
+	if (RG_OPTION(balance) == RG_BALANCE_DWRR)
 		rg_dwrr_place(account);
-	else if (RG_CHOSEN(edge) == RG_EDGE_TARGET)
+	else if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_TARGET)
 		rg_gvts_place(account, thread);
 	else
-		rg_token_place(account, edge->edge);
+		rg_vruntime_place(account, vtime->min_vruntime);
 }
 
-/* The thread begins to want a CPU, at this one: here it gets its token and its place. */
+/* The thread begins to want a CPU, at this one: here it gets its vruntime and its place. */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
 	u32 queue = rg_queue_of(at);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_edge *edge = rg_edge_of(queue);
+	struct rg_vtime *vtime = rg_vtime_of(queue);
 	struct rg_cpu *cpu = rg_cpu(at);
 
-	if (!edge || !cpu)
+	if (!vtime || !cpu)
 		return;
-	rg_edge_look(cpu, edge, now);
-	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+	rg_vtime_look(cpu, vtime, now);
+	if (RG_OPTION(balance) == RG_BALANCE_GVTS)
 		rg_utilisation_wake(thread, now);
-	rg_bucket_drain(thread, rg_less(now, thread->slept_at));
-	rg_token_enter(t, thread, queue);
+	rg_burst_drain(thread, rg_less(now, thread->slept_at));
+	rg_attach(t, thread, queue);
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)
 		thread->exec_seen = rg_exec_ns(t);
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_account_wake(t, thread);
 	if (rg_weight_join(t, thread))
-		rg_place(account, thread, edge);
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+		rg_place(account, thread, vtime);
+	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_account_change(thread, thread->counted, 1);
-	rg_edge_offer(edge, account->token);
+	rg_vtime_offer(vtime, account->vruntime);
 	rg_weight_refresh(thread);
 	thread->woke_at = now;
-	thread->place = rg_order_place(thread, now);
+	thread->arrival = rg_order_arrival(thread, now);
 	thread->pool = rg_pool(t, thread);
 }
 
 /* The thread ceases to want a CPU. */
-RG_INLINE void rg_cease(struct task_struct *t, struct rg_thread *thread)
+RG_INLINE void rg_deactivate(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 now = rg_now();
 
 	thread->slept_at = now;
-	if (RG_CHOSEN(balance) == RG_BALANCE_GVTS)
+	if (RG_OPTION(balance) == RG_BALANCE_GVTS)
 		rg_gvts_block(thread, now);
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_account_change(thread, -(u64)thread->counted, -1);
 	rg_weight_leave(t, thread);
 	rg_queue_move(thread, 0);
@@ -125,13 +126,13 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
 	if (!thread)
 		return;
 	if (thread->counted)
-		rg_cease(t, thread);
+		rg_deactivate(t, thread);
 	thread->group = group;
 }
 
 /*
  * An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. The thread
- * is shown there before it runs, so that the edge never overlooks it.
+ * is shown there before it runs, so that the min_vruntime never overlooks it.
  */
 RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 {
@@ -141,21 +142,21 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 
 	if (!thread)
 		return prev_cpu;
-	if (thread->fresh && RG_CHOSEN(balance) != RG_BALANCE_NONE)
-		prev_cpu = rg_spread(t, prev_cpu);
+	if (thread->fresh && RG_OPTION(balance) != RG_BALANCE_NONE)
+		prev_cpu = rg_fork_cpu(t, prev_cpu);
 	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
 	if (!idle)
 		return cpu;
 	rg_activate(t, thread, cpu, rg_now());
-	rg_token_bring(cpu, t, thread);
-	rg_class_show(cpu, t, thread);
-	rg_insert_local(t, RG_CHOSEN(slice_ns), 0);
+	rg_set_next(cpu, t, thread);
+	rg_class_set_curr(cpu, t, thread);
+	rg_insert_local(t, RG_OPTION(slice_ns), 0);
 	return cpu;
 }
 
 RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
-	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
+	if (RG_OPTION(pick) == RG_PICK_CREDIT)
 		rg_preempt_credit(t, thread, home);
 	else
 		rg_preempt(t, thread, home);
@@ -170,7 +171,7 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 	if (cpu) {
 		cpu->hint = thread->waits;
 		rg_kick(idle, RG_KICK_IDLE);
-	} else if (RG_CHOSEN(preempt) && (flags & RG_ENQUEUE_WAKEUP)) {
+	} else if (RG_OPTION(preempt) && (flags & RG_ENQUEUE_WAKEUP)) {
 		rg_preempt_by(t, thread, home);
 	}
 }
@@ -179,7 +180,7 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 RG_INLINE bool rg_counts(struct task_struct *t, struct rg_thread *thread)
 {
 	if (thread->counted && thread->counted != rg_weight(t))
-		rg_cease(t, thread);
+		rg_deactivate(t, thread);
 	return thread->counted;
 }
 
@@ -189,7 +190,7 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
 	if (thread->waits)
 		rg_index_leave(thread);
 	if (rg_counts(t, thread)) {
-		rg_token_enter(t, thread, rg_queue_of(home));
+		rg_attach(t, thread, rg_queue_of(home));
 		rg_order_again(thread, now);
 	} else {
 		rg_activate(t, thread, home, now);
@@ -201,22 +202,22 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	struct rg_thread *thread = rg_thread(t);
 	s32 home = rg_thread_cpu(t);
 	struct rg_cpu *cpu = rg_cpu(home);
-	bool indexed = RG_CHOSEN(pick) != RG_PICK_CREDIT;
+	bool indexed = RG_OPTION(pick) != RG_PICK_CREDIT;
 	u64 now = rg_now();
 	u32 queue;
 
 	if (!thread || !cpu || rg_is_percpu_kthread(t)) {
-		rg_insert_local(t, RG_CHOSEN(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
+		rg_insert_local(t, RG_OPTION(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
 		return;
 	}
 	rg_want(t, thread, home, now);
 	thread->queued_at = now;
-	if (RG_CHOSEN(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
+	if (RG_OPTION(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
 		return;
 	queue = indexed && rg_is_pinned(t) ? cpu->own : rg_queue_of(home);
 	if (indexed)
-		rg_index_enter(t, thread, queue, rg_account(t, thread)->token);
-	rg_insert_ordered(t, queue, RG_CHOSEN(slice_ns), thread->place);
+		rg_index_enter(t, thread, queue, rg_account(t, thread)->vruntime);
+	rg_insert_ordered(t, queue, RG_OPTION(slice_ns), thread->arrival);
 	rg_announce(t, thread, home, flags);
 }
 
@@ -225,7 +226,7 @@ RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_th
 {
 	if (rg_is_global())
 		return rg_gvts_before(cpu, thread);
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		return rg_credit_before(cpu, thread ? prev : 0);
 	return 0;
 }
@@ -239,7 +240,7 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	struct rg_thread *thread = prev && rg_is_runnable(prev) ? rg_thread(prev) : 0;
 
 	if (thread) {
-		rg_token_charge(prev, thread);
+		rg_charge(prev, thread);
 		rg_order_again(thread, rg_now());
 	}
 	if (rg_balance_before(cpu, prev, thread))
@@ -247,8 +248,8 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	if (rg_pick_own(cpu, thread ? prev : 0))
 		return;
 	if (thread)
-		rg_set_slice(prev, RG_CHOSEN(slice_ns));
-	else if (RG_CHOSEN(balance) != RG_BALANCE_CREDIT)
+		rg_set_slice(prev, RG_OPTION(slice_ns));
+	else if (RG_OPTION(balance) != RG_BALANCE_CREDIT)
 		rg_steal(cpu);
 }
 
@@ -258,20 +259,20 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	struct rg_thread *thread = rg_thread(t);
 	s32 at = rg_thread_cpu(t);
 	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_edge *edge = rg_edge_of(rg_queue_of(at));
+	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(at));
 
-	if (!thread || !cpu || !edge)
+	if (!thread || !cpu || !vtime)
 		return;
-	rg_token_charge(t, thread);
+	rg_charge(t, thread);
 	if (!rg_counts(t, thread))
 		rg_activate(t, thread, at, rg_now());
-	rg_token_bring(at, t, thread);
-	if (RG_CHOSEN(balance) == RG_BALANCE_CREDIT)
+	rg_set_next(at, t, thread);
+	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_account_tick(cpu, thread);
-	rg_class_show(at, t, thread);
+	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
-		rg_set_slice(t, RG_CHOSEN(slice_ns));
-	rg_edge_look(cpu, edge, cpu->since);
+		rg_set_slice(t, RG_OPTION(slice_ns));
+	rg_vtime_look(cpu, vtime, cpu->since);
 }
 
 /*
@@ -286,18 +287,18 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 
 	if (!thread || !cpu)
 		return;
-	rg_token_charge(t, thread);
+	rg_charge(t, thread);
 	if (cpu->thread == thread->slot) { /* else dispatch has already announced the next one */
 		cpu->weight = 0;
 		if (rg_follower(cpu))
-			rg_direct_show(cpu);
+			rg_direct_set_curr(cpu);
 		else if (runnable)
-			cpu->token = rg_account(t, thread)->token;
+			cpu->vruntime = rg_account(t, thread)->vruntime;
 		else
 			cpu->pool = 0;
 	}
 	if (!runnable && thread->counted)
-		rg_cease(t, thread);
+		rg_deactivate(t, thread);
 }
 
 /*
@@ -313,7 +314,7 @@ RG_CALLBACK void rg_idle(s32 at)
 		return;
 	cpu->pool = 0;
 	if (shared->least != RG_NEVER || own->least != RG_NEVER ||
-	    (RG_CHOSEN(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
+	    (RG_OPTION(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
 		rg_kick(at, RG_KICK_IDLE);
 }
 
@@ -326,7 +327,7 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 	if (thread->waits)
 		rg_index_leave(thread);
 	if (thread->counted)
-		rg_cease(t, thread);
+		rg_deactivate(t, thread);
 	/* What it receives in another class is not ours to charge. */
 	thread->exec_seen = RG_NEVER;
 }

@@ -16,21 +16,21 @@ struct rg_share {
 };
 
 /*
- * A token: virtual time in ns of CPU time at nice 0, and the queue in whose virtual time it
+ * A vruntime: virtual time in ns of CPU time at nice 0, and the queue in whose virtual time it
  * counts, plus 1 (0: none yet).
  */
 struct rg_account {
-	u64 token;
+	u64 vruntime;
 	u32 queue;
 	u32 unused;
 };
 
 struct rg_thread {
 	struct rg_account account;
-	u64 exec_seen; /* rg_exec_ns when the token was last charged; RG_NEVER: it was away */
+	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
-	u64 place;     /* the key in its queue: lower runs first among those of its pool */
-	u64 burned;    /* the level of its bucket in ns */
+	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
+	u64 burst;    /* the level of its bucket in ns */
 	u64 slept_at;  /* when it last blocked */
 	u64 queued_at; /* when it last entered a queue */
 	u64 woke_at;   /* when it last became runnable */
@@ -74,40 +74,40 @@ struct rg_group {
 };
 
 /*
- * Threads that wait in one queue and are interchangeable to the pick, with as many tokens in the
+ * Threads that wait in one queue and are interchangeable to the pick, with as many vruntimes in the
  * queue's heap as there are threads, or more: see index/pools.h. Under the queue's lock.
  */
 struct rg_pool {
 	u64 key;      /* see rg_pool_key; 0: nobody's yet */
 	u64 pool;     /* see rg_pool */
-	u64 token;    /* of a thread alone: what its entry in the heap says */
+	u64 vruntime;    /* of a thread alone: what its entry in the heap says */
 	u32 affinity; /* of all its threads: rg_affinity */
 	u32 first;    /* thread by place, by slot; 0: nobody waits */
 	u32 last;
 	u32 waiting; /* threads */
-	u32 tokens;  /* entries in the heap */
+	u32 vruntimes;  /* entries in the heap */
 	u32 unused;
 };
 
-/* A token in the heap of a queue: see index/heap.h. Under the queue's lock. */
+/* A vruntime in the heap of a queue: see index/heap.h. Under the queue's lock. */
 struct rg_entry {
-	u64 token;
+	u64 vruntime;
 	u32 row;   /* of the pool that it belongs to */
-	u32 stamp; /* among equal tokens the one that came first is first */
+	u32 stamp; /* among equal vruntimes the one that came first is first */
 };
 
 /*
- * The least token of all who wait and run at some CPUs, and how far the present look at them has
- * come: see edge.h.
+ * The least vruntime of all who wait and run at some CPUs, and how far the present look at them has
+ * come: see min_vruntime.h.
  */
-struct rg_edge {
-	u64 edge;      /* it never falls */
+struct rg_vtime {
+	u64 min_vruntime;      /* it never falls */
 	u64 least;     /* of those seen in this look */
 	u64 busy;      /* somebody is looking */
-	/* Of this look, too: see rg_edge_is_held_back. */
+	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 floor;     /* how far those who wait let it fall behind */
 	u64 weight;    /* of all who run */
-	u64 last;      /* the least token of these */
+	u64 last;      /* the least vruntime of these */
 	u64 last_weight;
 	u32 seen;      /* how many CPUs */
 	u32 contended; /* whether somebody waited when the last look was complete */
@@ -136,9 +136,9 @@ struct rg_target {
 #define RG_LEVEL_ROWS 8
 #define RG_LEVEL_ROW(level) ((level) & (RG_LEVEL_ROWS - 1))
 
-/* What a withdrawal took out of an index, to be put back if the kernel does not have it. */
+/* What a pop took out of an index, to be put back if the kernel does not have it. */
 struct rg_listing {
-	u64 token;
+	u64 vruntime;
 	u64 key; /* of its pool */
 	u32 affinity;
 	u32 slot;
@@ -151,7 +151,7 @@ struct rg_listing {
 /* A CPU's question who is next, and what has been tried for it: see pick/pick.h. */
 struct rg_ask {
 	struct rg_listing pick;
-	u64 token;    /* of the CPU's own runnable thread */
+	u64 vruntime;    /* of the CPU's own runnable thread */
 	u64 now;
 	u32 mine;     /* that thread's slot; 0: none */
 	u32 affinity; /* its affinity */
@@ -177,11 +177,11 @@ struct rg_need {
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
 	u64 pool;      /* 0: nothing of ours */
-	u64 token;     /* at `since` */
+	u64 vruntime;     /* at `since` */
 	u64 weight;    /* effective, as in rg_thread */
 	u64 since;
 	u64 ticks;     /* of the account, seen by this CPU */
-	u64 looked_at; /* when it last looked for the edge */
+	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
 	u32 thread;    /* its row; meaningful while pool is not 0 */
 	u32 own;       /* the queue of those who may run here alone */
@@ -196,12 +196,12 @@ struct rg_cpu {
 	u32 unused;
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
-	u64 inversions; /* avoided: first come ran instead of whoever held the least token */
+	u64 inversions; /* avoided: first come ran instead of whoever held the least vruntime */
 };
 
 struct rg_queue {
-	struct rg_edge edge;
-	u64 least;    /* the least token of those who wait; RG_NEVER: nobody */
+	struct rg_vtime vtime;
+	u64 least;    /* the least vruntime of those who wait; RG_NEVER: nobody */
 	u32 threads;  /* how many run from it or wait in it; kept where there are several */
 	u32 created;  /* in init */
 	s32 cpu;      /* the first one that it serves */
@@ -212,7 +212,7 @@ struct rg_queue {
 	u32 capacity; /* a power of two */
 	u32 count;
 	u32 stamp;
-	u32 victim;   /* the CPU that was last seen to run the greatest token */
+	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 unused;
 };
@@ -226,9 +226,9 @@ struct rg_shared {
 	u64 active;       /* how many threads do */
 	u64 advanced;     /* credit that sleepers collected, off what is next given out */
 	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
-	struct rg_edge edge; /* of the machine */
-	u32 queues;          /* how many serve domains; those of single CPUs have higher numbers */
-	u32 spread;          /* where the next new thread looks for a queue */
+	struct rg_vtime vtime; /* of the machine */
+	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
+	u32 spread; /* where the next new thread looks for a queue */
 };
 
 /* The choices of the three dimensions. 0 is what `cts` chooses. */
@@ -245,18 +245,18 @@ enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
 enum rg_fair { RG_FAIR_THREAD, RG_FAIR_PROCESS };
 
 /*
- * What a waking thread is placed by: the edge of its queue, which has a virtual time of its own;
- * that of the machine, whose virtual time is one; or the least target (balance/gvts.h).
+ * What a waking thread is placed by: the min_vruntime of its queue, which has a virtual time of its
+ * own; that of the machine, whose virtual time is one; or the least target (balance/gvts.h).
  */
-enum rg_edges { RG_EDGE_QUEUE, RG_EDGE_MACHINE, RG_EDGE_TARGET };
+enum rg_min_vruntime { RG_MIN_VRUNTIME_QUEUE, RG_MIN_VRUNTIME_MACHINE, RG_MIN_VRUNTIME_TARGET };
 
 struct rg_options {
 	u64 slice_ns;
-	u64 slack_ns;  /* how far before the edge a waking thread is placed */
-	u64 bucket_ns; /* RG_NEVER: no thread is batch */
+	u64 wakeup_credit_ns; /* how far before the min_vruntime a waking thread is placed */
+	u64 burst_limit_ns; /* RG_NEVER: no thread is batch */
 	/* Between targets of a domain on each level; 0: the level is not in use. */
 	u64 interval_ns[RG_LEVEL_ROWS];
-	u64 lead_ns;   /* how far before the edge a token may be when nobody waits; RG_NEVER: any */
+	u64 vruntime_cap_ns; /* how far past the min_vruntime while none waits; RG_NEVER: any */
 	u64 sticky_ns; /* what batch threads forgo to stay where they ran */
 	u32 cpus;
 	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
@@ -266,14 +266,14 @@ struct rg_options {
 	u32 scope; /* of a queue: an rg_level */
 	u32 requeue;
 	u32 fair;
-	u32 preempt;  /* whether a waking thread may end another's slice */
-	u32 patience; /* whether a batch thread that waits too long goes first */
+	u32 preempt; /* whether a waking thread may end another's slice */
+	u32 starvation_limit; /* whether a batch thread that waits too long goes first */
 	u32 infeasible; /* whether a domain held up by an infeasible weight is left out */
-	u32 edge;
+	u32 min_vruntime;
 	u32 direct; /* whether a lone waker may pass by the queue: see direct.h */
 };
 
 /* What a choice is: known when the policy is loaded, so that BPF removes the others. */
-#define RG_CHOSEN(choice) (rg_options()->choice)
+#define RG_OPTION(choice) (rg_options()->choice)
 
 #endif

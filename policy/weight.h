@@ -78,7 +78,7 @@ RG_INLINE void rg_weight_change(u32 at, u64 change)
 RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted = rg_weight(t);
-	struct rg_process *process = RG_CHOSEN(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
+	struct rg_process *process = RG_OPTION(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
 
 	if (process && rg_add(&process->share.active, weight) != weight)
 		return 0;
@@ -91,7 +91,7 @@ RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 RG_INLINE void rg_weight_leave(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 weight = thread->counted;
-	struct rg_process *process = RG_CHOSEN(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
+	struct rg_process *process = RG_OPTION(fair) == RG_FAIR_PROCESS ? rg_process(t) : 0;
 
 	thread->counted = 0;
 	if (process && rg_add(&process->share.active, -weight))
@@ -115,7 +115,7 @@ RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 {
 	u64 own = thread->counted;
 	u64 weight = own * RG_WEIGHT_ONE;
-	u32 at = RG_CHOSEN(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
+	u32 at = RG_OPTION(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;

@@ -49,7 +49,7 @@ RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
  */
 RG_INLINE u64 rg_account_feasible(struct rg_shared *shared, u64 weight, u64 others, u32 threads)
 {
-	u32 cpus = RG_CHOSEN(cpus);
+	u32 cpus = RG_OPTION(cpus);
 	u64 most;
 
 	if (shared->active <= cpus || threads >= cpus)
@@ -104,8 +104,7 @@ RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threa
 		return;
 	}
 	rg_add(&group->members, weight);
-	rg_account_count(&group->credited, rg_weight_of(group),
-			 rg_add(&group->threads, threads));
+	rg_account_count(&group->credited, rg_weight_of(group), rg_add(&group->threads, threads));
 }
 
 /* Gives out the credits of a period that has ended, once, whoever finds so. */
@@ -113,7 +112,7 @@ RG_INLINE void rg_account_give(struct rg_shared *shared)
 {
 	u64 now = rg_now();
 	u64 due = shared->account_at;
-	u64 total = RG_CHOSEN(cpus) * RG_ACCOUNT_NS;
+	u64 total = RG_OPTION(cpus) * RG_ACCOUNT_NS;
 
 	if (now < due || rg_compare_and_swap(&shared->account_at, due, now + RG_ACCOUNT_NS) != due)
 		return;

@@ -51,7 +51,7 @@ RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
 			    (2 * own <= need->total_ns || rg_thread_id(t) == need->last);
 
 		if (fits && rg_may_run_on(t, cpu) && RG_MOVE(t)) {
-			rg_token_bring(cpu, t, thread);
+			rg_set_next(cpu, t, thread);
 			return 1;
 		}
 		if (++seen == RG_SAMPLE)
@@ -61,8 +61,8 @@ RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
 }
 
 /*
- * Whether two queues reach a virtual time at nearer moments once the thread of the least token has
- * moved from the one that is asked to the CPU's own.
+ * Whether two queues reach a virtual time at nearer moments once the thread of the least vruntime
+ * has moved from the one that is asked to the CPU's own.
  */
 RG_INLINE bool rg_pull_evens(struct rg_cpu *here, struct rg_queue *queue, u64 next)
 {
@@ -89,13 +89,13 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64
 	if (id == rg_queue_of(cpu) || !here || !queue || queue->cpu != other ||
 	    queue->least >= target)
 		return tolerated_ns;
-	if (RG_CHOSEN(balance) == RG_BALANCE_DWRR)
+	if (RG_OPTION(balance) == RG_BALANCE_DWRR)
 		return rg_dwrr_take(cpu, id, target) ? RG_NEVER : tolerated_ns;
 	rg_need_note(cpu, 0, other, target);
 	need = &here->needs[0];
 	if (need->total_ns < tolerated_ns)
 		return tolerated_ns - need->total_ns;
-	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
+	if (RG_OPTION(pick) == RG_PICK_THREAD)
 		return rg_pull_thread(cpu, id, target, need) ? RG_NEVER : tolerated_ns;
 	rg_need_note(cpu, 0, other, next);
 	rg_need_note(cpu, 1, cpu, next);
@@ -104,17 +104,18 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64
 	return rg_pick_other(cpu, id) ? RG_NEVER : tolerated_ns;
 }
 
-/* The least of a token and of those that wait where the CPU's queue is. */
-RG_INLINE u64 rg_gvts_least(s32 cpu, u64 token)
+/* The least of a vruntime and of those that wait where the CPU's queue is. */
+RG_INLINE u64 rg_gvts_least(s32 cpu, u64 vruntime)
 {
 	struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
 
-	return queue && queue->least < token ? queue->least : token;
+	return queue && queue->least < vruntime ? queue->least : vruntime;
 }
 
 /*
  * Looks for a lagging queue in the domain and pulls. `round` says whether the whole domain has been
- * looked at since a queue was last found to lag; `least` falls to the least token that waits there.
+ * looked at since a queue was last found to lag; `least` falls to the least vruntime that waits
+ * there.
  */
 RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target, u64 *least,
 		       bool *round)
@@ -154,9 +155,9 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 	struct rg_shared *shared = rg_shared();
 	u64 least;
 
-	if (!shared || (shared->queues < 2 && RG_CHOSEN(edge) != RG_EDGE_TARGET))
+	if (!shared || (shared->queues < 2 && RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_TARGET))
 		return 0;
-	least = rg_gvts_least(cpu, prev ? prev->account.token : RG_NEVER);
+	least = rg_gvts_least(cpu, prev ? prev->account.vruntime : RG_NEVER);
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *domain = rg_target(cpu, level);
 		bool round = 0;
@@ -179,7 +180,7 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 }
 
 /*
- * Places the token of whoever wakes. A thread that was busy almost without a break keeps what it
+ * Places the vruntime of whoever wakes. A thread that was busy almost without a break keeps what it
  * is owed; one that was hardly ever moves up as a whole, between in part (as GVTS's source).
  */
 RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *thread)
@@ -191,12 +192,12 @@ RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *threa
 	if (!shared || thread->asleep == shared->least_target)
 		return;
 	behind = rg_less(rg_less(shared->least_target, rg_interval(lowest) >> 1),
-			 account->token);
+			 account->vruntime);
 	if (thread->utilised > RG_BUSY)
 		return;
 	if (thread->utilised >= RG_IDLE)
 		behind = (behind >> RG_UTILISATION_BITS) * (RG_UTILISATION_ONE - thread->utilised);
-	account->token += behind;
+	account->vruntime += behind;
 }
 
 /* The thread blocks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Queues are even when their threads reach a virtual time together, however many they are
- *          and whatever they weigh; comparing tokens alone does not say who will be late.
+ *          and whatever they weigh; comparing vruntimes alone does not say who will be late.
  * Rule.    What a queue needs to a virtual time is the CPU time that its threads need to reach it:
  *          the sum of difference x effective weight x utilisation (GVTS section 3.3), over the CPUs
  *          that serve it. A thread that runs and weighs more than a CPU's part of the queue does
@@ -15,7 +15,7 @@
 #ifndef RG_BALANCE_NEED_H
 #define RG_BALANCE_NEED_H
 
-#include "../token.h"
+#include "../vruntime.h"
 #include "utilisation.h"
 
 #define RG_SAMPLE 32
@@ -24,9 +24,9 @@
  * CPU time that a thread needs to reach a virtual time: the difference x effective weight x
  * utilisation. Shifts keep the product within 64 bits for differences of up to a day.
  */
-RG_INLINE u64 rg_need_of(u64 token, u64 weight, u32 utilisation, u64 target)
+RG_INLINE u64 rg_need_of(u64 vruntime, u64 weight, u32 utilisation, u64 target)
 {
-	u64 lag = rg_less(target, token);
+	u64 lag = rg_less(target, vruntime);
 
 	return rg_div(((lag >> 8) * (weight >> 8) >> RG_UTILISATION_BITS) * utilisation,
 		      RG_NORMAL_WEIGHT);
@@ -34,14 +34,14 @@ RG_INLINE u64 rg_need_of(u64 token, u64 weight, u32 utilisation, u64 target)
 
 RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
 {
-	return rg_need_of(thread->account.token, thread->weight, rg_utilisation(thread, rg_now()),
-			  target);
+	return rg_need_of(thread->account.vruntime, thread->weight,
+			  rg_utilisation(thread, rg_now()), target);
 }
 
 /* The i-th CPU of those that a queue serves; 0 past the last. */
 RG_INLINE struct rg_cpu *rg_need_cpu(s32 home, u32 i)
 {
-	s32 at = rg_cpu_in(home, RG_CHOSEN(scope), i);
+	s32 at = rg_cpu_in(home, RG_OPTION(scope), i);
 
 	return at < 0 ? 0 : rg_cpu(at);
 }
@@ -53,8 +53,8 @@ RG_INLINE u32 rg_utilisation_running(struct rg_cpu *cpu)
 
 RG_INLINE u64 rg_need_running(struct rg_cpu *cpu, u64 target)
 {
-	return rg_need_of(rg_token_running(cpu, rg_now()), cpu->weight, rg_utilisation_running(cpu),
-			  target);
+	return rg_need_of(rg_vruntime_running(cpu, rg_now()), cpu->weight,
+			  rg_utilisation_running(cpu), target);
 }
 
 RG_INLINE void rg_need_add_running(struct rg_need *need, s32 home, u64 target)

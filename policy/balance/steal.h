@@ -77,8 +77,8 @@ RG_INLINE void rg_steal(s32 cpu)
 
 	if (!shared || !here || shared->queues < 2)
 		return;
-	if (rg_steal_hinted(here, cpu) || (RG_CHOSEN(balance) != RG_BALANCE_NONE &&
-					   rg_steal_round(here, cpu, shared->queues)))
+	if (rg_steal_hinted(here, cpu) ||
+	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_steal_round(here, cpu, shared->queues)))
 		rg_add(&shared->pulls, 1);
 }
 

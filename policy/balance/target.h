@@ -25,7 +25,7 @@
 /* Between targets on a level; 0 where it is not in use. */
 RG_INLINE u64 rg_interval(u32 level)
 {
-	return RG_CHOSEN(interval_ns[RG_LEVEL_ROW(level)]);
+	return RG_OPTION(interval_ns[RG_LEVEL_ROW(level)]);
 }
 
 /* The target of the CPU's domain on a level; 0 where the level is not in use. */
@@ -180,7 +180,7 @@ RG_INLINE bool rg_target_is_infeasible(struct rg_target *domain, u32 level, u64 
 
 		if (!cpu)
 			break;
-		if (rg_queue_length(rg_domain(at, RG_CHOSEN(scope))))
+		if (rg_queue_length(rg_domain(at, RG_OPTION(scope))))
 			return 0;
 		if (cpu->pool && cpu->weight < weight)
 			return 0;
@@ -233,7 +233,7 @@ RG_SUBPROGRAM bool rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 	if (level != rg_target_lowest())
 		return 1;
 	rg_target_report(cpu, target);
-	if (RG_CHOSEN(infeasible) && next > shared->least_target + RG_BEHIND * interval)
+	if (RG_OPTION(infeasible) && next > shared->least_target + RG_BEHIND * interval)
 		rg_target_leave_behind(cpu, own->weight);
 	return 1;
 }

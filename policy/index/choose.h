@@ -2,27 +2,28 @@
 /*
  * Problem. Which of those in the index is next for a CPU, when some may not run there, and the
  *          CPU has a runnable thread of its own?
- * Rule.    The pool of the least token; the CPU's own thread goes on if it holds a token that is
- *          not greater, or if it comes first in that pool, and then takes the least token for its
- *          own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
+ * Rule.    The pool of the least vruntime; the CPU's own thread goes on if it holds a vruntime that
+ *          is not greater, or if it comes first in that pool, and then takes the least vruntime for
+ *          its own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
  *          those it met last. Batch threads stay on their CPU while that lets them go early by no
  *          more than 10 ms of their CPU time.
  * Why.     Only the root and the two levels below it are looked at: further down is nobody who
  *          could be much better than the queue's order.
- * Figure.  Stickiness takes four fifths of the migrations inside a cache: docs/reference/policies.md.
+ * Figure.  Stickiness takes four fifths of the migrations inside a cache:
+ *          docs/reference/policies.md.
  * Limits.  Where all of the 7 may not run here, the queue itself is asked, in its own order.
  */
 #ifndef RG_INDEX_CHOOSE_H
 #define RG_INDEX_CHOOSE_H
 
-#include "../token.h"
+#include "../vruntime.h"
 
 #define RG_TOP 7 /* the root and two levels below */
 
 enum rg_verdict {
 	RG_NOBODY,
 	RG_STAYS, /* the CPU's own thread is the best */
-	RG_TAKEN, /* another was withdrawn, or has been moved */
+	RG_TAKEN, /* another was popped, or has been moved */
 };
 
 /* Remembers an affinity that does not admit the CPU: what a number means never changes. */
@@ -73,7 +74,7 @@ RG_INLINE struct rg_thread *rg_mine(struct rg_cpu *here)
 }
 
 /*
- * The position of the least token that the CPU may take, of batch threads that ran here last if
+ * The position of the least vruntime that the CPU may take, of batch threads that ran here last if
  * `near`; RG_TOP: none.
  */
 RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool near)
@@ -95,94 +96,94 @@ RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool 
 	return best;
 }
 
-/* Whether a token is so little later than another that the thread may go before it to stay. */
-RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 token, u64 least)
+/* Whether a vruntime is so little later than another that the thread may go before it to stay. */
+RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 vruntime, u64 least)
 {
-	return token <= least + rg_virtual(RG_CHOSEN(sticky_ns), thread->weight);
+	return vruntime <= least + rg_virtual(RG_OPTION(sticky_ns), thread->weight);
 }
 
 /* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
 RG_INLINE u32 rg_stick(struct rg_queue *queue, struct rg_cpu *here, u32 best)
 {
-	u64 least = rg_heap_at(queue, best)->token;
+	u64 least = rg_heap_at(queue, best)->vruntime;
 	struct rg_entry *entry;
 	u32 near;
 
 	if (!rg_is_batch_of(here, rg_heap_at(queue, best), 0))
 		return best;
 	if (here->ask.mine && rg_mine(here)->batch &&
-	    rg_may_stick(rg_mine(here), here->ask.token, least))
+	    rg_may_stick(rg_mine(here), here->ask.vruntime, least))
 		return RG_TOP;
 	near = rg_least_of_top(queue, here, 1);
 	if (near == RG_TOP)
 		return best;
 	entry = rg_heap_at(queue, near);
-	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->token, least))
+	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->vruntime, least))
 		return best;
 	return near;
 }
 
 /* Notes the first thread of a pool as picked and shows it, before it leaves the index. */
-RG_INLINE void rg_withdraw_thread(struct rg_edge *edge, struct rg_cpu *here, u32 row, u64 token)
+RG_INLINE void rg_pop_thread(struct rg_vtime *vtime, struct rg_cpu *here, u32 row, u64 vruntime)
 {
 	struct rg_pool *pool = rg_pool_at(row);
 	struct rg_thread *thread = rg_thread_at(pool->first);
 	struct rg_listing *pick = &here->ask.pick;
 
-	pick->token = token;
+	pick->vruntime = vruntime;
 	pick->key = pool->key;
 	pick->affinity = pool->affinity;
 	pick->slot = pool->first;
 	pick->row = row;
-	rg_cpu_show(here, thread, token, here->ask.now);
-	rg_edge_offer(edge, token);
+	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
+	rg_vtime_offer(vtime, vruntime);
 	rg_pool_unlink(pool, thread);
 }
 
-/* Withdraws a token and the first thread of its pool. */
-RG_INLINE void rg_withdraw(struct rg_queue *queue, struct rg_edge *edge, struct rg_cpu *here,
-			   u32 best)
+/* Withdraws a vruntime and the first thread of its pool. */
+RG_INLINE void rg_pop(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here, u32 best)
 {
 	struct rg_entry entry = *rg_heap_at(queue, best);
 	struct rg_pool *pool = rg_pool_at(entry.row);
 
-	rg_withdraw_thread(edge, here, entry.row, entry.token);
+	rg_pop_thread(vtime, here, entry.row, entry.vruntime);
 	rg_heap_remove(queue, best);
-	pool->tokens--;
+	pool->vruntimes--;
 	rg_pool_leave_if_empty(pool);
 }
 
 /*
- * The CPU's own thread holds the least token. If a sibling has an earlier place it takes over that
- * token; its own stays and is adopted when the other is enqueued.
+ * The CPU's own thread holds the least vruntime. If a sibling has an earlier place it takes over
+ * that vruntime; its own stays and is adopted when the other is enqueued.
  */
-RG_INLINE bool rg_yield_to_sibling(struct rg_edge *edge, struct rg_cpu *here, u64 key)
+RG_INLINE bool rg_yield_to_sibling(struct rg_vtime *vtime, struct rg_cpu *here, u64 key)
 {
 	u32 row = rg_pool_find(key, rg_mine(here)->last_row, 0);
 	struct rg_pool *pool = rg_pool_at(row - 1);
 
 	if (!row || !rg_may_take(here, row - 1))
 		return 0;
-	if (rg_thread_at(pool->first)->place >= rg_mine(here)->place)
+	if (rg_thread_at(pool->first)->arrival >= rg_mine(here)->arrival)
 		return 0;
-	rg_withdraw_thread(edge, here, row - 1, here->ask.token);
+	rg_pop_thread(vtime, here, row - 1, here->ask.vruntime);
 	return 1;
 }
 
-/* Whether the CPU's own thread comes first in the pool of the least token: it takes that. */
-RG_INLINE bool rg_keeps_place(struct rg_queue *queue, struct rg_cpu *here, u32 best)
+/* Whether the CPU's own thread comes first in the pool of the least vruntime: it takes that. */
+RG_INLINE bool rg_arrived_first(struct rg_queue *queue, struct rg_cpu *here, u32 best)
 {
 	struct rg_pool *pool = rg_pool_at(rg_heap_at(queue, best)->row);
 	struct rg_thread *mine = rg_mine(here);
 
-	if (pool->pool != mine->pool || mine->place > rg_thread_at(pool->first)->place)
+	if (pool->pool != mine->pool || mine->arrival > rg_thread_at(pool->first)->arrival)
 		return 0;
-	here->ask.token = rg_heap_exchange(queue, best, here->ask.token);
+	here->ask.vruntime = rg_heap_exchange(queue, best, here->ask.vruntime);
 	return 1;
 }
 
-/* Under the lock: decides, and withdraws who is taken. `key`: of the CPU's own thread's pool. */
-RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_edge *edge, struct rg_cpu *here, u64 key)
+/* Under the lock: decides, and pops who is taken. `key`: of the CPU's own thread's pool. */
+RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here,
+			u64 key)
 {
 	u32 best;
 
@@ -192,15 +193,15 @@ RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_edge *edge, struct rg_
 	best = rg_least_of_top(queue, here, 0);
 	if (best == RG_TOP)
 		return RG_NOBODY;
-	if (here->ask.mine && here->ask.token <= rg_heap_at(queue, best)->token)
-		return rg_yield_to_sibling(edge, here, key) ? RG_TAKEN : RG_STAYS;
-	if (here->ask.mine && rg_keeps_place(queue, here, best))
+	if (here->ask.mine && here->ask.vruntime <= rg_heap_at(queue, best)->vruntime)
+		return rg_yield_to_sibling(vtime, here, key) ? RG_TAKEN : RG_STAYS;
+	if (here->ask.mine && rg_arrived_first(queue, here, best))
 		return RG_STAYS;
-	if (RG_CHOSEN(sticky_ns))
+	if (RG_OPTION(sticky_ns))
 		best = rg_stick(queue, here, best);
 	if (best == RG_TOP)
 		return RG_STAYS;
-	rg_withdraw(queue, edge, here, best);
+	rg_pop(queue, vtime, here, best);
 	return RG_TAKEN;
 }
 

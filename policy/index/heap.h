@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Who holds the least token must be known without asking everybody who waits.
- * Rule.    Each queue has a binary heap of tokens in an array, each with its pool.
- * Why.     Tokens of a pool are interchangeable, so they need not stay with threads: no entry but
- *          those near the root is ever looked for, and an array needs no memory of its own.
- * Figure.  17 steps for 65,536 tokens.
+ * Problem. Who holds the least vruntime must be known without asking everybody who waits.
+ * Rule.    Each queue has a binary heap of vruntimes in an array, each with its pool.
+ * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry
+ *          but those near the root is ever looked for, and an array needs no memory of its own.
+ * Figure.  17 steps for 65,536 vruntimes.
  * Limits.  A full heap takes no more: the thread is then served from the queue alone.
  *
  * All of this runs under the queue's lock.
@@ -23,21 +23,21 @@ RG_INLINE struct rg_entry *rg_heap_at(struct rg_queue *queue, u32 i)
 
 RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 {
-	if (a->token != b->token)
-		return a->token < b->token;
+	if (a->vruntime != b->vruntime)
+		return a->vruntime < b->vruntime;
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
-/* The first thread of the pool that holds the least token; any thread where nobody waits. */
+/* The first thread of the pool that holds the least vruntime; any thread where nobody waits. */
 RG_INLINE struct rg_thread *rg_heap_first(struct rg_queue *queue)
 {
 	return rg_thread_at(rg_pool_at(rg_heap_at(queue, 0)->row)->first);
 }
 
-/* Others compare the least token without the lock. */
+/* Others compare the least vruntime without the lock. */
 RG_INLINE void rg_heap_publish(struct rg_queue *queue)
 {
-	queue->least = queue->count ? rg_heap_at(queue, 0)->token : RG_NEVER;
+	queue->least = queue->count ? rg_heap_at(queue, 0)->vruntime : RG_NEVER;
 }
 
 /* Puts an entry at a free position or above. */
@@ -64,8 +64,8 @@ RG_INLINE void rg_heap_sink(struct rg_queue *queue, u32 position, struct rg_entr
 
 		if (child >= queue->count)
 			break;
-		if (child + 1 < queue->count && rg_heap_before(rg_heap_at(queue, child + 1),
-							       rg_heap_at(queue, child)))
+		if (child + 1 < queue->count &&
+		    rg_heap_before(rg_heap_at(queue, child + 1), rg_heap_at(queue, child)))
 			child++;
 		if (!rg_heap_before(rg_heap_at(queue, child), entry))
 			break;
@@ -75,10 +75,10 @@ RG_INLINE void rg_heap_sink(struct rg_queue *queue, u32 position, struct rg_entr
 	*rg_heap_at(queue, i) = *entry;
 }
 
-/* Adds a token; there must be room. */
-RG_INLINE void rg_heap_push(struct rg_queue *queue, u64 token, u32 row)
+/* Adds a vruntime; there must be room. */
+RG_INLINE void rg_heap_push(struct rg_queue *queue, u64 vruntime, u32 row)
 {
-	struct rg_entry entry = { .token = token, .row = row, .stamp = queue->stamp++ };
+	struct rg_entry entry = { .vruntime = vruntime, .row = row, .stamp = queue->stamp++ };
 
 	rg_heap_rise(queue, queue->count++, &entry);
 	rg_heap_publish(queue);
@@ -98,13 +98,13 @@ RG_INLINE void rg_heap_remove(struct rg_queue *queue, u32 i)
 	rg_heap_publish(queue);
 }
 
-/* Puts a greater token in the place of the one at a position; answers that. */
-RG_INLINE u64 rg_heap_exchange(struct rg_queue *queue, u32 i, u64 token)
+/* Puts a greater vruntime in the place of the one at a position; answers that. */
+RG_INLINE u64 rg_heap_exchange(struct rg_queue *queue, u32 i, u64 vruntime)
 {
 	struct rg_entry entry = *rg_heap_at(queue, i);
-	u64 least = entry.token;
+	u64 least = entry.vruntime;
 
-	entry.token = token;
+	entry.vruntime = vruntime;
 	entry.stamp = queue->stamp++;
 	rg_heap_sink(queue, i, &entry);
 	rg_heap_publish(queue);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. To pick by process, a queue that stands by arrival must be searched for the least
- *          token and for the first thread of its pool: the cost would grow with all who wait.
- * Rule.    The queue owns the threads. Beside it stands an index: a heap of tokens (heap.h) and a
- *          list of threads a pool (pools.h). Whoever enters a queue deposits its token and
- *          itself; whoever is picked is the first of the pool that holds the least token, and
- *          withdraws that one. Tokens do not stay with their threads: that is the exchange of CTS
+ *          vruntime and for the first thread of its pool: the cost would grow with all who wait.
+ * Rule.    The queue owns the threads. Beside it stands an index: a heap of vruntimes (heap.h) and
+ *          a list of threads a pool (pools.h). Whoever enters a queue pushes its vruntime and
+ *          itself; whoever is picked is the first of the pool that holds the least vruntime, and
+ *          pops that one. Vruntimes do not stay with their threads: that is the exchange of CTS
  *          (section 3).
  * Why.     Each step is logarithmic or constant. And the index may be wrong for a moment without
  *          harm: it only names whom to move; a move is done by the kernel, or fails.
  * Figure.  docs/reference/policies.md.
- * Limits.  A thread that leaves its queue otherwise (affinity, class, death) leaves its token
+ * Limits.  A thread that leaves its queue otherwise (affinity, class, death) leaves its vruntime
  *          behind: the next of its pool adopts it, or it is dropped when it is the least.
  *
  * Insertions take effect after enqueue, so another CPU may find a thread in the index that is not
- * yet in the queue. Whoever withdraws it then puts it back, and sees to it that a CPU asks again
+ * yet in the queue. Whoever pops it then puts it back, and sees to it that a CPU asks again
  * (pick/pick.h). Nobody concludes from an empty index that nobody waits.
  */
 #ifndef RG_INDEX_H
@@ -26,7 +26,7 @@
 #define RG_DROPS 16
 
 /*
- * Lists a thread that waits, with a token if its pool has none left, under the pool's key. Where
+ * Lists a thread that waits, with a vruntime if its pool has none left, under the pool's key. Where
  * there is no room the queue alone knows of it. Under the lock.
  */
 RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
@@ -46,10 +46,11 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 	pool = rg_pool_at(row - 1);
 	pool->pool = thread->pool;
 	pool->affinity = pick->affinity;
-	if (pool->tokens <= pool->waiting || ((pool->pool & 1) && pool->token > pick->token)) {
-		pool->tokens++;
-		pool->token = pick->token;
-		rg_heap_push(queue, pick->token, row - 1);
+	if (pool->vruntimes <= pool->waiting ||
+	    ((pool->pool & 1) && pool->vruntime > pick->vruntime)) {
+		pool->vruntimes++;
+		pool->vruntime = pick->vruntime;
+		rg_heap_push(queue, pick->vruntime, row - 1);
 	}
 	rg_pool_link(pool, pick->slot, thread);
 	thread->row = row;
@@ -57,8 +58,8 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 }
 
 /*
- * Drops tokens at the root whose threads have left. A thread alone that came back later finds its
- * old token there: its own takes the place.
+ * Drops vruntimes at the root whose threads have left. A thread alone that came back later finds
+ * its old vruntime there: its own takes the place.
  */
 RG_INLINE void rg_index_tidy(struct rg_queue *queue)
 {
@@ -72,15 +73,15 @@ RG_INLINE void rg_index_tidy(struct rg_queue *queue)
 		pool = rg_pool_at(root->row);
 		if (pool->waiting && !(pool->pool & 1))
 			break;
-		own = rg_thread_at(pool->first)->account.token;
-		if (pool->waiting && root->token >= own)
+		own = rg_thread_at(pool->first)->account.vruntime;
+		if (pool->waiting && root->vruntime >= own)
 			break;
 		if (pool->waiting) {
-			pool->token = own;
+			pool->vruntime = own;
 			rg_heap_exchange(queue, 0, own);
 			continue;
 		}
-		pool->tokens--;
+		pool->vruntimes--;
 		rg_pool_leave_if_empty(pool);
 		rg_heap_remove(queue, 0);
 	}
@@ -106,11 +107,11 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 	rg_release(lock);
 }
 
-/* In enqueue: the thread will wait in this queue, and has this token. */
-RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 token)
+/* In enqueue: the thread will wait in this queue, and has this vruntime. */
+RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 vruntime)
 {
 	struct rg_listing pick = {
-		.token = token,
+		.vruntime = vruntime,
 		.slot = thread->slot,
 		.affinity = rg_affinity(t),
 	};

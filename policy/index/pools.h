@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. First come, first served inside a pool, whichever of its tokens is served.
+ * Problem. First come, first served inside a pool, whichever of its vruntimes is served.
  * Rule.    The waiting threads of each pool stand in a list by place, linked by numbers. A pool
  *          is a row of a table, found by hash of who it is, which queue, and where its threads
  *          may run; the first who waits claims it, and the last to go leaves it for whoever comes:
@@ -23,7 +23,7 @@
 
 #define RG_BUCKET_ROWS 8
 #define RG_LIST_STEPS RG_THREADS
-#define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor tokens */
+#define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor vruntimes */
 
 /*
  * Who a pool is: 32 bits of rg_pool, 13 of the queue, 18 of the affinity, of which two may thus be
@@ -89,29 +89,29 @@ RG_INLINE u32 rg_pool_claim(u64 key)
 	return claimed;
 }
 
-/* Leaves the row of a pool that has neither threads nor tokens. */
+/* Leaves the row of a pool that has neither threads nor vruntimes. */
 RG_INLINE void rg_pool_leave_if_empty(struct rg_pool *pool)
 {
-	if (!pool->waiting && !pool->tokens)
+	if (!pool->waiting && !pool->vruntimes)
 		rg_swap(&pool->key, pool->key | RG_POOL_EMPTY);
 }
 
 /* After whom a place comes, by slot; 0: before all. Equal places: first come first. */
-RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 place)
+RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 arrival)
 {
-	u64 first = rg_thread_at(pool->first)->place;
-	u64 last = rg_thread_at(pool->last)->place;
-	bool from_first = place < last && place - first < last - place;
+	u64 first = rg_thread_at(pool->first)->arrival;
+	u64 last = rg_thread_at(pool->last)->arrival;
+	bool from_first = arrival < last && arrival - first < last - arrival;
 	u32 at = from_first ? pool->first : pool->last;
 
-	if (place < first)
+	if (arrival < first)
 		return 0;
 	RG_FOR(i, 0, RG_LIST_STEPS) {
 		u32 next = rg_thread_at(at)->next;
 
-		if (from_first && next && rg_thread_at(next)->place <= place)
+		if (from_first && next && rg_thread_at(next)->arrival <= arrival)
 			at = next;
-		else if (!from_first && rg_thread_at(at)->place > place)
+		else if (!from_first && rg_thread_at(at)->arrival > arrival)
 			at = rg_thread_at(at)->prev;
 		else
 			break;
@@ -121,7 +121,7 @@ RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 place)
 
 RG_INLINE void rg_pool_link(struct rg_pool *pool, u32 slot, struct rg_thread *thread)
 {
-	u32 before = pool->first ? rg_pool_before(pool, thread->place) : 0;
+	u32 before = pool->first ? rg_pool_before(pool, thread->arrival) : 0;
 	u32 after = before ? rg_thread_at(before)->next : pool->first;
 
 	thread->prev = before;

@@ -6,7 +6,8 @@
  *          (CTS section 3).
  * Why.     Among orders that know nothing of the services' lengths it has the least variance of the
  *          wait (Tales section 2.4).
- * Figure.  500 us services on one CPU at 80%: p99.9 within 2% of the ideal; docs/reference/policies.md.
+ * Figure.  500 us services on one CPU at 80%: p99.9 within 2% of the ideal;
+ *          docs/reference/policies.md.
  * Limits.  One long request delays all behind it. Stamps of two CPUs may be some hundred ns apart.
  */
 #ifndef RG_ORDER_FCFS_H

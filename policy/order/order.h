@@ -12,9 +12,9 @@
 #include "vtime.h"
 
 /* The place of a thread that has just become runnable, or that must start again. */
-RG_INLINE u64 rg_order_place(struct rg_thread *thread, u64 now)
+RG_INLINE u64 rg_order_arrival(struct rg_thread *thread, u64 now)
 {
-	switch (RG_CHOSEN(order)) {
+	switch (RG_OPTION(order)) {
 	case RG_ORDER_LCFS:
 		return rg_order_lcfs(now);
 	case RG_ORDER_VTIME:
@@ -33,10 +33,10 @@ RG_INLINE u64 rg_order_place(struct rg_thread *thread, u64 now)
  */
 RG_INLINE void rg_order_again(struct rg_thread *thread, u64 now)
 {
-	bool tail = RG_CHOSEN(requeue) == RG_REQUEUE_TAIL || RG_CHOSEN(order) == RG_ORDER_VTIME;
+	bool tail = RG_OPTION(requeue) == RG_REQUEUE_TAIL || RG_OPTION(order) == RG_ORDER_VTIME;
 
 	if (tail || thread->batch)
-		thread->place = rg_order_place(thread, now);
+		thread->arrival = rg_order_arrival(thread, now);
 }
 
 #endif

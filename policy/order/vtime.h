@@ -2,7 +2,8 @@
 /*
  * Problem. What would the same scheduler do if threads of a process competed as threads of
  *          different ones do?
- * Rule.    The place is the thread's token: whoever received least serves next, as in CFS and GVTS.
+ * Rule.    The place is the thread's vruntime: whoever received least serves next, as in CFS and
+ *          GVTS.
  * Why.     Fair among siblings, which a service of equal requests does not need and its tail pays
  *          for (CTS section 2).
  * Figure.  docs/reference/policies.md, beside fcfs.
@@ -15,7 +16,7 @@
 
 RG_INLINE u64 rg_order_vtime(struct rg_thread *thread)
 {
-	return thread->account.token;
+	return thread->account.vruntime;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #ifndef RG_PICK_CREDIT_H
 #define RG_PICK_CREDIT_H
 
-#include "../token.h"
+#include "../vruntime.h"
 
 enum rg_class { RG_CLASS_NOBODY, RG_CLASS_OVER, RG_CLASS_UNDER, RG_CLASS_BOOST };
 
@@ -25,9 +25,9 @@ RG_INLINE u32 rg_class_of(struct task_struct *t, struct rg_thread *thread)
 }
 
 /* Says of which class the thread is that a CPU runs. */
-RG_INLINE void rg_class_show(s32 at, struct task_struct *t, struct rg_thread *thread)
+RG_INLINE void rg_class_set_curr(s32 at, struct task_struct *t, struct rg_thread *thread)
 {
-	struct rg_cpu *cpu = RG_CHOSEN(pick) == RG_PICK_CREDIT ? rg_cpu(at) : 0;
+	struct rg_cpu *cpu = RG_OPTION(pick) == RG_PICK_CREDIT ? rg_cpu(at) : 0;
 
 	if (!cpu)
 		return;
@@ -66,7 +66,7 @@ RG_INLINE bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
 		return 0;
 	thread = rg_thread_at(first);
 	rg_queue_move(thread, rg_queue_of(cpu) + 1);
-	rg_cpu_show(here, thread, thread->account.token, rg_now());
+	rg_cpu_set_curr(here, thread, thread->account.vruntime, rg_now());
 	here->class = class;
 	return 1;
 }

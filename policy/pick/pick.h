@@ -2,7 +2,7 @@
 /*
  * Problem. The index names who is next; only the kernel can say whether that thread is still in
  *          the queue, or already.
- * Rule.    Withdraw the next thread, move it, and put it back if the move fails; then try the
+ * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the
  *          next pool, four in all. Then walk the queue itself, a bounded way. A CPU that has met
  *          a thread that it may not take wakes one that may; one that may just have been too
  *          early asks again.
@@ -15,41 +15,41 @@
 #define RG_PICK_H
 
 #include "../index/choose.h"
-#include "../token.h"
+#include "../vruntime.h"
 #include "credit.h"
-#include "patience.h"
+#include "starvation.h"
 
 #define RG_WALK 32
 #define RG_AGAIN 8
 
 /*
- * The thread has been moved: it runs on the token that it was picked with. A thread alone may have
- * left a lesser one behind when it was taken from the queue without the index: its own counts.
+ * The thread has been moved: it runs on the vruntime that it was picked with. A thread alone may
+ * have left a lesser one behind when it was taken from the queue without the index: its own counts.
  */
 RG_INLINE void rg_pick_settle(struct rg_cpu *here)
 {
 	struct rg_thread *thread = rg_thread_at(here->ask.pick.slot);
-	u64 token = here->ask.pick.token;
+	u64 vruntime = here->ask.pick.vruntime;
 
 	thread->waits = 0;
 	thread->cpu = here->ask.cpu;
 	rg_weight_refresh(thread);
-	if (RG_CHOSEN(fair) == RG_FAIR_THREAD) {
-		if (!rg_is_alone(thread) && thread->account.token != token)
+	if (RG_OPTION(fair) == RG_FAIR_THREAD) {
+		if (!rg_is_alone(thread) && thread->account.vruntime != vruntime)
 			here->inversions++;
-		if (!rg_is_alone(thread) || thread->account.token < token)
-			thread->account.token = token;
-		rg_token_rebase(&thread->account, rg_queue_of(here->ask.cpu));
-		token = thread->account.token;
+		if (!rg_is_alone(thread) || thread->account.vruntime < vruntime)
+			thread->account.vruntime = vruntime;
+		rg_renormalise(&thread->account, rg_queue_of(here->ask.cpu));
+		vruntime = thread->account.vruntime;
 	}
-	rg_cpu_show(here, thread, token, here->ask.now);
+	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
 }
 
 /* The CPU's own thread, if it has one, is what it shows again. */
-RG_INLINE void rg_pick_show_mine(struct rg_cpu *here)
+RG_INLINE void rg_pick_restore_curr(struct rg_cpu *here)
 {
 	if (here->ask.mine)
-		rg_cpu_show(here, rg_mine(here), here->ask.token, here->ask.now);
+		rg_cpu_set_curr(here, rg_mine(here), here->ask.vruntime, here->ask.now);
 	else
 		here->pool = 0;
 }
@@ -59,17 +59,17 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
-	struct rg_edge *edge = rg_edge_of(rg_queue_of(here->ask.cpu));
+	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(here->ask.cpu));
 	u32 verdict = RG_NOBODY;
 	u32 moved;
 	u64 key;
 
-	if (!queue || !lock || !edge)
+	if (!queue || !lock || !vtime)
 		return RG_NOBODY;
 	key = here->ask.mine ? rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity) : 0;
 	RG_FOR(i, 0, RG_TRIES) {
 		rg_acquire(lock);
-		verdict = rg_choose(queue, edge, here, key);
+		verdict = rg_choose(queue, vtime, here, key);
 		rg_release(lock);
 		if (verdict != RG_TAKEN)
 			break;
@@ -84,7 +84,7 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 			here->ask.gone = 1;
 		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
 		rg_index_put_back(lock, queue, id, &here->ask.pick);
-		rg_pick_show_mine(here);
+		rg_pick_restore_curr(here);
 		verdict = RG_NOBODY;
 	}
 	return verdict;
@@ -122,7 +122,7 @@ RG_INLINE u32 rg_pick_walk(u32 id, struct rg_cpu *here)
 		}
 		if (!thread || !RG_MOVE(t))
 			continue;
-		rg_token_bring(cpu, t, thread);
+		rg_set_next(cpu, t, thread);
 		return RG_TAKEN;
 	}
 	return RG_NOBODY;
@@ -155,7 +155,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
 
 	here->ask.mine = mine ? rg_slot(prev) : 0;
-	here->ask.token = mine ? rg_account(prev, mine)->token : RG_NEVER;
+	here->ask.vruntime = mine ? rg_account(prev, mine)->vruntime : RG_NEVER;
 	here->ask.affinity = mine ? rg_affinity(prev) : 0;
 	here->ask.cpu = cpu;
 	here->ask.now = rg_now();
@@ -166,7 +166,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 }
 
 /*
- * A thread was found before it was in its queue, and withdrawn for a moment. The CPU that was to be
+ * A thread was found before it was in its queue, and popped for a moment. The CPU that was to be
  * preempted for it may have asked in that moment, and found nobody: whatever else this CPU got, it
  * asks again at once; at most RG_AGAIN times in a row, so that nothing can make it do so for ever.
  */
@@ -193,17 +193,17 @@ RG_SUBPROGRAM bool rg_pick_other(s32 cpu, u32 id)
 	return verdict == RG_TAKEN;
 }
 
-/* The CPU's own thread goes on, perhaps on another token. */
+/* The CPU's own thread goes on, perhaps on another vruntime. */
 RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 {
 	struct rg_thread *mine = rg_mine(here);
 
-	if (RG_CHOSEN(fair) == RG_FAIR_THREAD)
-		mine->account.token = here->ask.token;
-	rg_cpu_show(here, mine, here->ask.token, here->ask.now);
+	if (RG_OPTION(fair) == RG_FAIR_THREAD)
+		mine->account.vruntime = here->ask.vruntime;
+	rg_cpu_set_curr(here, mine, here->ask.vruntime, here->ask.now);
 }
 
-/* Of the two queues of a CPU, which may be one, the one with the lesser token. */
+/* Of the two queues of a CPU, which may be one, the one with the lesser vruntime. */
 RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 {
 	struct rg_queue *own, *common;
@@ -228,7 +228,7 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 
 	if (!here)
 		return 0;
-	if (RG_CHOSEN(pick) == RG_PICK_CREDIT)
+	if (RG_OPTION(pick) == RG_PICK_CREDIT)
 		return rg_pick_credit(cpu, shared, prev);
 	rg_ask_for(here, cpu, prev);
 	here->choices++;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Dimension 2 as a question: who is interchangeable with whom? The least token decides the rest. */
+/*
+ * Dimension 2 as a question: who is interchangeable with whom? The least vruntime decides the rest.
+ */
 #ifndef RG_PICK_POOL_H
 #define RG_PICK_POOL_H
 
@@ -9,9 +11,9 @@
 
 RG_INLINE bool rg_is_alone(struct rg_thread *thread)
 {
-	if (RG_CHOSEN(pick) == RG_PICK_THREAD)
+	if (RG_OPTION(pick) == RG_PICK_THREAD)
 		return rg_is_alone_thread();
-	if (RG_CHOSEN(pick) == RG_PICK_ALL)
+	if (RG_OPTION(pick) == RG_PICK_ALL)
 		return 0;
 	return rg_is_alone_process(thread);
 }
@@ -21,7 +23,7 @@ RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool alone = rg_is_alone(thread);
 
-	if (RG_CHOSEN(pick) == RG_PICK_ALL)
+	if (RG_OPTION(pick) == RG_PICK_ALL)
 		return RG_POOL_OF_ALL;
 	return (u64)(alone ? rg_thread_id(t) : rg_process_id(t)) << 1 | alone;
 }

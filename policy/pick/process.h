@@ -2,13 +2,14 @@
 /*
  * Problem. Which process is next, if its threads are to be fair to those of others and first come,
  *          first served among themselves?
- * Rule.    The pool that holds the least token of all runnable threads; its first thread by place
- *          runs, on that token (CTS section 3: "a process having a thread with the minimum vRuntime
- *          value is chosen as the next process"). A pool is a process, or a batch thread alone.
- * Why.     The sequence of tokens served is the one that a fair scheduler of threads would serve,
- *          so the shares are; only who runs on a token differs.
+ * Rule.    The pool that holds the least vruntime of all runnable threads; its first thread by
+ *          place runs, on that vruntime (CTS section 3: "a process having a thread with the minimum
+ *          vRuntime value is chosen as the next process"). A pool is a process, or a batch thread
+ *          alone.
+ * Why.     The sequence of vruntimes served is the one that a fair scheduler of threads would
+ *          serve, so the shares are; only who runs on a vruntime differs.
  * Figure.  docs/reference/policies.md.
- * Limits.  With one account a process (fair=process) tokens in the queue are as old as their
+ * Limits.  With one account a process (fair=process) vruntimes in the queue are as old as their
  *          threads' arrival, and batch threads stay with their process: they only lose their place.
  */
 #ifndef RG_PICK_PROCESS_H
@@ -18,7 +19,7 @@
 
 RG_INLINE bool rg_is_alone_process(struct rg_thread *thread)
 {
-	return thread->batch && RG_CHOSEN(fair) == RG_FAIR_THREAD;
+	return thread->batch && RG_OPTION(fair) == RG_FAIR_THREAD;
 }
 
 #endif

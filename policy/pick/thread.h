@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. The rival to measure against: threads compete one by one, processes are not seen.
- * Rule.    The thread with the least token runs, as in CFS: each is a pool of its own.
+ * Rule.    The thread with the least vruntime runs, as in CFS: each is a pool of its own.
  * Why.     Fair to every thread, and blind to the order of arrival.
  * Figure.  docs/reference/policies.md.
  * Limits.  Leaves no threads to order.

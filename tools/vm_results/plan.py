@@ -42,11 +42,11 @@ def without(*options: str) -> tuple[str, ...]:
 # So long that 20 requests or more lie beyond the quantile, of five seeds together.
 SERVICES = (
     Scenario("null-rpc", "5s", controls=without("order=lcfs")),
-    Scenario("service-and-batch", "8s", controls=without("preempt=off", "slack=off")),
+    Scenario("service-and-batch", "8s", controls=without("preempt=off", "wakeup_credit=off")),
     Scenario("greedy-service", "5s", controls=without("fair=process")),
     Scenario("long-service", "10s", "p99", controls=without("requeue=tail")),
     Scenario("four-cpus", "4s"),
-    Scenario("four-cpus-and-batch", "5s", controls=without("preempt=off", "slack=off", "queue=cpu")),
+    Scenario("four-cpus-and-batch", "5s", controls=without("preempt=off", "wakeup_credit=off", "queue=cpu")),
     Scenario("wake-up-storm", "6s"),
 )
 LAGS = (
@@ -58,7 +58,7 @@ LAGS = (
     Scenario("gvts-fig16-on-16", "10s"),
     Scenario("gvts-fig17-on-16", "10s"),
     Scenario("sleeping-siblings", "10s"),
-    Scenario("napping-spinner", "10s", controls=without("bucket=off")),
+    Scenario("napping-spinner", "10s", controls=without("burst_limit=off")),
     Scenario("weights-nice-5", "10s"),
     Scenario("weights-nice-19", "10s"),
     Scenario("weights-one-of-three", "10s"),

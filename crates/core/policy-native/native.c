@@ -33,9 +33,9 @@ u64 rg_native_pulls(const struct rg_shared *shared)
 	return shared->pulls;
 }
 
-u64 rg_native_token(const struct rg_thread *thread)
+u64 rg_native_vruntime(const struct rg_thread *thread)
 {
-	return thread->account.token;
+	return thread->account.vruntime;
 }
 
 bool rg_native_batch(const struct rg_thread *thread)

@@ -67,12 +67,12 @@ pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     };
     let bounded = waits_ms("rearguard")?;
     expect(bounded <= 60.0, "the longest wait in ms under rearguard", &[bounded])?;
-    let free = waits_ms("rearguard:lead=off")?;
+    let free = waits_ms("rearguard:vruntime_cap=off")?;
     expect(free > 150.0, "the control: the longest wait in ms without a bound", &[free])
 }
 
 /// A spinning thread does not live on the turns of its 200 sleeping siblings, nor by a nap of 1 us every 40 ms: beside another process's
-/// spinner it gets as much as that one. Without the bucket it gets more; one that never sleeps then keeps its own main thread from answering,
+/// spinner it gets as much as that one. Without the burst limit it gets more; one that never sleeps then keeps its own main thread from answering,
 /// which ends a real run.
 pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
     let siblings = "kind = \"daemon\"\nthreads = 200\nrun = \"15us\"\nsleep = \"100ms\"\n";
@@ -91,8 +91,8 @@ pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
             expect(kept.abs() < 0.02, "the spinner's share beyond the hog's", &[kept])?;
         }
         if spinner == naps {
-            let control = lead("rearguard:bucket=off")?;
-            expect(control > 0.15, "the control: without the bucket", &[control])?;
+            let control = lead("rearguard:burst_limit=off")?;
+            expect(control > 0.15, "the control: without the burst limit", &[control])?;
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ fn a_thread_that_waits_for_half_a_minute() {
                     run = \"40s\"\nsleep = \"5s\"\n";
     let case = case("cpus = 4", programs, "cts", "120s");
     let mut loaded = case.clone();
-    loaded.policy = PolicySpec::parse("cts:patience=off").expect("a valid policy");
+    loaded.policy = PolicySpec::parse("cts:starvation_limit=off").expect("a valid policy");
     catches_other("lost", &case, &loaded);
 }
 

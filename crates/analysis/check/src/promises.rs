@@ -60,10 +60,10 @@ pub struct Reach {
 pub struct InOrder {
     /// CPUs that share a queue.
     pub scope: Scope,
-    /// A thread whose bucket has overflowed this has no place until it is empty; [`Nanos::NEVER`]: all keep theirs.
-    pub brim: Nanos,
+    /// A thread whose burst has reached this has no place until it is empty; [`Nanos::NEVER`]: all keep theirs.
+    pub burst_limit: Nanos,
     /// One that has waited for so long goes first, for one turn, and to the end of the queue; [`Nanos::NEVER`]: nobody does.
-    pub patience: Nanos,
+    pub starvation_limit: Nanos,
     /// Whether threads of different processes stand in one order.
     pub across_processes: bool,
     /// Whether only services are promised anything.
@@ -98,9 +98,9 @@ const QUEUES_ASKED: u32 = 8;
 /// Waiting threads that a CPU looks at where the index knows none for it (`RG_WALK` in `policy/pick/pick.h`).
 const THREADS_ASKED: usize = 32;
 
-/// One choice in so many of a CPU looks for who waits longest (`policy/pick/patience.h`), from this wait on.
-const PATIENT_CHOICES: u64 = 16;
-const PATIENCE: Nanos = Nanos::from_secs(10);
+/// One choice in so many of a CPU looks for who waits longest (`policy/pick/starvation.h`), from this wait on.
+const STARVATION_CHOICES: u64 = 16;
+const STARVATION_LIMIT: Nanos = Nanos::from_secs(10);
 
 /// After so long a wait the kernel ejects a policy (`SCX_WATCHDOG_MAX_TIMEOUT`).
 const WATCHDOG: Nanos = Nanos::from_secs(30);
@@ -141,8 +141,8 @@ fn fifo(scenario: &Scenario) -> Promises {
     };
     let in_turn = InOrder {
         scope: Scope::Cpu,
-        brim: Nanos::NEVER,
-        patience: Nanos::NEVER,
+        burst_limit: Nanos::NEVER,
+        starvation_limit: Nanos::NEVER,
         across_processes: true,
         services_only: true,
         unchanged: true,
@@ -192,11 +192,15 @@ fn reach(chosen: &Chosen, machine: &Machine) -> Option<Reach> {
 fn in_order(chosen: &Chosen) -> Option<InOrder> {
     let pools = chosen.word("pick") == "process" && chosen.word("balance") != "credit";
     let kept = chosen.word("order") == "fcfs" && chosen.word("requeue") == "head";
-    let brim = if chosen.is("bucket") { chosen.brim() } else { Nanos::NEVER };
+    let burst_limit = if chosen.is("burst_limit") { chosen.burst_limit() } else { Nanos::NEVER };
     let promise = InOrder {
         scope: chosen.scope,
-        brim,
-        patience: if chosen.is("patience") { PATIENCE } else { Nanos::NEVER },
+        burst_limit,
+        starvation_limit: if chosen.is("starvation_limit") {
+            STARVATION_LIMIT
+        } else {
+            Nanos::NEVER
+        },
         across_processes: false,
         services_only: false,
         unchanged: false,
@@ -205,10 +209,10 @@ fn in_order(chosen: &Chosen) -> Option<InOrder> {
 }
 
 /// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that nobody meets the kernel's watchdog
-/// (`policy/pick/patience.h`); with too many threads nothing can keep them from it.
+/// (`policy/pick/starvation.h`); with too many threads nothing can keep them from it.
 fn longest_wait(chosen: &Chosen, scenario: &Scenario) -> Option<Nanos> {
     let in_order = chosen.word("pick") == "process" && chosen.word("order") == "fcfs";
     let threads = scenario.programs.iter().map(|p| u64::from(p.kind.threads())).sum::<u64>();
-    let all_late = PATIENCE + Nanos(PATIENT_CHOICES * threads * chosen.quantum().0);
-    (in_order && chosen.is("patience") && all_late < WATCHDOG).then_some(WATCHDOG)
+    let all_late = STARVATION_LIMIT + Nanos(STARVATION_CHOICES * threads * chosen.quantum().0);
+    (in_order && chosen.is("starvation_limit") && all_late < WATCHDOG).then_some(WATCHDOG)
 }

@@ -200,7 +200,7 @@ fn no_thread_waits_for_ever_because_it_once_ran_alone() {
     let slice = Nanos::from_millis(4);
     let patient = common::cpu_time(&run(&scenario, "cts"), 0);
     assert!(patient >= Nanos(2 * slice.0), "{patient}");
-    assert_eq!(common::cpu_time(&run(&scenario, "cts:patience=off"), 0), Nanos::ZERO);
+    assert_eq!(common::cpu_time(&run(&scenario, "cts:starvation_limit=off"), 0), Nanos::ZERO);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use model::{Failure, Nanos, PolicySpec, did_you_mean, scenario::Machine, units};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     slice_ns: u64,
-    slack_ns: u64,
-    bucket_ns: u64,
+    wakeup_credit_ns: u64,
+    burst_limit_ns: u64,
     interval_ns: [u64; ROWS],
-    lead_ns: u64,
+    vruntime_cap_ns: u64,
     sticky_ns: u64,
     pub(crate) cpus: u32,
     stride: u32,
@@ -22,9 +22,9 @@ pub struct Options {
     requeue: u32,
     fair: u32,
     preempt: u32,
-    patience: u32,
+    starvation_limit: u32,
     infeasible: u32,
-    edge: u32,
+    min_vruntime: u32,
     direct: u32,
 }
 
@@ -35,8 +35,8 @@ pub(crate) const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
 /// Below, ticks would end slices at random; above, waiting threads would seem to hang.
 const SLICES: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_secs(1)];
 
-/// The least brim of the bucket: above the longest request that shall keep its place.
-const LEAST_BUCKET: Nanos = Nanos::from_millis(50);
+/// The least burst limit: above the longest request that shall keep its place.
+const LEAST_BURST_LIMIT: Nanos = Nanos::from_millis(50);
 
 /// What a thread of normal weight receives in a round of `dwrr` (GVTS section 5.1).
 const ROUND: Nanos = Nanos::from_millis(30);
@@ -45,8 +45,8 @@ const ROUND: Nanos = Nanos::from_millis(30);
 /// waits half as long again for its turn.
 const STICKY: Nanos = Nanos::from_millis(10);
 
-/// How far before the edge a token may be that was earned while nobody waited.
-const LEAD: Nanos = Nanos::from_millis(10);
+/// How far past the min_vruntime a vruntime may get that is charged while nobody waited.
+const VRUNTIME_CAP: Nanos = Nanos::from_millis(10);
 
 /// A choice: its key, its words in the order of C's numbers, and where it is kept.
 struct Choice {
@@ -62,10 +62,10 @@ const BALANCE_CREDIT: u32 = 4;
 const PICK_THREAD: u32 = 1;
 const PICK_CREDIT: u32 = 2;
 const PICK_ALL: u32 = 3;
-const EDGE_QUEUE: u32 = 0;
-const EDGE_MACHINE: u32 = 1;
-const EDGE_TARGET: u32 = 2;
-const EDGE_BY_BALANCE: u32 = u32::MAX;
+const MIN_VRUNTIME_QUEUE: u32 = 0;
+const MIN_VRUNTIME_MACHINE: u32 = 1;
+const MIN_VRUNTIME_TARGET: u32 = 2;
+const MIN_VRUNTIME_BY_BALANCE: u32 = u32::MAX;
 const ORDER_VTIME: u32 = 2;
 const FAIR_PROCESS: u32 = 1;
 
@@ -82,8 +82,12 @@ const CHOICES: [Choice; 11] = [
     Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
     Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
     Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
-    Choice { key: "edge", words: &["queue", "machine", "target"], field: |o| &mut o.edge },
-    Choice { key: "patience", words: &["off", "on"], field: |o| &mut o.patience },
+    Choice {
+        key: "min_vruntime",
+        words: &["queue", "machine", "target"],
+        field: |o| &mut o.min_vruntime,
+    },
+    Choice { key: "starvation_limit", words: &["off", "on"], field: |o| &mut o.starvation_limit },
     Choice { key: "infeasible", words: &["off", "on"], field: |o| &mut o.infeasible },
     Choice { key: "direct", words: &["off", "on"], field: |o| &mut o.direct },
 ];
@@ -96,13 +100,14 @@ struct Named {
 }
 
 /// Options that are not choices.
-const OTHER_KEYS: [&str; 6] = ["bucket", "interval", "lead", "slack", "slice", "sticky"];
+const OTHER_KEYS: [&str; 6] =
+    ["burst_limit", "interval", "vruntime_cap", "wakeup_credit", "slice", "sticky"];
 
 const POLICIES: [Named; 9] = [
     Named {
         name: "rearguard",
         line: "first come, first served inside a process, fair between groups over the whole machine",
-        chosen: &[("balance", "gvts"), ("sticky", "on"), ("lead", "on"), ("direct", "on")],
+        chosen: &[("balance", "gvts"), ("sticky", "on"), ("vruntime_cap", "on"), ("direct", "on")],
     },
     Named {
         name: "cts",
@@ -131,7 +136,7 @@ const POLICIES: [Named; 9] = [
             ("pick", "all"),
             ("queue", "machine"),
             ("requeue", "tail"),
-            ("bucket", "off"),
+            ("burst_limit", "off"),
             ("slice", "20ms"),
         ],
     },
@@ -178,16 +183,19 @@ impl Options {
         };
         let mut options = Options::cts(machine, slice.unwrap_or(DEFAULT_SLICE));
         let given = spec.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let (mut bucket, mut slack) = (true, true);
+        let (mut burst_limit, mut wakeup_credit) = (true, true);
         let mut interval = None;
         for (key, value) in named.chosen.iter().copied().chain(given) {
             match key {
                 "slice" => options.slice_ns = slice_of(value)?,
                 "interval" => interval = Some(interval_of(value)?),
-                "bucket" => bucket = switch(key, value)?,
-                "slack" => slack = switch(key, value)?,
+                "burst_limit" => burst_limit = switch(key, value)?,
+                "wakeup_credit" => wakeup_credit = switch(key, value)?,
                 "sticky" => options.sticky_ns = if switch(key, value)? { STICKY.0 } else { 0 },
-                "lead" => options.lead_ns = if switch(key, value)? { LEAD.0 } else { u64::MAX },
+                "vruntime_cap" => {
+                    options.vruntime_cap_ns =
+                        if switch(key, value)? { VRUNTIME_CAP.0 } else { u64::MAX }
+                }
                 _ => options.choose(key, value)?,
             }
         }
@@ -201,26 +209,26 @@ impl Options {
             BALANCE_DWRR => options.interval_ns[MACHINE] = interval.unwrap_or(ROUND).0,
             _ => {}
         }
-        if options.edge == EDGE_BY_BALANCE {
-            options.edge = options.edge_of_balance();
+        if options.min_vruntime == MIN_VRUNTIME_BY_BALANCE {
+            options.min_vruntime = options.min_vruntime_of_balance();
         }
         options.refuse(spec)?;
-        if options.edge == EDGE_TARGET {
-            options.lead_ns = u64::MAX; // targets hold tokens together, and nobody looks for an edge
+        if options.min_vruntime == MIN_VRUNTIME_TARGET {
+            options.vruntime_cap_ns = u64::MAX; // targets hold vruntimes together, and no CPU looks for a min_vruntime
         }
         if options.needs_queue() {
             options.direct = 0;
         }
-        options.derive(bucket, slack)
+        options.derive(burst_limit, wakeup_credit)
     }
 
     fn cts(machine: &Machine, slice: Nanos) -> Options {
         Options {
             slice_ns: slice.0,
-            slack_ns: 0,
-            bucket_ns: u64::MAX,
+            wakeup_credit_ns: 0,
+            burst_limit_ns: u64::MAX,
             interval_ns: [0; ROWS],
-            lead_ns: u64::MAX,
+            vruntime_cap_ns: u64::MAX,
             sticky_ns: 0,
             cpus: machine.cpus,
             stride: stride(machine.cpus),
@@ -231,23 +239,23 @@ impl Options {
             requeue: 0,
             fair: 0,
             preempt: 1,
-            patience: 1,
+            starvation_limit: 1,
             infeasible: 1,
-            edge: EDGE_BY_BALANCE,
+            min_vruntime: MIN_VRUNTIME_BY_BALANCE,
             direct: 0,
         }
     }
 
-    /// Tokens that no balance holds together belong to their queue; GVTS's own placement is by target.
-    fn edge_of_balance(&self) -> u32 {
+    /// Vruntimes that no balance holds together belong to their queue; GVTS's own placement is by target.
+    fn min_vruntime_of_balance(&self) -> u32 {
         match (self.balance, self.pick) {
-            (BALANCE_GVTS, PICK_THREAD) | (BALANCE_DWRR, _) => EDGE_TARGET,
-            (BALANCE_GVTS, _) => EDGE_MACHINE,
-            _ => EDGE_QUEUE,
+            (BALANCE_GVTS, PICK_THREAD) | (BALANCE_DWRR, _) => MIN_VRUNTIME_TARGET,
+            (BALANCE_GVTS, _) => MIN_VRUNTIME_MACHINE,
+            _ => MIN_VRUNTIME_QUEUE,
         }
     }
 
-    /// Whether threads have no tokens of their own by which one could pass by the queue.
+    /// Whether threads have no vruntimes of their own by which one could pass by the queue.
     fn needs_queue(&self) -> bool {
         self.fair == FAIR_PROCESS || self.pick == PICK_CREDIT
     }
@@ -271,12 +279,12 @@ impl Options {
                 "interval has no meaning without targets: they are those of balance=gvts and balance=dwrr",
             ),
             (
-                !targeted && given("edge") == Some("target"),
-                "edge=target needs targets: those of balance=gvts or balance=dwrr",
+                !targeted && given("min_vruntime") == Some("target"),
+                "min_vruntime=target needs targets: those of balance=gvts or balance=dwrr",
             ),
             (
                 self.pick == PICK_CREDIT && !credited,
-                "pick=credit needs balance=credit or balance=none: other balances go by tokens, which it does not keep",
+                "pick=credit needs balance=credit or balance=none: other balances go by vruntimes, which it does not keep",
             ),
             (
                 self.balance == BALANCE_CREDIT && self.pick != PICK_CREDIT,
@@ -284,11 +292,11 @@ impl Options {
             ),
             (
                 self.needs_queue() && given("direct") == Some("on"),
-                "direct=on goes by the threads' own tokens, which neither fair=process nor pick=credit keeps",
+                "direct=on goes by the threads' own vruntimes, which neither fair=process nor pick=credit keeps",
             ),
             (
-                self.edge == EDGE_TARGET && given("lead") == Some("on"),
-                "lead=on has no meaning where targets place who wakes (edge=target)",
+                self.min_vruntime == MIN_VRUNTIME_TARGET && given("vruntime_cap") == Some("on"),
+                "vruntime_cap=on has no meaning where targets place who wakes (min_vruntime=target)",
             ),
         ];
         let Some((_, reason)) = meaningless.into_iter().find(|(is, _)| *is) else { return Ok(()) };
@@ -305,14 +313,14 @@ impl Options {
     }
 
     /// What follows from the slice.
-    fn derive(mut self, bucket: bool, slack: bool) -> Result<Options, Failure> {
+    fn derive(mut self, burst_limit: bool, wakeup_credit: bool) -> Result<Options, Failure> {
         let slice = checked_slice(Nanos(self.slice_ns))?;
-        if slack {
+        if wakeup_credit {
             // More would let a thread that sleeps briefly run ahead of those that do not.
-            self.slack_ns = slice.0 / 2;
+            self.wakeup_credit_ns = slice.0 / 2;
         }
-        if bucket {
-            self.bucket_ns = LEAST_BUCKET.0.max(4 * slice.0);
+        if burst_limit {
+            self.burst_limit_ns = LEAST_BURST_LIMIT.0.max(4 * slice.0);
         }
         Ok(self)
     }
@@ -396,11 +404,11 @@ mod tests {
     }
 
     #[test]
-    fn the_brim_is_the_larger_of_50_ms_and_4_slices() {
-        let brim = |text: &str| parse(text).unwrap().bucket_ns;
-        assert_eq!(brim("cts"), 50_000_000);
-        assert_eq!(brim("cts:slice=20ms"), 80_000_000);
-        assert_eq!(brim("cts:bucket=off"), u64::MAX);
+    fn the_burst_limit_is_the_larger_of_50_ms_and_4_slices() {
+        let limit = |text: &str| parse(text).unwrap().burst_limit_ns;
+        assert_eq!(limit("cts"), 50_000_000);
+        assert_eq!(limit("cts:slice=20ms"), 80_000_000);
+        assert_eq!(limit("cts:burst_limit=off"), u64::MAX);
     }
 
     #[test]
@@ -411,13 +419,13 @@ mod tests {
             ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
             ("cts:queue=node", "cpu, llc, machine"),
             ("cts:queue=machin", "`machine`"),
-            ("cts:bucket=yes", "off, on"),
+            ("cts:burst_limit=yes", "off, on"),
             ("cts:slice=4", "no unit"),
             ("cts:slice=10us", "100 us"),
             ("cts:pick=thread:order=fcfs", "pick=thread"),
             ("cts:pick=credit", "balance=credit"),
             ("cts:balance=credit", "pick=credit"),
-            ("gvts:lead=on", "edge=target"),
+            ("gvts:vruntime_cap=on", "min_vruntime=target"),
             ("cts:fair=process:direct=on", "fair=process"),
         ] {
             match parse(text) {

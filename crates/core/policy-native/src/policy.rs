@@ -16,7 +16,7 @@ use crate::state::{Owner, State};
 // What a test may ask of the project's own policies.
 unsafe extern "C" {
     fn rg_native_pulls(shared: *const c_void) -> u64;
-    fn rg_native_token(thread: *const c_void) -> u64;
+    fn rg_native_vruntime(thread: *const c_void) -> u64;
     fn rg_native_batch(thread: *const c_void) -> bool;
 }
 
@@ -156,10 +156,10 @@ impl Policy {
     }
 
     /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`] and for a policy from a file.
-    pub fn token(&self, thread: ThreadId) -> Option<u64> {
+    pub fn vruntime(&self, thread: ThreadId) -> Option<u64> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above, for a `struct rg_thread`; null is excluded.
-        (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_token(entry) })
+        (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_vruntime(entry) })
     }
 
     /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as above.

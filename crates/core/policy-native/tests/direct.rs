@@ -84,7 +84,7 @@ fn whoever_may_run_elsewhere_waits_in_the_queue() {
 
 #[test]
 fn only_who_is_due_goes_there() {
-    // Its token is beyond what the other reaches in a slice: a thread of nice 19 that has run.
+    // Its vruntime is beyond what the other reaches in a slice: a thread of nice 19 that has run.
     let went = |weight| {
         let mut bench = Bench::new(ON, 1);
         let runs = bench.thread(0, 0);
@@ -127,7 +127,7 @@ fn slice_after_tick(policy: &str, process: u32, foreign: bool) -> u64 {
 fn an_earlier_sibling_keeps_its_turn_unless_a_stranger_is_due() {
     assert_eq!(slice_after_tick(ON, 0, false), SLICE);
     assert_eq!(slice_after_tick(ON, 1, false), 0, "no sibling follows");
-    assert_eq!(slice_after_tick(ON, 0, true), 0, "a stranger waits with a lesser token");
+    assert_eq!(slice_after_tick(ON, 0, true), 0, "a stranger waits with a lesser vruntime");
     assert_eq!(slice_after_tick(OFF, 0, false), 0, "the control: the next dispatch decides");
 }
 

@@ -1,4 +1,4 @@
-//! The index against a slow and exact oracle: a list of all who wait and of all tokens, searched from end to end.
+//! The index against a slow and exact oracle: a list of all who wait and of all vruntimes, searched from end to end.
 
 mod toy;
 
@@ -17,8 +17,8 @@ type Pool = (u32, Option<u32>, u32);
 struct Oracle {
     /// Threads that wait, with their pools and places.
     waiting: Vec<(ThreadId, Pool, u64)>,
-    /// Tokens with their pools, in the order in which they were deposited.
-    tokens: Vec<(u64, Pool)>,
+    /// Vruntimes with their pools, in the order in which they were deposited.
+    vruntimes: Vec<(u64, Pool)>,
     /// A wrong oracle: it prefers the last of a pool.
     is_wrong: bool,
 }
@@ -31,26 +31,26 @@ impl Oracle {
         found.map(|(place, thread)| (ThreadId(thread), place))
     }
 
-    /// The position of a queue's least token, the earliest of equals.
+    /// The position of a queue's least vruntime, the earliest of equals.
     fn least(&self, queue: u32) -> Option<usize> {
-        let of_queue = self.tokens.iter().enumerate().filter(|(_, entry)| entry.1.2 == queue);
+        let of_queue = self.vruntimes.iter().enumerate().filter(|(_, entry)| entry.1.2 == queue);
         of_queue.min_by_key(|(at, entry)| (entry.0, *at)).map(|(at, _)| at)
     }
 
-    /// Tokens whose threads have left are dropped once they are the least.
+    /// Vruntimes whose threads have left are dropped once they are the least.
     fn drop_orphans(&mut self, queue: u32) {
         while let Some(at) = self.least(queue)
-            && self.first(self.tokens[at].1).is_none()
+            && self.first(self.vruntimes[at].1).is_none()
         {
-            self.tokens.remove(at);
+            self.vruntimes.remove(at);
         }
     }
 
-    fn enter(&mut self, thread: ThreadId, pool: Pool, place: u64, token: u64) {
-        let tokens = self.tokens.iter().filter(|entry| entry.1 == pool).count();
+    fn enter(&mut self, thread: ThreadId, pool: Pool, place: u64, vruntime: u64) {
+        let vruntimes = self.vruntimes.iter().filter(|entry| entry.1 == pool).count();
         let threads = self.waiting.iter().filter(|entry| entry.1 == pool).count();
-        if tokens <= threads {
-            self.tokens.push((token, pool));
+        if vruntimes <= threads {
+            self.vruntimes.push((vruntime, pool));
         }
         self.waiting.push((thread, pool, place));
     }
@@ -65,31 +65,31 @@ impl Oracle {
         self.waiting.retain(|entry| entry.0 != thread);
     }
 
-    /// Who runs next and on which token: `prev` is (thread, pool without queue, place, token).
+    /// Who runs next and on which vruntime: `prev` is (thread, pool without queue, place, vruntime).
     fn choose(&mut self, queue: u32, prev: Option<&Prev>) -> Option<(ThreadId, u64)> {
         self.drop_orphans(queue);
         let at = self.least(queue)?;
-        let (token, pool) = self.tokens[at];
+        let (vruntime, pool) = self.vruntimes[at];
         let (thread, place) = self.first(pool).expect("orphans are dropped");
         if let Some(prev) = prev {
             let own = (prev.process, prev.alone, queue);
-            if prev.token <= token {
+            if prev.vruntime <= vruntime {
                 // Siblings of another affinity are another pool.
                 let sibling = self.first(own).filter(|_| prev.is_pinned == (queue != 0));
                 let sibling = sibling.filter(|sibling| sibling.1 < prev.place);
-                let Some((sibling, _)) = sibling else { return Some((prev.thread, prev.token)) };
+                let Some((sibling, _)) = sibling else { return Some((prev.thread, prev.vruntime)) };
                 self.take(sibling);
-                return Some((sibling, prev.token));
+                return Some((sibling, prev.vruntime));
             }
             if own == pool && prev.place <= place {
-                self.tokens.remove(at);
-                self.tokens.push((prev.token, pool));
-                return Some((prev.thread, token));
+                self.vruntimes.remove(at);
+                self.vruntimes.push((prev.vruntime, pool));
+                return Some((prev.thread, vruntime));
             }
         }
-        self.tokens.remove(at);
+        self.vruntimes.remove(at);
         self.take(thread);
-        Some((thread, token))
+        Some((thread, vruntime))
     }
 }
 
@@ -100,7 +100,7 @@ struct Prev {
     alone: Option<u32>,
     is_pinned: bool,
     place: u64,
-    token: u64,
+    vruntime: u64,
 }
 
 /// A bench with the oracle beside it.
@@ -161,8 +161,8 @@ impl Trial {
             Some((*queue, entry.0))
         });
         let (queue, place) = found.expect("an enqueued thread is in a queue");
-        let token = self.bench.token(thread);
-        self.oracle.enter(thread, self.pool(thread, queue), place, token);
+        let vruntime = self.bench.vruntime(thread);
+        self.oracle.enter(thread, self.pool(thread, queue), place, vruntime);
     }
 
     fn wake(&mut self) {
@@ -197,14 +197,14 @@ impl Trial {
         self.asleep.push(thread);
     }
 
-    /// What the oracle says: of the shared queue and the CPU's own the one with the lesser token first.
+    /// What the oracle says: of the shared queue and the CPU's own the one with the lesser vruntime first.
     fn expected(&mut self, cpu: u32, prev: Option<&Prev>) -> Option<(ThreadId, u64)> {
         let least =
-            |queue| self.oracle.least(queue).map_or(u64::MAX, |at| self.oracle.tokens[at].0);
+            |queue| self.oracle.least(queue).map_or(u64::MAX, |at| self.oracle.vruntimes[at].0);
         let own = CPUS + cpu;
         let order = if least(0) <= least(own) { [0, own] } else { [own, 0] };
         let found = order.into_iter().find_map(|queue| self.oracle.choose(queue, prev));
-        found.or_else(|| prev.map(|prev| (prev.thread, prev.token)))
+        found.or_else(|| prev.map(|prev| (prev.thread, prev.vruntime)))
     }
 
     /// A CPU chooses. Answers whether policy and oracle agree.
@@ -219,7 +219,7 @@ impl Trial {
             let again = alone.is_some() || self.requeues_at_the_tail;
             let place = if again { self.bench.toy.now } else { place };
             let is_pinned = self.bench.toy.threads[thread.index()].only_on.is_some();
-            Prev { thread, process, alone, is_pinned, place, token: self.bench.token(thread) }
+            Prev { thread, process, alone, is_pinned, place, vruntime: self.bench.vruntime(thread) }
         });
         let expected = self.expected(cpu as u32, prev.as_ref());
         let next = self.bench.dispatch(cpu as u32, before.map(|(thread, _)| thread));
@@ -238,7 +238,7 @@ impl Trial {
         };
         self.running[cpu] = Some((next, place));
         self.dispatches += 1;
-        Some(self.bench.token(next)) == expected.map(|(_, token)| token)
+        Some(self.bench.vruntime(next)) == expected.map(|(_, vruntime)| vruntime)
     }
 
     fn step(&mut self) -> bool {
@@ -270,7 +270,7 @@ fn agreement(policy: &str, seed: u64, is_wrong: bool) -> (usize, u32) {
 #[test]
 fn the_index_picks_whom_a_scan_would_pick() {
     for policy in
-        ["cts", "cts:order=lcfs", "cts:requeue=tail", "cts:bucket=off", "cts:order=random"]
+        ["cts", "cts:order=lcfs", "cts:requeue=tail", "cts:burst_limit=off", "cts:order=random"]
     {
         for seed in 1..=5 {
             let (steps, dispatches) = agreement(policy, seed, false);

@@ -46,16 +46,16 @@ fn the_first_come_thread_runs_on_its_siblings_least_token() {
         assert_eq!(bench.dispatch(0, None), Some(thread));
         bench.run(thread, ran, true);
     }
-    // `rich` holds the greatest token and came first; `poor` holds the least.
+    // `rich` holds the greatest vruntime and came first; `poor` holds the least.
     for thread in [rich, foreign, poor] {
         bench.wake(thread);
         bench.toy.now += 1;
     }
-    let [most, middle, least] = [rich, foreign, poor].map(|thread| bench.token(thread));
+    let [most, middle, least] = [rich, foreign, poor].map(|thread| bench.vruntime(thread));
     assert!(most > middle && middle > least);
-    for (thread, token) in [(rich, least), (foreign, middle), (poor, most)] {
+    for (thread, vruntime) in [(rich, least), (foreign, middle), (poor, most)] {
         assert_eq!(bench.dispatch(0, None), Some(thread));
-        assert_eq!(bench.token(thread), token);
+        assert_eq!(bench.vruntime(thread), vruntime);
     }
     // One by one it would have been `poor`'s turn.
     let mut control = Bench::new("vtime", 1);
@@ -80,20 +80,20 @@ fn sleep_earns_no_more_than_half_a_slice() {
     bench.pass(hog, 100 * MS);
     bench.policy.tick(&mut bench.toy, hog);
     bench.wake(sleeper);
-    assert_eq!(bench.token(sleeper), bench.token(hog) - 2 * MS);
+    assert_eq!(bench.vruntime(sleeper), bench.vruntime(hog) - 2 * MS);
     let fresh = bench.thread(2, 0);
     bench.wake(fresh);
     assert_eq!(
-        bench.token(fresh),
-        bench.token(hog) + 2 * MS,
-        "a new thread begins behind the edge"
+        bench.vruntime(fresh),
+        bench.vruntime(hog) + 2 * MS,
+        "a new thread begins behind the min_vruntime"
     );
-    // A thread whose own token is later keeps it: waking must not win time.
+    // A thread whose own vruntime is later keeps it: waking must not win time.
     bench.dispatch(0, None);
     bench.run(sleeper, 30 * MS, true);
-    let own = bench.token(sleeper);
+    let own = bench.vruntime(sleeper);
     bench.wake(sleeper);
-    assert_eq!(bench.token(sleeper), own);
+    assert_eq!(bench.vruntime(sleeper), own);
 }
 
 /// Whether a thread that runs and sleeps in turn for a second of CPU time becomes batch.
@@ -115,8 +115,8 @@ fn a_bucket_leaks_and_is_not_emptied_by_a_wink() {
     assert!(!burns_out("cts", 10 * MS, 10 * MS));
     assert!(burns_out("cts", 50 * MS, 1_000 * MS));
     assert!(!burns_out("cts", 49 * MS, 1_000 * MS));
-    assert!(!burns_out("cts:bucket=off", 10 * MS, MS));
-    // The brim is four slices where those are longer.
+    assert!(!burns_out("cts:burst_limit=off", 10 * MS, MS));
+    // The burst limit is four slices where those are longer.
     assert!(!burns_out("cts:slice=20ms", 79 * MS, 1_000 * MS));
     assert!(burns_out("cts:slice=20ms", 80 * MS, 1_000 * MS));
 }
@@ -213,10 +213,10 @@ fn shares_of_groups_follow_who_is_active() {
         [1, 2].map(|process| bench.thread_like(Thread { process, group: 2, ..like.clone() }));
     let charged = |bench: &mut Bench, thread| {
         bench.policy.tick(&mut bench.toy, thread);
-        let before = bench.token(thread);
+        let before = bench.vruntime(thread);
         bench.pass(thread, MS);
         bench.policy.tick(&mut bench.toy, thread);
-        bench.token(thread) - before
+        bench.vruntime(thread) - before
     };
     bench.wake(outside);
     assert_eq!(charged(&mut bench, outside), MS);
@@ -241,7 +241,7 @@ fn a_group_that_nobody_counts_in_divides_by_nothing() {
     let thread = bench.thread_like(Thread { group: 1, ..like });
     // It runs without ever having been runnable, as a thread that was moved into a group while it ran.
     bench.run(thread, 10, true);
-    assert!(bench.token(thread) > 0);
+    assert!(bench.vruntime(thread) > 0);
 }
 
 #[test]
@@ -276,10 +276,10 @@ fn a_new_weight_of_a_group_counts_at_once() {
         [2, 3].map(|group| bench.thread_like(Thread { process: group, group, ..like.clone() }));
     let charged = |bench: &mut Bench, thread| {
         bench.policy.tick(&mut bench.toy, thread);
-        let before = bench.token(thread);
+        let before = bench.vruntime(thread);
         bench.pass(thread, 12 * MS);
         bench.policy.tick(&mut bench.toy, thread);
-        bench.token(thread) - before
+        bench.vruntime(thread) - before
     };
     [x, y].into_iter().for_each(|thread| bench.wake(thread));
     assert_eq!(charged(&mut bench, x), 24 * MS);
@@ -306,10 +306,10 @@ fn a_thread_that_moves_takes_its_weight_along() {
     [x, y].into_iter().for_each(|thread| bench.wake(thread));
     let charged = |bench: &mut Bench, thread| {
         bench.policy.tick(&mut bench.toy, thread);
-        let before = bench.token(thread);
+        let before = bench.vruntime(thread);
         bench.pass(thread, MS);
         bench.policy.tick(&mut bench.toy, thread);
-        bench.token(thread) - before
+        bench.vruntime(thread) - before
     };
     assert_eq!(charged(&mut bench, x), 2 * MS);
     bench.policy.exit_thread(&mut bench.toy, y);
@@ -421,5 +421,5 @@ fn served_after_a_long_wait(policy: &str) -> Vec<u32> {
 #[test]
 fn whoever_has_waited_long_goes_once_and_then_the_next() {
     assert_eq!(served_after_a_long_wait("cts"), [1, 2]);
-    assert_eq!(served_after_a_long_wait("cts:patience=off"), [0; 0], "the control");
+    assert_eq!(served_after_a_long_wait("cts:starvation_limit=off"), [0; 0], "the control");
 }

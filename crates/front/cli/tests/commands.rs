@@ -138,7 +138,7 @@ fn bad_input_ends_with_2_and_one_message() {
         (&policy("credit:order=fcfs"), "order has no meaning"),
         (&policy("global:order=lcfs"), "order has no meaning"),
         (&policy("gvts:order=fcfs"), "order has no meaning"),
-        (&policy("cts:edge=target"), "edge=target needs targets"),
+        (&policy("cts:min_vruntime=target"), "min_vruntime=target needs targets"),
         (&beside, "--with /nope: there is no such program"),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "cts,cts"], "cts is given twice"),
         (&["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--seed", "1,1"], "twice"),

@@ -8,7 +8,7 @@ use super::{Chosen, Scope};
 
 /// Every thread, and so every group, receives what is due to it (weighted max-min fairness), up to a lag.
 ///
-/// In one order of tokens whoever has the least is next, for a turn: so nobody is ahead of the least by more than a turn, nor behind the
+/// In one order of vruntimes whoever has the least is next, for a turn: so nobody is ahead of the least by more than a turn, nor behind the
 /// average by more than the turns of all others. First come, first served inside a process makes the first turn as long as it takes
 /// a thread to lose its place. Where virtual times are held together by targets, their intervals come to it, as CPU time by the thread's
 /// effective weight.
@@ -30,21 +30,21 @@ const STICKY: Nanos = Nanos::from_millis(10);
 const SIDES: f64 = 2.0;
 
 impl Fair {
-    /// Promised by whoever holds all tokens in one order: in one queue, or by targets. Who shares by process instead of by thread, sees no groups,
+    /// Promised by whoever holds all vruntimes in one order: in one queue, or by targets. Who shares by process instead of by thread, sees no groups,
     /// or lets spinning threads keep their place, does not.
     pub fn of(chosen: &Chosen, scenario: &Scenario) -> Option<Fair> {
         let one_queue = chosen.scope.count(&scenario.machine) == 1;
         let global = chosen.word("balance") == "gvts" && chosen.is("infeasible");
-        let by_token = ["process", "thread"].contains(&chosen.word("pick"))
+        let by_vruntime = ["process", "thread"].contains(&chosen.word("pick"))
             && chosen.word("fair") == "thread"
             && ["steal", "none", "gvts"].contains(&chosen.word("balance"))
-            && chosen.word("edge") == "by balance"
-            && chosen.is("bucket");
-        if !by_token || !(one_queue || global) || hands_on_in_groups(scenario) {
+            && chosen.word("min_vruntime") == "by balance"
+            && chosen.is("burst_limit");
+        if !by_vruntime || !(one_queue || global) || hands_on_in_groups(scenario) {
             return None;
         }
         let pools = chosen.word("pick") == "process";
-        let first = if pools { chosen.brim() } else { Nanos::ZERO };
+        let first = if pools { chosen.burst_limit() } else { Nanos::ZERO };
         let sticky = if chosen.is("sticky") { STICKY } else { Nanos::ZERO };
         let (lowest, sum) = intervals(chosen, &scenario.machine);
         if !one_queue && passes_targets(chosen.quantum(), lowest, scenario) {

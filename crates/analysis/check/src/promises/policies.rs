@@ -13,12 +13,12 @@ const DEFAULTS: [(&str, &str); 14] = [
     ("requeue", "head"),
     ("fair", "thread"),
     ("preempt", "on"),
-    ("bucket", "on"),
+    ("burst_limit", "on"),
     ("infeasible", "on"),
-    ("edge", "by balance"),
+    ("min_vruntime", "by balance"),
     ("sticky", "off"),
-    ("lead", "off"),
-    ("patience", "on"),
+    ("vruntime_cap", "off"),
+    ("starvation_limit", "on"),
     ("direct", "off"),
 ];
 
@@ -26,7 +26,10 @@ const DEFAULTS: [(&str, &str); 14] = [
 type Row = (&'static str, &'static [(&'static str, &'static str)]);
 
 const POLICIES: [Row; 9] = [
-    ("rearguard", &[("balance", "gvts"), ("sticky", "on"), ("lead", "on"), ("direct", "on")]),
+    (
+        "rearguard",
+        &[("balance", "gvts"), ("sticky", "on"), ("vruntime_cap", "on"), ("direct", "on")],
+    ),
     ("cts", &[]),
     ("lcfs", &[("order", "lcfs")]),
     ("random", &[("order", "random")]),
@@ -37,7 +40,7 @@ const POLICIES: [Row; 9] = [
             ("pick", "all"),
             ("queue", "machine"),
             ("requeue", "tail"),
-            ("bucket", "off"),
+            ("burst_limit", "off"),
             ("slice", "20ms"),
         ],
     ),
@@ -61,9 +64,9 @@ const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
 /// One tick at HZ=250, where slices end; also the default slice.
 const TICK: Nanos = Nanos::from_millis(4);
 
-/// The least brim of the bucket, and how many slices it is at least.
-const LEAST_BRIM: Nanos = Nanos::from_millis(50);
-const BRIM_SLICES: u64 = 4;
+/// The least burst limit, and how many slices it is at least.
+const LEAST_BURST_LIMIT: Nanos = Nanos::from_millis(50);
+const BURST_LIMIT_SLICES: u64 = 4;
 
 /// All policies of which something is known.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -122,9 +125,9 @@ impl Chosen {
         self.word(key) == "on"
     }
 
-    /// The CPU time that costs a thread its place, while `bucket` is on.
-    pub fn brim(&self) -> Nanos {
-        LEAST_BRIM.max(Nanos(BRIM_SLICES * self.slice.0))
+    /// The CPU time that costs a thread its place, while `burst_limit` is on.
+    pub fn burst_limit(&self) -> Nanos {
+        LEAST_BURST_LIMIT.max(Nanos(BURST_LIMIT_SLICES * self.slice.0))
     }
 
     /// How long a thread runs at least when others wait: slices end at ticks.

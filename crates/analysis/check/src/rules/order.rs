@@ -1,6 +1,6 @@
 //! First come, first served: of two threads of a process that wait in one queue, the one that came first starts first.
 //!
-//! Who began to wait in this very moment is not compared: an observer cannot tell what came first in it. Threads that burn CPU time lose their place ([`Promise::brim`](crate::promises::InOrder)): a bucket a thread, filled and drained here as
+//! Who began to wait in this very moment is not compared: an observer cannot tell what came first in it. Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket a thread, filled and drained here as
 //! an observer can, tells which.
 
 use model::change::ChangeKind;
@@ -51,8 +51,8 @@ impl Order {
         let bucket = &mut self.buckets[thread.index()];
         bucket.level += received - bucket.counted;
         bucket.counted = received;
-        if bucket.level >= self.promise.brim {
-            (bucket.level, bucket.overflowed) = (self.promise.brim, true);
+        if bucket.level >= self.promise.burst_limit {
+            (bucket.level, bucket.overflowed) = (self.promise.burst_limit, true);
         }
     }
 
@@ -110,8 +110,8 @@ impl Rule for Order {
     }
 
     fn started(&mut self, scene: &Scene, thread: ThreadId, cpu: CpuId) -> Option<Finding> {
-        // What it is given out of patience costs it its place; an observer cannot tell for which of its turns.
-        if scene.now - scene.thread(thread).asked > self.promise.patience {
+        // What it is given by the starvation limit costs it its place; an observer cannot tell for which of its turns.
+        if scene.now - scene.thread(thread).asked > self.promise.starvation_limit {
             self.buckets[thread.index()].overflowed = true;
         }
         let entitled = self.promised[scene.thread(thread).program];

@@ -51,7 +51,7 @@ struct rg_entry rg_entries[RG_ENTRIES] SEC(".bss.entries");
 struct rg_shared rg_all SEC(".bss.shared");
 
 /* Apart from other constants: a policy in a file has other options, and so another size of them. */
-const volatile struct rg_options rg_chosen SEC(".rodata.options");
+const volatile struct rg_options rg_loaded_options SEC(".rodata.options");
 
 RG_CALL u64 rg_now(void)
 {
@@ -114,7 +114,7 @@ RG_CALL struct rg_shared *rg_shared(void)
 
 RG_CALL const volatile struct rg_options *rg_options(void)
 {
-	return &rg_chosen;
+	return &rg_loaded_options;
 }
 
 RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, u64 flags, bool *idle)

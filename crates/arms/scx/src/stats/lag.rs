@@ -12,9 +12,10 @@ const NORMAL: f64 = 1_024.0;
 pub fn lags(active: &[Active]) -> Vec<f64> {
     let mut clocks: BTreeMap<u32, (f64, f64, u64)> = BTreeMap::new();
     for thread in active {
-        // Relative to the first token, so that differences of large numbers stay exact.
-        let (sum, weights, base) = clocks.entry(thread.clock).or_insert((0.0, 0.0, thread.token));
-        *sum += thread.weight * ahead(thread.token, *base);
+        // Relative to the first vruntime, so that differences of large numbers stay exact.
+        let (sum, weights, base) =
+            clocks.entry(thread.clock).or_insert((0.0, 0.0, thread.vruntime));
+        *sum += thread.weight * ahead(thread.vruntime, *base);
         *weights += thread.weight;
     }
     let lag = |thread: &Active| {
@@ -22,22 +23,22 @@ pub fn lags(active: &[Active]) -> Vec<f64> {
         if weights == 0.0 {
             0.0
         } else {
-            (sum / weights - ahead(thread.token, base)) * thread.weight / NORMAL
+            (sum / weights - ahead(thread.vruntime, base)) * thread.weight / NORMAL
         }
     };
     active.iter().map(lag).collect()
 }
 
-fn ahead(token: u64, base: u64) -> f64 {
-    token.wrapping_sub(base) as i64 as f64
+fn ahead(vruntime: u64, base: u64) -> f64 {
+    vruntime.wrapping_sub(base) as i64 as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn thread(clock: u32, token: u64, weight: f64) -> Active {
-        Active { process: 1, group: 0, clock, token, weight, batch: false }
+    fn thread(clock: u32, vruntime: u64, weight: f64) -> Active {
+        Active { process: 1, group: 0, clock, vruntime, weight, batch: false }
     }
 
     #[test]

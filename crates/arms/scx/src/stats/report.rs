@@ -81,8 +81,8 @@ pub struct Queue {
     #[stat(desc = "threads that run from it or wait in it at present")]
     pub threads: u32,
     /// Its least virtual time.
-    #[stat(desc = "its edge: the least virtual time of its threads, ns")]
-    pub edge_ns: u64,
+    #[stat(desc = "its min_vruntime: the least virtual time of its threads, ns")]
+    pub min_vruntime_ns: u64,
 }
 
 /// All of it.
@@ -112,7 +112,7 @@ pub struct Report {
     /// Threads that balance moved from one queue to another.
     #[stat(desc = "threads that balance moved from one queue to another, per second")]
     pub pulls_per_s: f64,
-    /// First come ran before whoever held its pool's least token.
+    /// First come ran before whoever held its pool's least vruntime.
     #[stat(desc = "threads that ran before a later one of lesser virtual time, per second")]
     pub inversions_avoided_per_s: f64,
     /// By the cgroup's path.
@@ -151,7 +151,9 @@ pub fn report(before: &Sample, after: &Sample, names: &mut Names) -> Report {
         queues: after
             .queues
             .iter()
-            .map(|(at, (threads, edge_ns))| (*at, Queue { threads: *threads, edge_ns: *edge_ns }))
+            .map(|(at, (threads, min_vruntime_ns))| {
+                (*at, Queue { threads: *threads, min_vruntime_ns: *min_vruntime_ns })
+            })
             .collect(),
         targets: after.targets.iter().map(target).collect(),
         groups,

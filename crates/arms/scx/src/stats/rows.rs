@@ -11,10 +11,10 @@ pub struct Active {
     pub process: u32,
     /// The row of its group.
     pub group: u32,
-    /// Whose virtual time its token counts in: the queue plus 1, 0 for the machine's.
+    /// Whose virtual time its vruntime counts in: the queue plus 1, 0 for the machine's.
     pub clock: u32,
     /// Its virtual time in ns.
-    pub token: u64,
+    pub vruntime: u64,
     /// Its effective weight; 100 at nice 0 outside of groups.
     pub weight: f64,
     /// Whether it has a pool of its own.
@@ -100,7 +100,8 @@ impl<'a> Rows<'a> {
         let Some(threads) = self.maps.bss_threads_data.as_ref().filter(|_| self.own) else {
             return Vec::new();
         };
-        let fair = self.maps.rodata_options_data.as_ref().map_or(0, |data| data.rg_chosen.fair);
+        let fair =
+            self.maps.rodata_options_data.as_ref().map_or(0, |data| data.rg_loaded_options.fair);
         let processes = self.maps.bss_processes_data.as_ref();
         let me = std::process::id();
         let seats = self.seats().map(|(row, seat)| (seat, &threads.rg_threads[row]));
@@ -118,7 +119,7 @@ impl<'a> Rows<'a> {
                     process,
                     group: now(&seat.group),
                     clock: now(&account.queue),
-                    token: now(&account.token),
+                    vruntime: now(&account.vruntime),
                     weight: now(&thread.weight) as f64 / WEIGHT_ONE,
                     batch: now(&thread.batch) != 0,
                 }
@@ -166,20 +167,25 @@ impl<'a> Rows<'a> {
         groups
     }
 
-    /// The queues in use: how many run from each or wait in it, and its edge in ns of virtual time. A policy keeps either edges of
+    /// The queues in use: how many run from each or wait in it, and its min_vruntime in ns of virtual time. A policy keeps either those of
     /// queues or one of the machine; the other ones stay 0.
     pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
         if !self.own {
             return BTreeMap::new();
         }
-        let machine =
-            self.maps.bss_shared_data.as_ref().map_or(0, |data| now(&data.rg_all.edge.edge));
-        let edge = |of: u64| of.max(machine);
+        let machine = self
+            .maps
+            .bss_shared_data
+            .as_ref()
+            .map_or(0, |data| now(&data.rg_all.vtime.min_vruntime));
+        let min_vruntime = |of: u64| of.max(machine);
         let queues =
             self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);
         let used = queues.enumerate().filter(|(_, queue)| now(&queue.created) != 0);
-        used.map(|(at, queue)| (at as u32, (now(&queue.threads), edge(now(&queue.edge.edge)))))
-            .collect()
+        used.map(|(at, queue)| {
+            (at as u32, (now(&queue.threads), min_vruntime(now(&queue.vtime.min_vruntime))))
+        })
+        .collect()
     }
 
     /// Threads that balance moved from one queue to another.
@@ -188,7 +194,7 @@ impl<'a> Rows<'a> {
         shared.map_or(0, |data| now(&data.rg_all.pulls))
     }
 
-    /// Choices of a first-come thread instead of the one that held the least token.
+    /// Choices of a first-come thread instead of the one that held the least vruntime.
     pub fn inversions_avoided(&self) -> u64 {
         let table = self.maps.bss_cpus_data.iter().filter(|_| self.own);
         let cpus = table.flat_map(|table| &table.rg_cpus).take(self.cpus);
@@ -201,8 +207,12 @@ impl<'a> Rows<'a> {
         let (Some(chosen), Some(cpus)) = (own, &self.maps.bss_cpus_data) else {
             return Vec::new();
         };
-        let used =
-            chosen.rg_chosen.interval_ns.iter().enumerate().filter(|(_, interval)| **interval != 0);
+        let used = chosen
+            .rg_loaded_options
+            .interval_ns
+            .iter()
+            .enumerate()
+            .filter(|(_, interval)| **interval != 0);
         let of_level = |(level, _): (usize, &u64)| {
             let targets = cpus
                 .rg_cpus

@@ -18,7 +18,7 @@ fn tally(ran_ms: u64, slices: u64, migrations: u64) -> Tally {
 
 /// A process in a group below the root: what both have received, and what was due to them.
 fn sample(at: Instant, tally: Tally, due_s: f64) -> Sample {
-    let thread = Active { process: 3, group: 1, clock: 0, token: 0, weight: 100.0, batch: true };
+    let thread = Active { process: 3, group: 1, clock: 0, vruntime: 0, weight: 100.0, batch: true };
     let group = |id, parent, weight, tally| GroupRow { id, parent, weight, tally };
     Sample {
         scheduler: "rearguard".into(),

@@ -198,7 +198,7 @@ impl Class for Ext {
 
     /// No callback says that it leaves its queue (platform.h); enqueue says where it comes to.
     fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
-        self.threads.withdraw(core, thread);
+        self.threads.dequeue(core, thread);
         core.threads[thread.index()].cpu = to;
         self.queue(core, thread, false);
         wake_idle(core, thread);

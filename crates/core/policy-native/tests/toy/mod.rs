@@ -105,20 +105,20 @@ impl Bench {
         self.toy.threads[thread.index()].exec_ns += ns;
     }
 
-    pub fn token(&self, thread: ThreadId) -> u64 {
-        self.policy.token(thread).unwrap()
+    pub fn vruntime(&self, thread: ThreadId) -> u64 {
+        self.policy.vruntime(thread).unwrap()
     }
 
     pub fn is_batch(&self, thread: ThreadId) -> bool {
         self.policy.is_batch(thread).unwrap()
     }
 
-    /// All tokens, rising.
-    pub fn tokens(&self) -> Vec<u64> {
+    /// All vruntimes, rising.
+    pub fn vruntimes(&self) -> Vec<u64> {
         let all = 0..self.toy.threads.len() as u32;
-        let mut tokens: Vec<u64> = all.map(|id| self.token(ThreadId(id))).collect();
-        tokens.sort();
-        tokens
+        let mut vruntimes: Vec<u64> = all.map(|id| self.vruntime(ThreadId(id))).collect();
+        vruntimes.sort();
+        vruntimes
     }
 }
 

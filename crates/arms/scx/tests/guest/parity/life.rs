@@ -180,7 +180,7 @@ impl Life {
         self.running[cpu].map_or(Ok(()), |thread| self.pair.call(Event::Tick(thread)).map(drop))
     }
 
-    /// Time passes: mostly less than a slice, seldom so much that targets, rounds and patience matter.
+    /// Time passes: mostly less than a slice, seldom so much that targets, rounds and the starvation limit matter.
     fn pass(&mut self) -> Result<(), String> {
         let most = if self.below(200) == 0 { 6_000 * MS } else { 4 * MS };
         let ns = self.below(most as usize) as u64;

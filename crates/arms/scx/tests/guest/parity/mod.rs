@@ -33,7 +33,7 @@ const ALL: u32 = 500;
 const VARIANTS: [&str; 5] = [
     "cts:queue=cpu:requeue=tail",
     "cts:fair=process",
-    "cts:balance=none:bucket=off",
+    "cts:balance=none:burst_limit=off",
     "rearguard:preempt=off:queue=machine",
     "gvts:infeasible=off:interval=4ms",
 ];

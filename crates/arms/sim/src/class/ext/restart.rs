@@ -17,7 +17,7 @@ impl Ext {
             self.account(core, cpu, thread);
             self.call(core, |policy, on| policy.stopping(on, thread, true));
         } else {
-            self.threads.withdraw(core, thread);
+            self.threads.dequeue(core, thread);
         }
     }
 

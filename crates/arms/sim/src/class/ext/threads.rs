@@ -111,7 +111,7 @@ impl Threads {
     }
 
     /// Takes a thread out of whatever queue it waits in.
-    pub fn withdraw(&mut self, core: &Core, thread: ThreadId) {
+    pub fn dequeue(&mut self, core: &Core, thread: ThreadId) {
         self.local(core.thread(thread).cpu).retain(|&waiting| waiting != thread);
         let Thread { owner, key, .. } = &mut self.threads[thread.index()];
         if std::mem::replace(owner, Owner::None) == Owner::Queued {

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. First come, first served needs a bound: a thread that spins keeps its place for ever,
- *          starves its siblings, and lives on the tokens that they bring when they wake.
- * Rule.    A bucket a thread fills with its CPU time and drains with its sleep. At the brim (50 ms
+ *          starves its siblings, and lives on the vruntimes that they bring when they wake.
+ * Rule.    A bucket a thread fills with its CPU time and drains with its sleep. At the limit (50 ms
  *          or 4 slices, the larger) the thread is batch: a pool of its own until the bucket is
  *          empty.
  * Why.     A bucket that is emptied on every wake-up can be gamed by a short sleep; this one
  *          measures what the thread does.
  * Figure.  A spinner among 200 sleeping siblings beside a foreign hog: 0.50 with it, starving the
  *          hog without: docs/reference/policies.md.
- * Limits.  A request longer than the brim loses its place; so does a worker that serves more than
+ * Limits.  A request longer than the limit loses its place; so does a worker that serves more than
  *          half of the time without a pause.
  */
-#ifndef RG_BUCKET_H
-#define RG_BUCKET_H
+#ifndef RG_BURST_H
+#define RG_BURST_H
 
 #include "pick/pool.h"
 
-RG_INLINE void rg_bucket_fill(struct rg_thread *thread, u64 ran_ns)
+RG_INLINE void rg_burst_fill(struct rg_thread *thread, u64 ran_ns)
 {
-	u64 brim = RG_CHOSEN(bucket_ns);
+	u64 limit = RG_OPTION(burst_limit_ns);
 
-	thread->burned += ran_ns;
-	if (thread->burned < brim)
+	thread->burst += ran_ns;
+	if (thread->burst < limit)
 		return;
-	thread->burned = brim;
+	thread->burst = limit;
 	thread->batch = 1;
 }
 
-RG_INLINE void rg_bucket_drain(struct rg_thread *thread, u64 slept_ns)
+RG_INLINE void rg_burst_drain(struct rg_thread *thread, u64 slept_ns)
 {
-	thread->burned = rg_less(thread->burned, slept_ns);
-	if (!thread->burned)
+	thread->burst = rg_less(thread->burst, slept_ns);
+	if (!thread->burst)
 		thread->batch = 0;
 }
 

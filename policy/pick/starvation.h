@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. One slice of a thread of the least weight is worth minutes of the greatest's: its token
- *          leads so far that it would wait as long. The kernel ejects a policy that lets a runnable
- *          thread wait for 30 s. And a thread for which the index had no room must not depend on
- *          CPUs that fall idle.
+ * Problem. One slice of a thread of the least weight is worth minutes of the greatest's: its
+ *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
+ *          runnable thread wait for 30 s. And a thread for which the index had no room must not
+ *          depend on CPUs that fall idle.
  * Rule.    Every 16th choice looks at the head of the queue: a batch thread that has waited for
  *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
  *          the index, every other choice is the head's if it is one of them.
@@ -12,31 +12,31 @@
  * Limits.  With more than 1,250 spinning threads a CPU everybody waits so long, and weights give
  *          way to turns. Orders other than fcfs have other heads.
  */
-#ifndef RG_PICK_PATIENCE_H
-#define RG_PICK_PATIENCE_H
+#ifndef RG_PICK_STARVATION_H
+#define RG_PICK_STARVATION_H
 
 #include "../balance/utilisation.h"
 #include "../index/choose.h"
 #include "../order/order.h"
-#include "../token.h"
+#include "../vruntime.h"
 
-#define RG_PATIENCE_NS 5000000000ULL
-#define RG_PATIENCE_CHOICES 16
+#define RG_STARVATION_NS 5000000000ULL
+#define RG_STARVATION_CHOICES 16
 
 /* Whether this choice looks at the head of the queue. */
 RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 {
 	if (queue->unlisted && (choice & 1))
 		return 1;
-	return RG_CHOSEN(patience) && !(choice & (RG_PATIENCE_CHOICES - 1));
+	return RG_OPTION(starvation_limit) && !(choice & (RG_STARVATION_CHOICES - 1));
 }
 
 /* A batch thread that has had a turn waits anew; another keeps its place, and with it its wait. */
 RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
 {
 	if (thread->batch)
-		return rg_less(now, thread->queued_at) > RG_PATIENCE_NS;
-	return rg_less(now, thread->woke_at) > 2 * RG_PATIENCE_NS;
+		return rg_less(now, thread->queued_at) > RG_STARVATION_NS;
+	return rg_less(now, thread->woke_at) > 2 * RG_STARVATION_NS;
 }
 
 /*
@@ -47,7 +47,7 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
 {
 	rg_utilisation_block(thread, now);
 	thread->woke_at = now;
-	thread->place = rg_order_place(thread, now);
+	thread->arrival = rg_order_arrival(thread, now);
 }
 
 /* Brings the head of the queue if it has waited too long. */
@@ -67,7 +67,7 @@ RG_INLINE bool rg_pick_overdue(u32 id, struct rg_queue *queue, struct rg_cpu *he
 	late = rg_has_waited_long(thread, now);
 	if ((!late && !thread->unlisted) || rg_move_thread(id, rg_slot(head)) != RG_MOVED)
 		return 0;
-	rg_token_bring(here->ask.cpu, head, thread);
+	rg_set_next(here->ask.cpu, head, thread);
 	if (late)
 		rg_wait_anew(thread, now);
 	return 1;

@@ -14,31 +14,31 @@
  * Limits.  Once, at the start: what ends or sleeps later is not evened out. Caches count as equally
  *          large. Of more than 32 CPUs 32 are asked, other ones each time.
  */
-#ifndef RG_BALANCE_SPREAD_H
-#define RG_BALANCE_SPREAD_H
+#ifndef RG_BALANCE_FORK_H
+#define RG_BALANCE_FORK_H
 
 #include "../queue.h"
 
-#define RG_SPREAD_ASKED 32
+#define RG_FORK_ASKED 32
 
 /* A CPU of the queue where a new thread shall start. */
-RG_INLINE s32 rg_spread(struct task_struct *t, s32 home)
+RG_INLINE s32 rg_fork_cpu(struct task_struct *t, s32 home)
 {
 	struct rg_queue *own = rg_queue(rg_queue_of(home));
 	struct rg_shared *shared = rg_shared();
-	u32 cpus = RG_CHOSEN(cpus);
+	u32 cpus = RG_OPTION(cpus);
 	u32 fewest = ~0U;
 	s32 best = home;
 	u32 at;
 
 	if (!shared || shared->queues < 2 || (own && !own->threads))
 		return home;
-	at = cpus > RG_SPREAD_ASKED ? shared->spread : 0;
-	RG_FOR(i, 0, cpus < RG_SPREAD_ASKED ? cpus : RG_SPREAD_ASKED) {
+	at = cpus > RG_FORK_ASKED ? shared->spread : 0;
+	RG_FOR(i, 0, cpus < RG_FORK_ASKED ? cpus : RG_FORK_ASKED) {
 		s32 cpu = rg_cpu_in(0, RG_LEVEL_MACHINE, at);
 		struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
 
-		at = rg_queue_after(at, RG_CHOSEN(stride), cpus);
+		at = rg_queue_after(at, RG_OPTION(stride), cpus);
 		if (!queue || queue->threads >= fewest || !rg_may_run_on(t, cpu))
 			continue;
 		fewest = queue->threads;
