@@ -31,15 +31,15 @@ pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
     check_scenario(scenario)?;
     groups::check_machine(scenario)?;
     let placement = place(scenario)?;
-    for program in &scenario.programs {
-        class(program, policy).permitted()?;
-    }
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(unreadable)?;
     let files = open_files(scenario);
     if files > hard {
         return Err(Failure::Machine(format!(
             "the scenario needs {files} open files, and this machine allows {hard}: raise `ulimit -Hn`, or use fewer connections"
         )));
+    }
+    for program in &scenario.programs {
+        class(program, policy).permitted()?;
     }
     Ok(Ready { policy, placement })
 }

@@ -1,21 +1,19 @@
 //! Two runs at once would measure each other.
 
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use host::HostArm;
+use host::{Exclusive, HostArm};
 use libtest_mimic::{Failed, Trial};
 use model::scenario::{Kind, Program, Scenario};
-use model::{Arm, Failure, Nanos, PolicySpec, Watch};
+use model::{Arm, Failure, Nanos, PolicySpec, Silent, Watch};
 
-use crate::exhibits::scenario;
-use crate::processes::{programs_of, wait_for_programs};
+use crate::exhibits::{scenario, trial};
+use crate::processes::programs_of;
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("a_run_waits_for_another_one", waits)]
+    vec![trial("a_run_waits_for_another_one", waits)]
 }
 
 /// Cancels when told to.
@@ -30,41 +28,39 @@ impl Watch for Cancel {
 
 fn waits() -> Result<(), Failed> {
     let me = std::process::id();
-    // A run of another process, if there is one, ends or is waited for.
-    let other = hold()?;
-    run_until_cancelled(|| {
+    let other = Exclusive::acquire(&Silent)?;
+    cancelled_when(|_| {
         thread::sleep(Duration::from_millis(500));
         assert!(programs_of(me).is_empty(), "started beside another run");
-    });
+    })?;
     drop(other);
-    // The control: nobody else is there, and it starts.
-    run_until_cancelled(|| drop(wait_for_programs(me, 1)));
+    // The control: no other run is there, and it starts.
+    let mut started = false;
+    cancelled_when(|running| {
+        while !started && running() {
+            started = programs_of(me).len() == 1;
+            thread::sleep(Duration::from_millis(10));
+        }
+    })?;
+    assert!(started, "alone and not started");
     Ok(())
 }
 
-fn run_until_cancelled(meanwhile: impl FnOnce()) {
+/// A run that is cancelled after `meanwhile`, which may ask whether it still runs.
+fn cancelled_when(meanwhile: impl FnOnce(&dyn Fn() -> bool)) -> Result<(), Failure> {
     let cancel = Cancel(AtomicBool::new(false));
     let outcome = thread::scope(|scope| {
         let running = scope.spawn(|| {
             HostArm::default().run(&endless(), &PolicySpec::plain("default"), 1, &cancel)
         });
-        meanwhile();
+        meanwhile(&|| !running.is_finished());
         cancel.0.store(true, Ordering::Relaxed);
         running.join().expect("no panic")
     });
-    assert_eq!(outcome, Err(Failure::Interrupted));
-}
-
-/// What a run of another process holds.
-fn hold() -> Result<UnixListener, Failed> {
-    let name = SocketAddr::from_abstract_name("rearguard-host-arm")?;
-    for _ in 0..600 {
-        match UnixListener::bind_addr(&name) {
-            Ok(held) => return Ok(held),
-            Err(_) => thread::sleep(Duration::from_millis(100)),
-        }
+    match outcome {
+        Err(Failure::Interrupted) => Ok(()),
+        other => other.map(|_| panic!("an endless run ended")),
     }
-    Err("another process measures for ever".into())
 }
 
 fn endless() -> Scenario {

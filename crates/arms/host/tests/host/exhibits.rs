@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 
-use host::HostArm;
+use host::{Exclusive, HostArm};
 use libtest_mimic::{Failed, Trial};
 use model::law::Law;
 use model::scenario::{
@@ -19,11 +19,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Runs a scenario of several programs until a signal comes.
 pub const RUN: &str = "__run-until-signalled";
-/// Prints what the arm says to a policy for a user without privileges.
+/// Prints what the arm says to a policy for a user without privileges, at nice 0 where this user may go there.
 pub const CHECK_AS_NOBODY: &str = "__check-as-nobody";
 
 /// How the failure of a run begins that this machine has no time for.
 const TOO_BUSY: &str = "this machine is too busy";
+/// How failures begin of which the surroundings of the tests are the reason.
+const UNFIT: [&str; 2] = [TOO_BUSY, "another run is measured on this machine"];
 
 /// How long it is asked whether it is: less than the kernel lets a real-time thread keep a CPU from all others.
 const PROBE: Duration = Duration::from_millis(500);
@@ -63,10 +65,20 @@ pub fn scenario(programs: Vec<Program>, duration: Nanos) -> Scenario {
     }
 }
 
+/// Why this arm cannot run anything here: a measurement that takes longer than a run waits for it, or `nice` without the
+/// privilege to go back to nice 0.
+pub fn unfit() -> Option<Failure> {
+    let refused = HostArm::default().check(&probe(), &PolicySpec::plain("default")).err();
+    refused.or_else(|| Exclusive::acquire(&Silent).err())
+}
+
 /// Whether this user may run services under SCHED_FIFO.
 pub fn may_have_real_time() -> bool {
-    let probe = scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1));
-    HostArm::default().check(&probe, &PolicySpec::plain("fifo")).is_ok()
+    HostArm::default().check(&probe(), &PolicySpec::plain("fifo")).is_ok()
+}
+
+fn probe() -> Scenario {
+    scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1))
 }
 
 /// The policy under which other work on this machine disturbs a service least, of those that this user may have.
@@ -96,11 +108,13 @@ pub fn patiently<T>(run: impl Fn(u64) -> Result<T, Failure>) -> Result<T, Failur
     unreachable!("the third run returns")
 }
 
-/// A test that is shown as skipped, with the reason, where the machine is too busy for it.
+/// A test that is shown as skipped, with the reason, in surroundings that are [`UNFIT`] for it.
 pub fn trial(name: &str, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
     let shown = name.to_string();
     Trial::test(name, move || match test() {
-        Err(failed) if failed.message().is_some_and(|message| message.starts_with(TOO_BUSY)) => {
+        Err(failed)
+            if UNFIT.iter().any(|why| failed.message().unwrap_or_default().starts_with(why)) =>
+        {
             eprintln!("skipped {shown}: {}", failed.message().unwrap_or_default());
             Ok(())
         }
@@ -175,11 +189,11 @@ fn run_until_signalled() -> ExitCode {
 
 fn check_as_nobody(policy: &str) -> ExitCode {
     let nobody = nix::unistd::Uid::from_raw(65_534);
+    let _ = rustix::process::setpriority_process(None, 0);
     if nix::unistd::geteuid().is_root() {
         nix::unistd::setuid(nobody).expect("root may become nobody");
     }
-    let plain = scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1));
-    match HostArm::default().check(&plain, &PolicySpec::plain(policy)) {
+    match HostArm::default().check(&probe(), &PolicySpec::plain(policy)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             println!("{failure}");
