@@ -99,13 +99,13 @@ fn guest(
         get: Vec::new(),
         command,
     };
-    let mut heard = Heard::default();
-    let outcome = lab.run(&job, &mut heard)?;
+    let mut output = GuestOutput::default();
+    let outcome = lab.run(&job, &mut output)?;
     if outcome.code != 0 {
-        return Err(Failure::Run(format!("{policy} on {cpus} CPUs: {}", heard.complaints.trim())));
+        return Err(Failure::Run(format!("{policy} on {cpus} CPUs: {}", output.complaints.trim())));
     }
     let read = |line: &str| serde_json::from_str(line).ok();
-    Ok(heard.said.lines().filter_map(read).collect())
+    Ok(output.said.lines().filter_map(read).collect())
 }
 
 /// The kernel's configuration, where some rivals read it.
@@ -117,12 +117,12 @@ fn configuration(kernel: &Kernel) -> Result<Entry, Failure> {
 }
 
 #[derive(Default)]
-struct Heard {
+struct GuestOutput {
     said: String,
     complaints: String,
 }
 
-impl Watcher for Heard {
+impl Watcher for GuestOutput {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
         let text = String::from_utf8_lossy(bytes);
         match stream {

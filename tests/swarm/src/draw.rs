@@ -12,7 +12,7 @@ use model::change::Change;
 use model::scenario::Mechanisms;
 use model::{Nanos, PolicySpec, Scenario};
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// What one seed stands for.
 #[derive(Clone, Debug)]
@@ -30,12 +30,12 @@ pub struct Case {
 impl Case {
     /// The case of a seed.
     pub fn draw(seed: u64) -> Case {
-        let mut lots = Lots::new(seed, 0);
-        let machine = machine::draw(&mut lots);
-        let groups = machine::groups(&mut lots);
-        let duration = duration(&mut lots, machine.cpus);
-        let programs = programs::draw(&mut lots, machine.cpus, groups.len(), duration);
-        let slice = lots.one_in(4).then(|| Nanos(lots.magnitude(100_000, 100_000_000)));
+        let mut rng = Rng::new(seed, 0);
+        let machine = machine::draw(&mut rng);
+        let groups = machine::groups(&mut rng);
+        let duration = duration(&mut rng, machine.cpus);
+        let programs = programs::draw(&mut rng, machine.cpus, groups.len(), duration);
+        let slice = rng.one_in(4).then(|| Nanos(rng.magnitude(100_000, 100_000_000)));
         let mut scenario = Scenario {
             name: format!("swarm-{seed}"),
             shows: String::new(),
@@ -43,7 +43,7 @@ impl Case {
             groups,
             programs,
             duration,
-            warm_up: Nanos::from_millis(lots.of(&[0, 10, 200])),
+            warm_up: Nanos::from_millis(rng.of(&[0, 10, 200])),
             seeds: vec![seed],
             outlier_threshold: Nanos::from_millis(10),
             slice,
@@ -51,18 +51,18 @@ impl Case {
             alterations: Vec::new(),
         };
         // Lots of their own: what else a seed decides does not depend on them.
-        mechanisms::add(&mut Lots::new(seed, 1), &mut scenario);
-        programs::join(&mut Lots::new(seed, 2), &mut scenario.programs);
-        let policy = policy::draw(&mut lots, &scenario);
-        let changes = changes::draw(&mut lots, &scenario);
+        mechanisms::add(&mut Rng::new(seed, 1), &mut scenario);
+        programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
+        let policy = policy::draw(&mut rng, &scenario);
+        let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
     }
 }
 
 /// Short on a large machine, so that one costs about what another does; long enough for the longest waits on a small one.
-fn duration(lots: &mut Lots, cpus: u32) -> Nanos {
+fn duration(rng: &mut Rng, cpus: u32) -> Nanos {
     let longest_ms = (80_000 / u64::from(cpus)).clamp(1_000, 40_000);
-    Nanos::from_millis(lots.magnitude(200, longest_ms))
+    Nanos::from_millis(rng.magnitude(200, longest_ms))
 }
 
 impl fmt::Display for Case {

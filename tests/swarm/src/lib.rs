@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod draw;
-mod lots;
 pub mod planted;
+mod rng;
 mod run;
 mod shrink;
 

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod chance;
-mod crew;
 mod groups;
 mod guest;
 mod host;
 mod judge;
 mod pieces;
 mod worker;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -49,8 +49,8 @@ def longer(text: str, extra_ns: float) -> str:
 def with_client(text: str, policy: str, cpus: int) -> str:
     """The scenario with a client that is sometimes faster than a worker that goes to sleep; with several CPUs, beside these."""
     found_share = FOUND.get(policy, FOUND_ELSE)[cpus]
-    beside = '\nclient = "beside"' if cpus > 1 else ""
-    return CPUS.sub(lambda found: f"{found[0]}{beside}\nheld_found = {found_share}", text, count=1)
+    beside = '\nclient = "local"' if cpus > 1 else ""
+    return CPUS.sub(lambda found: f"{found[0]}{beside}\nnext_request_ready = {found_share}", text, count=1)
 
 
 def with_generators_cpu(text: str) -> str:

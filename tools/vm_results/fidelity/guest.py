@@ -32,7 +32,7 @@ def with_turns(text: str, cpus: int, serves: bool) -> str:
     if cpus == 1:
         return text
     late = round(turn_ns(cpus, serves) * cpus)
-    return CPUS.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"\nbegin = "together"', text, count=1)
+    return CPUS.sub(lambda found: f'{found[0]}\ntick_late = "{late}ns"\nstart = "barrier"', text, count=1)
 
 
 def with_cycles(text: str, cpus: int, serves: bool, sleep_ns: float) -> str:

@@ -152,7 +152,7 @@ class Adapted(unittest.TestCase):
     def test_a_worker_may_find_its_next_request(self):
         text = Path("scenarios/four-cpus.toml").read_text()
         for policy, share in (("cfs", FOUND_ELSE[4]), ("gvts", FOUND["gvts"][4])):
-            expected = f'cpus = 4\nclient = "beside"\nheld_found = {share}\n'
+            expected = f'cpus = 4\nclient = "local"\nnext_request_ready = {share}\n'
             self.assertIn(expected, with_client(text, policy, 4))
         self.assertNotIn("client", with_client(Path("scenarios/null-rpc.toml").read_text(), "cfs", 1))
 
@@ -170,7 +170,7 @@ class Adapted(unittest.TestCase):
 
     def test_ticks_wait_for_all_other_cpus_turns(self):
         text = Path("scenarios/gvts-fig8.toml").read_text()
-        self.assertIn('cpus = 16\ntick_late = "1600000ns"\nbegin = "together"\n', with_turns(text, 16, False))
+        self.assertIn('cpus = 16\ntick_late = "1600000ns"\nstart = "barrier"\n', with_turns(text, 16, False))
         self.assertIn('tick_late = "50000ns"', with_turns(text, 4, True))
         self.assertEqual(with_turns(text, 1, False), text)
 

@@ -9,7 +9,7 @@ use model::scenario::{Kind, Machine, Program};
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
 
 pub use fair::Fair;
-pub use policies::{Chosen, names};
+pub use policies::{PolicyOptions, names};
 
 /// CPUs that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Promises {
         let promises = match policy.name.as_str() {
             "cfs" | "eevdf" | "rr" => Promises::default(),
             "fifo" => fifo(scenario),
-            _ => of_chosen(&Chosen::read(policy, scenario)?, scenario),
+            _ => of_chosen(&PolicyOptions::read(policy, scenario)?, scenario),
         };
         Ok(if answers_late(scenario) {
             Promises { conserving: None, order: None, ..promises }
@@ -154,12 +154,12 @@ fn fifo(scenario: &Scenario) -> Promises {
     }
 }
 
-fn of_chosen(chosen: &Chosen, scenario: &Scenario) -> Promises {
+fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
     Promises {
-        conserving: reach(chosen, &scenario.machine),
-        order: in_order(chosen),
-        wait: longest_wait(chosen, scenario),
-        fair: Fair::of(chosen, scenario),
+        conserving: reach(options, &scenario.machine),
+        order: in_order(options),
+        wait: longest_wait(options, scenario),
+        fair: Fair::of(options, scenario),
     }
 }
 
@@ -167,13 +167,13 @@ fn of_chosen(chosen: &Chosen, scenario: &Scenario) -> Promises {
 /// of whose threads none may run there.
 ///
 /// `pick=credit` keeps no index, by which other balances than its own know where somebody waits: nothing is promised then.
-fn reach(chosen: &Chosen, machine: &Machine) -> Option<Reach> {
-    if chosen.word("pick") == "credit" && chosen.word("balance") != "credit" {
+fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
+    if options.word("pick") == "credit" && options.word("balance") != "credit" {
         return None;
     }
-    let own = chosen.scope;
+    let own = options.scope;
     let asks_all = own.count(machine) <= QUEUES_ASKED + 1;
-    let (free, restricted) = match chosen.word("balance") {
+    let (free, restricted) = match options.word("balance") {
         "credit" => (Scope::Machine, Scope::Machine),
         "none" => (own, own),
         _ if asks_all => (Scope::Machine, own),
@@ -189,14 +189,14 @@ fn reach(chosen: &Chosen, machine: &Machine) -> Option<Reach> {
 
 /// With `requeue=tail` a place lasts for a slice only; without pools there is nobody to stand in order with; `balance=credit` takes the first
 /// thread with credit before its siblings without.
-fn in_order(chosen: &Chosen) -> Option<InOrder> {
-    let pools = chosen.word("pick") == "process" && chosen.word("balance") != "credit";
-    let kept = chosen.word("order") == "fcfs" && chosen.word("requeue") == "head";
-    let burst_limit = if chosen.is("burst_limit") { chosen.burst_limit() } else { Nanos::NEVER };
+fn in_order(options: &PolicyOptions) -> Option<InOrder> {
+    let pools = options.word("pick") == "process" && options.word("balance") != "credit";
+    let kept = options.word("order") == "fcfs" && options.word("requeue") == "head";
+    let burst_limit = if options.is("burst_limit") { options.burst_limit() } else { Nanos::NEVER };
     let promise = InOrder {
-        scope: chosen.scope,
+        scope: options.scope,
         burst_limit,
-        starvation_limit: if chosen.is("starvation_limit") {
+        starvation_limit: if options.is("starvation_limit") {
             STARVATION_LIMIT
         } else {
             Nanos::NEVER
@@ -210,9 +210,9 @@ fn in_order(chosen: &Chosen) -> Option<InOrder> {
 
 /// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that nobody meets the kernel's watchdog
 /// (`policy/pick/starvation.h`); with too many threads nothing can keep them from it.
-fn longest_wait(chosen: &Chosen, scenario: &Scenario) -> Option<Nanos> {
-    let in_order = chosen.word("pick") == "process" && chosen.word("order") == "fcfs";
+fn longest_wait(options: &PolicyOptions, scenario: &Scenario) -> Option<Nanos> {
+    let in_order = options.word("pick") == "process" && options.word("order") == "fcfs";
     let threads = scenario.programs.iter().map(|p| u64::from(p.kind.threads())).sum::<u64>();
-    let all_late = STARVATION_LIMIT + Nanos(STARVATION_CHOICES * threads * chosen.quantum().0);
-    (in_order && chosen.is("starvation_limit") && all_late < WATCHDOG).then_some(WATCHDOG)
+    let all_late = STARVATION_LIMIT + Nanos(STARVATION_CHOICES * threads * options.quantum().0);
+    (in_order && options.is("starvation_limit") && all_late < WATCHDOG).then_some(WATCHDOG)
 }

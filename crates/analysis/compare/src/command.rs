@@ -2,7 +2,7 @@
 
 use model::{Failure, Nanos, PolicySpec, Trace};
 
-use crate::keeper::Keeper;
+use crate::trace_sink::TraceSink;
 
 /// The command of runs of a scenario file on an arm, up to policy and seed.
 pub fn command(file: &str, on: &str, edits: &[String], duration: Option<Nanos>) -> String {
@@ -28,7 +28,7 @@ pub fn quoted(word: &str) -> String {
 /// Keeps nothing, and knows the [`command`] of each run.
 pub struct Again(pub String);
 
-impl Keeper for Again {
+impl TraceSink for Again {
     fn wants_events(&self) -> bool {
         false
     }

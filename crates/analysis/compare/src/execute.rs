@@ -8,15 +8,15 @@ use explain::{Setting, Slow, slow_sources};
 use model::{Arm, Failure, PolicySpec, Trace, Watch};
 
 use crate::batch::{Batch, batches};
-use crate::keeper::Keeper;
 use crate::plan::{Plan, Run};
+use crate::trace_sink::TraceSink;
 
 /// How often a run that fails its own checks is repeated where real CPUs are measured. On a shared machine a disturbed
 /// generator is common, and such a run has measured nothing; where it fails a third time the machine is too busy.
 const REPEATS: usize = 2;
 
 /// What was run.
-pub(crate) struct Made {
+pub(crate) struct RunOutputs {
     /// One trace a run, in the order of the runs, whatever order they ended in.
     pub traces: Vec<Trace>,
     /// For each of them, by program, where the time of slow requests went; empty without events.
@@ -31,42 +31,47 @@ pub(crate) fn execute(
     runs: &[Run],
     arm: &dyn Arm,
     watch: &dyn Watch,
-    keeper: &dyn Keeper,
-) -> Result<Made, Failure> {
+    sink: &dyn TraceSink,
+) -> Result<RunOutputs, Failure> {
     let cores = || thread::available_parallelism().map_or(1, |n| n.get());
     let workers = if arm.exclusive() { 1 } else { plan.jobs.unwrap_or_else(cores) };
     // Events of several runs at once could be more than the arm has memory for.
-    let shared = arm.shares_preparation() && !keeper.wants_events();
+    let shared = arm.shares_preparation() && !sink.wants_events();
     let batches = batches(runs, shared, workers);
-    let board = Board::new(runs.len(), batches.len(), watch, keeper);
+    let queue = WorkQueue::new(runs.len(), batches.len(), watch, sink);
     thread::scope(|scope| {
         for _ in 0..workers.min(batches.len()) {
-            scope.spawn(|| board.work(plan, runs, &batches, arm));
+            scope.spawn(|| queue.work(plan, runs, &batches, arm));
         }
     });
-    board.into_made()
+    queue.into_made()
 }
 
 /// A run without its events, and what they said of slow requests, by program.
-type Kept = (Trace, Vec<Option<Slow>>);
+type RunOutput = (Trace, Vec<Option<Slow>>);
 
 /// What the workers share.
-struct Board<'a> {
+struct WorkQueue<'a> {
     watch: &'a dyn Watch,
-    keeper: &'a dyn Keeper,
+    sink: &'a dyn TraceSink,
     next: AtomicUsize,
     failed: AtomicBool,
     done: Mutex<Vec<f64>>,
-    kept: Mutex<Vec<Option<Kept>>>,
+    kept: Mutex<Vec<Option<RunOutput>>>,
     failures: Mutex<Vec<Failure>>,
     discarded: Mutex<Vec<String>>,
 }
 
-impl<'a> Board<'a> {
-    fn new(runs: usize, batches: usize, watch: &'a dyn Watch, keeper: &'a dyn Keeper) -> Board<'a> {
-        Board {
+impl<'a> WorkQueue<'a> {
+    fn new(
+        runs: usize,
+        batches: usize,
+        watch: &'a dyn Watch,
+        sink: &'a dyn TraceSink,
+    ) -> WorkQueue<'a> {
+        WorkQueue {
             watch,
-            keeper,
+            sink,
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             done: Mutex::new(vec![0.0; batches]),
@@ -83,13 +88,15 @@ impl<'a> Board<'a> {
             else {
                 return;
             };
-            let share = Share { board: self, index };
-            let made = self.run(plan, batch, arm, &share);
-            if let Err(failure) = made.and_then(|traces| self.keep_all(plan, runs, batch, traces)) {
+            let progress = BatchProgress { queue: self, index };
+            let outputs = self.run(plan, batch, arm, &progress);
+            if let Err(failure) =
+                outputs.and_then(|traces| self.keep_all(plan, runs, batch, traces))
+            {
                 self.failed.store(true, Ordering::Relaxed);
                 self.failures.lock().expect("no worker panics").push(failure);
             }
-            share.progress(1.0);
+            progress.progress(1.0);
         }
     }
 
@@ -98,12 +105,12 @@ impl<'a> Board<'a> {
         plan: &Plan,
         batch: &Batch,
         arm: &dyn Arm,
-        share: &Share,
+        progress: &BatchProgress,
     ) -> Result<Vec<Trace>, Failure> {
         let policy = &plan.policies[batch.policy];
         let mut repeats = if arm.exclusive() { REPEATS } else { 0 };
         loop {
-            match arm.run_seeds(plan.scenario, policy, &batch.seeds, share) {
+            match arm.run_seeds(plan.scenario, policy, &batch.seeds, progress) {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     repeats -= 1;
                     let discarded = format!("{policy}, seed {}: {reason}", batch.seeds[0]);
@@ -122,9 +129,9 @@ impl<'a> Board<'a> {
         plan: &Plan,
         runs: &[Run],
         batch: &Batch,
-        made: Vec<Trace>,
+        outputs: Vec<Trace>,
     ) -> Result<(), Failure> {
-        for (&place, trace) in batch.places.iter().zip(made) {
+        for (&place, trace) in batch.places.iter().zip(outputs) {
             let slow = slow_sources(&trace, &Setting::of(plan.scenario).with(&trace.tables));
             let kept = (self.keep(&runs[place], trace)?, slow);
             self.kept.lock().expect("no worker panics")[place] = Some(kept);
@@ -135,14 +142,14 @@ impl<'a> Board<'a> {
     /// There are many events, and what they say of slow requests has been taken from them.
     fn keep(&self, run: &Run, trace: Trace) -> Result<Trace, Failure> {
         if !run.twin {
-            self.keeper.keep(&trace)?;
+            self.sink.keep(&trace)?;
         }
         Ok(trace.without_events())
     }
 
     /// A failed run with the command that repeats it.
     fn named(&self, policy: &PolicySpec, seed: u64, reason: String) -> Failure {
-        Failure::Run(match self.keeper.replay(policy, seed) {
+        Failure::Run(match self.sink.replay(policy, seed) {
             Some(command) => {
                 format!("{policy}, seed {seed}: {reason}\nto make this run again: {command}")
             }
@@ -150,7 +157,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    fn into_made(self) -> Result<Made, Failure> {
+    fn into_made(self) -> Result<RunOutputs, Failure> {
         let failures = self.failures.into_inner().expect("no worker panics").into_iter();
         // A run that another's failure stopped reports an interruption: name the cause, not that.
         if let Some(cause) = failures.min_by_key(|failure| *failure == Failure::Interrupted) {
@@ -158,30 +165,34 @@ impl<'a> Board<'a> {
         }
         let traces = self.kept.into_inner().expect("no worker panics").into_iter().flatten();
         let (traces, slow) = traces.unzip();
-        Ok(Made { traces, slow, discarded: self.discarded.into_inner().expect("no worker panics") })
+        Ok(RunOutputs {
+            traces,
+            slow,
+            discarded: self.discarded.into_inner().expect("no worker panics"),
+        })
     }
 }
 
 /// One batch's part of the whole progress.
-struct Share<'a> {
-    board: &'a Board<'a>,
+struct BatchProgress<'a> {
+    queue: &'a WorkQueue<'a>,
     index: usize,
 }
 
-impl Watch for Share<'_> {
+impl Watch for BatchProgress<'_> {
     fn progress(&self, done: f64) {
-        let mut all = self.board.done.lock().expect("no worker panics");
+        let mut all = self.queue.done.lock().expect("no worker panics");
         all[self.index] = done;
-        self.board.watch.progress(all.iter().sum::<f64>() / all.len() as f64);
+        self.queue.watch.progress(all.iter().sum::<f64>() / all.len() as f64);
     }
 
     fn cancelled(&self) -> bool {
-        self.board.failed.load(Ordering::Relaxed) || self.board.watch.cancelled()
+        self.queue.failed.load(Ordering::Relaxed) || self.queue.watch.cancelled()
     }
 
     /// Of the baseline's second run, too: both of the A/A pair shall bear the same burden.
     fn wants_events(&self) -> bool {
-        self.board.keeper.wants_events()
+        self.queue.sink.wants_events()
     }
 }
 
@@ -230,7 +241,7 @@ mod tests {
     /// Knows the command of every run.
     struct Knowing;
 
-    impl Keeper for Knowing {
+    impl TraceSink for Knowing {
         fn wants_events(&self) -> bool {
             false
         }
@@ -246,14 +257,14 @@ mod tests {
         outcome(failures, exclusive, &())
     }
 
-    fn outcome(failures: usize, exclusive: bool, keeper: &dyn Keeper) -> Result<usize, Failure> {
+    fn outcome(failures: usize, exclusive: bool, sink: &dyn TraceSink) -> Result<usize, Failure> {
         let text = "# A.\nduration = \"1ms\"\n[machine]\ncpus = 1\n\
                     [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
         let scenario = Scenario::read(text, "test.toml").unwrap();
         let policies = vec![PolicySpec::plain("cfs")];
         let plan = Plan { scenario: &scenario, policies, seeds: vec![1], jobs: None };
         let arm = Disturbed { failures, exclusive, runs: AtomicUsize::new(0) };
-        execute(&plan, &plan.runs(), &arm, &Silent, keeper).map(|made| made.discarded.len())
+        execute(&plan, &plan.runs(), &arm, &Silent, sink).map(|outputs| outputs.discarded.len())
     }
 
     #[test]

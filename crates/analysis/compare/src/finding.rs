@@ -5,7 +5,7 @@ use model::scenario::Kind;
 use model::{Nanos, Scenario, Trace};
 use stats::window_latencies;
 
-use crate::execute::Made;
+use crate::execute::RunOutputs;
 use crate::plan::{Plan, Run};
 
 /// The runs of one policy and what an ideal queue would have made of their requests.
@@ -50,16 +50,16 @@ impl<'a> Finding<'a> {
 }
 
 /// The runs of one policy, in the order of the seeds.
-pub(crate) fn chosen<'a>(
+pub(crate) fn outputs_of<'a>(
     plan: &Plan,
     runs: &[Run],
-    made: &'a Made,
+    outputs: &'a RunOutputs,
     policy: usize,
     twin: bool,
 ) -> Vec<(&'a Trace, &'a [Option<Slow>])> {
     let wanted = |seed: &u64| runs.iter().position(|run| *run == Run { policy, twin, seed: *seed });
     let places = plan.seeds.iter().filter_map(wanted);
-    places.map(|place| (&made.traces[place], &made.slow[place][..])).collect()
+    places.map(|place| (&outputs.traces[place], &outputs.slow[place][..])).collect()
 }
 
 /// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and service times

@@ -7,39 +7,39 @@ pub mod convert;
 mod execute;
 mod finding;
 pub mod ideals;
-mod keeper;
 mod plan;
 mod result;
+mod trace_sink;
 mod verdicts;
 
 use model::{Arm, Failure, Scenario, Trace, Watch};
 use report::Document;
 use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
-use crate::execute::Made;
+use crate::execute::RunOutputs;
 use crate::finding::Finding;
-pub use crate::keeper::Keeper;
 use crate::plan::Run;
 pub use crate::plan::{Plan, first_seeds};
+pub use crate::trace_sink::TraceSink;
 
 /// Runs a comparison and says what it found; the caller adds the command line, version and scenario text.
 ///
 /// Everything is checked before the first run starts. Fails as [`Arm::check`] and [`Arm::run`] do.
 pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Failure> {
-    run_kept(plan, arm, watch, &())
+    run_with_sink(plan, arm, watch, &())
 }
 
 /// [`run`], with somebody who keeps the trace of every run.
-pub fn run_kept(
+pub fn run_with_sink(
     plan: &Plan,
     arm: &dyn Arm,
     watch: &dyn Watch,
-    keeper: &dyn Keeper,
+    sink: &dyn TraceSink,
 ) -> Result<Document, Failure> {
     plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
     let runs = plan.runs();
-    let made = execute::execute(plan, &runs, arm, watch, keeper)?;
+    let outputs = execute::execute(plan, &runs, arm, watch, sink)?;
     let machine = plan.scenario.machine;
     Ok(Document {
         schema: COMPARE_SCHEMA.to_string(),
@@ -54,15 +54,15 @@ pub fn run_kept(
             llcs: machine.llcs,
             nodes: machine.nodes,
         },
-        discarded: made.discarded.clone(),
-        ..analysed(plan, &runs, &made)
+        discarded: outputs.discarded.clone(),
+        ..analysed(plan, &runs, &outputs)
     })
 }
 
 /// What the traces say: results and verdicts. Nothing here knows the arm.
-fn analysed(plan: &Plan, runs: &[Run], made: &Made) -> Document {
+fn analysed(plan: &Plan, runs: &[Run], outputs: &RunOutputs) -> Document {
     let of = |policy: usize, twin: bool| {
-        Finding::new(plan.scenario, &finding::chosen(plan, runs, made, policy, twin))
+        Finding::new(plan.scenario, &finding::outputs_of(plan, runs, outputs, policy, twin))
     };
     let findings: Vec<Finding> = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
     let twin = plan.has_twin().then(|| of(0, true));

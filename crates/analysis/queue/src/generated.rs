@@ -9,7 +9,7 @@ use stats::{CcdfPoint, Latency};
 use crate::discipline::Discipline;
 use crate::engine::{Plan, Tree};
 use crate::exact::{self, Exact};
-use crate::record::{Recorder, batches};
+use crate::record::{LatencyRecorder, batches};
 use crate::simulate::{Services, Stream};
 use crate::summary::Summary;
 
@@ -54,7 +54,7 @@ pub struct IdealResult {
 
 /// The generators of a run.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum RngStream {
     Arrivals = 1,
     Services = 2,
     Choices = 3,
@@ -104,7 +104,8 @@ impl Ideal {
     pub fn run(&self, watch: &dyn Watch) -> Result<IdealResult, Failure> {
         self.validate()?;
         let batches = batches(self.requests);
-        let recorder = Recorder::new(self.least_latency(), self.warm_up(), self.requests, batches);
+        let recorder =
+            LatencyRecorder::new(self.least_latency(), self.warm_up(), self.requests, batches);
         let summary = Summary::new(self.plan().drive(self.stream(recorder, watch))?);
         Ok(IdealResult {
             requests: self.requests,
@@ -120,13 +121,13 @@ impl Ideal {
             workers: self.workers,
             discipline: self.discipline,
             alike: self.services == Law::Fixed,
-            seed: self.seed_of(Purpose::Choices),
+            seed: self.seed_of(RngStream::Choices),
         }
     }
 
-    fn stream<'a>(&self, recorder: Recorder, watch: &'a dyn Watch) -> Stream<'a> {
-        let arrivals = self.seed_of(Purpose::Arrivals);
-        let services = self.seed_of(Purpose::Services);
+    fn stream<'a>(&self, recorder: LatencyRecorder, watch: &'a dyn Watch) -> Stream<'a> {
+        let arrivals = self.seed_of(RngStream::Arrivals);
+        let services = self.seed_of(RngStream::Services);
         Stream {
             arrivals: ArrivalTimes::new(&self.arrivals, self.rate_per_s(), arrivals),
             services: Services::new(&self.services, self.service_time, services),
@@ -155,7 +156,7 @@ impl Ideal {
         span_ns * 8.0 < Tree::horizon(self.workers) as f64
     }
 
-    fn seed_of(&self, purpose: Purpose) -> u64 {
-        seed::derive(self.seed, &[purpose as u64])
+    fn seed_of(&self, stream: RngStream) -> u64 {
+        seed::derive(self.seed, &[stream as u64])
     }
 }

@@ -6,7 +6,7 @@ use crate::histogram::Histogram;
 /// Consecutive latencies, in the order in which they settled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
-    /// Latencies less [`Recorder::offset`].
+    /// Latencies less [`LatencyRecorder::offset`].
     pub histogram: Histogram,
     /// Their number.
     pub count: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Batch {
 
 /// Takes the latencies of a run: leaves out the warm-up, and all that come after the last batch is full.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder {
+pub(crate) struct LatencyRecorder {
     /// What every latency is at least; taken off before counting, so that the buckets are fine where it matters.
     pub offset: u64,
     /// Batches that are full, and the one that fills.
@@ -42,10 +42,10 @@ pub(crate) fn batches(requests: u64) -> usize {
     1 << (requests / SHORTEST_BATCH).clamp(1, BATCHES).ilog2()
 }
 
-impl Recorder {
+impl LatencyRecorder {
     /// After `warm_up` latencies, records `requests` in `batches` batches of almost equal length.
-    pub fn new(offset: u64, warm_up: u64, requests: u64, batches: usize) -> Recorder {
-        let mut recorder = Recorder {
+    pub fn new(offset: u64, warm_up: u64, requests: u64, batches: usize) -> LatencyRecorder {
+        let mut recorder = LatencyRecorder {
             offset,
             batches: Vec::with_capacity(batches),
             max: 0,
@@ -97,7 +97,7 @@ impl Recorder {
     }
 }
 
-impl Sink for Recorder {
+impl Sink for LatencyRecorder {
     #[inline(always)]
     fn take(&mut self, _number: u64, latency: u64) {
         self.histogram.add(latency - self.offset);

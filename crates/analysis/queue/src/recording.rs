@@ -4,17 +4,17 @@ use model::Nanos;
 use stats::{CcdfPoint, Estimate, Latency};
 
 use crate::engine::Sink;
-use crate::record::{Recorder, batches};
+use crate::record::{LatencyRecorder, batches};
 use crate::summary::Summary;
 
 /// A record that fills, in buckets of 0.1%.
 #[derive(Clone, Debug)]
-pub struct Recording(Recorder);
+pub struct Recording(LatencyRecorder);
 
 impl Recording {
     /// After `warm_up` latencies, records the next `requests`, at least 1.
     pub fn new(warm_up: u64, requests: u64) -> Recording {
-        Recording(Recorder::new(0, warm_up, requests, batches(requests)))
+        Recording(LatencyRecorder::new(0, warm_up, requests, batches(requests)))
     }
 
     /// The next latency.

@@ -5,7 +5,7 @@ use model::law::{Law, Sampler};
 use model::{Failure, Nanos, Watch};
 
 use crate::engine::{Drive, Engine, Request};
-use crate::record::Recorder;
+use crate::record::LatencyRecorder;
 
 /// Requests drawn at once: few enough to stay in the first cache beside a histogram.
 const BLOCK: usize = 512;
@@ -47,16 +47,16 @@ impl Services {
 pub(crate) struct Stream<'a> {
     pub arrivals: ArrivalTimes,
     pub services: Services,
-    pub recorder: Recorder,
+    pub recorder: LatencyRecorder,
     /// Requests to expect in all, for the progress.
     pub expected: u64,
     pub watch: &'a dyn Watch,
 }
 
 impl Drive for Stream<'_> {
-    type Outcome = Result<Recorder, Failure>;
+    type Outcome = Result<LatencyRecorder, Failure>;
 
-    fn drive(mut self, mut engine: impl Engine) -> Result<Recorder, Failure> {
+    fn drive(mut self, mut engine: impl Engine) -> Result<LatencyRecorder, Failure> {
         let mut arrivals = vec![0; BLOCK];
         let mut scratch = vec![0.0; BLOCK];
         let mut number = 0;

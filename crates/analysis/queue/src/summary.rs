@@ -4,7 +4,7 @@ use model::Nanos;
 use stats::{CcdfPoint, Estimate, Latency, Spread, batch_proportion, batch_spread, telling};
 
 use crate::histogram::{Histogram, bucket_of, least_of};
-use crate::record::Recorder;
+use crate::record::LatencyRecorder;
 
 /// Points a decade of the tail.
 const POINTS_A_DECADE: u32 = 20;
@@ -44,7 +44,7 @@ struct Place {
 
 /// The recorded latencies of a run, ready for questions.
 pub(crate) struct Summary {
-    recorder: Recorder,
+    recorder: LatencyRecorder,
     all: Below,
     batches: Vec<Below>,
     requests: f64,
@@ -52,7 +52,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// The batches of a full recorder, at least one request in all.
-    pub fn new(recorder: Recorder) -> Summary {
+    pub fn new(recorder: LatencyRecorder) -> Summary {
         let batches: Vec<Below> =
             recorder.batches.iter().map(|b| Below::of(&b.histogram)).collect();
         let buckets =

@@ -197,7 +197,7 @@ fn the_same_seed_gives_the_same_result_and_another_does_not() {
 
 /// The slow way: every request kept, replayed, sorted and estimated as if it came from a trace.
 fn kept(ideal: &Ideal, warm_up: usize) -> stats::Latency {
-    let seed = |purpose| model::seed::derive(ideal.seed, &[purpose]);
+    let seed = |stream| model::seed::derive(ideal.seed, &[stream]);
     let mut services = Sampler::new(&ideal.services, seed(2));
     let mut service = || Nanos(((services.next() * 50_000.0).round() as u64).max(1));
     let requests: Vec<_> = ArrivalTimes::new(&ideal.arrivals, ideal.rate_per_s(), seed(1))

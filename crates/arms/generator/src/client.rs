@@ -14,8 +14,8 @@ use rustix::event::epoll::EventFlags;
 
 use crate::clock;
 use crate::link::{Desk, Link, News, State, Watched};
+use crate::live_counters::LiveCounters;
 use crate::protocol::{Answer, Ask, Protocol};
-use crate::pulse::Pulse;
 use crate::record::{Loss, Record};
 use crate::socket::Transport;
 
@@ -59,9 +59,9 @@ pub struct Plan<'a> {
     /// What the client puts up with.
     pub limits: Limits,
     /// Who watches.
-    pub pulse: Option<Arc<Pulse>>,
+    pub live: Option<Arc<LiveCounters>>,
     /// Whether the client's kernel is to stamp what passes it.
-    pub passages: bool,
+    pub socket_timestamps: bool,
 }
 
 /// What happened to connections.
@@ -85,7 +85,7 @@ pub struct Client {
     protocol: Box<dyn Protocol>,
     peer: Option<Peer>,
     limits: Limits,
-    pulse: Option<Arc<Pulse>>,
+    live: Option<Arc<LiveCounters>>,
     epoll: Arc<OwnedFd>,
     number: u64,
     /// (When it is given up, connection, request), in that order.
@@ -124,7 +124,7 @@ impl Client {
     }
 
     fn new(plan: Plan, epoll: Arc<OwnedFd>, number: u64) -> Client {
-        let links = std::iter::repeat_with(|| Link::new(plan.passages));
+        let links = std::iter::repeat_with(|| Link::new(plan.socket_timestamps));
         Client {
             links: links.take(plan.service.connections as usize).collect(),
             idle: IdleConnections::new(plan.service),
@@ -133,7 +133,7 @@ impl Client {
             protocol: plan.protocol,
             peer: None,
             limits: plan.limits,
-            pulse: plan.pulse,
+            live: plan.live,
             epoll,
             number,
             patience: VecDeque::new(),
@@ -176,7 +176,7 @@ impl Client {
     pub(crate) fn offer(&mut self, request: usize, at: Nanos) {
         self.outstanding += 1;
         self.records[request].ready = at;
-        match self.take_idle(self.records[request].planned.lot) {
+        match self.take_idle(self.records[request].planned.random) {
             Some(link) => self.send(link, request),
             None => self.held.push_back(request),
         }
@@ -220,13 +220,13 @@ impl Client {
         (record.received, record.stamps) = (at, answer.stamps);
         record.complaint = answer.complaint;
         record.place = Some(self.links[index].place());
-        record.passage = self.links[index].passage();
+        record.timestamps = self.links[index].timestamps();
         let intended = self.start + record.planned.intended;
         self.outstanding -= 1;
-        if let Some(pulse) = &self.pulse {
-            pulse.answer(at.saturating_sub(intended));
-            if record.passage.is_some() {
-                pulse.pass(record);
+        if let Some(live) = &self.live {
+            live.answer(at.saturating_sub(intended));
+            if record.timestamps.is_some() {
+                live.add_stamped(record);
             }
         }
         let is_last = answer.last || self.links[index].has_carried_enough();
@@ -293,8 +293,8 @@ impl Client {
                 if self.limits.timeout != Nanos::NEVER {
                     self.patience.push_back((sent + self.limits.timeout, index, request));
                 }
-                if let Some(pulse) = &self.pulse {
-                    pulse.send();
+                if let Some(live) = &self.live {
+                    live.send();
                 }
             }
             Err(loss) => self.break_off(index, loss),
@@ -316,14 +316,14 @@ impl Client {
     fn lose(&mut self, request: usize, loss: Loss) {
         self.records[request].loss = Some(loss);
         self.outstanding -= 1;
-        if let Some(pulse) = &self.pulse {
-            pulse.lose();
+        if let Some(live) = &self.live {
+            live.lose();
         }
     }
 
     /// Why the request of a connection has no response yet.
     fn overdue(&self, index: usize) -> Loss {
-        if self.links[index].has_heard() { Loss::Half } else { Loss::Silent }
+        if self.links[index].has_received() { Loss::Half } else { Loss::Silent }
     }
 
     /// What became of every request and of the connections. This closes them, at which a server's threads end.

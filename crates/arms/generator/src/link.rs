@@ -7,10 +7,10 @@ use model::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::clock;
-use crate::passage::{Passage, next_stamp, stamp_departures, stamp_room};
-use crate::protocol::{Answer, Ask, Heard, Protocol, Verdict};
+use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::record::{Loss, Place};
 use crate::socket::{self, Received, Transport};
+use crate::socket_timestamps::{SocketTimestamps, next_stamp, stamp_departures, stamp_room};
 
 /// A longer response is garbage: a server that never ends one must not fill the memory.
 const LONGEST_RESPONSE: usize = 64 << 20;
@@ -36,7 +36,7 @@ pub struct Link {
     /// Bytes of the response without which it cannot be whole.
     wanted: usize,
     /// What the kernel stamped of the request, where it is to stamp.
-    passage: Option<Passage>,
+    timestamps: Option<SocketTimestamps>,
 }
 
 /// How far a connection is.
@@ -105,7 +105,7 @@ impl Watched<'_> {
 
 impl Link {
     /// A connection that has yet to be opened, and whether the kernel is to stamp what passes it.
-    pub fn new(passages: bool) -> Link {
+    pub fn new(socket_timestamps: bool) -> Link {
         Link {
             socket: None,
             state: State::Closed,
@@ -119,7 +119,7 @@ impl Link {
             datagrams: Vec::new(),
             place: Place::default(),
             wanted: 1,
-            passage: passages.then_some(Passage::UNSEEN),
+            timestamps: socket_timestamps.then_some(SocketTimestamps::UNSEEN),
         }
     }
 
@@ -152,7 +152,7 @@ impl Link {
     /// A kernel that does not stamp leaves requests without stamps: no reason not to measure.
     fn be_open(&mut self) {
         let stamps = |socket: &OwnedFd| stamp_departures(socket).is_ok();
-        self.passage = self.passage.filter(|_| self.socket.as_ref().is_some_and(stamps));
+        self.timestamps = self.timestamps.filter(|_| self.socket.as_ref().is_some_and(stamps));
         self.state = State::Open;
     }
 
@@ -178,8 +178,8 @@ impl Link {
     }
 
     /// When that request passed the kernel, where it stamps.
-    pub fn passage(&self) -> Option<Passage> {
-        self.passage
+    pub fn timestamps(&self) -> Option<SocketTimestamps> {
+        self.timestamps
     }
 
     /// What has been asked with the last byte of the request that is on its way.
@@ -192,7 +192,7 @@ impl Link {
     }
 
     fn pass(&mut self, transport: Transport) {
-        let heard = match transport {
+        let received = match transport {
             Transport::Stream => self.incoming.len(),
             Transport::Datagram => self.datagrams.len(),
         };
@@ -201,7 +201,7 @@ impl Link {
             port,
             request_end: self.request_end(transport),
             answer_begin: answer_end,
-            answer_end: answer_end + heard as u64,
+            answer_end: answer_end + received as u64,
         };
     }
 
@@ -209,18 +209,20 @@ impl Link {
     /// they are gone. Errors stay.
     fn take_stamps(&mut self, transport: Transport, desk: &mut Desk) -> bool {
         let last = self.request_end(transport).wrapping_sub(1) as u32;
-        let (Some(socket), Some(passage)) = (&self.socket, &mut self.passage) else { return false };
+        let (Some(socket), Some(timestamps)) = (&self.socket, &mut self.timestamps) else {
+            return false;
+        };
         let lead = desk.realtime_lead;
         let mut any = false;
         while let Ok(Some(stamp)) = next_stamp(socket, &mut desk.stamps, lead) {
-            passage.take(stamp, last);
+            timestamps.take(stamp, last);
             any = true;
         }
         any
     }
 
     /// Whether a part of the response has come.
-    pub fn has_heard(&self) -> bool {
+    pub fn has_received(&self) -> bool {
         !self.incoming.is_empty()
     }
 
@@ -235,7 +237,7 @@ impl Link {
         self.incoming.clear();
         self.datagrams.clear();
         (self.written, self.wanted) = (0, 1);
-        self.passage = self.passage.map(|_| Passage::UNSEEN);
+        self.timestamps = self.timestamps.map(|_| SocketTimestamps::UNSEEN);
         protocol.encode(ask, &mut self.outgoing);
         self.request = Some(ask.id as usize);
         self.carried += 1;
@@ -286,10 +288,11 @@ impl Link {
             Ok(Received::Nothing) => News::None,
             Ok(Received::Bytes { count, at, read }) => {
                 let bytes = &desk.buffer[..count];
-                self.passage = self.passage.map(|passage| Passage { read, ..passage });
-                self.hear(protocol, ask, (bytes, false), at)
+                self.timestamps =
+                    self.timestamps.map(|timestamps| SocketTimestamps { read, ..timestamps });
+                self.receive(protocol, ask, (bytes, false), at)
             }
-            Ok(Received::End) => self.hear(protocol, ask, (&[], true), clock::now()),
+            Ok(Received::End) => self.receive(protocol, ask, (&[], true), clock::now()),
             Err(error) => broken(error),
         }
     }
@@ -302,7 +305,7 @@ impl Link {
         Ok(())
     }
 
-    fn hear(
+    fn receive(
         &mut self,
         (protocol, transport): (&mut dyn Protocol, Transport),
         ask: impl Fn(usize) -> Ask,
@@ -319,7 +322,7 @@ impl Link {
             return News::None;
         }
         let (bytes, datagrams) = (&self.incoming, &self.datagrams);
-        match protocol.decode(&ask(request), &Heard { bytes, datagrams, ended }) {
+        match protocol.decode(&ask(request), &ReceivedBytes { bytes, datagrams, ended }) {
             Verdict::Whole(answer) => {
                 self.request = None;
                 self.pass(transport);

@@ -1,6 +1,6 @@
 //! The null RPC of Tales section 3.1.1: messages of fixed lengths, of which the server stamps its own.
 
-use crate::protocol::{Answer, Ask, Heard, Protocol, Verdict};
+use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::wire::{NullAsk, Stamps};
 
 /// Room for an identity and the stamps.
@@ -22,15 +22,15 @@ impl Protocol for NullRpc {
         NullAsk { id: ask.id, service: ask.planned.service }.encode(&mut out[begin..]);
     }
 
-    fn decode(&mut self, ask: &Ask, heard: &Heard) -> Verdict {
-        if heard.bytes.len() < self.response_bytes {
+    fn decode(&mut self, ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        if received.bytes.len() < self.response_bytes {
             return Verdict::More(self.response_bytes);
         }
-        let stamps = Stamps::decode(heard.bytes);
+        let stamps = Stamps::decode(received.bytes);
         if stamps.id != ask.id {
             return Verdict::Garbage;
         }
         let answer = Answer { stamps: Some(stamps), ..Answer::default() };
-        Verdict::of_length(heard, self.response_bytes, answer)
+        Verdict::of_length(received, self.response_bytes, answer)
     }
 }

@@ -15,7 +15,7 @@ pub struct Ask {
 
 /// All that has come since a request was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct ReceivedBytes<'a> {
     /// The bytes, one after the other.
     pub bytes: &'a [u8],
     /// Where each datagram ends in `bytes`; empty on a stream.
@@ -53,13 +53,13 @@ pub trait Protocol: Send {
     /// Appends the bytes of a request; on datagrams, of one.
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>);
     /// Judges what has come, from its first byte on.
-    fn decode(&mut self, ask: &Ask, heard: &Heard) -> Verdict;
+    fn decode(&mut self, ask: &Ask, received: &ReceivedBytes) -> Verdict;
 }
 
 impl Verdict {
     /// The verdict on a response of `total` bytes that are not more than came: whole, too short or too long.
-    pub fn of_length(heard: &Heard, total: usize, answer: Answer) -> Verdict {
-        match heard.bytes.len() {
+    pub fn of_length(received: &ReceivedBytes, total: usize, answer: Answer) -> Verdict {
+        match received.bytes.len() {
             length if length < total => Verdict::More(total),
             length if length == total => Verdict::Whole(answer),
             _ => Verdict::Garbage,

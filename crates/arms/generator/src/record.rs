@@ -3,7 +3,7 @@
 use model::Nanos;
 use model::workload::Planned;
 
-use crate::passage::Passage;
+use crate::socket_timestamps::SocketTimestamps;
 use crate::wire::Stamps;
 
 /// A request as the client knows it. Moments count from the start of the run; [`Nanos::NEVER`]: it did not come.
@@ -26,7 +26,7 @@ pub struct Record {
     /// Where it was in its connection's bytes, once it was answered.
     pub place: Option<Place>,
     /// When it passed the client's kernel, once it was answered, and where that was asked for.
-    pub passage: Option<Passage>,
+    pub timestamps: Option<SocketTimestamps>,
 }
 
 /// A request and its response as bytes of their connection; on datagrams, as datagrams of their socket.
@@ -90,14 +90,14 @@ impl Record {
             loss: None,
             complaint: None,
             place: None,
-            passage: None,
+            timestamps: None,
         }
     }
 
     /// The record with its moments, which are on CLOCK_MONOTONIC, counted from `start`.
     pub(crate) fn since(mut self, start: Nanos) -> Record {
         let stamps = self.stamps.iter_mut().flat_map(|s| [&mut s.started, &mut s.completed]);
-        let passed = self.passage.iter_mut().flat_map(Passage::moments);
+        let passed = self.timestamps.iter_mut().flat_map(SocketTimestamps::moments);
         let own = [&mut self.ready, &mut self.sent, &mut self.received];
         for moment in own.into_iter().chain(stamps).chain(passed) {
             if *moment != Nanos::NEVER {

@@ -25,7 +25,7 @@ const RUN_DELAY_SHARE: f64 = 0.10;
 
 /// What the generator's threads used while they sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Own {
+pub struct GeneratorUsage {
     /// CPU time of all threads over wall-clock time of all threads.
     pub cpu_share: f64,
     /// Their waits for a CPU over the same.
@@ -34,7 +34,7 @@ pub struct Own {
     pub run_delay: Nanos,
 }
 
-impl Own {
+impl GeneratorUsage {
     /// Whether the threads had no time left.
     pub fn is_at_limit(&self) -> bool {
         self.busy_share() > BUSY_SHARE
@@ -66,12 +66,12 @@ pub struct SelfCheck {
     /// The mean latency of the requests that were answered.
     pub mean_latency: Nanos,
     /// What the generator's threads used.
-    pub own: Own,
+    pub own: GeneratorUsage,
 }
 
 impl SelfCheck {
     /// Of the measured requests of a client. A request is on time if it was sent within `bound` of its turn.
-    pub fn new(records: &[Record], bound: Nanos, own: Own) -> SelfCheck {
+    pub fn new(records: &[Record], bound: Nanos, own: GeneratorUsage) -> SelfCheck {
         let lags = sorted(records.iter().filter_map(Record::lag));
         // One that had to wait for a connection is sent with others that had to, one after the other.
         let free = records.iter().filter(|record| record.ready == record.planned.intended);
@@ -201,14 +201,14 @@ mod tests {
             let intended = Nanos::from_micros(i * GAP_US);
             let sent = intended + Nanos::from_micros(lag_us(i));
             let received = sent + Nanos::from_micros(LATENCY_US);
-            let planned = Planned { intended, service: Nanos::from_micros(500), lot: 0 };
+            let planned = Planned { intended, service: Nanos::from_micros(500), random: 0 };
             Record { ready: intended, sent, received, ..Record::new(planned) }
         };
         (0..20_000).map(record).collect()
     }
 
     fn faults(records: &[Record], run_delay: Nanos) -> Vec<String> {
-        let own = Own { run_delay, ..Own::default() };
+        let own = GeneratorUsage { run_delay, ..GeneratorUsage::default() };
         SelfCheck::new(records, Nanos::from_micros(250), own).faults()
     }
 
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_generator_at_its_limit_says_so() {
         let faults = |cpu_share, wait_share| {
-            let own = Own { cpu_share, wait_share, ..Own::default() };
+            let own = GeneratorUsage { cpu_share, wait_share, ..GeneratorUsage::default() };
             SelfCheck::new(&run(|_| 0), Nanos::from_micros(250), own).faults()
         };
         assert!(faults(0.97, 0.0)[0].contains("at its limit"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use generator::{
-    Generator, Limits, Loss, NullRpc, Peer, Plan, Pulse, Record, Tally, Transport, clock,
+    Generator, Limits, LiveCounters, Loss, NullRpc, Peer, Plan, Record, Tally, Transport, clock,
 };
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Service};
@@ -36,7 +36,7 @@ struct Outcome {
     records: Vec<Record>,
     tally: Tally,
     losses: BTreeMap<Loss, usize>,
-    pulse: Arc<Pulse>,
+    live: Arc<LiveCounters>,
 }
 
 impl Outcome {
@@ -49,15 +49,15 @@ fn run(peer: Peer, connections: u32, limits: Limits) -> Outcome {
     let service = service(connections);
     let requests = workload::draw(&service, 1, 1, 0, DURATION);
     let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
-    let pulse = Arc::new(Pulse::default());
-    let watched = Some(Arc::clone(&pulse));
+    let live = Arc::new(LiveCounters::default());
+    let watched = Some(Arc::clone(&live));
     let plan = Plan {
         service: &service,
         requests: &requests,
         protocol,
         limits,
-        pulse: watched,
-        passages: false,
+        live: watched,
+        socket_timestamps: false,
     };
     let mut generator = Generator::new().expect("epoll");
     generator.add(plan, peer);
@@ -72,7 +72,7 @@ fn run(peer: Peer, connections: u32, limits: Limits) -> Outcome {
         assert_eq!(record.loss.is_some(), record.received == Nanos::NEVER, "{record:?}");
         record.loss.iter().for_each(|loss| *losses.entry(*loss).or_default() += 1);
     }
-    Outcome { records, tally, losses, pulse }
+    Outcome { records, tally, losses, live }
 }
 
 fn against(conduct: Conduct, timeout: Nanos) -> Outcome {
@@ -92,7 +92,7 @@ fn expect(conduct: fn(u64) -> Conduct, timeout: Nanos, loss: Loss) {
     assert_eq!(outcome.losses, BTreeMap::from([(loss, some)]));
     assert_eq!(outcome.answered(), outcome.records.len() - some);
     assert!(outcome.tally.opened as usize >= 8 + some / 2, "lost connections come back");
-    let seen = outcome.pulse.total();
+    let seen = outcome.live.total();
     assert_eq!((seen.answered() + seen.lost) as usize, outcome.records.len());
     // The control: the same server where nothing goes wrong.
     let control = against(conduct(u64::MAX), timeout);
@@ -175,8 +175,14 @@ fn one_that_is_not_there() {
     let service = service(4);
     let protocol = Box::new(NullRpc { request_bytes: BYTES, response_bytes: BYTES });
     let limits = Limits::default();
-    let plan =
-        Plan { service: &service, requests: &[], protocol, limits, pulse: None, passages: false };
+    let plan = Plan {
+        service: &service,
+        requests: &[],
+        protocol,
+        limits,
+        live: None,
+        socket_timestamps: false,
+    };
     let mut generator = Generator::new().expect("epoll");
     generator.add(plan, Peer { transport: Transport::Stream, address });
     let deadline = clock::now() + Nanos::from_millis(200);

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use model::recorder::{Recorder, unbuilt};
+use model::trace_session::{KernelTracer, unbuilt};
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::assemble::assemble;
@@ -17,7 +17,7 @@ use crate::sampler::Pulls;
 #[derive(Clone, Copy, Default)]
 pub struct HostArm {
     /// Who records scheduling events; `None`: nobody can.
-    pub recorder: Option<&'static dyn Recorder>,
+    pub tracer: Option<&'static dyn KernelTracer>,
 }
 
 impl Arm for HostArm {
@@ -45,7 +45,7 @@ impl Arm for HostArm {
     }
 
     fn has_events(&self) -> Result<(), Failure> {
-        self.recorder.ok_or_else(unbuilt)?.check()
+        self.tracer.ok_or_else(unbuilt)?.check()
     }
 
     fn run(
@@ -59,9 +59,9 @@ impl Arm for HostArm {
         let _alone = Exclusive::acquire(watch)?;
         let policy = policy.to_string();
         let records = watch.wants_events() && self.has_events().is_ok();
-        let recorder = self.recorder.filter(|_| records);
+        let tracer = self.tracer.filter(|_| records);
         run_on(
-            &Stage { scenario, policy, services, placement, seed, recorder, pulls: &|| None },
+            &Stage { scenario, policy, services, placement, seed, tracer, pulls: &|| None },
             watch,
         )
     }
@@ -80,7 +80,7 @@ pub struct Stage<'a> {
     /// The seed of arrivals and service times.
     pub seed: u64,
     /// Who records scheduling events, if they are wanted.
-    pub recorder: Option<&'a dyn Recorder>,
+    pub tracer: Option<&'a dyn KernelTracer>,
     /// Who counts moves between balancing domains.
     pub pulls: Pulls<'a>,
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use model::event::{Event, Tables};
-use model::recorder::Heard;
 use model::scenario::{Kind, Scenario};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
+use model::trace_session::CapturedEvents;
 use model::{Failure, Nanos, ThreadId, Trace};
 
 use crate::arm::Stage;
 use crate::conduct::Seen;
 use crate::machine;
 use crate::sampler::Sample;
-use generator::{Own, Record, SelfCheck};
+use generator::{GeneratorUsage, Record, SelfCheck};
 
 /// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
 pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
@@ -54,8 +54,8 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         events: None,
         tables: Tables::default(),
     };
-    Ok(match seen.heard {
-        Some(heard) => with_events(trace, heard, served),
+    Ok(match seen.captured {
+        Some(captured) => with_events(trace, captured, served),
         None => trace,
     })
 }
@@ -78,17 +78,17 @@ fn served(seen: &Seen) -> Vec<Event> {
 }
 
 /// A trace with what was heard of the CPUs, and of whoever else had them.
-fn with_events(mut trace: Trace, heard: Heard, served: Vec<Event>) -> Trace {
-    let mut events = heard.events;
+fn with_events(mut trace: Trace, captured: CapturedEvents, served: Vec<Event>) -> Trace {
+    let mut events = captured.events;
     events.extend(served);
     events.sort_by_key(|event| event.at);
-    trace.threads.extend(heard.threads);
-    for (usage, cpu_times) in trace.usage.iter_mut().zip(heard.cpu_times) {
+    trace.threads.extend(captured.threads);
+    for (usage, cpu_times) in trace.usage.iter_mut().zip(captured.cpu_times) {
         usage.cpu_time.extend(cpu_times);
     }
-    let programs = trace.programs.len() + heard.tables.others.len();
+    let programs = trace.programs.len() + captured.tables.others.len();
     trace.programs.resize_with(programs, ProgramTrace::default);
-    Trace { events: Some(events), tables: heard.tables, ..trace }
+    Trace { events: Some(events), tables: captured.tables, ..trace }
 }
 
 /// Fails the run if the generator's delay could be taken for the server's.
@@ -99,7 +99,7 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
     for (program, records) in services.zip(&seen.services) {
         let inside = |record: &&Record| seen.window.contains(record.planned.intended);
         let measured: Vec<Record> = records.iter().filter(inside).copied().collect();
-        let own = Own { run_delay, ..Own::default() };
+        let own = GeneratorUsage { run_delay, ..GeneratorUsage::default() };
         let faults = SelfCheck::new(&measured, on_time(&measured), own).faults();
         if !faults.is_empty() {
             return Err(Failure::Run(format!(

@@ -119,15 +119,15 @@ impl Program {
     }
 
     fn reply(&mut self) -> Result<Reply, Failure> {
-        let heard = self.hear().and_then(|line| Ok(serde_json::from_str(&line)?));
-        match heard {
+        let reply = self.read_reply().and_then(|line| Ok(serde_json::from_str(&line)?));
+        match reply {
             Ok(Reply::Failed { message }) => Err(self.broken(&message)),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.broken(&error.to_string())),
         }
     }
 
-    fn hear(&mut self) -> io::Result<String> {
+    fn read_reply(&mut self) -> io::Result<String> {
         let mut line = String::new();
         let mut ready = [PollFd::new(self.replies.get_ref().as_fd(), PollFlags::POLLIN)];
         if self.replies.buffer().is_empty()

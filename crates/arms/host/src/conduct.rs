@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use model::recorder::{Heard, Run, Tape};
 use model::scenario::{Kind, Scenario};
 use model::trace::Window;
+use model::trace_session::{CapturedEvents, Run, TraceSession};
 use model::{Failure, Nanos, Watch, workload};
 
 use crate::arm::Stage;
@@ -45,7 +45,7 @@ pub struct Seen {
     /// Rounds of each program inside the window.
     pub rounds: Vec<u64>,
     /// Who had the CPUs, if that was recorded.
-    pub heard: Option<Heard>,
+    pub captured: Option<CapturedEvents>,
 }
 
 /// What the generator's thread brings back.
@@ -63,8 +63,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let mut programs = start(stage, &groups, watch)?;
     let generator = generator(scenario, &mut programs, stage.seed)?;
     let sampler = sampler(&programs, stage).map_err(broken)?;
-    let recorder =
-        stage.recorder.map(|recorder| recorder.start(&placement.scenario)).transpose()?;
+    let tracer = stage.tracer.map(|tracer| tracer.start(&placement.scenario)).transpose()?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
@@ -75,22 +74,24 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let end = sampler.sample(begin).map_err(broken)?;
     let threads: Vec<_> =
         children::threads(&programs).into_iter().map(|(_, ids)| ids.to_vec()).collect();
-    let heard = recorder.map(|tape| hear(stage, tape, &threads, begin, &samples)).transpose()?;
+    let captured = tracer
+        .map(|session| finish_session(stage, session, &threads, begin, &samples))
+        .transpose()?;
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
     let services = generator.finish().into_iter().map(|(records, _)| records).collect();
-    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, heard })
+    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, captured })
 }
 
-fn hear(
+fn finish_session(
     stage: &Stage,
-    tape: Box<dyn Tape>,
+    session: Box<dyn TraceSession>,
     threads: &[Vec<i32>],
     start: Nanos,
     samples: &Samples,
-) -> Result<Heard, Failure> {
+) -> Result<CapturedEvents, Failure> {
     let moments: Vec<Nanos> = samples.window.iter().map(|sample| sample.at).collect();
-    tape.finish(&Run { cpus: &stage.placement.scenario, threads, start, moments: &moments })
+    session.finish(&Run { cpus: &stage.placement.scenario, threads, start, moments: &moments })
 }
 
 fn start(stage: &Stage, groups: &Groups, watch: &dyn Watch) -> Result<Vec<Program>, Failure> {
@@ -136,8 +137,8 @@ fn generator(
             requests: &requests,
             protocol: Box::new(protocol),
             limits: Limits::default(),
-            pulse: None,
-            passages: false,
+            live: None,
+            socket_timestamps: false,
         };
         let connections = running.connections.drain(..).map(OwnedFd::from).collect();
         generator.adopt(plan, connections).map_err(broken)?;

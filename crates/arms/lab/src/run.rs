@@ -140,10 +140,10 @@ impl Lab {
         let mut boots = 1;
         loop {
             let running = Running::start(&guest, accelerator, &initramfs)?;
-            let mut hearing = Hearing::of(accelerator, watcher);
-            match hearing.listen(&running, job.timeout)? {
-                Ending::Exit(code) => return hearing.outcome(code),
-                Ending::Gone if !hearing.booted && boots < BOOTS => boots += 1,
+            let mut output = GuestOutput::of(accelerator, watcher);
+            match output.listen(&running, job.timeout)? {
+                Ending::Exit(code) => return output.outcome(code),
+                Ending::Gone if !output.booted && boots < BOOTS => boots += 1,
                 Ending::Gone => {
                     return Err(broken("the machine ended before the command did", running));
                 }
@@ -159,7 +159,7 @@ enum Ending {
     Broken(String),
 }
 
-struct Hearing<'a> {
+struct GuestOutput<'a> {
     begin: Instant,
     booted: bool,
     accelerator: &'static str,
@@ -169,9 +169,9 @@ struct Hearing<'a> {
     watcher: &'a mut dyn Watcher,
 }
 
-impl<'a> Hearing<'a> {
-    fn of(accelerator: Accelerator, watcher: &'a mut dyn Watcher) -> Hearing<'a> {
-        Hearing {
+impl<'a> GuestOutput<'a> {
+    fn of(accelerator: Accelerator, watcher: &'a mut dyn Watcher) -> GuestOutput<'a> {
+        GuestOutput {
             begin: Instant::now(),
             booted: false,
             accelerator: accelerator.name(),
@@ -199,7 +199,7 @@ impl<'a> Hearing<'a> {
                         Frame::Exit(_) => self.cost.whole = running.cpu_time(),
                         _ => {}
                     }
-                    self.hear(frame)?
+                    self.take(frame)?
                 }
                 Ok(Err(error)) => {
                     Some(Ending::Broken(format!("the guest's words are broken: {error}")))
@@ -213,7 +213,7 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    fn hear(&mut self, frame: Frame) -> Result<Option<Ending>, Failure> {
+    fn take(&mut self, frame: Frame) -> Result<Option<Ending>, Failure> {
         match frame {
             Frame::Booted => {
                 self.booted = true;

@@ -12,7 +12,7 @@ use model::{Failure, PolicySpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Those of all the project's policies.
-    Own,
+    BuiltIn,
     /// An object with the same programs and maps.
     Object(&'static [u8]),
 }
@@ -23,7 +23,7 @@ impl Code {
     /// [`Failure::Input`] where the file is not a policy, with what the compiler says; [`Failure::Machine`] without compilers.
     pub fn of(policy: &PolicySpec) -> Result<Code, Failure> {
         match policy_native::source(&policy.name) {
-            None => Ok(Code::Own),
+            None => Ok(Code::BuiltIn),
             Some(path) => compile::object(&path).map(Code::object),
         }
     }
@@ -36,25 +36,25 @@ impl Code {
     /// The object, for another process; `None`: every executable of the project has it.
     pub fn bytes(self) -> Option<&'static [u8]> {
         match self {
-            Code::Own => None,
+            Code::BuiltIn => None,
             Code::Object(bytes) => Some(bytes),
         }
     }
 
     /// Opens bindings on this code: the one that they ask for by [`chosen`].
     pub(crate) fn during<R>(self, open: impl FnOnce() -> R) -> R {
-        CHOSEN.set(self);
+        CODE.set(self);
         let opened = open();
-        CHOSEN.set(Code::Own);
+        CODE.set(Code::BuiltIn);
         opened
     }
 }
 
 thread_local! {
-    static CHOSEN: Cell<Code> = const { Cell::new(Code::Own) };
+    static CODE: Cell<Code> = const { Cell::new(Code::BuiltIn) };
 }
 
 /// The object to bind: called by the bindings, with the one that they were made of.
 pub(crate) fn chosen(own: &'static [u8]) -> &'static [u8] {
-    CHOSEN.get().bytes().unwrap_or(own)
+    CODE.get().bytes().unwrap_or(own)
 }

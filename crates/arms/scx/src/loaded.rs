@@ -4,7 +4,7 @@ use std::path::Path;
 
 use libbpf_rs::Link;
 use model::{Failure, Nanos, PolicySpec};
-use policy_native::Chosen;
+use policy_native::PolicyOptions;
 use scx_utils::scx_ops_attach;
 
 use crate::code::Code;
@@ -52,7 +52,7 @@ pub enum Poll {
 /// [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
     // Bad input is bad input on any machine.
-    Chosen::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
+    PolicyOptions::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
     load_code(policy, Code::of(policy)?, None)
 }
 
@@ -88,16 +88,16 @@ impl Loaded {
 
     /// Looks at everything, for statistics; `None` once it has ended.
     pub fn look(&mut self) -> Option<Sample> {
-        let (present, own) = (self.present.as_mut()?, self.code == Code::Own);
+        let (present, own) = (self.present.as_mut()?, self.code == Code::BuiltIn);
         Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids, own)))
     }
 
     /// A quick look at who is active, several times a second while somebody `watches`.
-    pub fn glance(&mut self, watches: bool) {
-        let own = self.code == Code::Own;
+    pub fn snapshot(&mut self, watches: bool) {
+        let own = self.code == Code::BuiltIn;
         let Some(present) = self.present.as_mut() else { return };
         if watches {
-            present.meter.glance(&Rows::of(&present.skeleton.maps, present.cpu_ids, own));
+            present.meter.snapshot(&Rows::of(&present.skeleton.maps, present.cpu_ids, own));
         } else {
             present.meter.rest();
         }
@@ -125,7 +125,7 @@ fn enter(
     name: &str,
 ) -> Result<Present, Failure> {
     let topology = Topology::here()?;
-    let options = Chosen::parse(policy, &topology.machine(), slice)?;
+    let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
     let home = Home::new();
     let mut skeleton = code.during(|| open(&home, name, &options, &topology))?;
     let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {

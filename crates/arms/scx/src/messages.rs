@@ -22,10 +22,10 @@ pub fn is_verbose() -> bool {
 pub fn listen() {
     WARNINGS.lock().expect("no panic while it is held").clear();
     let least = if is_verbose() { PrintLevel::Debug } else { PrintLevel::Warn };
-    set_print(Some((least, hear)));
+    set_print(Some((least, collect)));
 }
 
-fn hear(level: PrintLevel, said: String) {
+fn collect(level: PrintLevel, said: String) {
     if is_verbose() {
         eprint!("{said}");
     }

@@ -3,7 +3,7 @@
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::skel::OpenSkel;
 use model::Failure;
-use policy_native::Chosen;
+use policy_native::PolicyOptions;
 use scx_utils::compat;
 
 use crate::home::Home;
@@ -16,7 +16,7 @@ use crate::topology::Topology;
 pub fn open(
     home: &Home,
     name: &str,
-    options: &Chosen,
+    options: &PolicyOptions,
     topology: &Topology,
 ) -> Result<BpfSkel<'static>, Failure> {
     messages::listen();
@@ -39,7 +39,7 @@ pub fn open(
 /// Writes what the kernel will freeze.
 fn choose(
     skeleton: &mut OpenBpfSkel,
-    options: &Chosen,
+    options: &PolicyOptions,
     topology: &Topology,
 ) -> Result<(), Failure> {
     let maps = &mut skeleton.maps;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::Nanos;
 use model::event::{Event, What};
-use model::recorder::{Recorder, Run};
+use model::trace_session::{KernelTracer, Run};
 use scx::stages::Hooks;
 
 /// As often as this the hooks are put into force. Without the rule that nothing counts before all of them are, one start in five told of a softirq without end.
@@ -26,10 +26,10 @@ fn storm(stop: &AtomicBool) {
 }
 
 fn record() -> Vec<Event> {
-    let tape = Hooks.start(&CPUS).expect("hooks");
+    let session = Hooks.start(&CPUS).expect("hooks");
     thread::sleep(Duration::from_millis(20));
     let run = Run { cpus: &CPUS, threads: &[], start: Nanos(0), moments: &[] };
-    tape.finish(&run).expect("a whole recording").events
+    session.finish(&run).expect("a whole recording").events
 }
 
 /// How often a CPU went on to another thread though an interrupt had not ended.

@@ -82,19 +82,19 @@ fn serve_by_events(listener: TcpListener) {
 /// Sends requests whole, split, and several at once; all answers are awaited each time.
 fn ask(mut connection: TcpStream) {
     connection.set_nodelay(true).expect("no delay");
-    let hear = |connection: &mut TcpStream, requests: usize| {
+    let receive = |connection: &mut TcpStream, requests: usize| {
         connection.read_exact(&mut vec![0; requests * BYTES]).expect("answers");
     };
     for _ in 0..ROUNDS {
         connection.write_all(&[0; BYTES]).expect("a request");
-        hear(&mut connection, 1);
+        receive(&mut connection, 1);
         connection.write_all(&[0; 4]).expect("a part");
         thread::sleep(Duration::from_micros(200));
         connection.write_all(&[0; BYTES - 4]).expect("the rest");
-        hear(&mut connection, 1);
+        receive(&mut connection, 1);
         connection.write_all(&[0; 3 * BYTES]).expect("three at once");
         connection.write_all(&[0; BYTES]).expect("one behind");
-        hear(&mut connection, 4);
+        receive(&mut connection, 4);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::class::rt;
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
 use crate::kernel::{Kernel, Run, Setup, simulate_changing};
-use crate::observer::{Observer, Recorder};
+use crate::observer::{EventLog, Observer};
 use crate::stepped::{Stepped, first_service, without_clients};
 
 /// The simulator as an arm: any machine, no privileges, the same trace for the same seed.
@@ -214,9 +214,9 @@ impl Arm for SimArm {
         if !watch.wants_events() {
             return run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace);
         }
-        let mut recorder = Recorder::default();
-        let run = observe::<Tournament, _>(scenario, policy, seed, watch, &mut recorder)?;
-        let Recorder { events, tables: Tables { cpu_sets, .. } } = recorder;
+        let mut log = EventLog::default();
+        let run = observe::<Tournament, _>(scenario, policy, seed, watch, &mut log)?;
+        let EventLog { events, tables: Tables { cpu_sets, .. } } = log;
         let tables = Tables { cpu_sets, ..run.trace.tables };
         Ok(Trace { events: Some(events), tables, ..run.trace })
     }

@@ -97,14 +97,14 @@ impl Costs {
     }
 
     /// What one switch costs, by a lot below 2^32.
-    pub fn switch(&self, lot: u32) -> Nanos {
-        let drawn = drawn(self.switch_spread, lot).0;
+    pub fn switch(&self, random: u32) -> Nanos {
+        let drawn = drawn(self.switch_spread, random).0;
         Nanos((self.switch.0 + drawn).saturating_sub(self.switch_spread.0 / 2))
     }
 
     /// How late a tick comes, by a lot below 2^32.
-    pub fn lateness(&self, lot: u32) -> Nanos {
-        drawn(self.tick_spread, lot)
+    pub fn lateness(&self, random: u32) -> Nanos {
+        drawn(self.tick_spread, random)
     }
 
     /// What it costs to move a thread's state from the CPU of a place to another CPU.
@@ -122,8 +122,8 @@ impl Costs {
 }
 
 /// From 0 to `spread`, evenly.
-fn drawn(spread: Nanos, lot: u32) -> Nanos {
-    Nanos(((u128::from(lot) * u128::from(spread.0 + 1)) >> 32) as u64)
+fn drawn(spread: Nanos, random: u32) -> Nanos {
+    Nanos(((u128::from(random) * u128::from(spread.0 + 1)) >> 32) as u64)
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn switches_differ_by_the_spread_and_not_on_average() {
-        let ends = [0, u32::MAX / 2, u32::MAX].map(|lot| Costs::DEFAULT.switch(lot).0);
+        let ends = [0, u32::MAX / 2, u32::MAX].map(|random| Costs::DEFAULT.switch(random).0);
         assert_eq!(ends, [1_200, 1_350, 1_500]);
         assert_eq!(Costs::EXACT.switch(u32::MAX), Costs::EXACT.switch);
         assert_eq!(Costs::NONE.switch(u32::MAX), Nanos::ZERO);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn ticks_are_late_by_up_to_the_spread() {
-        let ends = [0, u32::MAX / 2, u32::MAX].map(|lot| Costs::DEFAULT.lateness(lot).0);
+        let ends = [0, u32::MAX / 2, u32::MAX].map(|random| Costs::DEFAULT.lateness(random).0);
         assert_eq!(ends, [0, 1_000, 2_000]);
         assert_eq!(Costs::EXACT.lateness(u32::MAX), Nanos::ZERO);
     }

@@ -22,10 +22,10 @@ use crate::class::rt::{self, Rt};
 use crate::core::{Core, State, Thread};
 use crate::costs::Costs;
 use crate::events::{EventQueue, Tournament};
-use crate::lots::Purpose;
 use crate::machine::Machinery;
 use crate::observer::Observer;
 use crate::program::Program;
+use crate::streams::Stream;
 use fair_server::FairServer;
 use meter::Meter;
 
@@ -150,18 +150,18 @@ pub struct Kernel<C, Q, O = ()> {
     /// Threads by timer slot.
     timers: Vec<ThreadId>,
     /// Whether all threads are born before any begins, and whether this is still under way.
-    together: bool,
+    barrier: bool,
     /// Whether clients have a CPU beside those of the scenario.
-    client_beside: bool,
+    client_local: bool,
     /// With such a CPU: whether the present event answers a request, which that CPU wakes up for.
     answers: bool,
-    bears: bool,
+    forking: bool,
     /// Threads that have not begun yet, the next first.
     waiting: std::vec::IntoIter<ThreadId>,
     wakes: Vec<ThreadId>,
     costs: Costs,
-    switch_lots: Xoshiro256PlusPlus,
-    tick_lots: Xoshiro256PlusPlus,
+    switch_cost_rng: Xoshiro256PlusPlus,
+    tick_rng: Xoshiro256PlusPlus,
     meter: Meter,
     window: Window,
     events: u64,
@@ -173,7 +173,7 @@ pub struct Kernel<C, Q, O = ()> {
 fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let scenario = setup.scenario;
     let cpus = scenario.machine.cpus;
-    let mut places = Purpose::Places.generator(setup.seed);
+    let mut places = Stream::Places.generator(setup.seed);
     let mut programs = Vec::new();
     let processes = scenario.processes();
     for (index, spec) in scenario.programs.iter().enumerate() {
@@ -245,16 +245,16 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             queue: Q::new(first_interrupt + Machinery::slots(scenario)),
             clocks: vec![clock; cpus],
             tasks,
-            together: scenario.mechanisms.begin_together,
-            client_beside: scenario.mechanisms.client_beside,
+            barrier: scenario.mechanisms.start_barrier,
+            client_local: scenario.mechanisms.client_local,
             answers: false,
-            bears: false,
+            forking: false,
             waiting: waiting.into_iter(),
             timers,
             wakes: Vec::new(),
             costs: setup.costs.on(&scenario.mechanisms),
-            switch_lots: Purpose::Switches.generator(setup.seed),
-            tick_lots: Purpose::Ticks.generator(setup.seed),
+            switch_cost_rng: Stream::Switches.generator(setup.seed),
+            tick_rng: Stream::Ticks.generator(setup.seed),
             meter: Meter::default(),
             window,
             events: 0,
@@ -296,7 +296,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
 
     #[inline(always)]
     fn observe(&mut self, what: What) {
-        if O::LISTENS && (!self.bears || matches!(what, What::Fork { .. })) {
+        if O::LISTENS && (!self.forking || matches!(what, What::Fork { .. })) {
             self.observer.on(&Event { at: self.core.now, what });
         }
     }
@@ -414,7 +414,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if self.machinery.is_some() {
             self.raise_sent(program);
         }
-        if self.client_beside {
+        if self.client_local {
             // Sooner than the interrupt arrives by which it wakes a thread on another CPU.
             self.class.client_sleeps();
         }

@@ -12,16 +12,16 @@ pub mod costs;
 pub mod cpu_set;
 pub mod events;
 pub mod kernel;
-mod lots;
 pub mod machine;
 pub mod observer;
 pub mod places;
 mod program;
 mod stepped;
+mod streams;
 
 pub use arm::{SimArm, names};
 pub use kernel::{
     Kernel, Run, Setup, simulate, simulate_changing, simulate_observed, simulate_with,
 };
-pub use observer::{Observer, Recorder};
+pub use observer::{EventLog, Observer};
 pub use stepped::{Stepped, first_service};

@@ -24,14 +24,14 @@ impl Observer for () {
 
 /// Keeps everything, changes as events among the others.
 #[derive(Default)]
-pub struct Recorder {
+pub struct EventLog {
     /// What happened, in order.
     pub events: Vec<Event>,
     /// The sets of CPUs that events refer to.
     pub tables: Tables,
 }
 
-impl Recorder {
+impl EventLog {
     fn change(&mut self, kind: &ChangeKind) -> What {
         match kind {
             ChangeKind::Affinity { thread, cpus } => {
@@ -47,7 +47,7 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for EventLog {
     fn on(&mut self, event: &Event) {
         self.events.push(*event);
     }

@@ -1,9 +1,9 @@
 //! What threads do between one kernel entry and the next: a small state machine for each kind of program.
 
 mod daemon;
+mod fast_client;
 mod fifo;
 mod fork_join;
-mod prompt;
 mod service;
 
 use model::law::{Law, Sampler};
@@ -15,8 +15,8 @@ use model::{Nanos, ThreadId};
 
 use crate::costs::Costs;
 use daemon::{Daemon, Rest};
+use fast_client::FastClient;
 use fork_join::ForkJoin;
-use prompt::Prompt;
 use service::Service;
 
 /// What a thread does next.
@@ -63,11 +63,12 @@ impl Program {
                 let cpus = scenario.machine.cpus;
                 let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
-                let Mechanisms { held_found, ref interrupts, .. } = scenario.mechanisms;
-                let lots = derive(seed, &[index as u64, u64::MAX, 1]);
-                let prompt = (held_found > 0.0).then(|| Prompt::new(held_found, lots));
+                let Mechanisms { next_request_ready, ref interrupts, .. } = scenario.mechanisms;
+                let rng = derive(seed, &[index as u64, u64::MAX, 1]);
+                let fast_client =
+                    (next_request_ready > 0.0).then(|| FastClient::new(next_request_ready, rng));
                 let interrupted = interrupts.is_some();
-                let service = Service::new(service, &plan, costs, interrupted, prompt);
+                let service = Service::new(service, &plan, costs, interrupted, fast_client);
                 Behaviour::Service(Box::new(service))
             }
             Kind::Batch { .. } => Behaviour::Batch,

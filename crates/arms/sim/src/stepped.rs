@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::costs::Costs;
 use crate::events::Tournament;
 use crate::kernel::Kernel;
-use crate::lots::Purpose;
+use crate::streams::Stream;
 
 /// A machine under a policy, all its programs running, its first service without a client.
 pub struct Stepped {
@@ -70,7 +70,7 @@ impl Stepped {
         Ok(Stepped {
             kernel: Box::new(kernel.begun()?),
             program: first_service(scenario).unwrap_or(0),
-            parts: Sampler::new(&Law::Exponential, Purpose::Parts.seed(seed)),
+            parts: Sampler::new(&Law::Exponential, Stream::Parts.seed(seed)),
             part_ns: costs.request.0 as f64,
             open: Vec::new(),
             sent: 0,
@@ -91,8 +91,9 @@ impl Stepped {
     pub fn send(&mut self, at: Nanos, service: Nanos) -> Result<u32, Failure> {
         let part = Nanos((self.parts.next() * self.part_ns).round() as u64);
         // Any spread of lots will do: they choose among workers that own connections.
-        let lot = self.sent.wrapping_mul(0x9e37_79b9);
-        self.kernel.send(self.program, Planned { intended: at, service: service + part, lot })?;
+        let random = self.sent.wrapping_mul(0x9e37_79b9);
+        self.kernel
+            .send(self.program, Planned { intended: at, service: service + part, random })?;
         self.open.push(self.sent);
         self.sent += 1;
         Ok(self.sent - 1)

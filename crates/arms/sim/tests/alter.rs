@@ -9,7 +9,7 @@ use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
 use model::scenario::{Group, Kind, Machine, Scenario};
 use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
-use sim::Recorder;
+use sim::EventLog;
 use sim::class::Class;
 use sim::class::ext::Ext;
 use sim::class::fair::{Cfs, Eevdf};
@@ -22,14 +22,14 @@ fn change(at_s: u64, kind: ChangeKind) -> Change {
 
 /// What happened, and what was seen of it.
 fn run(scenario: &Scenario, class: impl Class, changes: &[Change]) -> (Trace, Vec<Event>) {
-    let mut recorder = Recorder::default();
+    let mut log = EventLog::default();
     let run = sim::simulate_changing::<_, Tournament, _>(
         &setup(scenario),
         class,
         changes.to_vec(),
-        &mut recorder,
+        &mut log,
     );
-    (run.expect("the run succeeds").trace, recorder.events)
+    (run.expect("the run succeeds").trace, log.events)
 }
 
 /// A test body under each kind of class.

@@ -7,7 +7,7 @@ use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
 use model::scenario::{Kind, Mechanisms, Scenario, Service};
 use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
-use sim::Recorder;
+use sim::EventLog;
 use sim::class::Class;
 use sim::class::ext::Ext;
 use sim::class::fair::{Cfs, Eevdf};
@@ -15,22 +15,22 @@ use sim::class::rt;
 use sim::costs::Costs;
 use sim::events::Tournament;
 
-fn beginning(together: bool, scenario: Scenario) -> Scenario {
-    let mechanisms = Mechanisms { begin_together: together, ..Mechanisms::default() };
+fn beginning(barrier: bool, scenario: Scenario) -> Scenario {
+    let mechanisms = Mechanisms { start_barrier: barrier, ..Mechanisms::default() };
     Scenario { mechanisms, ..scenario }
 }
 
 fn recorded(scenario: &Scenario, policy: &str) -> (Trace, Vec<Event>) {
-    let mut recorder = Recorder::default();
+    let mut log = EventLog::default();
     let class = Ext::new(scenario, &PolicySpec::parse(policy).unwrap(), 1).unwrap();
-    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut recorder);
-    (run.expect("the run succeeds").trace, recorder.events)
+    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut log);
+    (run.expect("the run succeeds").trace, log.events)
 }
 
 /// How many of eight spinning threads share a CPU of four with how many, the fewest first: as many as their CPU time says.
-fn neighbours(together: bool) -> Vec<u64> {
+fn neighbours(barrier: bool) -> Vec<u64> {
     let hogs = scenario(4, vec![("hogs", Kind::Batch { threads: 8 })]);
-    let (trace, _) = recorded(&beginning(together, hogs), "cts:queue=cpu");
+    let (trace, _) = recorded(&beginning(barrier, hogs), "cts:queue=cpu");
     let received = |thread: usize| {
         let last = trace.usage.last().unwrap().cpu_time[thread];
         (last - trace.usage[0].cpu_time[thread]).as_secs_f64()

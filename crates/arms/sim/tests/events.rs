@@ -6,14 +6,14 @@ mod shipped;
 use model::event::{Event, What, Why};
 use model::trace::Window;
 use model::{CpuId, Nanos, PolicySpec, Scenario, Silent, ThreadId, Trace};
-use sim::Recorder;
+use sim::EventLog;
 use sim::arm::{names, observe, run_on};
 use sim::events::Tournament;
 
 fn observed(scenario: &Scenario, policy: &PolicySpec) -> (Trace, Vec<Event>) {
-    let mut recorder = Recorder::default();
-    let run = observe::<Tournament, _>(scenario, policy, 1, &Silent, &mut recorder).unwrap();
-    (run.trace, recorder.events)
+    let mut log = EventLog::default();
+    let run = observe::<Tournament, _>(scenario, policy, 1, &Silent, &mut log).unwrap();
+    (run.trace, log.events)
 }
 
 /// Follows a run by its events alone.

@@ -311,7 +311,7 @@ fn a_cpu_that_falls_idle_pulls_what_waits_elsewhere() {
 fn a_client_beside_the_machine_makes_cfs_forget_who_waits_and_not_eevdf() {
     let calls = || vec![("calls", Kind::Service(service(2_000, 0.8)))];
     let elsewhere = scenario(4, calls());
-    let mechanisms = Mechanisms { client_beside: true, ..Mechanisms::default() };
+    let mechanisms = Mechanisms { client_local: true, ..Mechanisms::default() };
     let beside = Scenario { mechanisms, ..scenario(4, calls()) };
     let pulls = |scenario, which| run(scenario, which).counters.pulls.expect("counted");
     let [few, many] = [&beside, &elsewhere].map(|scenario| pulls(scenario, Which::Cfs));

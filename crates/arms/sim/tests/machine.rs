@@ -11,7 +11,7 @@ use model::scenario::{
     MemoryUse, Migration, Partition, Program, Scenario, Service,
 };
 use model::{CpuId, Nanos, Trace};
-use sim::Recorder;
+use sim::EventLog;
 use sim::class::fair::Eevdf;
 use sim::events::Tournament;
 
@@ -20,10 +20,10 @@ fn run(scenario: &Scenario) -> Trace {
 }
 
 fn recorded(scenario: &Scenario) -> (Trace, Vec<Event>) {
-    let mut recorder = Recorder::default();
+    let mut log = EventLog::default();
     let class = Eevdf::seeded(&scenario.machine, &scenario.groups, 1);
-    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut recorder);
-    (run.expect("the run succeeds").trace, recorder.events)
+    let run = sim::simulate_observed::<_, Tournament, _>(&setup(scenario), class, &mut log);
+    (run.expect("the run succeeds").trace, log.events)
 }
 
 fn with(scenario: &Scenario, mechanisms: Mechanisms) -> Scenario {
@@ -99,7 +99,9 @@ fn went_on(cpus: u32, mechanisms: Mechanisms) -> f64 {
 fn a_worker_that_finds_its_next_request_does_not_sleep() {
     let dedicated = interrupts(InterruptCpus::Dedicated);
     for (cpus, machine) in [(1, Mechanisms::default()), (2, dedicated)] {
-        let share = |held_found| went_on(cpus, Mechanisms { held_found, ..machine.clone() });
+        let share = |next_request_ready| {
+            went_on(cpus, Mechanisms { next_request_ready, ..machine.clone() })
+        };
         assert!((share(0.25) - 0.25).abs() < 0.03, "{}", share(0.25));
         // The controls.
         assert_eq!((share(0.0), share(1.0)), (0.0, 1.0));
@@ -429,9 +431,9 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
             exit: Nanos(100),
         }),
         migration: None,
-        begin_together: true,
-        client_beside: true,
-        held_found: 0.1,
+        start_barrier: true,
+        client_local: true,
+        next_request_ready: 0.1,
         tick_late: Some(Nanos::from_micros(50)),
         timer_interrupt: Nanos(1_000),
         reschedule_interrupt: Nanos(1_000),

@@ -12,7 +12,7 @@ use sim::class::ext::Ext;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 use sim::events::Tournament;
-use sim::{Recorder, Setup};
+use sim::{EventLog, Setup};
 
 /// Twenty equal threads under one queue, first come, first served, a slice of 20 ms each.
 fn twenty(costs: Costs, late: Option<Nanos>) -> Trace {
@@ -70,12 +70,12 @@ fn whoever_runs_pays_for_the_rest_of_the_interrupt() {
 
 /// What happens under round robin on two CPUs with interrupts of 1 ms at the ends of turns.
 fn events(programs: Scenario) -> Vec<Event> {
-    let mut recorder = Recorder::default();
+    let mut log = EventLog::default();
     let costs = Costs { tick: Nanos::from_millis(1), ..Costs::NONE };
     let class = Rt::new(rt::Kind::RoundRobin, &programs.machine);
     let setup = Setup { costs, ..setup(&programs) };
-    sim::simulate_observed::<_, Tournament, _>(&setup, class, &mut recorder).unwrap();
-    recorder.events
+    sim::simulate_observed::<_, Tournament, _>(&setup, class, &mut log).unwrap();
+    log.events
 }
 
 fn first(events: &[Event], wanted: impl Fn(What) -> bool) -> Option<Nanos> {

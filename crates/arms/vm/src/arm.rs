@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use host::Placement;
 use lab::{Cost, Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
-use model::recorder::unbuilt;
 use model::scenario::Kind;
+use model::trace_session::unbuilt;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
-use crate::guest::recorder;
-use crate::hearing::Hearing;
+use crate::guest::kernel_tracer;
+use crate::guest_output::GuestOutput;
 use crate::needs::{Needs, needs};
 use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
@@ -77,7 +77,7 @@ impl Arm for VmArm {
 
     /// Every kernel of the lab has what recording takes.
     fn has_events(&self) -> Result<(), Failure> {
-        recorder().ok_or_else(unbuilt).map(|_| ())
+        kernel_tracer().ok_or_else(unbuilt).map(|_| ())
     }
 
     fn run(
@@ -115,10 +115,10 @@ impl Arm for VmArm {
         };
         let kernel = needs.kernel.release.clone();
         let job = job(scenario, needs, &order)?;
-        let mut hearing = Hearing::new(watch);
-        let outcome = self.lab.run(&job, &mut hearing)?;
+        let mut output = GuestOutput::new(watch);
+        let outcome = self.lab.run(&job, &mut output)?;
         let cost = outcome.cost;
-        let report = report(outcome, hearing.complaint())?;
+        let report = report(outcome, output.complaint())?;
         self.tell(&order, &kernel, &report, cost);
         Ok(report.traces)
     }

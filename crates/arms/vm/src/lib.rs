@@ -6,9 +6,9 @@
 
 mod arm;
 mod guest;
-mod hearing;
+mod guest_output;
 mod needs;
 mod order;
 
 pub use arm::VmArm;
-pub use guest::{recorder, role_main};
+pub use guest::{kernel_tracer, role_main};

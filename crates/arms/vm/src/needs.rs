@@ -105,7 +105,7 @@ fn of_file(
     scenario: &Scenario,
     spec: &PolicySpec,
 ) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
-    policy_native::Plain::parse(spec, &scenario.machine, scenario.slice)?;
+    policy_native::FileOptions::parse(spec, &scenario.machine, scenario.slice)?;
     let object = scx::Code::of(spec)?.bytes().map(<[u8]>::to_vec);
     let spec = PolicySpec { name: path.display().to_string(), ..spec.clone() };
     Ok((Scheduler::Object(spec.to_string()), object))

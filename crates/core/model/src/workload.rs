@@ -19,15 +19,15 @@ pub struct Planned {
     /// The CPU time that it asks for, at least 1 ns.
     pub service: Nanos,
     /// A random number for [`IdleConnections::take`].
-    pub lot: u32,
+    pub random: u32,
 }
 
 /// What a generator is for. Each purpose has its own, so that a change of the service law leaves the arrivals alone.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum Stream {
     Arrivals = 1,
     Services = 2,
-    Lots = 3,
+    Connections = 3,
 }
 
 /// All requests of a service with an intended time before `until`, in order of it.
@@ -43,14 +43,14 @@ pub fn draw(
 ) -> Vec<Planned> {
     let seed = |purpose| derive(seed, &[program_index as u64, purpose as u64]);
     let rate_per_s = service.rate_per_s(cpus);
-    let arrivals = ArrivalTimes::new(&service.arrival_law, rate_per_s, seed(Purpose::Arrivals));
-    let mut services = Sampler::new(&service.service_law, seed(Purpose::Services));
-    let mut lots = Xoshiro256PlusPlus::seed_from_u64(seed(Purpose::Lots));
+    let arrivals = ArrivalTimes::new(&service.arrival_law, rate_per_s, seed(Stream::Arrivals));
+    let mut services = Sampler::new(&service.service_law, seed(Stream::Services));
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed(Stream::Connections));
     let service_ns = service.service_time.0 as f64;
     let planned = |intended| Planned {
         intended,
         service: Nanos(((services.next() * service_ns).round() as u64).max(1)),
-        lot: lots.random(),
+        random: rng.random(),
     };
     arrivals.take_while(|intended| *intended < until).map(planned).collect()
 }
@@ -81,12 +81,12 @@ impl IdleConnections {
 
     /// The connection for a request with this lot: of its worker, else of the next one that has one idle; `None` where all
     /// are busy.
-    pub fn take(&mut self, lot: u32) -> Option<u32> {
+    pub fn take(&mut self, random: u32) -> Option<u32> {
         // Most services have one queue, and a simulator asks too often to divide by 1.
         if let [all] = self.idle.as_mut_slice() {
             return all.pop_front();
         }
-        let first = lot as usize % self.idle.len();
+        let first = random as usize % self.idle.len();
         let (before, from_first) = self.idle.split_at_mut(first);
         from_first.iter_mut().chain(before).find_map(VecDeque::pop_front)
     }
@@ -186,7 +186,7 @@ mod tests {
         let mut idle = IdleConnections::new(&poisson);
         let mut moments = Vec::new();
         for request in draw(&poisson, 1, 1, 0, Nanos::from_secs(100)) {
-            let connection = idle.take(request.lot).unwrap();
+            let connection = idle.take(request.random).unwrap();
             idle.give_back(connection);
             if connection.is_multiple_of(4) {
                 moments.push(request.intended.0 as f64);

@@ -7,21 +7,21 @@
 //! set while a callback runs.
 
 mod anchor;
-mod chosen;
 mod domains;
 mod file;
+mod file_options;
 mod options;
-mod plain;
 mod platform;
 mod policy;
+mod policy_options;
 mod program;
 mod shim;
 mod state;
 
-pub use chosen::Chosen;
 pub use file::{HEADERS, compiles, source};
+pub use file_options::FileOptions;
 pub use options::{Options, policies};
-pub use plain::Plain;
 pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;
+pub use policy_options::PolicyOptions;
 pub use state::Owner;

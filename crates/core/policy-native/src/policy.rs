@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId, scenario::Machine};
 
-use crate::chosen::Chosen;
 use crate::file;
 use crate::options::Options;
 use crate::platform::Platform;
+use crate::policy_options::PolicyOptions;
 use crate::program::{Callbacks, Program};
 use crate::shim::{enter, handle, slot};
 use crate::state::{Owner, State};
@@ -29,14 +29,14 @@ const WAKEUP: u64 = 1;
 /// platform must not call the policy from one of its own calls.
 pub struct Policy {
     program: Arc<Program>,
-    chosen: Chosen,
+    options: PolicyOptions,
     state: State,
 }
 
 impl Policy {
     /// An instance of one of the project's policies, without threads. [`Policy::init`] comes next.
     pub fn new(options: Options) -> Policy {
-        Policy::of(Program::built_in(), Chosen::Own(options))
+        Policy::of(Program::built_in(), PolicyOptions::BuiltIn(options))
     }
 
     /// As [`Policy::new`], by name, on a machine; `slice` is what the scenario asks for. A name of none of the project's policies may be
@@ -46,24 +46,24 @@ impl Policy {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Policy, Failure> {
-        let chosen = Chosen::parse(spec, machine, slice)?;
+        let options = PolicyOptions::parse(spec, machine, slice)?;
         let program = match file::source(&spec.name) {
             Some(path) => file::program(&path)?,
             None => Program::built_in(),
         };
-        Ok(Policy::of(program, chosen))
+        Ok(Policy::of(program, options))
     }
 
     /// Another instance of the same code with the same choices, and nothing else of this one's.
     pub fn anew(&self) -> Policy {
-        Policy::of(Arc::clone(&self.program), self.chosen)
+        Policy::of(Arc::clone(&self.program), self.options)
     }
 
-    fn of(program: Arc<Program>, chosen: Chosen) -> Policy {
-        let size = chosen.as_bytes().len();
+    fn of(program: Arc<Program>, options: PolicyOptions) -> Policy {
+        let size = options.as_bytes().len();
         assert_eq!(program.sizes[8], size as u64, "C and Rust disagree on struct rg_options");
-        let state = State::new(&program.sizes, chosen.cpus());
-        Policy { program, chosen, state }
+        let state = State::new(&program.sizes, options.cpus());
+        Policy { program, options, state }
     }
 
     /// Once, before all other callbacks.
@@ -143,7 +143,7 @@ impl Policy {
 
     /// Whether the state is of the types of policy/state.h.
     fn is_own(&self) -> bool {
-        matches!(self.chosen, Chosen::Own(_))
+        matches!(self.options, PolicyOptions::BuiltIn(_))
     }
 
     /// Threads that balance moved from one queue to another so far; 0 for a policy from a file, which may count them or not.
@@ -176,7 +176,7 @@ impl Policy {
     }
 
     fn run<R>(&mut self, on: &mut dyn Platform, callback: impl FnOnce(&Callbacks) -> R) -> R {
-        let options = self.chosen.as_bytes().as_ptr().cast();
+        let options = self.options.as_bytes().as_ptr().cast();
         let callbacks = &self.program.callbacks;
         enter(on, &mut self.state, options, || callback(callbacks))
     }

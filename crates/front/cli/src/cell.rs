@@ -13,7 +13,7 @@ use machine::{Cpus, Machine, Partition, Stop};
 use model::Failure;
 
 use crate::tune::report_undone;
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// How long `list` looks at what cells use.
 const LOOK: Duration = Duration::from_millis(250);
@@ -105,7 +105,7 @@ pub fn run(action: &Action) -> Result<ExitCode, Failure> {
         Action::Balance(args) => balance::run(&machine, args)?,
         Action::Run(args) => {
             let cell = cell::find(&machine.journal(), &args.name)?;
-            return inside(&cell.group, &args.command, &stop_wish());
+            return inside(&cell.group, &args.command, &interrupt_flag());
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -124,7 +124,7 @@ impl CreateArgs {
 }
 
 fn create(machine: &Machine, args: &CreateArgs) -> Result<(), Failure> {
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     let _lock = machine.lock()?;
     let made = cell::create(machine, &stop, &args.wanted(), &format!("cell {}", args.name))?;
     say_left(&made.keep());
@@ -138,7 +138,7 @@ fn create(machine: &Machine, args: &CreateArgs) -> Result<(), Failure> {
 
 /// A cell for as long as a command runs.
 fn create_for(machine: &Machine, args: &CreateArgs) -> Result<ExitCode, Failure> {
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     let lock = machine.lock()?;
     let made = cell::create(machine, &stop, &args.wanted(), &format!("cell {}", args.name))?;
     drop(lock);

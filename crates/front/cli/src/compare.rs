@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use compare::command::{command, quoted};
-use compare::{Keeper, Plan};
+use compare::{Plan, TraceSink};
 use host::HostArm;
 use model::edit::Edit;
 use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let arm: Box<dyn Arm> = match args.on {
         On::Sim => Box::new(SimArm),
-        On::Host => Box::new(HostArm { recorder: vm::recorder() }),
+        On::Host => Box::new(HostArm { tracer: vm::kernel_tracer() }),
         On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
     };
     let machine = arm.machine();
@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let watch = Terminal::new(&scenario.name);
-    let mut document = compare::run_kept(&plan, &*arm, &watch, &traces)?;
+    let mut document = compare::run_with_sink(&plan, &*arm, &watch, &traces)?;
     (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();
     args.tables.write(&document)?;

@@ -53,7 +53,7 @@ fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
 
 #[cfg(not(feature = "scx"))]
 fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
-    Err(model::recorder::unbuilt())
+    Err(model::trace_session::unbuilt())
 }
 
 /// What there is to say of a trace.

@@ -68,7 +68,7 @@ fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
 }
 
 /// Reads a request to its blank line: to hang up on bytes that nobody read resets the connection, and the answer is lost.
-fn hear_out(stream: &mut TcpStream) -> io::Result<()> {
+fn read_request(stream: &mut TcpStream) -> io::Result<()> {
     let (mut asked, mut room) = (Vec::new(), [0; 1024]);
     while !asked.ends_with(b"\r\n\r\n") && asked.len() < LONGEST_REQUEST {
         match stream.read(&mut room)? {
@@ -83,7 +83,7 @@ fn hear_out(stream: &mut TcpStream) -> io::Result<()> {
 fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    hear_out(&mut stream)?;
+    read_request(&mut stream)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let length = text.len();
     write!(

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use compare::{Keeper, command::of_run};
+use compare::{TraceSink, command::of_run};
 use model::{Failure, PolicySpec, Trace};
 use trace::{Header, Making};
 
@@ -53,7 +53,7 @@ fn plain(policy: &str) -> String {
     own.replace("../", "up-").replace('/', "-")
 }
 
-impl Keeper for Traces<'_> {
+impl TraceSink for Traces<'_> {
     fn wants_events(&self) -> bool {
         self.path.is_some() || self.explained
     }

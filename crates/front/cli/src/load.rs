@@ -9,7 +9,7 @@ use scx::stats::{Client, Server};
 use scx::{Ending, Loaded, Poll};
 
 use crate::top;
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let policy = args.spec()?;
     scx::verbose(args.verbose);
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     let mut loaded = scx::load(&policy)?;
     let mut server = Server::open()?;
     anstream::println!(

@@ -13,7 +13,7 @@ use ::measure::{
     Load, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started, Target,
 };
 use compare::command::quoted;
-use generator::{Limits, Pulse, Transport};
+use generator::{Limits, LiveCounters, Transport};
 use model::{Failure, Nanos, Watch};
 use trace::{Header, Making};
 
@@ -114,14 +114,14 @@ impl Session<'_> {
         live: Option<&Live>,
         watching: Option<&Watching>,
     ) -> Result<Measurement, Failure> {
-        let passages = watching.is_some_and(Watching::is_client);
-        let setup = Setup { passages, ..self.setup.clone() };
-        let go = |pulse: Option<Arc<Pulse>>, watch: &dyn Watch| {
-            ::measure::measure(self.target, &setup, self.load, service_time, pulse, watch)
+        let socket_timestamps = watching.is_some_and(Watching::is_client);
+        let setup = Setup { socket_timestamps, ..self.setup.clone() };
+        let go = |live: Option<Arc<LiveCounters>>, watch: &dyn Watch| {
+            ::measure::measure(self.target, &setup, self.load, service_time, live, watch)
         };
         match live {
             None => go(None, watch),
-            Some(live) => live.during(watching, |pulse| go(Some(pulse), &Quiet(watch))),
+            Some(live) => live.during(watching, |live| go(Some(live), &Quiet(watch))),
         }
     }
 
@@ -237,7 +237,7 @@ impl Args {
             requests_per_connection: self.requests_per_connection,
         };
         let (connections, cpus) = (self.connections, self.own_cpus());
-        Setup { connections, cpus, limits, passages: false }
+        Setup { connections, cpus, limits, socket_timestamps: false }
     }
 
     fn own_cpus(&self) -> Vec<usize> {

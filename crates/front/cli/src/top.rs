@@ -11,7 +11,7 @@ use model::{Failure, Nanos, units};
 use scx::stats::{Client, Report, open_metrics};
 
 use crate::exporter::Exporter;
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 pub use screen::table;
 
 /// How often the user's wish to stop is looked at.
@@ -60,7 +60,7 @@ fn each(
     count: Option<u64>,
     mut look: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     let mut looks = 0;
     while !stop.load(Ordering::Relaxed) && count.is_none_or(|most| looks < most) {
         let next = Instant::now() + interval;

@@ -7,7 +7,7 @@ use machine::tune::{self, Scope, Standing};
 use machine::{Machine, Stop};
 use model::Failure;
 
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// What to do with knobs.
 #[derive(clap::Subcommand)]
@@ -113,7 +113,7 @@ fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     let knobs = args.knobs.iter().map(|text| tune::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let machine = Machine::live()?;
     let service = args.service.scope(&machine)?;
-    let stop: std::sync::Arc<Stop> = stop_wish();
+    let stop: std::sync::Arc<Stop> = interrupt_flag();
     let _lock = machine.lock()?;
     let asked = args.knobs.join(" ");
     let applied = tune::apply(&machine, &stop, &knobs, service.as_ref(), &asked)?;

@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use model::Watch;
 
 /// Turns true at Ctrl-C or SIGTERM. Once a process: the signal handler is set here.
-pub fn stop_wish() -> Arc<AtomicBool> {
+pub fn interrupt_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let heard = Arc::clone(&stop);
-    ctrlc::set_handler(move || heard.store(true, Ordering::Relaxed)).expect("set once a process");
+    let set = Arc::clone(&stop);
+    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed)).expect("set once a process");
     stop
 }
 
@@ -21,12 +21,12 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A bar with `label` before it. One a process, see [`stop_wish`].
+    /// A bar with `label` before it. One a process, see [`interrupt_flag`].
     pub fn new(label: &str) -> Terminal {
         let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left")
             .expect("a valid template");
         let bar = ProgressBar::new(1_000).with_style(style).with_prefix(label.to_string());
-        Terminal { bar, stop: stop_wish() }
+        Terminal { bar, stop: interrupt_flag() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts are asserted, never times.
 
-#[path = "support/kept.rs"]
-mod kept;
+#[path = "support/child_guard.rs"]
+mod child_guard;
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use kept::Kept;
+use child_guard::ChildGuard;
 use serde_json::Value;
 
 fn built() -> Command {
@@ -126,12 +126,12 @@ fn losses_are_named() {
 }
 
 /// Shares the generator's CPU and its real-time priority: whenever the generator sleeps it waits for the end of a slice. `None` without privileges.
-fn hog() -> Option<Kept> {
+fn hog() -> Option<ChildGuard> {
     let status = std::fs::read_to_string("/proc/self/status").expect("of every process");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     let first = allowed.trim().split(['-', ',']).next()?;
     let words = ["-r", "20", "taskset", "-c", first, "yes"];
-    let mut hog = Kept(Command::new("chrt").args(words).stdout(Stdio::null()).spawn().ok()?);
+    let mut hog = ChildGuard(Command::new("chrt").args(words).stdout(Stdio::null()).spawn().ok()?);
     std::thread::sleep(Duration::from_millis(100));
     hog.0.try_wait().expect("a child").is_none().then_some(hog)
 }

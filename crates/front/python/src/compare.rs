@@ -59,7 +59,7 @@ pub fn compare(
     one_or_more("policy", plan.policies.len())?;
     one_or_more("job", jobs.unwrap_or(1))?;
     let again = Again(command(&scenario.file, SimArm.name(), &scenario.edits, span));
-    let run = |watch: &dyn Watch| ::compare::run_kept(&plan, &SimArm, watch, &again);
+    let run = |watch: &dyn Watch| ::compare::run_with_sink(&plan, &SimArm, watch, &again);
     let document = work(py, progress, run)?;
     Ok(Results::of(Document {
         command: words(scenario, &policies, seeds.as_ref(), duration),

@@ -7,13 +7,13 @@ mod clock;
 mod copies;
 mod late;
 mod leaves;
-mod lots;
 mod machines;
 #[cfg(test)]
 mod oracle;
 mod requests;
 mod roots;
 mod servers;
+mod service_times;
 mod shards;
 mod slow;
 mod station;
@@ -48,7 +48,7 @@ pub(crate) const LOST: Nanos = Nanos(1 << 60);
 
 /// The generators of a run, one a purpose.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum Stream {
     Arrivals = 1,
     Leaves = 2,
     Roots = 3,
@@ -83,7 +83,7 @@ pub(crate) struct Engine<'a> {
     central: Vec<Central<CopyKey>>,
     rule: Box<dyn Rule>,
     /// Of choices among servers.
-    lots: Xoshiro256PlusPlus,
+    rng: Xoshiro256PlusPlus,
     answered: Recording,
     sub_answered: Recording,
     totals: Totals,
@@ -94,8 +94,8 @@ pub(crate) struct Engine<'a> {
 impl<'a> Engine<'a> {
     /// Sets a case up. The cluster is valid; a machine's policy may still be unknown.
     pub fn new(cluster: &'a Cluster, case: &Case, seed: u64) -> Result<Engine<'a>, Failure> {
-        let seed_of = |purpose: Purpose| seed::derive(seed, &[purpose as u64]);
-        let generator = |purpose| Xoshiro256PlusPlus::seed_from_u64(seed_of(purpose));
+        let seed_of = |stream: Stream| seed::derive(seed, &[stream as u64]);
+        let generator = |stream| Xoshiro256PlusPlus::seed_from_u64(seed_of(stream));
         let tier = &cluster.leaf.tier;
         let network_ns = cluster.network.0;
         let rate = cluster.rate_per_s(case.load);
@@ -109,33 +109,33 @@ impl<'a> Engine<'a> {
         let range = |shard: u32| shard * replicas..(shard + 1) * replicas;
         let central = (case.dispatch == Dispatch::Central)
             .then(|| (0..cluster.shards()).map(|shard| Central::new(range(shard), tier.workers)));
-        let seeds = |episodes: Purpose, machines: Purpose| Seeds {
+        let seeds = |episodes: Stream, machines: Stream| Seeds {
             episodes: seed_of(episodes),
             machines: seed_of(machines),
         };
-        let leaf_seeds = seeds(Purpose::Episodes, Purpose::Machines);
-        let root_seeds = seeds(Purpose::RootEpisodes, Purpose::RootMachines);
+        let leaf_seeds = seeds(Stream::Episodes, Stream::Machines);
+        let root_seeds = seeds(Stream::RootEpisodes, Stream::RootMachines);
         let roots =
-            root.map(|root| Roots::new(root, first_root, seed_of(Purpose::Roots), &root_seeds));
+            root.map(|root| Roots::new(root, first_root, seed_of(Stream::Roots), &root_seeds));
         Ok(Engine {
             cluster,
             network_ns,
             clock: Clock::new(first_root + root_slots),
-            arrivals: ArrivalTimes::new(&cluster.arrivals, rate, seed_of(Purpose::Arrivals)),
+            arrivals: ArrivalTimes::new(&cluster.arrivals, rate, seed_of(Stream::Arrivals)),
             requests: SlotMap::with_key(),
             tasks: SlotMap::with_key(),
             copies: SlotMap::with_key(),
             batches: SlotMap::with_key(),
             roots: roots.transpose()?,
-            leaves: Leaves::new(tier, seed_of(Purpose::Leaves), &leaf_seeds)?,
+            leaves: Leaves::new(tier, seed_of(Stream::Leaves), &leaf_seeds)?,
             first_root,
             fault: None,
-            shards: Shards::new(cluster.shards(), replicas, generator(Purpose::Shards)),
+            shards: Shards::new(cluster.shards(), replicas, generator(Stream::Shards)),
             dispatch: case.dispatch,
             chooser: case.dispatch.chooser(tier.servers, replicas),
             central: central.into_iter().flatten().collect(),
             rule: case.redundancy.rule(network_ns),
-            lots: generator(Purpose::Dispatch),
+            rng: generator(Stream::Dispatch),
             answered: Recording::new(warm_up, requests),
             sub_answered: Recording::new(warm_up * fan_out, requests * fan_out),
             totals: Totals::default(),

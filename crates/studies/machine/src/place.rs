@@ -58,7 +58,7 @@ pub struct Place {
     /// How its CPUs are set apart.
     pub partition: Partition,
     /// Where its processes go at its end; `None`: they end with it.
-    pub heir: Option<String>,
+    pub fallback: Option<String>,
 }
 
 /// CPUs that are switched on.
@@ -111,7 +111,7 @@ impl Place {
             cpus: Cpus::default(),
             node: None,
             partition: Partition::Member,
-            heir: None,
+            fallback: None,
         }
     }
 
@@ -140,7 +140,7 @@ impl Place {
     pub fn make(&self, changes: &mut Transaction) -> Result<(), Failure> {
         let file = |name: &str| format!("{}/{name}", self.group);
         changes.set(&Target::Controller { group: GROUPS.into(), name: "cpuset".into() }, "on")?;
-        let group = Target::Group { path: self.group.clone(), heir: self.heir.clone() };
+        let group = Target::Group { path: self.group.clone(), fallback: self.fallback.clone() };
         changes.set(&group, PRESENT)?;
         changes.set(&Target::list(file("cpuset.cpus")), &self.cpus.to_string())?;
         if let Some(node) = self.node {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use generator::{Place, Pulse, Record, SelfCheck, Tally};
+use generator::{LiveCounters, Place, Record, SelfCheck, Tally};
 use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
@@ -115,7 +115,7 @@ pub fn measure(
     setup: &Setup,
     load: &Load,
     service_time: Option<ServiceTime>,
-    pulse: Option<Arc<Pulse>>,
+    live: Option<Arc<LiveCounters>>,
     watch: &dyn Watch,
 ) -> Result<Measurement, Failure> {
     let requests = load.requests(target.asked_service());
@@ -128,7 +128,7 @@ pub fn measure(
     let protocol = || target.protocol();
     let until = window.end + setup.limits.timeout;
     let connections = setup.connections;
-    let job = Job { requests: &requests, protocol: &protocol, connections, window, until, pulse };
+    let job = Job { requests: &requests, protocol: &protocol, connections, window, until, live };
     let observed = observe(target, setup, &job, watch)?;
     Ok(assembled(target, setup, load, service_time, observed))
 }
@@ -137,7 +137,7 @@ pub fn measure(
 pub fn fill(target: &Target, setup: &Setup, watch: &dyn Watch) -> Result<(), Failure> {
     let Some((count, _)) = target.filler() else { return Ok(()) };
     let protocol = || target.filler().expect("it has one").1;
-    let one = Planned { intended: Nanos::ZERO, service: Nanos(1), lot: 0 };
+    let one = Planned { intended: Nanos::ZERO, service: Nanos(1), random: 0 };
     // Threads number their requests from 0: one thread writes all keys.
     let setup = Setup { cpus: setup.cpus[..1].to_vec(), ..setup.clone() };
     let job = Job {
@@ -146,7 +146,7 @@ pub fn fill(target: &Target, setup: &Setup, watch: &dyn Watch) -> Result<(), Fai
         connections: FILLING.min(setup.connections),
         window: Window { start: Nanos::ZERO, end: FILLING_TIME },
         until: FILLING_TIME,
-        pulse: None,
+        live: None,
     };
     let observed = observe(target, &setup, &job, &Quiet(watch))?;
     let failed = observed
@@ -189,11 +189,11 @@ impl Load {
             };
             return workload::draw(&service, 1, self.seed, 0, end);
         };
-        let lot = |n: usize| derive(self.seed, &[n as u64]) as u32;
+        let random = |n: usize| derive(self.seed, &[n as u64]) as u32;
         let one = |(n, at): (usize, &Nanos)| Planned {
             intended: *at,
             service: service_time,
-            lot: lot(n),
+            random: random(n),
         };
         stamps.iter().enumerate().map(one).take_while(|planned| planned.intended < end).collect()
     }

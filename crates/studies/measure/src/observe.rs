@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use generator::{
-    Generator, Limits, Own, Peer, Plan, Protocol, Pulse, Reading, Record, Tally, clock,
+    Generator, GeneratorUsage, Limits, LiveCounters, Peer, Plan, Protocol, Reading, Record, Tally,
+    clock,
 };
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Service};
@@ -38,7 +39,7 @@ pub struct Setup {
     /// What the client puts up with.
     pub limits: Limits,
     /// Whether the client's kernel is to stamp what passes it.
-    pub passages: bool,
+    pub socket_timestamps: bool,
 }
 
 /// Requests to make.
@@ -54,7 +55,7 @@ pub(crate) struct Job<'a> {
     /// When what is outstanding is given up.
     pub until: Nanos,
     /// Who watches.
-    pub pulse: Option<Arc<Pulse>>,
+    pub live: Option<Arc<LiveCounters>>,
 }
 
 /// What was seen.
@@ -64,7 +65,7 @@ pub(crate) struct Observed {
     /// Of all connections.
     pub tally: Tally,
     /// What the generator's threads used.
-    pub own: Own,
+    pub own: GeneratorUsage,
     /// What the server used in the window, where it runs here.
     pub used: Option<Used>,
     /// When the first moment was, on CLOCK_MONOTONIC and by the calendar.
@@ -127,8 +128,8 @@ fn prepare(target: &Target, setup: &Setup, job: &Job) -> io::Result<Vec<Generato
             requests: &requests,
             protocol: (job.protocol)(),
             limits: setup.limits,
-            pulse: job.pulse.clone(),
-            passages: setup.passages,
+            live: job.live.clone(),
+            socket_timestamps: setup.socket_timestamps,
         };
         let mut generator = Generator::new()?;
         generator.add(plan, peer);
@@ -236,7 +237,7 @@ fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Ob
     let total = |of: &dyn Fn(&Sent) -> u64| sent.iter().map(of).sum::<u64>();
     let requests = total(&|one| one.records.len() as u64).max(1);
     let wall = total(&|one| one.wall.0).max(1);
-    let own = Own {
+    let own = GeneratorUsage {
         cpu_share: total(&|one| one.cpu.0) as f64 / wall as f64,
         wait_share: total(&|one| one.wait.0) as f64 / wall as f64,
         run_delay: Nanos(total(&|one| one.wait.0) / requests),

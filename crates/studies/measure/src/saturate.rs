@@ -81,7 +81,7 @@ fn step(
 ) -> Result<Step, Failure> {
     let service = target.asked_service();
     // All wait from the first moment on: each connection takes the next as soon as it is free.
-    let one = |lot: u32| Planned { intended: Nanos::ZERO, service, lot };
+    let one = |random: u32| Planned { intended: Nanos::ZERO, service, random };
     let requests: Vec<Planned> =
         (0..REQUESTS as u32).map(|n| one(n.wrapping_mul(0x9e37_79b9))).collect();
     let window = Window { start: SETTLE, end: SETTLE + COUNT };
@@ -92,7 +92,7 @@ fn step(
         connections,
         window,
         until: window.end,
-        pulse: None,
+        live: None,
     };
     let observed = observe(target, setup, &job, watch)?;
     let inside = observed.records.iter().filter(|record| window.contains(record.received));

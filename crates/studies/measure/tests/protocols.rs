@@ -1,13 +1,13 @@
 //! Every protocol, with responses cut at every byte.
 
-use generator::{Ask, Heard, Protocol, Verdict};
+use generator::{Ask, Protocol, ReceivedBytes, Verdict};
 use measure::Target;
 use model::Nanos;
 use model::workload::Planned;
 use proptest::prelude::*;
 
-fn ask(id: u64, lot: u32) -> Ask {
-    Ask { id, planned: Planned { intended: Nanos::ZERO, service: Nanos(1), lot } }
+fn ask(id: u64, random: u32) -> Ask {
+    Ask { id, planned: Planned { intended: Nanos::ZERO, service: Nanos(1), random } }
 }
 
 fn protocol(target: &str) -> Box<dyn Protocol> {
@@ -27,7 +27,7 @@ fn encoded(protocol: &mut dyn Protocol, ask: &Ask) -> Vec<u8> {
 }
 
 fn judge(protocol: &mut dyn Protocol, ask: &Ask, bytes: &[u8], ended: bool) -> Verdict {
-    protocol.decode(ask, &Heard { bytes, datagrams: &[], ended })
+    protocol.decode(ask, &ReceivedBytes { bytes, datagrams: &[], ended })
 }
 
 /// The whole response is one; every shorter one wants more, never more than there is; a longer one is garbage. What was wrong with it.
@@ -109,7 +109,10 @@ fn memcached_in_datagrams() {
             Some(*end)
         });
         let datagrams: Vec<usize> = ends.collect();
-        read.decode(&ask(7, 0), &Heard { bytes: &bytes, datagrams: &datagrams, ended: false })
+        read.decode(
+            &ask(7, 0),
+            &ReceivedBytes { bytes: &bytes, datagrams: &datagrams, ended: false },
+        )
     };
     let (first, second) = (part(7, 0, 2, "VALUE k 0 2\r\nv"), part(7, 1, 2, "v\r\nEND\r\n"));
     assert!(matches!(judged(&[first.clone(), second.clone()]), Verdict::Whole(_)));
@@ -236,8 +239,8 @@ fn templates() {
     assert!(matches!(judge(&mut *close, &ask(7, 0), b"1234", false), Verdict::More(5)));
     assert!(matches!(judge(&mut *close, &ask(7, 0), b"1234", true), Verdict::Whole(_)));
     let mut datagram = templated("x", "datagram");
-    let heard = Heard { bytes: b"", datagrams: &[0], ended: false };
-    assert!(matches!(datagram.decode(&ask(7, 0), &heard), Verdict::Whole(_)));
+    let received = ReceivedBytes { bytes: b"", datagrams: &[0], ended: false };
+    assert!(matches!(datagram.decode(&ask(7, 0), &received), Verdict::Whole(_)));
     for (request, end) in [
         ("{ids}", "close"),
         ("{id", "close"),
@@ -275,12 +278,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_key_is_the_same_whenever_it_is_asked_for(id: u64, lot: u32) {
+    fn a_key_is_the_same_whenever_it_is_asked_for(id: u64, random: u32) {
         let mut read = protocol("memcached://127.0.0.1?reads=0.5&keys=100");
-        let request = encoded(&mut *read, &ask(id, lot));
-        prop_assert_eq!(&request, &encoded(&mut *read, &ask(id, lot)));
+        let request = encoded(&mut *read, &ask(id, random));
+        prop_assert_eq!(&request, &encoded(&mut *read, &ask(id, random)));
         let answer: &[u8] = if request.starts_with(b"get") { b"END\r\n" } else { b"STORED\r\n" };
-        prop_assert!(matches!(judge(&mut *read, &ask(id, lot), answer, false), Verdict::Whole(_)));
+        prop_assert!(matches!(judge(&mut *read, &ask(id, random), answer, false), Verdict::Whole(_)));
     }
 }
 

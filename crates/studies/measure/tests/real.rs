@@ -54,7 +54,7 @@ const CONNECTIONS: u32 = 16;
 fn setup(connections: u32) -> Setup {
     let cpu = host::cpus().first().map_or(0, |cpu| cpu.id);
     let limits = Limits { timeout: Nanos::from_secs(20), requests_per_connection: None };
-    Setup { connections, cpus: vec![cpu], limits, passages: false }
+    Setup { connections, cpus: vec![cpu], limits, socket_timestamps: false }
 }
 
 /// 300 requests a second for a second.

@@ -8,7 +8,7 @@ use columnar::{Format, Options, Table};
 use model::Failure;
 use tempfile::NamedTempFile;
 
-use crate::point::Kept;
+use crate::point::PointResult;
 use crate::{Grid, Point, SWEEP_SCHEMA, tables};
 
 /// Where points are kept. Several sweeps may share one: a point has the same name in each.
@@ -59,8 +59,8 @@ impl Folder {
         self.0.join("points").join(format!("{}.parquet", point.id))
     }
 
-    fn kept(&self, point: &Point) -> Option<Kept> {
+    fn kept(&self, point: &Point) -> Option<PointResult> {
         let note = columnar::note(&self.path(point), SWEEP_SCHEMA).ok()??;
-        serde_json::from_str(&note).ok().filter(|kept: &Kept| kept.id == point.id)
+        serde_json::from_str(&note).ok().filter(|kept: &PointResult| kept.id == point.id)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use columnar::{Format, Table, encode};
 use compare::command::{command, of_run};
-use compare::{Keeper, Plan};
+use compare::{Plan, TraceSink};
 use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
 use report::document::PolicyResult;
 use report::{Document, Tables};
@@ -55,7 +55,7 @@ pub struct Failed {
 
 /// What a finished point keeps.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct PointResult {
     /// [`Point::id`].
     pub id: String,
     /// The scenario's name.
@@ -103,11 +103,11 @@ impl Point {
             )));
         }
         let plan = self.plan(&scenario)?;
-        let mut document = compare::run_kept(&plan, &SimArm, watch, blame)?;
+        let mut document = compare::run_with_sink(&plan, &SimArm, watch, blame)?;
         document.results.iter_mut().for_each(without_curves);
         let programs = document.tables().into_iter().find(|table| table.name == "programs");
         let Document { scenario, results, .. } = document;
-        let kept = Kept { id: self.id.clone(), scenario, results };
+        let kept = PointResult { id: self.id.clone(), scenario, results };
         let note = serde_json::to_string(&kept).expect("plain structures of words and numbers");
         let programs = programs.expect("a table of every comparison").batch;
         let file = Table { name: "point", batch: programs }.with_note(SWEEP_SCHEMA, &note);
@@ -162,7 +162,7 @@ impl Blame {
     }
 }
 
-impl Keeper for Blame {
+impl TraceSink for Blame {
     fn wants_events(&self) -> bool {
         false
     }

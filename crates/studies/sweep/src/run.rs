@@ -31,7 +31,7 @@ pub fn sweep(
 ) -> Result<Swept, Failure> {
     let missing: Vec<&Point> = points.iter().filter(|point| !folder.has(point)).collect();
     let reused = points.len() - missing.len();
-    let board = Board {
+    let queue = WorkQueue {
         missing,
         folder,
         watch,
@@ -42,23 +42,23 @@ pub fn sweep(
         broken: Mutex::default(),
     };
     thread::scope(|scope| {
-        (0..jobs.clamp(1, board.missing.len().max(1)))
-            .for_each(|_| drop(scope.spawn(|| board.work())));
+        (0..jobs.clamp(1, queue.missing.len().max(1)))
+            .for_each(|_| drop(scope.spawn(|| queue.work())));
     });
-    if let Some(failure) = board.broken.into_inner().expect("no worker panics") {
+    if let Some(failure) = queue.broken.into_inner().expect("no worker panics") {
         return Err(failure);
     }
-    if board.stopped.into_inner() {
+    if queue.stopped.into_inner() {
         return Err(Failure::Interrupted);
     }
-    let mut failed = board.failed.into_inner().expect("no worker panics");
+    let mut failed = queue.failed.into_inner().expect("no worker panics");
     failed.sort_by_key(|(place, _)| *place);
     let failed = failed.into_iter().map(|(_, failed)| failed).collect();
     Ok(Swept { schema: SWEEP_SCHEMA, points: points.len(), reused, failed })
 }
 
 /// What the workers share.
-struct Board<'a> {
+struct WorkQueue<'a> {
     missing: Vec<&'a Point>,
     folder: &'a Folder,
     watch: &'a dyn Watch,
@@ -69,7 +69,7 @@ struct Board<'a> {
     broken: Mutex<Option<Failure>>,
 }
 
-impl Board<'_> {
+impl WorkQueue<'_> {
     fn work(&self) {
         loop {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
@@ -96,7 +96,7 @@ impl Board<'_> {
 }
 
 /// What a point's run hears: no progress of its own, and the wish to stop.
-impl Watch for Board<'_> {
+impl Watch for WorkQueue<'_> {
     fn progress(&self, _done: f64) {}
 
     fn cancelled(&self) -> bool {

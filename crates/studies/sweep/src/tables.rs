@@ -5,21 +5,21 @@ use report::{Document, Tables};
 use serde_json::json;
 use toml_edit::Value;
 
-use crate::point::Kept;
+use crate::point::PointResult;
 use crate::{ENGINE, Point, SWEEP_SCHEMA};
 
 /// The tables of a comparison that a sweep has, too.
 const TABLES: [&str; 3] = ["programs", "groups", "policies"];
 
 /// Tables of finished points; none without points.
-pub fn tables(keys: &[&str], found: Vec<(&Point, Kept)>) -> Vec<Table> {
+pub fn tables(keys: &[&str], found: Vec<(&Point, PointResult)>) -> Vec<Table> {
     let documents: Vec<(&Point, Vec<Table>)> =
         found.into_iter().map(|(point, kept)| (point, document(kept).tables())).collect();
     TABLES.iter().filter_map(|name| table(name, keys, &documents)).collect()
 }
 
-fn document(kept: Kept) -> Document {
-    let Kept { scenario, results, .. } = kept;
+fn document(kept: PointResult) -> Document {
+    let PointResult { scenario, results, .. } = kept;
     Document { scenario, arm: "sim".to_string(), results, ..Document::default() }
 }
 

@@ -4,84 +4,84 @@ use model::change::{Change, ChangeKind};
 use model::{CpuId, Nanos, Scenario, ThreadId};
 
 use super::{machine, programs};
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// Nothing in half of the cases; else a few of some kinds or all.
-pub fn draw(lots: &mut Lots, scenario: &Scenario) -> Vec<Change> {
+pub fn draw(rng: &mut Rng, scenario: &Scenario) -> Vec<Change> {
     let mut changes = Vec::new();
-    if lots.one_in(2) {
+    if rng.one_in(2) {
         return changes;
     }
-    if lots.one_in(2) {
-        affinities(lots, scenario, &mut changes);
+    if rng.one_in(2) {
+        affinities(rng, scenario, &mut changes);
     }
-    if lots.one_in(3) {
-        weights(lots, scenario, &mut changes);
+    if rng.one_in(3) {
+        weights(rng, scenario, &mut changes);
     }
-    if lots.one_in(3) && scenario.machine.cpus > 1 {
-        hotplug(lots, scenario, &mut changes);
+    if rng.one_in(3) && scenario.machine.cpus > 1 {
+        hotplug(rng, scenario, &mut changes);
     }
     changes.sort_by_key(|change| change.at);
     changes
 }
 
-fn moment(lots: &mut Lots, scenario: &Scenario) -> Nanos {
-    Nanos(lots.within(0, (scenario.warm_up + scenario.duration).0))
+fn moment(rng: &mut Rng, scenario: &Scenario) -> Nanos {
+    Nanos(rng.within(0, (scenario.warm_up + scenario.duration).0))
 }
 
-fn thread(lots: &mut Lots, scenario: &Scenario) -> ThreadId {
+fn thread(rng: &mut Rng, scenario: &Scenario) -> ThreadId {
     let threads: u32 = scenario.programs.iter().map(|program| program.kind.threads()).sum();
-    ThreadId(lots.within(0, u64::from(threads) - 1) as u32)
+    ThreadId(rng.within(0, u64::from(threads) - 1) as u32)
 }
 
 /// One CPU, a few, or all.
-fn cpus(lots: &mut Lots, scenario: &Scenario) -> Vec<CpuId> {
+fn cpus(rng: &mut Rng, scenario: &Scenario) -> Vec<CpuId> {
     let cpus = scenario.machine.cpus;
-    let one_in = lots.of(&[1, 2, 4, 64]);
-    let mut set: Vec<CpuId> = (0..cpus).filter(|_| lots.one_in(one_in)).map(CpuId).collect();
+    let one_in = rng.of(&[1, 2, 4, 64]);
+    let mut set: Vec<CpuId> = (0..cpus).filter(|_| rng.one_in(one_in)).map(CpuId).collect();
     if set.is_empty() {
-        set.push(CpuId(lots.within(0, u64::from(cpus) - 1) as u32));
+        set.push(CpuId(rng.within(0, u64::from(cpus) - 1) as u32));
     }
     set
 }
 
 /// Of some threads from the start, and flips later on.
-fn affinities(lots: &mut Lots, scenario: &Scenario, changes: &mut Vec<Change>) {
-    let sets: Vec<Vec<CpuId>> = (0..lots.within(1, 3)).map(|_| cpus(lots, scenario)).collect();
-    for _ in 0..lots.magnitude(1, 60) {
-        let at = if lots.one_in(3) { Nanos::ZERO } else { moment(lots, scenario) };
-        let cpus = sets[lots.within(0, sets.len() as u64 - 1) as usize].clone();
-        let kind = ChangeKind::Affinity { thread: thread(lots, scenario), cpus };
+fn affinities(rng: &mut Rng, scenario: &Scenario, changes: &mut Vec<Change>) {
+    let sets: Vec<Vec<CpuId>> = (0..rng.within(1, 3)).map(|_| cpus(rng, scenario)).collect();
+    for _ in 0..rng.magnitude(1, 60) {
+        let at = if rng.one_in(3) { Nanos::ZERO } else { moment(rng, scenario) };
+        let cpus = sets[rng.within(0, sets.len() as u64 - 1) as usize].clone();
+        let kind = ChangeKind::Affinity { thread: thread(rng, scenario), cpus };
         changes.push(Change { at, kind });
     }
 }
 
-fn weights(lots: &mut Lots, scenario: &Scenario, changes: &mut Vec<Change>) {
+fn weights(rng: &mut Rng, scenario: &Scenario, changes: &mut Vec<Change>) {
     let groups = scenario.groups.len() as u64;
-    for _ in 0..lots.magnitude(1, 20) {
-        let of_group = groups > 0 && lots.one_in(2);
+    for _ in 0..rng.magnitude(1, 20) {
+        let of_group = groups > 0 && rng.one_in(2);
         let kind = if of_group {
-            let group = lots.within(0, groups - 1) as usize;
-            ChangeKind::Weight { group, weight: machine::weight(lots) }
+            let group = rng.within(0, groups - 1) as usize;
+            ChangeKind::Weight { group, weight: machine::weight(rng) }
         } else {
-            ChangeKind::Nice { thread: thread(lots, scenario), nice: programs::nice(lots) }
+            ChangeKind::Nice { thread: thread(rng, scenario), nice: programs::nice(rng) }
         };
-        changes.push(Change { at: moment(lots, scenario), kind });
+        changes.push(Change { at: moment(rng, scenario), kind });
     }
 }
 
 /// CPUs go and mostly come back. CPU 0 never goes: kernels since 6.5 do not let it.
-fn hotplug(lots: &mut Lots, scenario: &Scenario, changes: &mut Vec<Change>) {
+fn hotplug(rng: &mut Rng, scenario: &Scenario, changes: &mut Vec<Change>) {
     let mut gone: Vec<CpuId> = Vec::new();
-    for _ in 0..lots.magnitude(1, 8) {
-        let cpu = CpuId(lots.within(1, u64::from(scenario.machine.cpus) - 1) as u32);
+    for _ in 0..rng.magnitude(1, 8) {
+        let cpu = CpuId(rng.within(1, u64::from(scenario.machine.cpus) - 1) as u32);
         if gone.contains(&cpu) {
             continue;
         }
         gone.push(cpu);
-        let (a, b) = (moment(lots, scenario), moment(lots, scenario));
+        let (a, b) = (moment(rng, scenario), moment(rng, scenario));
         changes.push(Change { at: a.min(b), kind: ChangeKind::Offline(cpu) });
-        if !lots.one_in(4) {
+        if !rng.one_in(4) {
             changes.push(Change { at: a.max(b), kind: ChangeKind::Online(cpu) });
         }
     }

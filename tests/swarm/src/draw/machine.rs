@@ -2,7 +2,7 @@
 
 use model::scenario::{Group, Machine};
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// The largest machine.
 const MOST_CPUS: u64 = 64;
@@ -11,12 +11,12 @@ const WEIGHTS: [u32; 8] = [1, 20, 50, 100, 100, 150, 300, 10_000];
 const DEPTH: usize = 4;
 
 /// From one CPU to four nodes.
-pub fn draw(lots: &mut Lots) -> Machine {
+pub fn draw(rng: &mut Rng) -> Machine {
     loop {
-        let nodes = lots.of(&[1, 1, 1, 2, 2, 4]);
-        let llcs = nodes * lots.of(&[1, 1, 1, 2, 4]);
-        let smt = lots.of(&[1, 1, 2, 2, 4]);
-        let cores = lots.of(&[1, 1, 2, 2, 3, 4, 5, 8, 16]);
+        let nodes = rng.of(&[1, 1, 1, 2, 2, 4]);
+        let llcs = nodes * rng.of(&[1, 1, 1, 2, 4]);
+        let smt = rng.of(&[1, 1, 2, 2, 4]);
+        let cores = rng.of(&[1, 1, 2, 2, 3, 4, 5, 8, 16]);
         let cpus = llcs * smt * cores;
         if cpus <= MOST_CPUS {
             let [cpus, smt, llcs, nodes] = [cpus, smt, llcs, nodes].map(|count| count as u32);
@@ -26,25 +26,25 @@ pub fn draw(lots: &mut Lots) -> Machine {
 }
 
 /// Groups in groups, or none.
-pub fn groups(lots: &mut Lots) -> Vec<Group> {
-    let count = lots.of(&[0, 0, 0, 1, 2, 3, 6]);
+pub fn groups(rng: &mut Rng) -> Vec<Group> {
+    let count = rng.of(&[0, 0, 0, 1, 2, 3, 6]);
     let mut groups: Vec<Group> = Vec::new();
     for index in 0..count {
         let parents: Vec<usize> = (0..groups.len())
             .filter(|&parent| groups[parent].name.matches('/').count() + 1 < DEPTH)
             .collect();
         let parent =
-            if parents.is_empty() || lots.one_in(2) { None } else { Some(lots.of(&parents)) };
+            if parents.is_empty() || rng.one_in(2) { None } else { Some(rng.of(&parents)) };
         let name = match parent {
             Some(parent) => format!("{}/g{index}", groups[parent].name),
             None => format!("g{index}"),
         };
-        groups.push(Group { name, parent, weight: lots.of(&WEIGHTS), cpuset: None });
+        groups.push(Group { name, parent, weight: rng.of(&WEIGHTS), cpuset: None });
     }
     groups
 }
 
 /// A weight.
-pub fn weight(lots: &mut Lots) -> u32 {
-    lots.of(&WEIGHTS)
+pub fn weight(rng: &mut Rng) -> u32 {
+    rng.of(&WEIGHTS)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{PolicySpec, Scenario};
 use policy_native::Options;
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// The kernel's own classes have no options.
 const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
@@ -31,18 +31,18 @@ const OPTIONS: [(&str, &[&str]); 16] = [
 ];
 
 /// A policy: mostly as it is, else with a few options. What the policy itself refuses is drawn again.
-pub fn draw(lots: &mut Lots, scenario: &Scenario) -> PolicySpec {
+pub fn draw(rng: &mut Rng, scenario: &Scenario) -> PolicySpec {
     let behind_the_seam: Vec<&str> = policy_native::policies().map(|(name, _)| name).collect();
-    if lots.one_in(6) {
-        return PolicySpec::plain(lots.of(&CLASSES));
+    if rng.one_in(6) {
+        return PolicySpec::plain(rng.of(&CLASSES));
     }
     loop {
-        let name = if lots.one_in(3) { "rearguard" } else { lots.of(&behind_the_seam) };
-        let count = lots.of(&[0, 0, 1, 1, 2, 3, 6]);
+        let name = if rng.one_in(3) { "rearguard" } else { rng.of(&behind_the_seam) };
+        let count = rng.of(&[0, 0, 1, 1, 2, 3, 6]);
         let mut options = BTreeMap::new();
         for _ in 0..count {
-            let (key, values) = lots.of(&OPTIONS);
-            options.insert(key.to_string(), lots.of(values).to_string());
+            let (key, values) = rng.of(&OPTIONS);
+            options.insert(key.to_string(), rng.of(values).to_string());
         }
         let spec = PolicySpec { name: name.to_string(), options };
         if !left_out(&spec) && Options::parse(&spec, &scenario.machine, scenario.slice).is_ok() {

@@ -4,23 +4,23 @@ use model::Nanos;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, MemoryUse, Program, Service};
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// Requests of one service in one run, so that no case costs much more than another.
 const MOST_REQUESTS: f64 = 5_000.0;
 const MICROSECOND: u64 = 1_000;
 
 /// A few programs that want between little and too much. A quarter of the cases spins only: there, all that is due is known.
-pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<Program> {
-    let spins_only = lots.one_in(4);
-    let count = lots.within(1, 5);
+pub fn draw(rng: &mut Rng, cpus: u32, groups: usize, duration: Nanos) -> Vec<Program> {
+    let spins_only = rng.one_in(4);
+    let count = rng.within(1, 5);
     let program = |index| {
-        let kind = if spins_only { batch(lots, cpus) } else { kind(lots, cpus, duration) };
-        let grouped = groups > 0 && !lots.one_in(3);
+        let kind = if spins_only { batch(rng, cpus) } else { kind(rng, cpus, duration) };
+        let grouped = groups > 0 && !rng.one_in(3);
         Program {
             name: format!("p{index}"),
-            group: grouped.then(|| lots.within(0, groups as u64 - 1) as usize),
-            nice: nice(lots),
+            group: grouped.then(|| rng.within(0, groups as u64 - 1) as usize),
+            nice: nice(rng),
             process: None,
             kind,
             memory: MemoryUse::LITTLE,
@@ -30,16 +30,16 @@ pub fn draw(lots: &mut Lots, cpus: u32, groups: usize, duration: Nanos) -> Vec<P
 }
 
 /// In a third of the cases some programs move in with an earlier one: its group and nice value become theirs. A service keeps a process of its own.
-pub fn join(lots: &mut Lots, programs: &mut [Program]) {
-    if !lots.one_in(3) {
+pub fn join(rng: &mut Rng, programs: &mut [Program]) {
+    if !rng.one_in(3) {
         return;
     }
     for index in 1..programs.len() {
         let (earlier, rest) = programs.split_at_mut(index);
         let own = &mut rest[0];
-        let at = lots.within(0, index as u64 - 1) as usize;
+        let at = rng.within(0, index as u64 - 1) as usize;
         let process = earlier[at].process.unwrap_or(at);
-        if !matches!(own.kind, Kind::Service(_)) && lots.one_in(2) {
+        if !matches!(own.kind, Kind::Service(_)) && rng.one_in(2) {
             let host = &earlier[process];
             (own.group, own.nice, own.process) = (host.group, host.nice, Some(process));
         }
@@ -47,55 +47,55 @@ pub fn join(lots: &mut Lots, programs: &mut [Program]) {
 }
 
 /// A nice value, mostly 0.
-pub fn nice(lots: &mut Lots) -> i8 {
-    if lots.one_in(3) { lots.within(0, 39) as i8 - 20 } else { 0 }
+pub fn nice(rng: &mut Rng) -> i8 {
+    if rng.one_in(3) { rng.within(0, 39) as i8 - 20 } else { 0 }
 }
 
-fn batch(lots: &mut Lots, cpus: u32) -> Kind {
-    Kind::Batch { threads: threads(lots, cpus) }
+fn batch(rng: &mut Rng, cpus: u32) -> Kind {
+    Kind::Batch { threads: threads(rng, cpus) }
 }
 
-fn threads(lots: &mut Lots, cpus: u32) -> u32 {
-    lots.magnitude(1, 2 * u64::from(cpus) + 1) as u32
+fn threads(rng: &mut Rng, cpus: u32) -> u32 {
+    rng.magnitude(1, 2 * u64::from(cpus) + 1) as u32
 }
 
-fn span(lots: &mut Lots) -> Nanos {
-    Nanos(lots.magnitude(20 * MICROSECOND, 20_000 * MICROSECOND))
+fn span(rng: &mut Rng) -> Nanos {
+    Nanos(rng.magnitude(20 * MICROSECOND, 20_000 * MICROSECOND))
 }
 
-fn kind(lots: &mut Lots, cpus: u32, duration: Nanos) -> Kind {
-    match lots.within(0, 6) {
-        0 | 1 => Kind::Service(service(lots, cpus, duration)),
-        2 | 3 => batch(lots, cpus),
-        4 => Kind::Daemon { threads: threads(lots, cpus), run: span(lots), sleep: span(lots) },
-        5 => Kind::Periodic { threads: threads(lots, cpus), run: span(lots), period: span(lots) },
-        _ => Kind::ForkJoin { threads: threads(lots, cpus), work: span(lots) },
+fn kind(rng: &mut Rng, cpus: u32, duration: Nanos) -> Kind {
+    match rng.within(0, 6) {
+        0 | 1 => Kind::Service(service(rng, cpus, duration)),
+        2 | 3 => batch(rng, cpus),
+        4 => Kind::Daemon { threads: threads(rng, cpus), run: span(rng), sleep: span(rng) },
+        5 => Kind::Periodic { threads: threads(rng, cpus), run: span(rng), period: span(rng) },
+        _ => Kind::ForkJoin { threads: threads(rng, cpus), work: span(rng) },
     }
 }
 
-fn law(lots: &mut Lots) -> Law {
-    if lots.one_in(2) { Law::Fixed } else { Law::Exponential }
+fn law(rng: &mut Rng) -> Law {
+    if rng.one_in(2) { Law::Fixed } else { Law::Exponential }
 }
 
-fn service(lots: &mut Lots, cpus: u32, duration: Nanos) -> Service {
-    let connections = lots.magnitude(1, 64) as u32;
-    let workers = lots.within(1, u64::from(connections)) as u32;
-    let architecture = match lots.within(0, 3) {
+fn service(rng: &mut Rng, cpus: u32, duration: Nanos) -> Service {
+    let connections = rng.magnitude(1, 64) as u32;
+    let workers = rng.within(1, u64::from(connections)) as u32;
+    let architecture = match rng.within(0, 3) {
         0 => Architecture::SharedQueue { workers },
         1 => Architecture::Partitioned { workers },
         _ => Architecture::ThreadPerConnection,
     };
-    let service_time = span(lots);
-    let wanted = lots.within(5, 100) as f64 / 100.0 * f64::from(cpus);
+    let service_time = span(rng);
+    let wanted = rng.within(5, 100) as f64 / 100.0 * f64::from(cpus);
     let most = MOST_REQUESTS / (2.0 * duration.as_secs_f64());
     Service {
         architecture,
         connections,
         request_bytes: 128,
         response_bytes: 128,
-        service_law: law(lots),
+        service_law: law(rng),
         service_time,
-        arrival_law: law(lots),
+        arrival_law: law(rng),
         arrivals: Arrivals::Rate((wanted / service_time.as_secs_f64()).min(most)),
     }
 }

@@ -7,14 +7,14 @@ use nix::unistd::Pid;
 
 use super::Stage;
 use crate::chance::Chance;
-use crate::crew::{Worker, any_thread, crew, finish};
 use crate::worker::Kind;
+use crate::workers::{Worker, any_thread, finish, spawn_workers};
 
 /// Flips them.
 pub fn flips(stage: &mut Stage) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Locks, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut flips = 0;
     while stage.lasts() {
         flips += usize::from(flip(&workers, stage.cpus, &mut stage.chance));

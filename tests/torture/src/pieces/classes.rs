@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::Stage;
 use crate::chance::Chance;
-use crate::crew::{Worker, any_thread, crew, finish};
 use crate::worker::Kind;
+use crate::workers::{Worker, any_thread, finish, spawn_workers};
 
 /// Puts threads from class to class (their process does) and changes their nice values (this one does).
 pub fn switches(stage: &mut Stage) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Classes, many), (Kind::Classes, few), (Kind::Pipes, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut changes = 0;
     while stage.lasts() {
         changes += usize::from(renice(&workers, &mut stage.chance));

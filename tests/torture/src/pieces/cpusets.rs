@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::groups::Group;
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 
 /// Changes them, and moves processes between them.
 pub fn changes(stage: &mut Stage) -> Result<String, String> {
@@ -14,7 +14,7 @@ pub fn changes(stage: &mut Stage) -> Result<String, String> {
     let groups: Vec<Group> = groups.into_iter().collect::<Result<_, _>>()?;
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Storm, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut changes = 0;
     while stage.lasts() {
         let group = stage.chance.of(&groups);

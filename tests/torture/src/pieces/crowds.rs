@@ -4,11 +4,11 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 
 fn run(stage: &mut Stage, kinds: &[(Kind, usize)]) -> Result<String, String> {
-    let workers = crew(kinds, &mut stage.chance)?;
+    let workers = spawn_workers(kinds, &mut stage.chance)?;
     sleep(stage.end.saturating_duration_since(Instant::now()));
     let least = finish(workers)?;
     Ok(format!("each thread went round {least} times or more"))

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::Stage;
 use crate::chance::Chance;
-use crate::crew::{Worker, crew, finish};
 use crate::groups::Group;
 use crate::worker::Kind;
+use crate::workers::{Worker, finish, spawn_workers};
 
 /// Weights of which none lets another wait for longer than the judge allows.
 const WEIGHTS: [&str; 5] = ["30", "100", "101", "300", "500"];
@@ -17,7 +17,7 @@ pub fn moves(stage: &mut Stage) -> Result<String, String> {
     let root = Group::root()?;
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Storm, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut chains: Vec<Chain> = Vec::new();
     let mut steps = 0;
     while stage.lasts() {

@@ -4,14 +4,14 @@ use std::fs;
 use std::time::Duration;
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 
 /// Flips all but the first, which most machines keep. The scheduler must be in force again after each.
 pub fn flips(stage: &mut Stage) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Storm, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut online = vec![true; stage.cpus];
     let mut flips = 0;
     while stage.lasts() {

@@ -4,8 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 
 /// A write puts work on every CPU's queue and returns when all of it is done.
 const EVERY_CPU: &str = "/proc/sys/vm/stat_refresh";
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Gives them work again and again; none may wait for longer than a slice or two of each spinner.
 pub fn work(stage: &mut Stage) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(4));
-    let workers = crew(&[(Kind::Spin, many), (Kind::Nap, few)], &mut stage.chance)?;
+    let workers = spawn_workers(&[(Kind::Spin, many), (Kind::Nap, few)], &mut stage.chance)?;
     let (mut rounds, mut longest) = (0, Duration::ZERO);
     while stage.lasts() {
         let begin = Instant::now();

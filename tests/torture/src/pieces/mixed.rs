@@ -6,9 +6,9 @@ use nix::sys::signal::Signal::SIGCONT;
 
 use super::groups::Chain;
 use super::{Stage, affinity, classes, groups, signals};
-use crate::crew::{crew, finish};
 use crate::groups::Group;
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 
 /// Affinity, groups, nice values and signals, over workers of every kind.
 pub fn everything(stage: &mut Stage) -> Result<String, String> {
@@ -16,7 +16,7 @@ pub fn everything(stage: &mut Stage) -> Result<String, String> {
     let few = stage.threads(1);
     let kinds = [Kind::Spin, Kind::Nap, Kind::Pipes, Kind::Locks, Kind::Storm, Kind::Classes];
     let kinds = kinds.map(|kind| (kind, few));
-    let mut workers = crew(&kinds, &mut stage.chance)?;
+    let mut workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut chains: Vec<Chain> = Vec::new();
     let mut steps = 0;
     while stage.lasts() {

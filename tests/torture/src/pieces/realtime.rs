@@ -8,8 +8,8 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 use torture::rank;
 
 /// A hog lets go after at most this.
@@ -19,7 +19,7 @@ pub const LONGEST_HOLD: Duration = Duration::from_secs(4);
 pub fn hogs(stage: &mut Stage) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Locks, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut holds = 0;
     while stage.lasts() {
         let reserve = Reserve::change(stage.cpus, stage.chance.once_in(2));

@@ -4,8 +4,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::Stage;
-use crate::crew::{crew, finish};
 use crate::worker::Kind;
+use crate::workers::{finish, spawn_workers};
 use torture::scheduler::Scheduler;
 
 /// Unloads it as Ctrl-C does, and loads it again.
@@ -24,7 +24,7 @@ fn again_and_again(
 ) -> Result<String, String> {
     let (few, many) = (stage.threads(1), stage.threads(2));
     let kinds = [(Kind::Spin, many), (Kind::Nap, many), (Kind::Pipes, few), (Kind::Storm, few)];
-    let workers = crew(&kinds, &mut stage.chance)?;
+    let workers = spawn_workers(&kinds, &mut stage.chance)?;
     let mut cycles = 0;
     while stage.lasts() {
         sleep(stage.chance.moment(Duration::from_secs(2)));

@@ -6,8 +6,8 @@ use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 use super::Stage;
 use crate::chance::Chance;
-use crate::crew::{Worker, crew, finish};
 use crate::worker::Kind;
+use crate::workers::{Worker, finish, spawn_workers};
 
 const KINDS: [Kind; 4] = [Kind::Spin, Kind::Nap, Kind::Pipes, Kind::Locks];
 
@@ -15,7 +15,7 @@ const KINDS: [Kind; 4] = [Kind::Spin, Kind::Nap, Kind::Pipes, Kind::Locks];
 pub fn storm(stage: &mut Stage) -> Result<String, String> {
     let threads = stage.threads(1);
     let kinds: Vec<(Kind, usize)> = KINDS.iter().chain(&KINDS).map(|k| (*k, threads)).collect();
-    let mut workers = crew(&kinds, &mut stage.chance)?;
+    let mut workers = spawn_workers(&kinds, &mut stage.chance)?;
     let (mut signals, mut killed) = (0, 0);
     while stage.lasts() {
         if stage.chance.once_in(50) {

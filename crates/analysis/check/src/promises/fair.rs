@@ -4,7 +4,7 @@ use model::scenario::Machine;
 use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
 use model::{Nanos, Scenario};
 
-use super::{Chosen, Scope};
+use super::{PolicyOptions, Scope};
 
 /// Every thread, and so every group, receives what is due to it (weighted max-min fairness), up to a lag.
 ///
@@ -32,26 +32,26 @@ const SIDES: f64 = 2.0;
 impl Fair {
     /// Promised by whoever holds all vruntimes in one order: in one queue, or by targets. Who shares by process instead of by thread, sees no groups,
     /// or lets spinning threads keep their place, does not.
-    pub fn of(chosen: &Chosen, scenario: &Scenario) -> Option<Fair> {
-        let one_queue = chosen.scope.count(&scenario.machine) == 1;
-        let global = chosen.word("balance") == "gvts" && chosen.is("infeasible");
-        let by_vruntime = ["process", "thread"].contains(&chosen.word("pick"))
-            && chosen.word("fair") == "thread"
-            && ["steal", "none", "gvts"].contains(&chosen.word("balance"))
-            && chosen.word("min_vruntime") == "by balance"
-            && chosen.is("burst_limit");
+    pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
+        let one_queue = options.scope.count(&scenario.machine) == 1;
+        let global = options.word("balance") == "gvts" && options.is("infeasible");
+        let by_vruntime = ["process", "thread"].contains(&options.word("pick"))
+            && options.word("fair") == "thread"
+            && ["steal", "none", "gvts"].contains(&options.word("balance"))
+            && options.word("min_vruntime") == "by balance"
+            && options.is("burst_limit");
         if !by_vruntime || !(one_queue || global) || hands_on_in_groups(scenario) {
             return None;
         }
-        let pools = chosen.word("pick") == "process";
-        let first = if pools { chosen.burst_limit() } else { Nanos::ZERO };
-        let sticky = if chosen.is("sticky") { STICKY } else { Nanos::ZERO };
-        let (lowest, sum) = intervals(chosen, &scenario.machine);
-        if !one_queue && passes_targets(chosen.quantum(), lowest, scenario) {
+        let pools = options.word("pick") == "process";
+        let first = if pools { options.burst_limit() } else { Nanos::ZERO };
+        let sticky = if options.is("sticky") { STICKY } else { Nanos::ZERO };
+        let (lowest, sum) = intervals(options, &scenario.machine);
+        if !one_queue && passes_targets(options.quantum(), lowest, scenario) {
             return None;
         }
         let intervals = if one_queue { Nanos::ZERO } else { sum };
-        Some(Fair { turn: chosen.quantum() + first + sticky, intervals })
+        Some(Fair { turn: options.quantum() + first + sticky, intervals })
     }
 
     /// By how much CPU time each thread may lag or lead, in seconds.
@@ -98,14 +98,14 @@ fn passes_targets(turn: Nanos, lowest: Nanos, scenario: &Scenario) -> bool {
 
 /// The lowest interval and the sum of those of all levels above the queues that join more than the one below, in proportion to the lowest if that was
 /// said.
-fn intervals(chosen: &Chosen, machine: &Machine) -> (Nanos, Nanos) {
+fn intervals(options: &PolicyOptions, machine: &Machine) -> (Nanos, Nanos) {
     let Machine { cpus, smt, llcs, nodes } = *machine;
     let sizes = [1, smt, cpus / llcs, cpus / nodes, cpus];
-    let queues = if chosen.scope == Scope::Llc { 2 } else { 0 };
+    let queues = if options.scope == Scope::Llc { 2 } else { 0 };
     let used = (queues..INTERVALS_MS.len()).filter(|&level| sizes[level + 1] > sizes[level]);
     let used_ms: Vec<u64> = used.map(|level| INTERVALS_MS[level]).collect();
     let (lowest, sum) = (used_ms.first().copied().unwrap_or(1), used_ms.iter().sum::<u64>());
-    match chosen.interval {
+    match options.interval {
         Some(interval) => (interval, Nanos((interval.0 / lowest).saturating_mul(sum))),
         None => (Nanos::from_millis(lowest), Nanos::from_millis(sum)),
     }

@@ -74,7 +74,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The choices of a policy with its options.
-pub struct Chosen {
+pub struct PolicyOptions {
     words: Vec<(String, String)>,
     /// CPUs that share a queue.
     pub scope: Scope,
@@ -84,31 +84,31 @@ pub struct Chosen {
     pub interval: Option<Nanos>,
 }
 
-impl Chosen {
+impl PolicyOptions {
     /// Reads a policy that is valid otherwise; later choices go over earlier ones.
-    pub fn read(policy: &PolicySpec, scenario: &Scenario) -> Result<Chosen, Failure> {
+    pub fn read(policy: &PolicySpec, scenario: &Scenario) -> Result<PolicyOptions, Failure> {
         let Some((_, row)) = POLICIES.iter().find(|(name, _)| *name == policy.name) else {
             let text = format!("policy `{policy}`: nothing is known of what it promises");
             return Err(Failure::Input(text));
         };
         let given = policy.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let words = DEFAULTS.iter().copied().chain(row.iter().copied()).chain(given);
-        let mut chosen = Chosen {
+        let mut options = PolicyOptions {
             words: words.map(|(key, value)| (key.to_string(), value.to_string())).collect(),
             scope: Scope::Llc,
             slice: scenario.slice.unwrap_or(TICK),
             interval: None,
         };
-        if let Some(slice) = chosen.find("slice") {
-            chosen.slice = duration(slice)?;
+        if let Some(slice) = options.find("slice") {
+            options.slice = duration(slice)?;
         }
-        chosen.interval = chosen.find("interval").map(duration).transpose()?;
-        chosen.scope = match chosen.word("queue") {
+        options.interval = options.find("interval").map(duration).transpose()?;
+        options.scope = match options.word("queue") {
             "cpu" => Scope::Cpu,
             "machine" => Scope::Machine,
             _ => Scope::Llc,
         };
-        Ok(chosen)
+        Ok(options)
     }
 
     fn find(&self, key: &str) -> Option<&str> {

@@ -3,9 +3,9 @@
 //! Parent and child talk in JSON lines over the child's stdin and stdout, see [`order`]. A child never outlives its parent: the kernel
 //! kills it when the parent dies (PR_SET_PDEATHSIG), and the end of its stdin says so too.
 
-mod crew;
 pub mod order;
 mod server;
+mod thread_pool;
 mod workers;
 
 use std::io::{self, BufRead, Write};
@@ -18,10 +18,10 @@ use nix::unistd::{Pid, getppid};
 
 use crate::clock;
 use crate::groups;
-use crew::Crew;
 use generator::thread::bind;
 use order::{Go, Order, Reply, Work};
 pub use server::serve_anybody;
+use thread_pool::ThreadPool;
 
 /// The argument that makes an executable play a role.
 pub const ROLE: &str = "__role";
@@ -45,18 +45,18 @@ pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
 }
 
 fn play() -> io::Result<()> {
-    let order: Order = hear()?;
+    let order: Order = read_message()?;
     stay_with(order.parent)?;
     order.door.as_deref().map_or(Ok(()), groups::enter)?;
     bind(&order.cpus)?;
     order.class.enter()?;
-    let crews = order.work.iter().map(hire).collect::<io::Result<Vec<Crew>>>()?;
-    perform(&crews, matches!(order.work[..], [Work::Serve(_), ..]))
+    let pools = order.work.iter().map(spawn).collect::<io::Result<Vec<ThreadPool>>>()?;
+    perform(&pools, matches!(order.work[..], [Work::Serve(_), ..]))
 }
 
-fn hire(work: &Work) -> io::Result<Crew> {
+fn spawn(work: &Work) -> io::Result<ThreadPool> {
     match *work {
-        Work::Serve(ref service) => server::hire(service),
+        Work::Serve(ref service) => server::spawn(service),
         Work::Spin { threads } => workers::spin(threads),
         Work::Cycle { threads, run, sleep } => workers::cycle(threads, run, move |now| now + sleep),
         Work::Periodic { threads, run, period } => {
@@ -69,17 +69,17 @@ fn hire(work: &Work) -> io::Result<Crew> {
 /// Announces the threads, lets them begin at the common moment and ends with the process.
 ///
 /// A server's threads begin at once, so that all are blocked in their reads when the first request comes.
-fn perform(crews: &[Crew], serves: bool) -> io::Result<()> {
-    say(&Reply::Ready { threads: crews.iter().map(|crew| crew.thread_ids.clone()).collect() })?;
-    let go: Go = hear()?;
+fn perform(pools: &[ThreadPool], serves: bool) -> io::Result<()> {
+    say(&Reply::Ready { threads: pools.iter().map(|pool| pool.thread_ids.clone()).collect() })?;
+    let go: Go = read_message()?;
     let window = Window { start: go.window_start, end: go.window_end };
-    crews.iter().for_each(|crew| crew.rounds.watch(window));
-    crews[..usize::from(serves)].iter().for_each(|crew| crew.gate.open());
+    pools.iter().for_each(|pool| pool.rounds.watch(window));
+    pools[..usize::from(serves)].iter().for_each(|pool| pool.gate.open());
     clock::sleep_until(go.start);
-    crews.iter().for_each(|crew| crew.gate.open());
+    pools.iter().for_each(|pool| pool.gate.open());
     let mut rest = String::new();
     io::stdin().read_line(&mut rest)?;
-    say(&Reply::Done { rounds: crews.iter().map(|crew| crew.rounds.count()).collect() })
+    say(&Reply::Done { rounds: pools.iter().map(|pool| pool.rounds.count()).collect() })
 }
 
 /// Dies with the parent, also if it has died already.
@@ -93,7 +93,7 @@ fn stay_with(parent: i32) -> io::Result<()> {
 }
 
 /// The next line from the parent.
-fn hear<T: serde::de::DeserializeOwned>() -> io::Result<T> {
+fn read_message<T: serde::de::DeserializeOwned>() -> io::Result<T> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)

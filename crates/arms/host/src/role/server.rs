@@ -8,9 +8,9 @@ use std::thread;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::unistd::gettid;
 
-use super::crew::{Crew, Rounds, STACK_BYTES};
 use super::order::{Reply, Serve};
 use super::say;
+use super::thread_pool::{Rounds, STACK_BYTES, ThreadPool};
 use crate::clock;
 use crate::cpu_time::burn;
 use generator::{NullAsk, Stamps};
@@ -20,7 +20,7 @@ use generator::{NullAsk, Stamps};
 const BATCH: usize = 64;
 
 /// Listens, accepts all connections and hires the threads that serve them.
-pub fn hire(serve: &Serve) -> io::Result<Crew> {
+pub fn spawn(serve: &Serve) -> io::Result<ThreadPool> {
     let connections = accept(serve.connections)?;
     match serve.workers {
         None => thread_per_connection(*serve, connections),
@@ -42,8 +42,8 @@ fn accept(connections: u32) -> io::Result<Vec<TcpStream>> {
 }
 
 /// One thread a connection: read, serve, write, nothing else (Tales section 3.1.1).
-fn thread_per_connection(serve: Serve, connections: Vec<TcpStream>) -> io::Result<Crew> {
-    Crew::hire(connections.into_iter().map(|connection| {
+fn thread_per_connection(serve: Serve, connections: Vec<TcpStream>) -> io::Result<ThreadPool> {
+    ThreadPool::spawn(connections.into_iter().map(|connection| {
         move |_: &Rounds| {
             let mut desk = Desk::new(serve);
             while desk.answer(&connection).is_ok() {}
@@ -67,24 +67,24 @@ pub fn serve_anybody(listener: &TcpListener, request_bytes: usize, response_byte
 }
 
 /// Workers that take from one queue: the kernel's list of readable connections, one at a time.
-fn shared_queue(serve: Serve, connections: Vec<TcpStream>, workers: u32) -> io::Result<Crew> {
+fn shared_queue(serve: Serve, connections: Vec<TcpStream>, workers: u32) -> io::Result<ThreadPool> {
     let connections = Arc::new(connections);
     // One-shot: a connection that is being served must not wake a second worker.
     let queue = Arc::new(Queue::of(&connections, EpollFlags::EPOLLONESHOT, |_| true)?);
-    Crew::hire((0..workers).map(|_| {
+    ThreadPool::spawn((0..workers).map(|_| {
         let (connections, queue) = (Arc::clone(&connections), Arc::clone(&queue));
         move |_: &Rounds| queue.work::<1>(&connections, &mut Desk::new(serve))
     }))
 }
 
 /// Workers with connections of their own: connection i belongs to worker i modulo `workers`.
-fn partitioned(serve: Serve, connections: Vec<TcpStream>, workers: u32) -> io::Result<Crew> {
+fn partitioned(serve: Serve, connections: Vec<TcpStream>, workers: u32) -> io::Result<ThreadPool> {
     let connections = Arc::new(connections);
     let count = workers as usize;
     let queues = (0..count)
         .map(|worker| Queue::of(&connections, EpollFlags::empty(), |i| i % count == worker))
         .collect::<io::Result<Vec<_>>>()?;
-    Crew::hire(queues.into_iter().map(|queue| {
+    ThreadPool::spawn(queues.into_iter().map(|queue| {
         let connections = Arc::clone(&connections);
         move |_: &Rounds| queue.work::<BATCH>(&connections, &mut Desk::new(serve))
     }))

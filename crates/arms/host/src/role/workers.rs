@@ -5,13 +5,13 @@ use std::sync::{Arc, Barrier};
 
 use model::Nanos;
 
-use super::crew::{Crew, Rounds};
+use super::thread_pool::{Rounds, ThreadPool};
 use crate::clock;
 use crate::cpu_time::{burn, compute};
 
 /// Threads that spin until the process ends.
-pub fn spin(threads: u32) -> io::Result<Crew> {
-    Crew::hire((0..threads).map(|_| {
+pub fn spin(threads: u32) -> io::Result<ThreadPool> {
+    ThreadPool::spawn((0..threads).map(|_| {
         |_: &Rounds| {
             loop {
                 compute(u32::MAX);
@@ -21,11 +21,11 @@ pub fn spin(threads: u32) -> io::Result<Crew> {
 }
 
 /// Threads that run and sleep in turn; `until` says when one that is done now wakes up.
-pub fn cycle<U>(threads: u32, run: Nanos, until: U) -> io::Result<Crew>
+pub fn cycle<U>(threads: u32, run: Nanos, until: U) -> io::Result<ThreadPool>
 where
     U: Fn(Nanos) -> Nanos + Copy + Send + 'static,
 {
-    Crew::hire((0..threads).map(|_| {
+    ThreadPool::spawn((0..threads).map(|_| {
         move |rounds: &Rounds| {
             loop {
                 burn(run);
@@ -37,9 +37,9 @@ where
 }
 
 /// Threads that compute and then wait for the last one, round by round.
-pub fn fork_join(threads: u32, work: Nanos) -> io::Result<Crew> {
+pub fn fork_join(threads: u32, work: Nanos) -> io::Result<ThreadPool> {
     let barrier = Arc::new(Barrier::new(threads as usize));
-    Crew::hire((0..threads).map(|_| {
+    ThreadPool::spawn((0..threads).map(|_| {
         let barrier = Arc::clone(&barrier);
         move |rounds: &Rounds| {
             loop {

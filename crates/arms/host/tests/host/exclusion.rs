@@ -9,7 +9,7 @@ use libtest_mimic::{Failed, Trial};
 use model::scenario::{Kind, Program, Scenario};
 use model::{Arm, Failure, Nanos, PolicySpec, Silent, Watch};
 
-use crate::exhibits::{scenario, trial};
+use crate::fixtures::{scenario, trial};
 use crate::processes::programs_of;
 
 pub fn trials() -> Vec<Trial> {

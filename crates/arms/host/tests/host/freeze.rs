@@ -10,7 +10,7 @@ use model::trace::{Request, Trace};
 use model::{Arm, Failure, Nanos, PolicySpec, Silent};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
-use crate::exhibits::{calmest_policy, patiently, scenario, service, trial};
+use crate::fixtures::{calmest_policy, patiently, scenario, service, trial};
 use crate::ideal;
 use crate::processes::{signal, wait_for_programs};
 

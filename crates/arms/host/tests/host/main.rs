@@ -4,7 +4,7 @@
 //! and does not get it is shown as ignored.
 
 mod exclusion;
-mod exhibits;
+mod fixtures;
 mod freeze;
 mod ideal;
 mod processes;
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     if let Some(code) = host::role_main(std::env::args()) {
         return code;
     }
-    if let Some(code) = exhibits::play(std::env::args()) {
+    if let Some(code) = fixtures::play(std::env::args()) {
         return code;
     }
     let mut arguments = Arguments::from_args();
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         starvation::trials(),
         teardown::trials(),
     ];
-    let unfit = exhibits::unfit();
+    let unfit = fixtures::unfit();
     if let Some(reason) = &unfit {
         eprintln!("skipped all that runs: {reason}");
     }

@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 use model::scenario::{Architecture, Group, Kind, Machine, Scenario};
 use model::{Arm, Failure, Nanos, PolicySpec};
 
-use crate::exhibits::{CHECK_AS_NOBODY, scenario, service};
+use crate::fixtures::{CHECK_AS_NOBODY, scenario, service};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -78,7 +78,7 @@ fn bad_machine() -> Result<(), Failed> {
     };
     assert!(message(&crowd).contains("ulimit -Hn"));
     let mut together = plain();
-    together.mechanisms.begin_together = true;
+    together.mechanisms.start_barrier = true;
     admitted(&together)
 }
 

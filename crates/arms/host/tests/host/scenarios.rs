@@ -5,7 +5,7 @@ use model::scenario::{Architecture, Kind, Program, Scenario};
 use model::trace::{Request, Trace};
 use model::{Nanos, PolicySpec};
 
-use crate::exhibits::{calmest_policy, may_have_real_time, run, scenario, service, trial};
+use crate::fixtures::{calmest_policy, may_have_real_time, run, scenario, service, trial};
 use crate::processes::programs_of;
 
 const SECONDS: Nanos = Nanos::from_secs(2);

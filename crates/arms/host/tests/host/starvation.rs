@@ -13,7 +13,7 @@ use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use thread_priority::RealtimeThreadSchedulePolicy;
 
-use crate::exhibits::{
+use crate::fixtures::{
     calmest_policy, generators_cpu, may_have_real_time, run, scenario, service, trial,
 };
 
@@ -38,7 +38,7 @@ fn starved() -> Result<(), Failed> {
     let done = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         (0..starvers).for_each(|_| drop(scope.spawn(|| starve(&done))));
-        let outcome = HostArm::default().run(&exhibit(), &policy, 1, &Silent);
+        let outcome = HostArm::default().run(&fixture(), &policy, 1, &Silent);
         done.store(true, Ordering::Relaxed);
         outcome
     });
@@ -50,11 +50,11 @@ fn starved() -> Result<(), Failed> {
 }
 
 fn left_alone() -> Result<(), Failed> {
-    run(&exhibit(), &calmest_policy()).map_err(|failure| failure.to_string())?;
+    run(&fixture(), &calmest_policy()).map_err(|failure| failure.to_string())?;
     Ok(())
 }
 
-fn exhibit() -> Scenario {
+fn fixture() -> Scenario {
     scenario(vec![service(Architecture::ThreadPerConnection, 16, 0.3)], Nanos::from_secs(2))
 }
 

@@ -8,7 +8,7 @@ use model::scenario::{Architecture, Kind, Program};
 use model::{Failure, Nanos};
 use nix::sys::signal::Signal::{self, SIGINT, SIGKILL, SIGTERM};
 
-use crate::exhibits::{self, RUN, calmest_policy, scenario, service};
+use crate::fixtures::{self, RUN, calmest_policy, scenario, service};
 use crate::processes::{programs_of, signal, wait_for_end, wait_for_programs};
 
 pub fn trials() -> Vec<Trial> {
@@ -47,7 +47,7 @@ fn dead_program() -> Result<(), Failed> {
     ];
     let endless = scenario(programs, Nanos::from_secs(600));
     let outcome = thread::scope(|scope| {
-        let running = scope.spawn(|| exhibits::run(&endless, &calmest_policy()));
+        let running = scope.spawn(|| fixtures::run(&endless, &calmest_policy()));
         let started = wait_for_programs(std::process::id(), 2);
         thread::sleep(std::time::Duration::from_millis(700));
         signal(*started.iter().max().expect("two"), SIGKILL);

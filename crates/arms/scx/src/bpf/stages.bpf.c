@@ -61,7 +61,7 @@ struct seen {
 
 /* The server's port, and the CPUs whose scheduling is wanted. */
 const volatile __u16 server_port;
-const volatile __u8 heard_cpus[CPUS];
+const volatile __u8 traced_cpus[CPUS];
 
 /* Whose numbers of threads user space knows, by the namespace's inode; 0: the kernel's own. */
 const volatile __u32 pid_namespace;
@@ -351,7 +351,7 @@ int BPF_PROG(on_send, const struct sock *sk)
 
 static __always_inline bool hears(__u32 cpu)
 {
-	return cpu < CPUS && heard_cpus[cpu];
+	return cpu < CPUS && traced_cpus[cpu];
 }
 
 SEC("tp_btf/sched_switch")

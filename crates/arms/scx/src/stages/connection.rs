@@ -11,7 +11,7 @@ use super::threads::Threads;
 
 /// A moment at which so many bytes had passed a place, and the thread that was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct ByteTimestamp {
     pub bytes: u64,
     pub at: Nanos,
     pub thread: u32,
@@ -23,15 +23,15 @@ pub struct Connection {
     inward: Direction,
     outward: Direction,
     /// T1.
-    pub(super) arrived: Vec<Passed>,
+    pub(super) arrived: Vec<ByteTimestamp>,
     /// T2.
-    pub(super) ready: Vec<Passed>,
+    pub(super) ready: Vec<ByteTimestamp>,
     /// T4.
-    pub(super) read: Vec<Passed>,
+    pub(super) read: Vec<ByteTimestamp>,
     /// T5, each with the bytes before it.
-    pub(super) sends: Vec<Passed>,
+    pub(super) sends: Vec<ByteTimestamp>,
     /// T6.
-    pub(super) transmitted: Vec<Passed>,
+    pub(super) transmitted: Vec<ByteTimestamp>,
 }
 
 /// TCP's numbers wrap around; bytes since the first do not.
@@ -109,7 +109,7 @@ impl Connections {
 
     fn datum(&mut self, seen: &Seen, kind: Kind, queue: &mut Datagrams) {
         let Seen { at, thread, .. } = *seen;
-        let pass = |bytes: u64| Passed { bytes, at, thread };
+        let pass = |bytes: u64| ByteTimestamp { bytes, at, thread };
         match kind {
             Kind::Arrived { from, .. } if from.is_udp => queue.arrived(self.last(from), from, at),
             Kind::Ready { from, .. } if from.is_udp => queue.ready(self, at),
@@ -118,29 +118,29 @@ impl Connections {
             Kind::Arrived { from, number, bytes } => {
                 let own = self.last(from);
                 own.inward.begin(number.wrapping_sub(bytes));
-                let passed = own.inward.bytes(number).map(pass);
-                advance(&mut own.arrived, passed);
+                let stamps = own.inward.bytes(number).map(pass);
+                advance(&mut own.arrived, stamps);
             }
             Kind::Ready { from, number } => {
                 let own = self.last(from);
-                let passed = own.inward.bytes(number).map(pass);
-                advance(&mut own.ready, passed);
+                let stamps = own.inward.bytes(number).map(pass);
+                advance(&mut own.ready, stamps);
             }
             Kind::Read { from, number, .. } => {
                 let own = self.last(from);
-                let passed = own.inward.bytes(number).map(pass);
-                advance(&mut own.read, passed);
+                let stamps = own.inward.bytes(number).map(pass);
+                advance(&mut own.read, stamps);
             }
             Kind::Sends { to, number } => {
                 let own = self.last(to);
                 own.outward.begin(number);
-                let passed = own.outward.bytes(number).map(pass);
-                own.sends.extend(passed);
+                let stamps = own.outward.bytes(number).map(pass);
+                own.sends.extend(stamps);
             }
             Kind::Transmitted { to, number } => {
                 let own = self.last(to);
-                let passed = own.outward.bytes(number).map(pass);
-                advance(&mut own.transmitted, passed);
+                let stamps = own.outward.bytes(number).map(pass);
+                advance(&mut own.transmitted, stamps);
             }
             _ => {}
         }
@@ -149,10 +149,10 @@ impl Connections {
     /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer are these bytes of what the server sent; and the thread
     /// that read it. Moments that nobody saw are [`Nanos::NEVER`].
     pub fn stages(&self, own: &Connection, request_end: u64, answer: Range<u64>) -> (Stages, u32) {
-        let first = |passed: &[Passed], bytes: u64| {
-            passed.get(passed.partition_point(|one| one.bytes < bytes)).copied()
+        let first = |stamps: &[ByteTimestamp], bytes: u64| {
+            stamps.get(stamps.partition_point(|one| one.bytes < bytes)).copied()
         };
-        let at = |passed: Option<Passed>| passed.map_or(Nanos::NEVER, |one| one.at);
+        let at = |stamps: Option<ByteTimestamp>| stamps.map_or(Nanos::NEVER, |one| one.at);
         let read = first(&own.read, request_end);
         let begun = own.sends.partition_point(|one| one.bytes <= answer.start);
         // A read may end before the socket says that it has data: what comes while a thread is in the kernel is handed on there.
@@ -171,17 +171,17 @@ impl Connections {
 }
 
 /// Bytes pass in order; what was there before, or is sent again, is no news.
-fn advance(passed: &mut Vec<Passed>, now: Option<Passed>) {
-    let last = passed.last().map_or(0, |last| last.bytes);
-    passed.extend(now.filter(|now| now.bytes > last));
+fn advance(stamps: &mut Vec<ByteTimestamp>, now: Option<ByteTimestamp>) {
+    let last = stamps.last().map_or(0, |last| last.bytes);
+    stamps.extend(now.filter(|now| now.bytes > last));
 }
 
 impl Connection {
     /// A datagram for its peer. Its write began just before it went out: no hook is nearer.
     fn datagram_out(&mut self, at: Nanos, thread: u32) {
         let bytes = self.transmitted.len() as u64;
-        self.sends.push(Passed { bytes, at, thread });
-        self.transmitted.push(Passed { bytes: bytes + 1, at, thread });
+        self.sends.push(ByteTimestamp { bytes, at, thread });
+        self.transmitted.push(ByteTimestamp { bytes: bytes + 1, at, thread });
     }
 }
 
@@ -196,7 +196,7 @@ struct Datagrams {
 impl Datagrams {
     fn arrived(&mut self, own: &mut Connection, from: Peer, at: Nanos) {
         let bytes = own.arrived.len() as u64 + 1;
-        own.arrived.push(Passed { bytes, at, thread: 0 });
+        own.arrived.push(ByteTimestamp { bytes, at, thread: 0 });
         self.arrived.push_back(from);
     }
 
@@ -204,7 +204,7 @@ impl Datagrams {
         let Some(from) = self.arrived.pop_front() else { return };
         let own = all.last(from);
         let bytes = own.ready.len() as u64 + 1;
-        own.ready.push(Passed { bytes, at, thread: 0 });
+        own.ready.push(ByteTimestamp { bytes, at, thread: 0 });
         self.ready.push_back(from);
     }
 
@@ -212,7 +212,7 @@ impl Datagrams {
         let Some(from) = self.ready.pop_front() else { return };
         let own = all.last(from);
         let bytes = own.read.len() as u64 + 1;
-        own.read.push(Passed { bytes, at, thread });
+        own.read.push(ByteTimestamp { bytes, at, thread });
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn translate(
         events: Vec::new(),
     };
     translation.open(&recording.seen);
-    recording.seen.iter().for_each(|seen| translation.hear(seen));
+    recording.seen.iter().for_each(|seen| translation.translate_one(seen));
     (translation.events, translation.tables)
 }
 
@@ -52,12 +52,12 @@ impl Translation<'_> {
             let Kind::Switch { from, .. } = one.kind else { continue };
             if known.insert(one.cpu) {
                 let switch = Kind::Switch { from: 0, blocks: false };
-                self.hear(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
+                self.translate_one(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
             }
         }
     }
 
-    fn hear(&mut self, seen: &Seen) {
+    fn translate_one(&mut self, seen: &Seen) {
         let at = seen.at.saturating_sub(self.begin);
         let by = (self.place)(seen.cpu.into());
         if let Kind::Wake { target } = seen.kind {

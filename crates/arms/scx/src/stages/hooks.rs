@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::recorder::{Heard, Recorder, Run, Tape};
 use model::trace::ThreadTrace;
+use model::trace_session::{CapturedEvents, KernelTracer, Run, TraceSession};
 use model::{CpuId, Failure};
 
 use super::cpu_time::CpuTime;
-use super::crew::Crew;
 use super::events::translate;
+use super::thread_table::ThreadTable;
 use super::tracer::{Scheduling, Tracer, Wanted};
 use crate::ready::privileged;
 
 /// Records by the hooks of the stages, those of the scheduler and of interrupts alone.
 pub struct Hooks;
 
-impl Recorder for Hooks {
+impl KernelTracer for Hooks {
     fn check(&self) -> Result<(), Failure> {
         privileged("recording scheduling events")?;
         if Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -28,36 +28,36 @@ impl Recorder for Hooks {
         ))
     }
 
-    fn start(&self, cpus: &[usize]) -> Result<Box<dyn Tape>, Failure> {
+    fn start(&self, cpus: &[usize]) -> Result<Box<dyn TraceSession>, Failure> {
         let scheduling = Scheduling::On(cpus.to_vec());
         Ok(Box::new(Tracer::start(Wanted { port: None, tcp: false, scheduling })?))
     }
 }
 
-impl Tape for Tracer {
-    fn finish(self: Box<Self>, run: &Run) -> Result<Heard, Failure> {
+impl TraceSession for Tracer {
+    fn finish(self: Box<Self>, run: &Run) -> Result<CapturedEvents, Failure> {
         let recording = self.stop()?;
         recording.check_whole()?;
         let programs = run.threads.len();
         let known = run.threads.iter().enumerate().flat_map(|(program, threads)| {
             threads.iter().map(move |thread| (thread.cast_unsigned(), program))
         });
-        let crew = Crew::new(&recording, known, programs, BTreeMap::new());
+        let table = ThreadTable::new(&recording, known, programs, BTreeMap::new());
         let place = |cpu: usize| {
             run.cpus.iter().position(|known| *known == cpu).map(|cpu| CpuId(cpu as u32))
         };
-        let (events, mut tables) = translate(&recording, &crew.numbers, &place, run.start);
+        let (events, mut tables) = translate(&recording, &table.numbers, &place, run.start);
         let time = CpuTime::new(&recording.seen);
         let first = run.threads.iter().map(Vec::len).sum();
-        let others = &crew.threads[first..];
+        let others = &table.threads[first..];
         let times = |moment: &_| {
             others.iter().map(|thread| time.until(*thread, run.start + *moment)).collect()
         };
-        tables.others = crew.others;
-        Ok(Heard {
+        tables.others = table.others;
+        Ok(CapturedEvents {
             events,
             tables,
-            threads: crew.programs_of[first..]
+            threads: table.programs_of[first..]
                 .iter()
                 .map(|&program| ThreadTrace { program })
                 .collect(),

@@ -7,15 +7,15 @@
 mod client;
 mod connection;
 mod cpu_time;
-mod crew;
 mod events;
 mod exchange;
 mod hooks;
-mod people;
+mod process_cache;
 mod recording;
 mod scene;
 mod service;
 mod skeleton;
+mod thread_table;
 mod threads;
 mod tracer;
 
@@ -24,5 +24,5 @@ pub use connection::{Connection, Connections};
 pub use exchange::Exchange;
 pub use hooks::Hooks;
 pub use recording::{Peer, Recording};
-pub use service::{Observed, glance, observe};
+pub use service::{Observed, observe, snapshot};
 pub use tracer::{Scheduling, Tracer, Wanted};

@@ -2,7 +2,7 @@
 
 use model::{Failure, Nanos};
 
-use super::people::People;
+use super::process_cache::ProcessCache;
 
 /// What a hook saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ pub struct Recording {
     /// Calls of hooks that the kernel skipped because it was in one already.
     pub missed: u64,
     /// Who was seen.
-    pub(super) people: People,
+    pub(super) processes: ProcessCache,
 }
 
 impl Recording {

@@ -5,10 +5,10 @@ use model::trace::{Stages, ThreadTrace, Usage, Window};
 use model::{CpuId, Nanos};
 
 use super::cpu_time::CpuTime;
-use super::crew::Crew;
 use super::events::translate;
-use super::people::Person;
+use super::process_cache::ProcessInfo;
 use super::recording::Recording;
+use super::thread_table::ThreadTable;
 
 /// A request as the server's side saw it; moments count from a beginning.
 pub(super) struct Exchanged {
@@ -19,7 +19,7 @@ pub(super) struct Exchanged {
 
 /// What surrounds the requests. Program 0 is the service: every process that served.
 pub(super) struct Scene {
-    pub crew: Crew,
+    pub table: ThreadTable,
     pub time: CpuTime,
     /// The programs: processes.
     pub programs: Vec<Process>,
@@ -33,31 +33,36 @@ pub(super) struct Scene {
 impl Scene {
     /// Of requests whose numbers are their places.
     pub fn new(recording: &Recording, exchanged: &[Exchanged], begin: Nanos) -> Scene {
-        let known = &recording.people.known;
+        let known = &recording.processes.known;
         let served = || exchanged.iter().map(|one| one.thread).filter(|thread| *thread != 0);
-        let process = |thread: u32| known.get(&thread).map_or(thread, |person| person.process);
+        let process = |thread: u32| known.get(&thread).map_or(thread, |info| info.process);
         let serving = served().map(|thread| (process(thread), 0)).collect();
-        let crew = Crew::new(recording, served().map(|thread| (thread, 0)), 1, serving);
+        let table = ThreadTable::new(recording, served().map(|thread| (thread, 0)), 1, serving);
         let first = served().next().unwrap_or(0);
-        let service = Person::process(known.get(&first), first);
-        let programs = std::iter::once(service).chain(crew.others.iter().cloned()).collect();
+        let service = ProcessInfo::process(known.get(&first), first);
+        let programs = std::iter::once(service).chain(table.others.iter().cloned()).collect();
         let cpus = 1 + recording.seen.iter().map(|seen| u32::from(seen.cpu)).max().unwrap_or(0);
-        let threads = crew.programs_of.iter().map(|&program| ThreadTrace { program }).collect();
+        let threads = table.programs_of.iter().map(|&program| ThreadTrace { program }).collect();
         let place = |cpu: usize| Some(CpuId(cpu as u32));
-        let (mut events, mut tables) = translate(recording, &crew.numbers, &place, begin);
-        events.extend(affinities(recording, &crew, cpus, &mut tables));
+        let (mut events, mut tables) = translate(recording, &table.numbers, &place, begin);
+        events.extend(affinities(recording, &table, cpus, &mut tables));
         for (request, one) in (0..).zip(exchanged).filter(|(_, one)| one.thread != 0) {
             let Stages { read, transmitted, .. } = one.stages;
-            events.extend(Event::of_request(crew.numbers[&one.thread], request, read, transmitted));
+            events.extend(Event::of_request(
+                table.numbers[&one.thread],
+                request,
+                read,
+                transmitted,
+            ));
         }
         events.sort_by_key(|event| event.at);
         let time = CpuTime::new(&recording.seen);
-        Scene { crew, time, programs, threads, cpus, events, tables }
+        Scene { table, time, programs, threads, cpus, events, tables }
     }
 
     /// CPU time of all threads at both ends of a window.
     pub fn usage(&self, window: Window, begin: Nanos) -> Vec<Usage> {
-        let ids = &self.crew.threads;
+        let ids = &self.table.threads;
         let used = |at: Nanos| Usage {
             at,
             cpu_time: ids.iter().map(|id| self.time.until(*id, begin + at)).collect(),
@@ -67,11 +72,16 @@ impl Scene {
 }
 
 /// On which of the CPUs the service may run.
-fn affinities(recording: &Recording, crew: &Crew, cpus: u32, tables: &mut Tables) -> Vec<Event> {
-    let own = crew.numbers.iter().filter(|(_, thread)| crew.programs_of[thread.index()] == 0);
+fn affinities(
+    recording: &Recording,
+    table: &ThreadTable,
+    cpus: u32,
+    tables: &mut Tables,
+) -> Vec<Event> {
+    let own = table.numbers.iter().filter(|(_, thread)| table.programs_of[thread.index()] == 0);
     let affinity = |(id, thread): (&u32, &model::ThreadId)| {
-        let person = recording.people.known.get(id)?;
-        let own: Vec<CpuId> = person.cpus.iter().copied().filter(|cpu| cpu.0 < cpus).collect();
+        let info = recording.processes.known.get(id)?;
+        let own: Vec<CpuId> = info.cpus.iter().copied().filter(|cpu| cpu.0 < cpus).collect();
         let what = What::Affinity { thread: *thread, cpus: tables.cpu_set(&own) };
         Some(Event { at: Nanos::ZERO, what })
     };

@@ -40,7 +40,7 @@ pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
 }
 
 /// What a part of a recording says of requests that it holds from their beginning to their end; `None`: of none.
-pub fn glance(recording: &Recording) -> Option<Observed> {
+pub fn snapshot(recording: &Recording) -> Option<Observed> {
     lay_out(recording, Nanos::ZERO)
 }
 
@@ -118,12 +118,12 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
 /// Requests as the ideal queue wants them: the arrival is T1, the service time the thread's own CPU time from T4 to T6 and the mean of all else that the threads did
 /// (Tales section 3.2).
 fn requests_of(exchanged: &[Exchanged], scene: &Scene, begin: Nanos, end: Nanos) -> Vec<Request> {
-    let (crew, time) = (&scene.crew, &scene.time);
+    let (table, time) = (&scene.table, &scene.time);
     let own = |one: &Exchanged| {
         let at = |moment: Nanos| time.until(one.thread, begin + moment);
         at(one.stages.transmitted).saturating_sub(at(one.stages.read))
     };
-    let total: u64 = (crew.threads.iter().zip(&crew.programs_of))
+    let total: u64 = (table.threads.iter().zip(&table.programs_of))
         .filter(|(_, program)| **program == 0)
         .map(|(thread, _)| time.until(*thread, end).0)
         .sum();

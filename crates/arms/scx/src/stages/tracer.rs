@@ -70,7 +70,7 @@ impl Scheduling {
 pub struct Tracer {
     stop: Arc<AtomicBool>,
     work: Option<JoinHandle<Result<(), Failure>>>,
-    heard: Arc<Mutex<Recording>>,
+    captured: Arc<Mutex<Recording>>,
     /// How much of it was asked for already.
     shown: AtomicUsize,
 }
@@ -80,13 +80,13 @@ impl Tracer {
     pub fn start(wanted: Wanted) -> Result<Tracer, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
-        let (stopped, heard) = (Arc::clone(&stop), Arc::<Mutex<Recording>>::default());
-        let hearing = Arc::clone(&heard);
+        let (stopped, captured) = (Arc::clone(&stop), Arc::<Mutex<Recording>>::default());
+        let capturing = Arc::clone(&captured);
         let work = thread::Builder::new()
             .name("stages".to_string())
-            .spawn(move || record(&wanted, &stopped, &hearing, &ready))
+            .spawn(move || record(&wanted, &stopped, &capturing, &ready))
             .map_err(|error| Failure::Run(format!("no thread for the tracer: {error}")))?;
-        let tracer = Tracer { stop, work: Some(work), heard, shown: AtomicUsize::new(0) };
+        let tracer = Tracer { stop, work: Some(work), captured, shown: AtomicUsize::new(0) };
         // It hangs up without a word where it fails.
         match is_ready.recv() {
             Ok(()) => Ok(tracer),
@@ -99,19 +99,19 @@ impl Tracer {
         self.stop.store(true, Ordering::Relaxed);
         let work = self.work.take().expect("only this takes it");
         work.join().map_err(|_| broken_off())??;
-        let mut recording = std::mem::take(&mut *self.heard.lock().map_err(|_| broken_off())?);
+        let mut recording = std::mem::take(&mut *self.captured.lock().map_err(|_| broken_off())?);
         recording.seen.sort_by_key(|one| one.at);
         Ok(recording)
     }
 
     /// What was heard since this was asked before. What is missing is said at the end alone.
     pub fn recent(&self) -> Recording {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = self.shown.swap(heard.seen.len(), Ordering::Relaxed);
-        let (mut seen, people) = (heard.seen[from..].to_vec(), heard.people.clone());
-        drop(heard);
+        let captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = self.shown.swap(captured.seen.len(), Ordering::Relaxed);
+        let (mut seen, processes) = (captured.seen[from..].to_vec(), captured.processes.clone());
+        drop(captured);
         seen.sort_by_key(|one| one.at);
-        Recording { seen, people, ..Recording::default() }
+        Recording { seen, processes, ..Recording::default() }
     }
 }
 
@@ -129,7 +129,7 @@ fn broken_off() -> Failure {
 fn record(
     wanted: &Wanted,
     stop: &AtomicBool,
-    heard: &Mutex<Recording>,
+    captured: &Mutex<Recording>,
     ready: &Sender<()>,
 ) -> Result<(), Failure> {
     privileged("tracing requests in the kernel")?;
@@ -154,10 +154,10 @@ fn record(
     let gather = || {
         ring.consume().map_err(refused)?;
         fresh.borrow_mut().retain(|one| one.at >= complete_from);
-        let mut heard = heard.lock().map_err(|_| broken_off())?;
+        let mut captured = captured.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
-        fresh.borrow().iter().for_each(|one| heard.people.meet(one.thread));
-        heard.seen.append(&mut fresh.borrow_mut());
+        fresh.borrow().iter().for_each(|one| captured.processes.look_up(one.thread));
+        captured.seen.append(&mut fresh.borrow_mut());
         Ok(())
     };
     while !stop.load(Ordering::Relaxed) {
@@ -171,8 +171,8 @@ fn record(
     let missed = missed(&skeleton)?;
     drop(ring);
     let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
-    let mut heard = heard.lock().map_err(|_| broken_off())?;
-    (heard.missed, heard.lost) = (missed, lost);
+    let mut captured = captured.lock().map_err(|_| broken_off())?;
+    (captured.missed, captured.lost) = (missed, lost);
     Ok(())
 }
 
@@ -190,8 +190,8 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
         .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
     constants.server_port = wanted.port.unwrap_or(0);
     constants.pid_namespace = own_namespace()?;
-    for (cpu, heard) in constants.heard_cpus.iter_mut().enumerate() {
-        *heard = u8::from(wanted.scheduling.includes(cpu));
+    for (cpu, captured) in constants.traced_cpus.iter_mut().enumerate() {
+        *captured = u8::from(wanted.scheduling.includes(cpu));
     }
     let kernel = Btf::from_vmlinux().map_err(|error| {
         Failure::Machine(format!(

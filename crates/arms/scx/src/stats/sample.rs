@@ -64,7 +64,7 @@ impl Meter {
     }
 
     /// A quick look, several times a second while somebody watches.
-    pub fn glance(&mut self, rows: &Rows) -> Vec<Active> {
+    pub fn snapshot(&mut self, rows: &Rows) -> Vec<Active> {
         let active = rows.active();
         if let Some(looked) = self.looked.replace(Instant::now()) {
             self.add(&active, looked.elapsed().as_secs_f64());
@@ -74,7 +74,7 @@ impl Meter {
 
     /// A look at everything.
     pub fn look(&mut self, rows: &Rows) -> Sample {
-        let active = self.glance(rows);
+        let active = self.snapshot(rows);
         Sample {
             scheduler: self.scheduler.clone(),
             at: Instant::now(),

@@ -61,7 +61,7 @@ impl Server {
             }
             sleep(if self.is_watched() { left.min(STEP) } else { left });
         }
-        loaded.glance(self.is_watched());
+        loaded.snapshot(self.is_watched());
     }
 
     fn answer(&mut self, loaded: &mut Loaded) {

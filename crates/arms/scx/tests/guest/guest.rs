@@ -37,12 +37,12 @@ pub fn play(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
     })
 }
 
-struct Heard {
+struct GuestOutput {
     lines: Vec<u8>,
     errors: Vec<u8>,
 }
 
-impl Watcher for Heard {
+impl Watcher for GuestOutput {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
         match stream {
             Stream::Stdout => self.lines.extend(bytes),
@@ -86,8 +86,8 @@ pub fn under_with(
         get: Vec::new(),
         command: words.chain(file.map(|file| file.display().to_string())).collect(),
     };
-    let mut heard = Heard { lines: Vec::new(), errors: Vec::new() };
-    let outcome = lab.run(&job, &mut heard).unwrap_or_else(|failure| panic!("{failure}"));
+    let mut output = GuestOutput { lines: Vec::new(), errors: Vec::new() };
+    let outcome = lab.run(&job, &mut output).unwrap_or_else(|failure| panic!("{failure}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&heard.lines).lines().map(str::to_string).collect(), outcome.code, text(&heard.errors))
+    (text(&output.lines).lines().map(str::to_string).collect(), outcome.code, text(&output.errors))
 }

@@ -17,12 +17,12 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Threads of services exist from the start, blocked; others begin one after another, since each is runnable at once.
     pub(super) fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         self.confine();
-        if self.together {
-            self.bear(watch)?;
+        if self.barrier {
+            self.fork_all(watch)?;
         }
         for program in 0..self.programs.len() {
             self.expect_client(program);
-            if !self.together && !self.programs[program].starts() {
+            if !self.barrier && !self.programs[program].starts() {
                 self.programs[program].threads().for_each(|thread| self.fork(thread));
             }
         }
@@ -46,10 +46,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Each thread is born, finds nothing to do and blocks, before the next one is: so a class places it on a machine that is idle, coming from where its
     /// siblings were born, since all have one parent. Those of a service stay where the lot has put them: on other arms they wake up once more to wait for
     /// requests, and idle CPUs pull them apart. It takes no time, since it is over when a run begins, and nobody sees more of it than the births.
-    fn bear(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
+    fn fork_all(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         let costs = std::mem::replace(&mut self.costs, Costs::NONE);
         let machinery = self.machinery.take();
-        self.bears = true;
+        self.forking = true;
         for program in 0..self.programs.len() {
             let mut beside = None;
             for thread in self.programs[program].threads() {
@@ -64,7 +64,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 }
             }
         }
-        self.bears = false;
+        self.forking = false;
         (self.costs, self.machinery) = (costs, machinery);
         Ok(())
     }
@@ -78,7 +78,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// The next thread begins with its work.
     pub(super) fn begin(&mut self) {
         if let Some(thread) = self.waiting.next() {
-            if !self.together {
+            if !self.barrier {
                 self.fork(thread);
             }
             self.wake(thread, None);

@@ -99,9 +99,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.tasks[thread.index()].fresh = false;
         let place = self.core.threads[thread.index()].program;
         let program = &mut self.programs[place];
-        self.answers |= self.client_beside && program.serving(thread).is_some();
+        self.answers |= self.client_local && program.serving(thread).is_some();
         let served = if O::LISTENS { program.serving(thread) } else { None };
-        let next = if self.bears {
+        let next = if self.forking {
             Next::Block
         } else {
             program.next(self.core.now, thread, &mut self.wakes)
@@ -306,7 +306,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     }
 
     fn switch_cost(&mut self, cpu: CpuId, thread: ThreadId) -> Nanos {
-        let switch = self.costs.switch(self.switch_lots.random());
+        let switch = self.costs.switch(self.switch_cost_rng.random());
         match self.tasks[thread.index()].ran_on.replace(cpu) {
             Some(from) if from != cpu => {
                 self.observe(What::Migrate { thread, from, to: cpu });

@@ -12,13 +12,13 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// The next tick of a CPU: the grid's next moment, and how late the interrupt is by lot. Were none late, all CPUs would tick in one moment and always in one
     /// order, and threads that take turns over them would stay in step for ever.
     pub(super) fn set_tick(&mut self, cpu: CpuId) {
-        let late = self.costs.lateness(self.tick_lots.random());
+        let late = self.costs.lateness(self.tick_rng.random());
         self.clocks[cpu.index()].tick_at = self.core.now.next_multiple(TICK) + late;
     }
 
     /// The timer that ends a turn before the tick does is as late.
     pub(super) fn set_turn(&mut self, cpu: CpuId) {
-        self.clocks[cpu.index()].turn_late = self.costs.lateness(self.tick_lots.random());
+        self.clocks[cpu.index()].turn_late = self.costs.lateness(self.tick_rng.random());
     }
 
     pub(super) fn tick(&mut self, cpu: CpuId, current: ThreadId) {

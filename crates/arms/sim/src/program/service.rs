@@ -8,8 +8,8 @@ use model::trace::Request;
 use model::workload::{IdleConnections, Planned};
 
 use super::Next;
+use super::fast_client::FastClient;
 use super::fifo::{Fifo, Links};
-use super::prompt::Prompt;
 use crate::costs::Costs;
 
 /// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a worker's own.
@@ -29,7 +29,7 @@ pub struct Service {
     due: usize,
     received: u64,
     /// Which connection a request takes is decided by its lot where connections belong to workers.
-    lots: Vec<u32>,
+    random_draws: Vec<u32>,
     idle: IdleConnections,
     /// Connections on which the client has a response and has not sent the held request yet, in the order of when it does.
     answered: VecDeque<(Nanos, u32)>,
@@ -49,7 +49,7 @@ pub struct Service {
     /// Connections whose request is sent and not delivered, where interrupts bring them; `None`: it is there at once.
     wire: Option<Vec<u32>>,
     /// `None`: no worker finds its next request.
-    prompt: Option<Prompt>,
+    fast_client: Option<FastClient>,
 }
 
 impl Service {
@@ -59,7 +59,7 @@ impl Service {
         plan: &[Planned],
         costs: &Costs,
         interrupted: bool,
-        prompt: Option<Prompt>,
+        fast_client: Option<FastClient>,
     ) -> Service {
         let (threads, connections) = (service.threads(), service.connections);
         let stations = match service.architecture {
@@ -71,7 +71,7 @@ impl Service {
             sent: 0,
             due: 0,
             received: 0,
-            lots: plan.iter().map(|planned| planned.lot).collect(),
+            random_draws: plan.iter().map(|planned| planned.random).collect(),
             idle: IdleConnections::new(service),
             answered: VecDeque::new(),
             turnaround: costs.turnaround,
@@ -83,7 +83,7 @@ impl Service {
             serving: vec![None; threads as usize],
             switch: costs.switch,
             wire: interrupted.then(Vec::new),
-            prompt,
+            fast_client,
         };
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
@@ -99,7 +99,7 @@ impl Service {
 
     pub fn plan(&mut self, planned: &Planned) {
         self.requests.push(unsent(planned, self.switch));
-        self.lots.push(planned.lot);
+        self.random_draws.push(planned.random);
     }
 
     pub fn requests(&self) -> &[Request] {
@@ -123,7 +123,7 @@ impl Service {
             self.answered.pop_front().map(|(_, connection)| connection)
         } else {
             self.due += 1;
-            self.idle.take(self.lots[self.sent])
+            self.idle.take(self.random_draws[self.sent])
         };
         if let Some(connection) = connection {
             self.send(now, connection);
@@ -186,7 +186,7 @@ impl Service {
         self.received += 1;
         if self.sent + self.answered.len() == self.due {
             self.idle.give_back(connection);
-        } else if self.prompt.as_mut().is_some_and(|prompt| prompt.next()) {
+        } else if self.fast_client.as_mut().is_some_and(|fast_client| fast_client.next()) {
             self.send(now, connection);
             self.deliver(connection, wake);
         } else {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use host::{Stage, run_on};
-use model::recorder::Recorder;
+use model::trace_session::KernelTracer;
 use model::{Failure, Trace, Watch};
 
 use crate::order::{ORDER, Order, PROGRESS, REPORT, ROLE, Report};
@@ -61,7 +61,7 @@ fn perform(order: &Order) -> Result<Report, Failure> {
 }
 
 /// Who records scheduling events on the machine that this runs on; `None`: the program was built without the kernel's part.
-pub fn recorder() -> Option<&'static dyn Recorder> {
+pub fn kernel_tracer() -> Option<&'static dyn KernelTracer> {
     #[cfg(feature = "scx")]
     return Some(&scx::stages::Hooks);
     #[cfg(not(feature = "scx"))]
@@ -80,7 +80,7 @@ fn run_seed(
         services: order.services,
         placement: order.placement.clone(),
         seed,
-        recorder: if order.events { recorder() } else { None },
+        tracer: if order.events { kernel_tracer() } else { None },
         pulls: &|| crossings.count(),
     };
     run_on(&stage, reporter)

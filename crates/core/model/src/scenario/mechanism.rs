@@ -23,13 +23,13 @@ pub struct Mechanisms {
     /// What a move of a thread costs; `None`: the simulator's estimates.
     pub migration: Option<Migration>,
     /// Whether all threads are born, and block, before any begins with its work, as on the other arms; else each begins when it is born.
-    pub begin_together: bool,
+    pub start_barrier: bool,
     /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
     #[serde(default)]
-    pub held_found: f64,
+    pub next_request_ready: f64,
     /// Whether the clients of services have a CPU of the machine, one beside those of the scenario.
     #[serde(default)]
-    pub client_beside: bool,
+    pub client_local: bool,
     /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
     pub tick_late: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.

@@ -17,17 +17,17 @@ pub(super) const KEYS: [&str; 13] = [
     "memory",
     "kernel",
     "migration",
-    "begin",
+    "start",
     "client",
-    "held_found",
+    "next_request_ready",
     "tick_late",
     "timer_interrupt",
     "reschedule_interrupt",
 ];
 /// When threads begin with their work.
-const BEGINNINGS: [&str; 2] = ["each", "together"];
+const STARTS: [&str; 2] = ["each", "barrier"];
 /// Where the clients of services are.
-const CLIENTS: [&str; 2] = ["elsewhere", "beside"];
+const CLIENTS: [&str; 2] = ["elsewhere", "local"];
 /// The largest working set: a thread's part of a cache, with room to spare.
 const MOST_BYTES: i64 = 1 << 30;
 
@@ -42,9 +42,11 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
         memory: machine.sub("memory").map(|table| memory(&table)),
         kernel: machine.sub("kernel").map(|table| kernel(&table, cpus)),
         migration: machine.sub("migration").map(|table| migration(&table)),
-        begin_together: machine.optional("begin", word(&BEGINNINGS)) == Some(1),
-        client_beside: machine.optional("client", word(&CLIENTS)) == Some(1),
-        held_found: machine.optional("held_found", number_within(0.0, 1.0)).unwrap_or(0.0),
+        start_barrier: machine.optional("start", word(&STARTS)) == Some(1),
+        client_local: machine.optional("client", word(&CLIENTS)) == Some(1),
+        next_request_ready: machine
+            .optional("next_request_ready", number_within(0.0, 1.0))
+            .unwrap_or(0.0),
         tick_late: tick_late(machine),
         timer_interrupt: span("timer_interrupt"),
         reschedule_interrupt: span("reschedule_interrupt"),

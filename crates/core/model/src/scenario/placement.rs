@@ -56,7 +56,7 @@ impl Scenario {
     /// What in it only a simulated machine does, if anything.
     pub fn of_simulation_alone(&self) -> Option<&'static str> {
         // On a real machine programs begin together in any case.
-        let together = Mechanisms { begin_together: false, ..self.mechanisms.clone() };
+        let together = Mechanisms { start_barrier: false, ..self.mechanisms.clone() };
         if together != Mechanisms::default() {
             return Some(
                 "a real machine has its own interrupts, idle states, clocks, caches and locks, and the tables below [machine] change none of them",

@@ -10,7 +10,7 @@ use machine::cell::balance::{self, Goal, Step};
 use machine::cell::{self, Source};
 use model::{Failure, Nanos, units};
 
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// How often the user's wish to stop is looked at.
 const TURN: Duration = Duration::from_millis(50);
@@ -43,7 +43,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     for name in &args.batch {
         cell::find(&machine.journal(), name)?;
     }

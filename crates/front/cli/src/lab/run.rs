@@ -13,7 +13,7 @@ use ::lab::{Counting, Entry, Job, Lab, Outcome, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// Below this QEMU does little else than to change turns.
 const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
@@ -86,7 +86,7 @@ pub fn run(lab: &Lab, args: &Args) -> Result<ExitCode, Failure> {
     if !args.into.is_dir() {
         return Err(Failure::Input(format!("--into {}: no such folder", args.into.display())));
     }
-    let mut terminal = Terminal { stop: stop_wish(), verbose: args.verbose };
+    let mut terminal = Terminal { stop: interrupt_flag(), verbose: args.verbose };
     let outcome = lab.run(&job, &mut terminal)?;
     args.keep(&outcome.files)?;
     finish(&outcome)

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use generator::{Histogram, Pulse};
+use generator::{Histogram, LiveCounters};
 use model::{Failure, Nanos};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
@@ -37,7 +37,7 @@ pub struct Live {
 }
 
 /// What a kernel said of a second.
-pub struct Glance {
+pub struct Snapshot {
     /// How long each stage took.
     pub stages: Vec<Stage>,
     /// Who made the slowest requests slow, the worst first; `None`: that is not the client's kernel to know.
@@ -61,7 +61,7 @@ struct Frame<'a> {
     last: &'a Histogram,
     total: &'a Histogram,
     threshold: Nanos,
-    glance: Option<Glance>,
+    snapshot: Option<Snapshot>,
 }
 
 impl Live {
@@ -79,15 +79,15 @@ impl Live {
     pub fn during<T: Send>(
         &self,
         watching: Option<&Watching>,
-        work: impl FnOnce(Arc<Pulse>) -> Result<T, Failure> + Send,
+        work: impl FnOnce(Arc<LiveCounters>) -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
-        let pulse = Arc::new(Pulse::default());
+        let live = Arc::new(LiveCounters::default());
         thread::scope(|scope| {
             let working = scope.spawn({
-                let pulse = Arc::clone(&pulse);
-                || work(pulse)
+                let live = Arc::clone(&live);
+                || work(live)
             });
-            let shown = self.watch(&pulse, watching, &|| working.is_finished());
+            let shown = self.watch(&live, watching, &|| working.is_finished());
             let done = working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             shown.and(done)
         })
@@ -95,7 +95,7 @@ impl Live {
 
     fn watch(
         &self,
-        pulse: &Pulse,
+        live: &LiveCounters,
         watching: Option<&Watching>,
         over: &dyn Fn() -> bool,
     ) -> Result<(), Failure> {
@@ -107,7 +107,7 @@ impl Live {
             if last_look.elapsed() < INTERVAL {
                 continue;
             }
-            let total = pulse.total();
+            let total = live.total();
             let last = total.since(&before);
             let frame = Frame {
                 elapsed: begin.elapsed(),
@@ -115,7 +115,7 @@ impl Live {
                 last: &last,
                 total: &total,
                 threshold: self.threshold,
-                glance: watching.and_then(|watching| watching.glance(pulse)),
+                snapshot: watching.and_then(|watching| watching.snapshot(live)),
             };
             self.show(&frame, &mut shown)?;
             (before, last_look) = (total, Instant::now());
@@ -161,7 +161,7 @@ impl Frame<'_> {
             self.threshold,
             percent(self.last.proportion_over(self.threshold)),
             self.last.lost,
-            self.glance.as_ref().map_or(String::new(), Glance::line)
+            self.snapshot.as_ref().map_or(String::new(), Snapshot::line)
         )
     }
 
@@ -189,7 +189,7 @@ impl Frame<'_> {
                 percent(seen.proportion_over(self.threshold))
             );
         }
-        text + &self.glance.as_ref().map_or(String::new(), Glance::block)
+        text + &self.snapshot.as_ref().map_or(String::new(), Snapshot::block)
     }
 
     /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
@@ -219,14 +219,14 @@ impl Frame<'_> {
             latency.get_or_create(&labels).set(value.map_or(f64::NAN, infinite));
         }
         registry.register("latency_seconds", "Latency of the last second's requests", latency);
-        self.glance.iter().for_each(|glance| glance.register(&mut registry));
+        self.snapshot.iter().for_each(|snapshot| snapshot.register(&mut registry));
         let mut text = String::new();
         encode(&mut text, &registry).expect("a String takes any text");
         text
     }
 }
 
-impl Glance {
+impl Snapshot {
     /// The stages' p99, and the worst culprit.
     fn line(&self) -> String {
         let stages = self.stages.iter().map(|stage| format!("{} {}", named(stage), p99(stage)));
@@ -307,13 +307,13 @@ mod tests {
 
     use super::*;
 
-    fn frame<'a>(histogram: &'a Histogram, glance: Option<Glance>) -> Frame<'a> {
+    fn frame<'a>(histogram: &'a Histogram, snapshot: Option<Snapshot>) -> Frame<'a> {
         let second = Duration::from_secs(1);
         let (last, total) = (histogram, histogram);
-        Frame { elapsed: second, span: second, last, total, threshold: Nanos(1), glance }
+        Frame { elapsed: second, span: second, last, total, threshold: Nanos(1), snapshot }
     }
 
-    fn glance() -> Glance {
+    fn snapshot() -> Snapshot {
         let estimate = |ns| Estimate::new(ns, ns, ns);
         let span_ns =
             Latency { p50: estimate(2_000.0), p99: estimate(7_000.0), ..Latency::default() };
@@ -323,7 +323,7 @@ mod tests {
             culprit: culprit.to_string(),
             share,
         };
-        Glance {
+        Snapshot {
             stages: vec![stage],
             blamed: Some(vec![blamed("hog[7]", 0.75), blamed("cron[8]", 0.25)]),
         }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn stages_and_culprits_are_shown_where_somebody_watches() {
         let histogram = Histogram::default();
-        let with = frame(&histogram, Some(glance()));
+        let with = frame(&histogram, Some(snapshot()));
         assert!(
             with.line().ends_with("T2-T3 7.00 us  slow by background hog[7] (75%)"),
             "{}",
@@ -350,7 +350,7 @@ mod tests {
             metrics.contains("stage_seconds{stage=\"t2_t3\",quantile=\"0.99\"} 0.000007"),
             "{metrics}"
         );
-        let of_client = Glance { blamed: None, ..glance() };
+        let of_client = Snapshot { blamed: None, ..snapshot() };
         let of_client = frame(&histogram, Some(of_client));
         assert!(of_client.line().ends_with("T2-T3 7.00 us"), "{}", of_client.line());
         assert!(!of_client.block().contains("slow by"), "nobody knows: {}", of_client.block());

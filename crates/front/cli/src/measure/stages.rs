@@ -9,12 +9,12 @@ mod server;
 
 use std::net::UdpSocket;
 
-use ::measure::{Measurement, Passed, Target, passed};
-use generator::{Pulse, Record};
+use ::measure::{Measurement, SocketStages, Target, socket_stages};
+use generator::{LiveCounters, Record};
 use model::{Failure, Trace};
 use report::stages::Stage;
 
-use super::live::Glance;
+use super::live::Snapshot;
 
 /// Who tells the stages of a run.
 pub enum Watching {
@@ -70,10 +70,10 @@ impl Watching {
     }
 
     /// What was seen since the last look; `None`: no request.
-    pub fn glance(&self, pulse: &Pulse) -> Option<Glance> {
+    pub fn snapshot(&self, live: &LiveCounters) -> Option<Snapshot> {
         match self {
-            Watching::Server(server) => server.glance(),
-            Watching::Client { is_here, .. } => of_client(&pulse.take_passed(), *is_here),
+            Watching::Server(server) => server.snapshot(),
+            Watching::Client { is_here, .. } => of_client(&live.take_stamped(), *is_here),
         }
     }
 
@@ -83,7 +83,7 @@ impl Watching {
             Watching::Server(server) => return server.finish(measured, target),
             Watching::Client { why, is_here } => (why, is_here),
         };
-        let Passed { stages, answered, complete } = passed(&measured.records, is_here);
+        let SocketStages { stages, answered, complete } = socket_stages(&measured.records, is_here);
         let note = format!(
             "unknown is what only the server's kernel knows: {why}. The rest is by the client's own sockets (SO_TIMESTAMPING), \
              of {complete} of {answered} requests"
@@ -93,10 +93,10 @@ impl Watching {
 }
 
 /// What the client's kernel stamped of some requests: the stages that it knows, and nobody to blame.
-fn of_client(records: &[Record], is_here: bool) -> Option<Glance> {
-    let Passed { mut stages, complete, .. } = passed(records, is_here);
+fn of_client(records: &[Record], is_here: bool) -> Option<Snapshot> {
+    let SocketStages { mut stages, complete, .. } = socket_stages(records, is_here);
     stages.retain(|stage| stage.span_ns.p50.value.is_some());
-    (complete > 0).then_some(Glance { stages, blamed: None })
+    (complete > 0).then_some(Snapshot { stages, blamed: None })
 }
 
 /// Only an address of this machine can be bound.

@@ -7,7 +7,7 @@ use machine::tune::trial::{self, Configuration, Outcome, Trial};
 use model::{Failure, Nanos, units};
 
 use super::Service;
-use crate::watch::stop_wish;
+use crate::watch::interrupt_flag;
 
 /// Measure each knob alone and all together, in random order between controls, and turn everything back
 ///
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seed,
         settle: Duration::from_nanos(args.settle.0),
     };
-    let stop = stop_wish();
+    let stop = interrupt_flag();
     let outcome = trial::run(&machine, &trial, &stop, &mut |done, runs, knobs| {
         anstream::eprintln!("run {} of {runs}: {}", done + 1, name(knobs));
     })?;

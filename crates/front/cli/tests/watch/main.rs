@@ -1,9 +1,9 @@
 //! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF, memcached and nginx; says so where it is skipped.
 #![cfg(feature = "scx")]
 
+#[path = "../support/child_guard.rs"]
+mod child_guard;
 mod guest;
-#[path = "../support/kept.rs"]
-mod kept;
 mod server;
 mod storm;
 
@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::Duration;
 
-use kept::Kept;
+use child_guard::ChildGuard;
 use serde_json::Value;
 use server::{FIRST, LAST, Server, last_cpu, on_last_cpu};
 use storm::{Storm, Weather};
@@ -102,7 +102,7 @@ fn hogs_are_named(server: &Server, which: [&str; 2]) {
     let hog = hog.display().to_string();
     let Some(alone) = explained(server, which) else { return };
     assert!(part(&alone, "test-hog") == 0.0, "the control: {}", summary(&alone));
-    let hogs: Vec<Kept> = (0..4).map(|_| on_last_cpu(&[&hog])).collect();
+    let hogs: Vec<ChildGuard> = (0..4).map(|_| on_last_cpu(&[&hog])).collect();
     let named = says(server, which, |beside| {
         beside["services"][0]["findings"][0]["source"] == "background"
             && part(beside, "test-hog") > 0.1
@@ -154,7 +154,7 @@ fn a_storm_of_softirqs_is_named_and_takes_ten_times_what_they_take_without_it() 
 
 #[test]
 fn who_listens_nowhere_cannot_be_watched() {
-    let sleeper = Kept::start("sleep", &["60"]);
+    let sleeper = ChildGuard::start("sleep", &["60"]);
     let sleeper = sleeper.process();
     for (process, words) in [(&*sleeper, "listens at no port"), ("99999999", "/proc/99999999")] {
         let output = rearguard(&["explain", "--pid", process]).output().expect("it runs");

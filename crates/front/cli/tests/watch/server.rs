@@ -6,18 +6,18 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::kept::Kept;
+use crate::child_guard::ChildGuard;
 
 /// How long the end of the first answer is waited for.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Between two requests.
 const PAUSE: Duration = Duration::from_millis(3);
 
-impl Kept {
-    pub fn start(command: &str, words: &[&str]) -> Kept {
+impl ChildGuard {
+    pub fn start(command: &str, words: &[&str]) -> ChildGuard {
         let mut command = Command::new(command);
         command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
-        Kept(command.spawn().expect("it is everywhere"))
+        ChildGuard(command.spawn().expect("it is everywhere"))
     }
 
     pub fn process(&self) -> String {
@@ -30,8 +30,8 @@ pub fn last_cpu() -> usize {
 }
 
 /// A command on the machine's last CPU.
-pub fn on_last_cpu(words: &[&str]) -> Kept {
-    Kept::start("taskset", &[&["-c", &last_cpu().to_string()], words].concat())
+pub fn on_last_cpu(words: &[&str]) -> ChildGuard {
+    ChildGuard::start("taskset", &[&["-c", &last_cpu().to_string()], words].concat())
 }
 
 /// The kernel lets a sleeper go before hogs at once, but not one as nice as this.
@@ -41,7 +41,7 @@ pub const FIRST: [&str; 3] = ["chrt", "-f", "10"];
 
 /// A server, for as long as this lives.
 pub struct Server {
-    _kept: Kept,
+    _kept: ChildGuard,
     address: SocketAddr,
     /// Who keeps it.
     pub process: String,
@@ -60,7 +60,7 @@ impl Server {
         let mut line = String::new();
         let out = child.stdout.take().expect("a pipe");
         BufReader::new(out).read_line(&mut line).expect("a line");
-        let kept = Kept(child);
+        let kept = ChildGuard(child);
         let said = line.trim().split_once(" process ");
         let Some((url, process)) = said else {
             eprintln!("skipped: no {name} here, or no {}", like[0]);

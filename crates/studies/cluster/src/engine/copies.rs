@@ -20,7 +20,7 @@ impl Engine<'_> {
         let first = open.shard * replicas;
         let lengths = &self.leaves.lengths[first as usize..(first + replicas) as usize];
         let shard = Shard { number: open.shard, first, lengths, taken: open.servers() };
-        let server = self.chooser.choose(&shard, &mut self.lots);
+        let server = self.chooser.choose(&shard, &mut self.rng);
         let copy = self.copy(task, server);
         self.leaves.more(server, &mut *self.chooser);
         self.post(Mail::Item { server, item: Item::Copy(copy) });

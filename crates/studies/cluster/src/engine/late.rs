@@ -45,7 +45,7 @@ impl Engine<'_> {
         let tasks = (0..count).map(|_| self.create(request, shard)).collect();
         let batch = self.batches.insert(Unbound { request, tasks });
         let replicas = self.shards.replicas;
-        for server in sample(shard * replicas, replicas, count * d, &mut self.lots) {
+        for server in sample(shard * replicas, replicas, count * d, &mut self.rng) {
             self.post(Mail::Item { server, item: Item::Probe(batch) });
         }
     }

@@ -2,8 +2,8 @@
 
 use model::Failure;
 
-use super::lots::Lots;
 use super::servers::{Seeds, Servers};
+use super::service_times::ServiceTimes;
 use super::station::Station;
 use super::work::{CopyKey, Item};
 use crate::definition::Tier;
@@ -15,23 +15,23 @@ pub(super) struct Leaves {
     pub servers: Servers<CopyKey>,
     /// Copies at each, waiting, served and on their way to it.
     pub lengths: Vec<u32>,
-    pub lots: Lots,
+    pub service_times: ServiceTimes,
 }
 
 impl Leaves {
     /// Idle ones, the first in the clock. [`Failure::Input`] where a machine's policy is unknown.
-    pub fn new(tier: &Tier, lots: u64, seeds: &Seeds) -> Result<Leaves, Failure> {
+    pub fn new(tier: &Tier, seed: u64, seeds: &Seeds) -> Result<Leaves, Failure> {
         Ok(Leaves {
             station: Station::new(tier.servers, tier.workers),
             servers: Servers::new(tier, 0, seeds)?,
             lengths: vec![0; tier.servers as usize],
-            lots: Lots::new(&tier.work, lots),
+            service_times: ServiceTimes::new(&tier.work, seed),
         })
     }
 
     /// How long a server takes for a copy, whose work the sub-request may have said.
     pub fn takes(&mut self, server: u32, work: Option<u64>) -> u64 {
-        self.servers.takes(server, work, &mut self.lots)
+        self.servers.takes(server, work, &mut self.service_times)
     }
 
     /// A server has one copy more.

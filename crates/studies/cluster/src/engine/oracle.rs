@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use stats::service_proportion;
 
 use super::shards::Shards;
-use super::{Engine, Purpose};
+use super::{Engine, Stream};
 use crate::definition::{Cluster, Work};
 use crate::dispatch::below;
 use roots::{Roots, Visit};
@@ -40,13 +40,13 @@ struct Found {
     quality: f64,
 }
 
-/// A cluster with `same_work`, `copies` at once to servers by lot, all copies of an answered sub-request dropped, also those that are served.
+/// A cluster with `same_work`, `copies` at once to randomly drawn servers, all copies of an answered sub-request dropped, also those that are served.
 struct Oracle<'a> {
     cluster: &'a Cluster,
     copies: usize,
     works: Sampler,
     shards: Shards,
-    lots: Xoshiro256PlusPlus,
+    rng: Xoshiro256PlusPlus,
     servers: Vec<Server>,
     roots: Option<Roots<'a>>,
     /// Arrival, root, and sub-requests without an answer, of every request.
@@ -58,16 +58,16 @@ struct Oracle<'a> {
 
 impl Oracle<'_> {
     fn new(cluster: &Cluster, copies: usize) -> Oracle<'_> {
-        let seed_of = |purpose: Purpose| seed::derive(cluster.seed, &[purpose as u64]);
-        let generator = |purpose| Xoshiro256PlusPlus::seed_from_u64(seed_of(purpose));
+        let seed_of = |stream: Stream| seed::derive(cluster.seed, &[stream as u64]);
+        let generator = |stream| Xoshiro256PlusPlus::seed_from_u64(seed_of(stream));
         let leaf = &cluster.leaf;
         let Work::Law(law, _) = &leaf.tier.work else { panic!("leaves are queues") };
         Oracle {
             cluster,
             copies,
-            works: Sampler::new(law, seed_of(Purpose::Leaves)),
-            shards: Shards::new(cluster.shards(), leaf.replicas, generator(Purpose::Shards)),
-            lots: generator(Purpose::Dispatch),
+            works: Sampler::new(law, seed_of(Stream::Leaves)),
+            shards: Shards::new(cluster.shards(), leaf.replicas, generator(Stream::Shards)),
+            rng: generator(Stream::Dispatch),
             servers: vec![Server::default(); leaf.tier.servers as usize],
             roots: Roots::new(cluster),
             requests: Vec::new(),
@@ -80,7 +80,7 @@ impl Oracle<'_> {
     fn run(mut self, requests: usize) -> Found {
         let (cluster, load) = (self.cluster, self.cluster.loads[0]);
         let rate = cluster.rate_per_s(load);
-        let seed = seed::derive(cluster.seed, &[Purpose::Arrivals as u64]);
+        let seed = seed::derive(cluster.seed, &[Stream::Arrivals as u64]);
         let mut arrivals = ArrivalTimes::new(&cluster.arrivals, rate, seed);
         let mut next = arrivals.next().expect("without end").0;
         while self.found.latencies.len() < requests {
@@ -113,7 +113,7 @@ impl Oracle<'_> {
     fn arrive(&mut self, now: u64) {
         let request = self.requests.len();
         let roots = self.roots.as_ref();
-        let root = roots.map_or(0, |roots| below(roots.servers(), &mut self.lots));
+        let root = roots.map_or(0, |roots| below(roots.servers(), &mut self.rng));
         self.requests.push((now, root, self.cluster.fan_out));
         match &mut self.roots {
             Some(roots) => {
@@ -143,10 +143,10 @@ impl Oracle<'_> {
                 self.tasks.push(now);
                 let mut taken: Vec<u32> = Vec::new();
                 while taken.len() < self.copies {
-                    let lot = shard * leaf.replicas + below(leaf.replicas, &mut self.lots);
-                    if !taken.contains(&lot) {
-                        taken.push(lot);
-                        let server = &mut self.servers[lot as usize];
+                    let server = shard * leaf.replicas + below(leaf.replicas, &mut self.rng);
+                    if !taken.contains(&server) {
+                        taken.push(server);
+                        let server = &mut self.servers[server as usize];
                         server.waiting.push(Entry { request, task, work });
                         begin(server, now, leaf.tier.workers);
                     }

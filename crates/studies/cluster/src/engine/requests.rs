@@ -11,7 +11,7 @@ impl Engine<'_> {
     pub(super) fn arrive(&mut self) {
         let now = self.clock.now;
         self.next_arrival();
-        let root = self.root_by_lot();
+        let root = self.random_root();
         let request = Request { arrived: now, waiting: self.cluster.fan_out, root };
         let request = self.requests.insert(request);
         if let Some(deadline) = self.cluster.deadline {
@@ -44,7 +44,7 @@ impl Engine<'_> {
     /// A sub-request without a copy.
     pub(super) fn create(&mut self, request: RequestKey, shard: u32) -> TaskKey {
         let common = self.cluster.leaf.same_work;
-        let work = common.then(|| self.leaves.lots.draw(0.0..1.0));
+        let work = common.then(|| self.leaves.service_times.draw(0.0..1.0));
         self.totals.tasks += 1;
         self.tasks.insert(Task::new(request, shard, self.clock.now, work))
     }
@@ -99,7 +99,7 @@ impl Engine<'_> {
             Timer::Partial(request) => self.close(request),
             Timer::Deadline(request) => self.lose(request),
             Timer::Served(copy) => self.complete(copy),
-            Timer::Passed(visit) => self.passed(visit),
+            Timer::VisitDone(visit) => self.visit_done(visit),
             Timer::Episode(slot) => self.turn(slot),
         }
     }

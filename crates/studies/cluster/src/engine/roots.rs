@@ -4,8 +4,8 @@ use model::{Failure, seed};
 use slotmap::SlotMap;
 
 use super::Engine;
-use super::lots::Lots;
 use super::servers::{Answered, Seeds, Servers};
+use super::service_times::ServiceTimes;
 use super::station::Station;
 use super::work::{Request, RequestKey, VisitKey};
 use crate::definition::Root;
@@ -16,8 +16,8 @@ pub(super) struct Roots {
     station: Station<VisitKey>,
     pub servers: Servers<VisitKey>,
     visits: SlotMap<VisitKey, Visit>,
-    splitting: Lots,
-    merging: Option<Lots>,
+    splitting: ServiceTimes,
+    merging: Option<ServiceTimes>,
 }
 
 /// Why a request is at its root.
@@ -30,15 +30,15 @@ enum Visit {
 
 impl Roots {
     /// Idle ones, in the clock from a slot on. [`Failure::Input`] where a machine's policy is unknown.
-    pub fn new(root: &Root, first_slot: u32, lots: u64, seeds: &Seeds) -> Result<Roots, Failure> {
+    pub fn new(root: &Root, first_slot: u32, seed: u64, seeds: &Seeds) -> Result<Roots, Failure> {
         let tier = &root.tier;
         let merging = root.merge.as_ref();
         Ok(Roots {
             station: Station::new(tier.servers, tier.workers),
             servers: Servers::new(tier, first_slot, seeds)?,
             visits: SlotMap::with_key(),
-            splitting: Lots::new(&tier.work, lots),
-            merging: merging.map(|work| Lots::new(work, seed::derive(lots, &[1]))),
+            splitting: ServiceTimes::new(&tier.work, seed),
+            merging: merging.map(|work| ServiceTimes::new(work, seed::derive(seed, &[1]))),
         })
     }
 
@@ -49,18 +49,18 @@ impl Roots {
 
     /// How long a root takes for a visit.
     fn takes(&mut self, root: u32, visit: VisitKey) -> u64 {
-        let lots = match (self.visits.get(visit), &mut self.merging) {
+        let service_times = match (self.visits.get(visit), &mut self.merging) {
             (Some(Visit::Merge(_)), Some(merging)) => merging,
             _ => &mut self.splitting,
         };
-        self.servers.takes(root, None, lots)
+        self.servers.takes(root, None, service_times)
     }
 }
 
 impl Engine<'_> {
     /// A root by lot, for a request that came; without roots all is root 0.
-    pub(super) fn root_by_lot(&mut self) -> u32 {
-        self.roots.as_ref().map_or(0, |roots| below(roots.servers.count, &mut self.lots))
+    pub(super) fn random_root(&mut self) -> u32 {
+        self.roots.as_ref().map_or(0, |roots| below(roots.servers.count, &mut self.rng))
     }
 
     /// A request that came passes its root; without roots it is through.
@@ -115,15 +115,15 @@ impl Engine<'_> {
                 }
             }
         }
-        self.passed(visit);
+        self.visit_done(visit);
     }
 
     fn pass(&mut self, passed: Answered<VisitKey>) {
-        self.unless_fault(passed).into_iter().for_each(|visit| self.passed(visit));
+        self.unless_fault(passed).into_iter().for_each(|visit| self.visit_done(visit));
     }
 
     /// A visit is over.
-    pub(super) fn passed(&mut self, visit: VisitKey) {
+    pub(super) fn visit_done(&mut self, visit: VisitKey) {
         let visit = self.roots.as_mut().and_then(|roots| roots.visits.remove(visit));
         match visit {
             Some(Visit::Split(request)) => self.fan_out(request),
@@ -150,7 +150,7 @@ impl Engine<'_> {
             if wanted {
                 return Some(visit);
             }
-            self.passed(visit);
+            self.visit_done(visit);
         }
     }
 

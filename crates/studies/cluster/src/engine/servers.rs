@@ -5,8 +5,8 @@
 use model::{Failure, Nanos};
 
 use super::clock::Clock;
-use super::lots::Lots;
 use super::machines::Machines;
+use super::service_times::ServiceTimes;
 use super::slow::Episodes;
 use super::work::Timer;
 use crate::definition::Tier;
@@ -70,14 +70,14 @@ impl<K: Copy + Default + Into<Timer>> Servers<K> {
     }
 
     /// How long a server takes for work as it is now, or for a lot of its own.
-    pub fn takes(&self, server: u32, work: Option<u64>, lots: &mut Lots) -> u64 {
+    pub fn takes(&self, server: u32, work: Option<u64>, service_times: &mut ServiceTimes) -> u64 {
         let Some(episodes) = &self.episodes else {
-            return work.unwrap_or_else(|| lots.draw(0.0..1.0));
+            return work.unwrap_or_else(|| service_times.draw(0.0..1.0));
         };
-        let work = work.unwrap_or_else(|| lots.draw(episodes.part(server)));
-        match lots {
-            Lots::Law { .. } => episodes.stretched(server, work),
-            Lots::Measured { .. } => work,
+        let work = work.unwrap_or_else(|| service_times.draw(episodes.part(server)));
+        match service_times {
+            ServiceTimes::Law { .. } => episodes.stretched(server, work),
+            ServiceTimes::Measured { .. } => work,
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let slow = Slow { share: 0.1, length: Nanos::from_millis(50), factor: 1.0 };
         for slow in [None, Some(slow)] {
             let tier = tier(slow);
-            let mut lots = Lots::new(&tier.work, 1);
+            let mut service_times = ServiceTimes::new(&tier.work, 1);
             let mut chances = Xoshiro256PlusPlus::seed_from_u64(3);
             let seeds = Seeds { episodes: 2, machines: 2 };
             let mut servers = Servers::<CopyKey>::new(&tier, 0, &seeds).expect("no machines");
@@ -184,7 +184,7 @@ mod tests {
                         episodes.turn(0);
                     }
                 }
-                let latency = servers.takes(0, None, &mut lots);
+                let latency = servers.takes(0, None, &mut service_times);
                 beyond[0] += u32::from(latency > 2_000_000);
                 beyond[1] += u32::from(latency > 10_000_000);
                 after_slow.1 += u32::from(last_slow);

@@ -142,7 +142,7 @@ pub(super) enum Timer {
     /// A measured leaf has served a copy.
     Served(CopyKey),
     /// A measured root has served a visit.
-    Passed(VisitKey),
+    VisitDone(VisitKey),
     /// A server becomes slow or quick, by its slot in the clock.
     Episode(u32),
 }
@@ -155,6 +155,6 @@ impl From<CopyKey> for Timer {
 
 impl From<VisitKey> for Timer {
     fn from(visit: VisitKey) -> Timer {
-        Timer::Passed(visit)
+        Timer::VisitDone(visit)
     }
 }

@@ -95,7 +95,7 @@ pub fn create<'a>(
         cpus: wanted.cpus.clone(),
         node: wanted.node,
         partition: wanted.partition.unwrap_or_else(|| Partition::of(&wanted.cpus)),
-        heir: (!wanted.ends_processes).then(|| GROUPS.to_string()),
+        fallback: (!wanted.ends_processes).then(|| GROUPS.to_string()),
     };
     place.check(machine.on(), &housekeeping::taken(&journal, None)?)?;
     let purpose = Purpose::Cell(wanted.name.clone());

@@ -18,12 +18,12 @@ pub fn read(on: &dyn Platform, path: &str) -> String {
 }
 
 /// Makes it, or removes it with what runs in it, or after that went to the heir.
-pub fn write(on: &dyn Platform, path: &str, heir: Option<&str>, value: &str) -> io::Result<()> {
+pub fn write(on: &dyn Platform, path: &str, fallback: Option<&str>, value: &str) -> io::Result<()> {
     if value == PRESENT {
         return on.make_group(path);
     }
     for _ in 0..TRIES {
-        clear(on, path, heir)?;
+        clear(on, path, fallback)?;
         match on.remove_group(path) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy => sleep(PAUSE),
             removed => return removed,
@@ -32,16 +32,16 @@ pub fn write(on: &dyn Platform, path: &str, heir: Option<&str>, value: &str) -> 
     on.remove_group(path)
 }
 
-fn clear(on: &dyn Platform, path: &str, heir: Option<&str>) -> io::Result<()> {
+fn clear(on: &dyn Platform, path: &str, fallback: Option<&str>) -> io::Result<()> {
     let inside = on.read(&format!("{path}/cgroup.procs"))?;
     if inside.trim().is_empty() {
         return Ok(());
     }
-    let Some(heir) = heir else {
+    let Some(fallback) = fallback else {
         return on.write(&format!("{path}/cgroup.kill"), "1");
     };
     for process in inside.lines() {
-        match on.write(&format!("{heir}/cgroup.procs"), process) {
+        match on.write(&format!("{fallback}/cgroup.procs"), process) {
             // It has ended by itself.
             Err(error) if error.raw_os_error() == Some(3) => {}
             moved => moved?,

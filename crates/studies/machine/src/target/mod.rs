@@ -8,7 +8,7 @@ mod class;
 mod controller;
 mod file;
 mod group;
-mod heirs;
+mod inherited;
 mod membership;
 
 use std::fmt;
@@ -47,7 +47,7 @@ pub enum Target {
         /// Its path.
         path: String,
         /// Where processes go that are in it when it ends; `None`: they end with it.
-        heir: Option<String>,
+        fallback: Option<String>,
     },
     /// Which cgroup a process is in.
     Membership {
@@ -66,7 +66,7 @@ pub enum Target {
         start: u64,
     },
     /// Whether threads of a family of processes are in a class that they inherited: `yes` or `no`.
-    Heirs {
+    InheritedClass {
         /// The first process.
         process: i32,
         /// When it started.
@@ -114,7 +114,9 @@ impl Target {
             Target::Class { process, thread, start } => {
                 Ok(class::read(on, *process, *thread, *start))
             }
-            Target::Heirs { process, class, .. } => heirs::read(on, *process, class).map(Some),
+            Target::InheritedClass { process, class, .. } => {
+                inherited::read(on, *process, class).map(Some)
+            }
             Target::Affinity { thread, start } => Ok(affinity::read(on, *thread, *start)),
             Target::Child(child) => child.read(on).map(Some),
         }
@@ -125,13 +127,13 @@ impl Target {
         match self {
             Target::File { path, .. } => on.write(path, value),
             Target::Controller { group, name } => controller::write(on, group, name, value),
-            Target::Group { path, heir } => group::write(on, path, heir.as_deref(), value),
+            Target::Group { path, fallback } => group::write(on, path, fallback.as_deref(), value),
             Target::Membership { process, .. } => membership::write(on, *process, value),
             Target::Class { thread, .. } => class::write(on, *thread, value),
             // Heirs come by themselves.
-            Target::Heirs { .. } if value == "yes" => Ok(()),
-            Target::Heirs { process, class, instead, .. } => {
-                heirs::disinherit(on, *process, class, instead)
+            Target::InheritedClass { .. } if value == "yes" => Ok(()),
+            Target::InheritedClass { process, class, instead, .. } => {
+                inherited::reset(on, *process, class, instead)
             }
             Target::Affinity { thread, .. } => affinity::write(on, *thread, value),
             Target::Child(child) => child.write(on, value),
@@ -140,7 +142,7 @@ impl Target {
 
     /// Whether it has its value as soon as that was written.
     pub fn is_prompt(&self) -> bool {
-        !matches!(self, Target::Heirs { .. })
+        !matches!(self, Target::InheritedClass { .. })
     }
 
     /// Whether two texts are one value.
@@ -163,7 +165,7 @@ impl fmt::Display for Target {
             Target::Group { path, .. } => write!(f, "cgroup {}", membership::name(path)),
             Target::Membership { process, .. } => write!(f, "cgroup of process {process}"),
             Target::Class { thread, .. } => write!(f, "scheduling class of thread {thread}"),
-            Target::Heirs { process, .. } => {
+            Target::InheritedClass { process, .. } => {
                 write!(f, "threads that process {process} has started since")
             }
             Target::Affinity { thread, .. } => write!(f, "CPUs of kernel thread {thread}"),

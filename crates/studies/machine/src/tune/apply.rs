@@ -70,7 +70,7 @@ fn settle(
     service: &Scope,
 ) -> Result<(), Failure> {
     place.group = format!("{GROUPS}/rearguard-tune-{}", changes.number());
-    place.heir = Some(service.home.clone());
+    place.fallback = Some(service.home.clone());
     place.make(changes)?;
     // What it starts meanwhile is there at the next look; what it starts later begins in the place.
     loop {

@@ -1,6 +1,6 @@
 //! HTTP/1.1: GET over connections that stay; bodies by length, in chunks, or until the connection's end (RFC 9112).
 
-use generator::{Answer, Ask, Heard, Protocol, Verdict};
+use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 
 use super::Stop;
 
@@ -53,9 +53,9 @@ impl Protocol for Http {
         out.extend(&self.request);
     }
 
-    fn decode(&mut self, _ask: &Ask, heard: &Heard) -> Verdict {
-        match response(heard) {
-            Ok((head, total)) => Verdict::of_length(heard, total, answer(&head)),
+    fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        match response(received) {
+            Ok((head, total)) => Verdict::of_length(received, total, answer(&head)),
             Err(stop) => stop.into(),
         }
     }
@@ -74,10 +74,10 @@ fn answer(head: &Head) -> Answer {
 }
 
 /// The head of the response, and its bytes with the body's.
-fn response(heard: &Heard) -> Result<(Head, usize), Stop> {
+fn response(received: &ReceivedBytes) -> Result<(Head, usize), Stop> {
     let mut begin = 0;
     loop {
-        let head = head(&heard.bytes[begin..], begin)?;
+        let head = head(&received.bytes[begin..], begin)?;
         let body = begin + head.bytes;
         // An interim response announces the real one.
         if (100..200).contains(&head.status) && head.status != 101 {
@@ -86,9 +86,9 @@ fn response(heard: &Heard) -> Result<(Head, usize), Stop> {
         }
         let total = match head.body {
             Body::Length(length) => body.checked_add(length).ok_or(Stop::Garbage)?,
-            Body::Chunks => chunks(heard.bytes, body)?,
-            Body::Close if heard.ended => heard.bytes.len(),
-            Body::Close => return Err(Stop::More(heard.bytes.len() + 1)),
+            Body::Chunks => chunks(received.bytes, body)?,
+            Body::Close if received.ended => received.bytes.len(),
+            Body::Close => return Err(Stop::More(received.bytes.len() + 1)),
         };
         return Ok((head, total));
     }

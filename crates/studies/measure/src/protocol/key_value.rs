@@ -25,7 +25,7 @@ impl Default for KeyValue {
 }
 
 impl KeyValue {
-    /// Whether a request reads: drawn by its lot, the same whenever it is asked for.
+    /// Whether a request reads: drawn from its random number, the same whenever it is asked for.
     pub fn reads(&self, ask: &Ask) -> bool {
         !self.fills && ((drawn(ask) >> 32) as f64) < self.reads * 2f64.powi(32)
     }
@@ -53,5 +53,5 @@ impl KeyValue {
 }
 
 fn drawn(ask: &Ask) -> u64 {
-    derive(u64::from(ask.planned.lot), &[ask.id])
+    derive(u64::from(ask.planned.random), &[ask.id])
 }

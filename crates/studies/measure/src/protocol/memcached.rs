@@ -2,7 +2,7 @@
 //!
 //! `doc/protocol.txt` and `doc/protocol-binary.txt` of memcached say what stands here.
 
-use generator::{Answer, Ask, Heard, Protocol, Verdict};
+use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 
 use super::Stop;
 use super::cursor::{Cursor, decimal};
@@ -48,12 +48,12 @@ impl Protocol for Memcached {
         }
     }
 
-    fn decode(&mut self, ask: &Ask, heard: &Heard) -> Verdict {
+    fn decode(&mut self, ask: &Ask, received: &ReceivedBytes) -> Verdict {
         let reads = self.load.reads(ask);
         match self.form {
-            Form::Ascii => judged(heard, ascii_answer(heard.bytes, reads)),
-            Form::Binary => judged(heard, binary_answer(heard.bytes, ask)),
-            Form::Datagram => match joined(heard, frame_id(ask)) {
+            Form::Ascii => judged(received, ascii_answer(received.bytes, reads)),
+            Form::Binary => judged(received, binary_answer(received.bytes, ask)),
+            Form::Datagram => match joined(received, frame_id(ask)) {
                 Ok(bytes) => match ascii_answer(&bytes, reads) {
                     Ok((answer, length)) if length == bytes.len() => Verdict::Whole(answer),
                     _ => Verdict::Garbage,
@@ -94,9 +94,9 @@ impl Memcached {
 }
 
 /// The verdict on an answer that ends after so many bytes.
-fn judged(heard: &Heard, read: Result<(Answer, usize), Stop>) -> Verdict {
+fn judged(received: &ReceivedBytes, read: Result<(Answer, usize), Stop>) -> Verdict {
     match read {
-        Ok((answer, length)) => Verdict::of_length(heard, length, answer),
+        Ok((answer, length)) => Verdict::of_length(received, length, answer),
         Err(stop) => stop.into(),
     }
 }
@@ -156,15 +156,15 @@ fn frame_id(ask: &Ask) -> u16 {
 }
 
 /// The message whose parts the datagrams are, in whatever order they came.
-fn joined(heard: &Heard, id: u16) -> Result<Vec<u8>, Stop> {
+fn joined(received: &ReceivedBytes, id: u16) -> Result<Vec<u8>, Stop> {
     let mut parts = Vec::new();
     let mut begin = 0;
-    for &end in heard.datagrams {
-        parts.push(part(&heard.bytes[begin..end], id)?);
+    for &end in received.datagrams {
+        parts.push(part(&received.bytes[begin..end], id)?);
         begin = end;
     }
     let Some((_, total, _)) = parts.first().copied() else {
-        return Err(Stop::More(heard.bytes.len() + 1));
+        return Err(Stop::More(received.bytes.len() + 1));
     };
     parts.sort_unstable_by_key(|(number, ..)| *number);
     let in_order = parts.iter().zip(0..).all(|((number, of, _), nth)| {
@@ -172,7 +172,7 @@ fn joined(heard: &Heard, id: u16) -> Result<Vec<u8>, Stop> {
     });
     match parts.len().cmp(&usize::from(total)) {
         _ if !in_order => Err(Stop::Garbage),
-        std::cmp::Ordering::Less => Err(Stop::More(heard.bytes.len() + 1)),
+        std::cmp::Ordering::Less => Err(Stop::More(received.bytes.len() + 1)),
         _ => Ok(parts.into_iter().flat_map(|(.., bytes)| bytes).copied().collect()),
     }
 }

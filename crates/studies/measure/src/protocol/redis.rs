@@ -1,6 +1,6 @@
 //! Redis: GET and SET in RESP, version 2.
 
-use generator::{Answer, Ask, Heard, Protocol, Verdict};
+use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 
 use super::Stop;
 use super::cursor::{Cursor, decimal};
@@ -29,12 +29,12 @@ impl Protocol for Redis {
         }
     }
 
-    fn decode(&mut self, _ask: &Ask, heard: &Heard) -> Verdict {
-        let mut cursor = Cursor::new(heard.bytes);
+    fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        let mut cursor = Cursor::new(received.bytes);
         match skip(&mut cursor, DEEPEST) {
             Ok(complaint) => {
                 let answer = Answer { complaint, ..Answer::default() };
-                Verdict::of_length(heard, cursor.position(), answer)
+                Verdict::of_length(received, cursor.position(), answer)
             }
             Err(stop) => stop.into(),
         }

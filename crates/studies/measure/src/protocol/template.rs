@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use generator::{Answer, Ask, Heard, Protocol, Verdict};
+use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use model::Failure;
 use model::seed::derive;
 
@@ -49,23 +49,25 @@ impl Protocol for Template {
                 Piece::Bytes(bytes) => out.extend(bytes),
                 Piece::Id => out.extend(ask.id.to_string().bytes()),
                 Piece::Random(below) => {
-                    let drawn = derive(u64::from(ask.planned.lot), &[ask.id]) % below;
+                    let drawn = derive(u64::from(ask.planned.random), &[ask.id]) % below;
                     out.extend(drawn.to_string().bytes());
                 }
             }
         }
     }
 
-    fn decode(&mut self, _ask: &Ask, heard: &Heard) -> Verdict {
-        let more = Verdict::More(heard.bytes.len() + 1);
+    fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        let more = Verdict::More(received.bytes.len() + 1);
         match &self.end {
-            End::Length(total) => Verdict::of_length(heard, *total, Answer::default()),
-            End::Until(end) => match memchr::memmem::find(heard.bytes, end) {
-                Some(at) => Verdict::of_length(heard, at + end.len(), Answer::default()),
+            End::Length(total) => Verdict::of_length(received, *total, Answer::default()),
+            End::Until(end) => match memchr::memmem::find(received.bytes, end) {
+                Some(at) => Verdict::of_length(received, at + end.len(), Answer::default()),
                 None => more,
             },
-            End::Close if heard.ended => Verdict::Whole(Answer { last: true, ..Answer::default() }),
-            End::Datagram if !heard.datagrams.is_empty() => Verdict::Whole(Answer::default()),
+            End::Close if received.ended => {
+                Verdict::Whole(Answer { last: true, ..Answer::default() })
+            }
+            End::Datagram if !received.datagrams.is_empty() => Verdict::Whole(Answer::default()),
             End::Close | End::Datagram => more,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! `doc/specs/thrift-binary-protocol.md` of Apache Thrift says what stands here; messages are the strict ones.
 
-use generator::{Answer, Ask, Heard, Protocol, Verdict};
+use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 
 use super::Stop;
 use super::cursor::Cursor;
@@ -48,10 +48,10 @@ impl Protocol for Thrift {
         }
     }
 
-    fn decode(&mut self, ask: &Ask, heard: &Heard) -> Verdict {
-        match self.read(heard.bytes, ask.id as u32) {
+    fn decode(&mut self, ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        match self.read(received.bytes, ask.id as u32) {
             Ok((complaint, total)) => {
-                Verdict::of_length(heard, total, Answer { complaint, ..Answer::default() })
+                Verdict::of_length(received, total, Answer { complaint, ..Answer::default() })
             }
             Err(stop) => stop.into(),
         }

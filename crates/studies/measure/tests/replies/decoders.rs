@@ -1,6 +1,6 @@
 //! What decoders make of random replies, in whatever pieces they come.
 
-use generator::{Ask, Heard, Protocol, Verdict};
+use generator::{Ask, Protocol, ReceivedBytes, Verdict};
 
 use crate::mangle::{Dice, mangled};
 use crate::spoken::{ALL, Spoken};
@@ -24,7 +24,7 @@ struct Reply {
 impl Reply {
     fn judge(&mut self, length: usize, datagrams: &[usize], ended: bool) -> Verdict {
         let bytes = &self.bytes[..length];
-        let verdict = self.protocol.decode(&self.ask, &Heard { bytes, datagrams, ended });
+        let verdict = self.protocol.decode(&self.ask, &ReceivedBytes { bytes, datagrams, ended });
         if let Verdict::More(total) = verdict {
             assert!(total > length, "{total} of {length}: it waits for what is there");
         }

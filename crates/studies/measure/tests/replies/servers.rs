@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use generator::{Limits, Loss, Pulse};
+use generator::{Limits, LiveCounters, Loss};
 use measure::{Load, Measurement, Setup, measure};
 use model::law::Law;
 use model::{Nanos, Silent};
@@ -19,12 +19,12 @@ const CONNECTIONS: u32 = 32;
 const IMPATIENT: Nanos = Nanos::from_millis(30);
 const PATIENT: Nanos = Nanos::from_secs(20);
 
-fn measured(spoken: Spoken, seed: Option<u64>) -> (Measurement, Arc<Pulse>) {
+fn measured(spoken: Spoken, seed: Option<u64>) -> (Measurement, Arc<LiveCounters>) {
     let target = spoken.at(serve(spoken, seed));
     let timeout = if seed.is_some() { IMPATIENT } else { PATIENT };
     let limits = Limits { timeout, requests_per_connection: None };
     let cpus = vec![host::cpus().first().map_or(0, |cpu| cpu.id)];
-    let setup = Setup { connections: CONNECTIONS, cpus, limits, passages: false };
+    let setup = Setup { connections: CONNECTIONS, cpus, limits, socket_timestamps: false };
     let replies = number("RG_REPLIES", 0).div_ceil(ALL.len() as u64).clamp(REPLIES, 5_000);
     let load = Load {
         rate_per_s: 600.0,
@@ -35,14 +35,14 @@ fn measured(spoken: Spoken, seed: Option<u64>) -> (Measurement, Arc<Pulse>) {
         seed: 1,
         outlier_threshold: Nanos::from_millis(10),
     };
-    let pulse = Arc::new(Pulse::default());
-    let measured = measure(&target, &setup, &load, None, Some(Arc::clone(&pulse)), &Silent);
-    (measured.expect("a measurement"), pulse)
+    let live = Arc::new(LiveCounters::default());
+    let measured = measure(&target, &setup, &load, None, Some(Arc::clone(&live)), &Silent);
+    (measured.expect("a measurement"), live)
 }
 
 /// The names of the losses, once all is counted.
 fn accounted(spoken: Spoken, seed: Option<u64>) -> BTreeSet<&'static str> {
-    let (measured, pulse) = measured(spoken, seed);
+    let (measured, live) = measured(spoken, seed);
     let name = spoken.name();
     let due = measured.trace.programs[0].requests.len();
     assert_eq!(measured.records.len(), due, "{name}: no request is lost from sight");
@@ -53,7 +53,7 @@ fn accounted(spoken: Spoken, seed: Option<u64>) -> BTreeSet<&'static str> {
     assert!(measured.records.iter().all(is_either), "{name}: answered, or lost for a reason");
     let lost: u64 = measured.losses.values().sum();
     assert_eq!(answered as u64 + lost, due as u64, "{name}: counted once");
-    let seen = pulse.total();
+    let seen = live.total();
     let unsent = measured.losses.get(Loss::Unsent.word()).copied().unwrap_or(0);
     assert_eq!(seen.answered(), answered as u64, "{name}: while it ran");
     assert!(seen.lost <= lost && seen.sent + unsent <= due as u64, "{name}: {seen:?}");

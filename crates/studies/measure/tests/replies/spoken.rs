@@ -60,7 +60,8 @@ impl Spoken {
     /// Its client, and the bytes of a request.
     pub fn asked(&self, id: u64) -> (Box<dyn Protocol>, Ask, Vec<u8>) {
         let mut protocol = self.at(1).protocol();
-        let ask = Ask { id, planned: Planned { intended: Nanos::ZERO, service: Nanos(1), lot: 0 } };
+        let ask =
+            Ask { id, planned: Planned { intended: Nanos::ZERO, service: Nanos(1), random: 0 } };
         let mut request = Vec::new();
         protocol.encode(&ask, &mut request);
         (protocol, ask, request)

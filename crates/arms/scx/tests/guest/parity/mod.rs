@@ -8,7 +8,7 @@ mod life;
 mod object;
 mod pair;
 mod program;
-mod recorder;
+mod recording_platform;
 mod script;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use model::PolicySpec;
 use model::scenario::Machine;
-use policy_native::{Chosen, Owner, Policy};
+use policy_native::{Owner, Policy, PolicyOptions};
 
 use super::program::{Output, Program};
-use super::recorder::Recorder;
+use super::recording_platform::RecordingPlatform;
 use super::script::{Act, Call, Event, Input};
 
 /// Two caches of two pairs of CPUs: `parity_size` of seam.bpf.h.
@@ -30,7 +30,7 @@ const LONG: [(Owner, &str); 2] = [(Owner::Pool, ".bss.pools"), (Owner::Entry, ".
 
 pub struct Pair {
     policy: Policy,
-    pub machine: Recorder,
+    pub machine: RecordingPlatform,
     program: Program,
     /// Callbacks made.
     pub calls: u32,
@@ -41,10 +41,10 @@ pub struct Pair {
 impl Pair {
     pub fn new(policy: &str, object: &Path) -> Result<Pair, String> {
         let spec = PolicySpec::parse(policy).expect("a policy");
-        let options = Chosen::parse(&spec, &MACHINE, None).expect("its options");
+        let options = PolicyOptions::parse(&spec, &MACHINE, None).expect("its options");
         let program = Program::load(object, &options)
             .map_err(|error| format!("{policy}: {REFUSED}: {error:?}"))?;
-        let machine = Recorder::new(MACHINE.cpus);
+        let machine = RecordingPlatform::new(MACHINE.cpus);
         let policy = Policy::open(&spec, &MACHINE, None).expect("its code");
         Ok(Pair { policy, machine, program, calls: 0, acts: BTreeMap::new() })
     }

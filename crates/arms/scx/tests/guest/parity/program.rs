@@ -6,7 +6,7 @@ use libbpf_rs::{
     ErrorKind, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramInput,
     libbpf_sys,
 };
-use policy_native::Chosen;
+use policy_native::PolicyOptions;
 
 /// What a callback did: `output` of script.bpf.h.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ fn release() -> (u32, u32) {
 
 impl Program {
     /// Loads them.
-    pub fn load(object: &Path, options: &Chosen) -> Result<Program, libbpf_rs::Error> {
+    pub fn load(object: &Path, options: &PolicyOptions) -> Result<Program, libbpf_rs::Error> {
         let mut open = ObjectBuilder::default().open_file(object)?;
         let mut constants =
             open.maps_mut().find(|map| map.name() == ".rodata.options").expect("options");

@@ -29,7 +29,7 @@ enum Owner {
 #[derive(Clone, Debug)]
 struct Thread {
     /// Whether it has come to life.
-    born: bool,
+    exists: bool,
     owner: Owner,
     slice: Nanos,
     /// Of its place in a queue of the policy, if it waits there.
@@ -88,16 +88,16 @@ impl Threads {
 
     /// A thread comes under the policy.
     pub fn add(&mut self, thread: ThreadId) {
-        let unborn = Thread { born: false, owner: Owner::None, slice: Nanos::ZERO, key: 0 };
+        let unborn = Thread { exists: false, owner: Owner::None, slice: Nanos::ZERO, key: 0 };
         self.threads.resize(self.threads.len().max(thread.index() + 1), unborn);
-        self.threads[thread.index()].born = true;
+        self.threads[thread.index()].exists = true;
     }
 
     /// All threads under the policy.
     pub fn ids(&self) -> impl Iterator<Item = ThreadId> + use<> {
-        let born: Vec<u32> =
-            (0..).zip(&self.threads).filter(|(_, t)| t.born).map(|(id, _)| id).collect();
-        born.into_iter().map(ThreadId)
+        let exists: Vec<u32> =
+            (0..).zip(&self.threads).filter(|(_, t)| t.exists).map(|(id, _)| id).collect();
+        exists.into_iter().map(ThreadId)
     }
 
     /// A policy is gone, with its queues, and the CPUs are others.

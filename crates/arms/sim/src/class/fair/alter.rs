@@ -9,7 +9,7 @@ use crate::core::Core;
 
 impl<T: Timeline> Fair<T> {
     /// A sleeper that stayed leaves its queue where it may not wake there any more.
-    pub(super) fn uproot_refused(&mut self, core: &Core, thread: ThreadId) {
+    pub(super) fn detach_refused(&mut self, core: &Core, thread: ThreadId) {
         if self.is_queued(thread) {
             self.tree.finish_delayed(core.now, self.tree.entity_of(thread));
         }

@@ -163,7 +163,7 @@ impl Timeline for Cfs {
     }
 
     /// Running alone, it takes the queue's virtual time up to its own.
-    fn born(&mut self, entity: &mut CfsEntity, debut: i64, alone: bool) {
+    fn on_fork(&mut self, entity: &mut CfsEntity, debut: i64, alone: bool) {
         entity.vruntime = self.min_vruntime + debut;
         if alone {
             self.min_vruntime = entity.vruntime;

@@ -140,7 +140,7 @@ impl<T: Timeline> Fair<T> {
 
 impl<T: Timeline> Class for Fair<T> {
     fn fork(&mut self, core: &mut Core, thread: ThreadId) {
-        self.bear(core, thread);
+        self.place_on_fork(core, thread);
     }
 
     fn select_cpu(&mut self, core: &mut Core, thread: ThreadId) -> CpuId {
@@ -150,7 +150,7 @@ impl<T: Timeline> Class for Fair<T> {
             // A sleeper that stayed is woken where it is (ttwu_runnable()).
             core.thread(thread).cpu
         } else {
-            self.uproot_refused(core, thread);
+            self.detach_refused(core, thread);
             self.wake_cpu(core, thread)
         }
     }
@@ -228,7 +228,7 @@ impl<T: Timeline> Class for Fair<T> {
     }
 
     fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
-        self.carry(core, thread, to);
+        self.migrate(core, thread, to);
         self.preempt(core, thread, Arrival::Move);
     }
 

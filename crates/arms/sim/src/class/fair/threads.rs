@@ -14,7 +14,7 @@ use crate::core::Core;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Record {
-    born: Nanos,
+    created: Nanos,
     woke_before: bool,
     stopped: Option<Nanos>,
     recent: Option<CpuId>,
@@ -44,18 +44,18 @@ impl Threads {
     }
 
     /// A thread is born.
-    pub fn add(&mut self, thread: ThreadId, born: Nanos) {
+    pub fn add(&mut self, thread: ThreadId, created: Nanos) {
         if self.records.len() <= thread.index() {
             self.records.resize(thread.index() + 1, Record::default());
         }
-        self.records[thread.index()] = Record { born, ..Record::default() };
+        self.records[thread.index()] = Record { created, ..Record::default() };
     }
 
     /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was
     /// born.
     pub fn is_new(&self, thread: ThreadId, now: Nanos) -> bool {
         let record = &self.records[thread.index()];
-        !record.woke_before && record.born == now
+        !record.woke_before && record.created == now
     }
 
     /// Puts a thread to the front of its CPU's.
@@ -130,20 +130,20 @@ impl<T: Timeline> Fair<T> {
     /// A thread comes to life, blocked, on a CPU by lot: `find_idlest_cpu()` prefers the one that fell idle last or has
     /// a little less load, which no scenario decides. Were it by turns, requests that come round the connections
     /// would come round the CPUs.
-    pub(super) fn bear(&mut self, core: &mut Core, thread: ThreadId) {
-        let lot = self.balancer.any_cpu(core.machine.cpus);
-        let cpu = core.affinities.nearest(thread, lot).unwrap_or(lot);
+    pub(super) fn place_on_fork(&mut self, core: &mut Core, thread: ThreadId) {
+        let any = self.balancer.any_cpu(core.machine.cpus);
+        let cpu = core.affinities.nearest(thread, any).unwrap_or(any);
         core.threads[thread.index()].cpu = cpu;
-        let born = core.thread(thread);
-        let queue = self.tree.queue_of(born.cpu, born.group);
+        let created = core.thread(thread);
+        let queue = self.tree.queue_of(created.cpu, created.group);
         self.threads.add(thread, core.now);
-        self.tree.add_thread(core.now, thread, weight::of_nice(born.nice), queue);
+        self.tree.add_thread(core.now, thread, weight::of_nice(created.nice), queue);
         self.settle(core, thread, cpu);
         let id = self.tree.entity_of(thread);
         let debut = T::debut(&self.tree, id);
         let queue = &mut self.tree.queues[queue.0 as usize];
         let entity = &mut self.tree.entities[id.0 as usize];
-        queue.timeline.born(entity, debut, queue.count == 0);
+        queue.timeline.on_fork(entity, debut, queue.count == 0);
     }
 
     /// How a woken thread comes to its CPU; its entity follows it there.
@@ -164,14 +164,14 @@ impl<T: Timeline> Fair<T> {
         if self.tree.entity(id).queue == queue {
             return Arrival::Wake;
         }
-        self.uproot(core.now, thread);
+        self.detach(core.now, thread);
         self.settle(core, thread, to);
         self.threads.moved(thread);
         Arrival::WakeElsewhere
     }
 
     /// A sleeping thread leaves its queue's terms and averages behind.
-    fn uproot(&mut self, now: Nanos, thread: ThreadId) {
+    fn detach(&mut self, now: Nanos, thread: ThreadId) {
         let id = self.tree.entity_of(thread);
         self.take_load(now, thread);
         let entity = &mut self.tree.entities[id.0 as usize];

@@ -130,7 +130,7 @@ pub trait Timeline: Clone + Default {
     }
 
     /// A thread is born, runs for no time to speak of and blocks, with the CPU to itself or not.
-    fn born(&mut self, _entity: &mut Entity<Self::Mark>, _debut: i64, _alone: bool) {}
+    fn on_fork(&mut self, _entity: &mut Entity<Self::Mark>, _debut: i64, _alone: bool) {}
 
     /// The timer tick: asks for a new choice where a turn is over. The running thread is charged already.
     fn tick(_tree: &mut Tree<Self>, _core: &mut Core, _cpu: CpuId, _running: EntityId) {}

@@ -41,7 +41,7 @@ pub fn enter(order: &Order) -> Result<InForce, Failure> {
 #[cfg(feature = "scx")]
 fn policy(spec: &str, object: Option<Vec<u8>>, slice: Option<Nanos>) -> Result<InForce, Failure> {
     let spec = model::PolicySpec::parse(spec)?;
-    let code = object.map_or(scx::Code::Own, scx::Code::object);
+    let code = object.map_or(scx::Code::BuiltIn, scx::Code::object);
     Ok(InForce::Policy(Box::new(scx::load_code(&spec, code, slice)?)))
 }
 

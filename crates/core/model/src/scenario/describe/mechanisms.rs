@@ -47,10 +47,10 @@ impl Scenario {
                     kernel.kernels, if kernel.kernels == 1 { "" } else { "s" }, kernel.hold, kernel.transfer, kernel.exit
                 )
             }),
-            on.begin_together.then(|| "threads begin together, once all are born".to_string()),
-            on.client_beside.then(|| "clients have a CPU of the machine, beside these".to_string()),
-            (on.held_found > 0.0).then(|| {
-                format!("{} of held requests are there before their worker sleeps", on.held_found)
+            on.start_barrier.then(|| "threads start at a barrier, once all are created".to_string()),
+            on.client_local.then(|| "clients are local, on a further CPU of the machine".to_string()),
+            Some(on.next_request_ready).filter(|share| *share > 0.0).map(|share| {
+                format!("{share} of held requests are there before their worker sleeps")
             }),
             on.tick_late.map(|late| format!("a tick comes up to {late} late")),
             interrupt("a CPU's timer", on.timer_interrupt),

@@ -1,20 +1,20 @@
 //! A program without the kernel's part can ask nobody.
 
 use ::measure::{Measurement, Target};
-use model::{Failure, recorder};
+use model::{Failure, trace_session};
 
 use super::Staged;
-use crate::measure::live::Glance;
+use crate::measure::live::Snapshot;
 
 /// Nobody.
 pub enum Watching {}
 
 impl Watching {
     pub fn start(_target: &Target) -> Result<Watching, Failure> {
-        Err(recorder::unbuilt())
+        Err(trace_session::unbuilt())
     }
 
-    pub fn glance(&self) -> Option<Glance> {
+    pub fn snapshot(&self) -> Option<Snapshot> {
         match *self {}
     }
 

@@ -7,10 +7,10 @@ use ::measure::{Measurement, Target};
 use generator::{Place, Transport};
 use model::Failure;
 use model::scenario::Machine;
-use scx::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, glance, join};
+use scx::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, join, snapshot};
 
 use super::{Staged, Traced};
-use crate::measure::live::{Blamed, Glance};
+use crate::measure::live::{Blamed, Snapshot};
 use crate::stages::figures;
 
 /// Hooks at the server's port, in force before the first connection.
@@ -24,11 +24,11 @@ impl Watching {
     }
 
     /// What was seen since the last look; `None`: no request.
-    pub fn glance(&self) -> Option<Glance> {
-        let observed = glance(&self.0.recent())?;
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let observed = snapshot(&self.0.recent())?;
         let stages = figures(&observed.trace);
         let blamed = Some(blamed(&observed));
-        Some(Glance { stages, blamed })
+        Some(Snapshot { stages, blamed })
     }
 
     /// Joins what was seen to the requests, byte by byte.

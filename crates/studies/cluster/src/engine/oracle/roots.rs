@@ -4,8 +4,8 @@ use model::arrivals::round;
 use model::{Nanos, seed};
 use sim::Stepped;
 
-use super::super::Purpose;
-use super::super::lots::Lots;
+use super::super::Stream;
+use super::super::service_times::ServiceTimes;
 use super::super::slow::Episodes;
 use crate::definition::{Cluster, Root};
 
@@ -19,8 +19,8 @@ pub(super) enum Visit {
 /// All roots.
 pub(super) struct Roots<'a> {
     root: &'a Root,
-    splitting: Lots,
-    merging: Option<Lots>,
+    splitting: ServiceTimes,
+    merging: Option<ServiceTimes>,
     /// Who waits where, in the order of coming.
     waiting: Vec<(u32, Visit)>,
     /// Who is served until when and where; with a measured root everybody is.
@@ -34,22 +34,25 @@ pub(super) struct Roots<'a> {
 impl Roots<'_> {
     pub fn new(cluster: &Cluster) -> Option<Roots<'_>> {
         let root = cluster.root.as_ref()?;
-        let seed_of = |purpose: Purpose| seed::derive(cluster.seed, &[purpose as u64]);
+        let seed_of = |stream: Stream| seed::derive(cluster.seed, &[stream as u64]);
         let servers = root.tier.servers;
         let machine = |server: u32| {
             let machine = root.tier.machine.as_ref()?;
-            let seed = seed::derive(seed_of(Purpose::RootMachines), &[server.into()]);
+            let seed = seed::derive(seed_of(Stream::RootMachines), &[server.into()]);
             let stepped = sim::arm::stepped(&machine.scenario, &machine.policy, seed);
             Some((stepped.expect("a policy"), Vec::new()))
         };
         let mut episodes =
-            root.tier.slow.map(|slow| Episodes::new(slow, servers, seed_of(Purpose::RootEpisodes)));
+            root.tier.slow.map(|slow| Episodes::new(slow, servers, seed_of(Stream::RootEpisodes)));
         let turns = episodes.as_mut().map(|all| (0..servers).map(|s| all.stay(s)).collect());
-        let lots = seed_of(Purpose::Roots);
+        let seed = seed_of(Stream::Roots);
         Some(Roots {
             root,
-            splitting: Lots::new(&root.tier.work, lots),
-            merging: root.merge.as_ref().map(|work| Lots::new(work, seed::derive(lots, &[1]))),
+            splitting: ServiceTimes::new(&root.tier.work, seed),
+            merging: root
+                .merge
+                .as_ref()
+                .map(|work| ServiceTimes::new(work, seed::derive(seed, &[1]))),
             waiting: Vec::new(),
             served: Vec::new(),
             machines: (0..servers).filter_map(machine).collect(),
@@ -123,18 +126,18 @@ impl Roots<'_> {
     }
 
     fn draw(&mut self, root: u32, visit: Visit) -> u64 {
-        let lots = match (visit, &mut self.merging) {
+        let service_times = match (visit, &mut self.merging) {
             (Visit::Merge(_), Some(merging)) => merging,
             _ => &mut self.splitting,
         };
         let (Some(slow), Some(episodes)) = (self.root.tier.slow, &self.episodes) else {
-            return lots.draw(0.0..1.0);
+            return service_times.draw(0.0..1.0);
         };
         match (episodes.is_slow(root), self.root.tier.is_measured()) {
-            (true, true) => lots.draw(0.0..slow.share),
-            (false, true) => lots.draw(slow.share..1.0),
-            (true, false) => scaled(lots.draw(0.0..1.0), slow.factor),
-            (false, false) => lots.draw(0.0..1.0),
+            (true, true) => service_times.draw(0.0..slow.share),
+            (false, true) => service_times.draw(slow.share..1.0),
+            (true, false) => scaled(service_times.draw(0.0..1.0), slow.factor),
+            (false, false) => service_times.draw(0.0..1.0),
         }
     }
 

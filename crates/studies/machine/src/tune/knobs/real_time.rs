@@ -71,7 +71,7 @@ impl Knob for RealTime {
         let words = [watchdog::ROLE, changes.state(), &changes.number().to_string()];
         let args = words.map(String::from).to_vec();
         stay(changes, "watchdog", args, "watchdog against starvation".into())?;
-        self.claim_heirs(on, changes, service)?;
+        self.claim_inherited(on, changes, service)?;
         for _ in 0..LOOKS {
             let mut changed = false;
             for process in service.processes(on)? {
@@ -95,7 +95,7 @@ impl RealTime {
     }
 
     /// Threads that the service starts later inherit the class and are in no list of ours: the undo looks for them.
-    fn claim_heirs(
+    fn claim_inherited(
         &self,
         on: &dyn Platform,
         changes: &mut Transaction,
@@ -105,13 +105,13 @@ impl RealTime {
             let Some(task) = Task::of_process(on, *process) else { continue };
             let instead = task.class.filter(|class| !class.is_real_time());
             let instead = instead.unwrap_or(Class::USUAL);
-            let heirs = Target::Heirs {
+            let inherited = Target::InheritedClass {
                 process: *process,
                 start: task.start,
                 class: self.class(0).to_string(),
                 instead: instead.to_string(),
             };
-            changes.set(&heirs, "yes")?;
+            changes.set(&inherited, "yes")?;
         }
         Ok(())
     }

@@ -104,7 +104,7 @@ impl<T: Timeline> Fair<T> {
             if !self.can_move(core, thread, route) || excess.is_exceeded_by(worth, route.failed) {
                 continue;
             }
-            self.carry(core, thread, route.to);
+            self.migrate(core, thread, route.to);
             self.settle_in(core, thread, route);
             moved += 1;
             left = excess.less(worth).filter(|_| route.idleness != Idleness::NewlyIdle);
@@ -164,7 +164,7 @@ impl<T: Timeline> Fair<T> {
     }
 
     /// Takes a runnable thread, not running, to another CPU.
-    pub(in super::super) fn carry(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
+    pub(in super::super) fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
         self.exit(core, thread, Departure::Move);
         self.take_load(core.now, thread);
         core.threads[thread.index()].cpu = to;
@@ -203,7 +203,7 @@ impl<T: Timeline> Fair<T> {
         let route = Route { from: cpu, to, level, idleness: Idleness::Idle, failed: patience + 1 };
         let thread = self.threads.of_cpu(cpu).find(|&thread| core.may_run_on(thread, to));
         if let Some(thread) = thread {
-            self.carry(core, thread, to);
+            self.migrate(core, thread, to);
             self.settle_in(core, thread, route);
             self.balancer.rhythms[to.index()][level].failed = 0;
         }

@@ -2,9 +2,9 @@
 
 use std::process::Child;
 
-pub struct Kept(pub Child);
+pub struct ChildGuard(pub Child);
 
-impl Drop for Kept {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

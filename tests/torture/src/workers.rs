@@ -92,7 +92,7 @@ impl Worker {
 }
 
 /// Starts workers of several kinds, so many threads each.
-pub fn crew(kinds: &[(Kind, usize)], chance: &mut Chance) -> Result<Vec<Worker>, String> {
+pub fn spawn_workers(kinds: &[(Kind, usize)], chance: &mut Chance) -> Result<Vec<Worker>, String> {
     kinds.iter().map(|(kind, threads)| Worker::start(*kind, *threads, chance)).collect()
 }
 

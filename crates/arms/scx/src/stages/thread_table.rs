@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use model::ThreadId;
 use model::event::Process;
 
-use super::people::Person;
+use super::process_cache::ProcessInfo;
 use super::recording::{Kind, Recording};
 
 /// Threads in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Crew {
+pub(super) struct ThreadTable {
     /// The kernel's ids of threads.
     pub threads: Vec<u32>,
     /// The numbers of threads, by the kernel's id.
@@ -21,34 +21,34 @@ pub(super) struct Crew {
     pub others: Vec<Process>,
 }
 
-impl Crew {
+impl ThreadTable {
     /// Everybody who had a CPU. `known` are (thread, program), of which there are `programs`; all threads of a process of `homes` belong to its program.
     pub fn new(
         recording: &Recording,
         known: impl IntoIterator<Item = (u32, usize)>,
         programs: usize,
         mut homes: BTreeMap<u32, usize>,
-    ) -> Crew {
-        let mut crew = Crew::default();
+    ) -> ThreadTable {
+        let mut table = ThreadTable::default();
         for (thread, program) in known {
-            crew.add(thread, program);
+            table.add(thread, program);
         }
         for thread in recording.seen.iter().flat_map(|seen| match seen.kind {
             Kind::Switch { from, .. } => [from, seen.thread],
             _ => [0, 0],
         }) {
-            if thread == 0 || crew.numbers.contains_key(&thread) {
+            if thread == 0 || table.numbers.contains_key(&thread) {
                 continue;
             }
-            let person = recording.people.known.get(&thread);
-            let process = person.map_or(thread, |person| person.process);
+            let info = recording.processes.known.get(&thread);
+            let process = info.map_or(thread, |info| info.process);
             let program = *homes.entry(process).or_insert_with(|| {
-                crew.others.push(Person::process(person, thread));
-                programs + crew.others.len() - 1
+                table.others.push(ProcessInfo::process(info, thread));
+                programs + table.others.len() - 1
             });
-            crew.add(thread, program);
+            table.add(thread, program);
         }
-        crew
+        table
     }
 
     fn add(&mut self, thread: u32, program: usize) {

@@ -12,7 +12,7 @@ const OUTSIDE: u32 = 1 << 31;
 
 /// What /proc says of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Person {
+pub(super) struct ProcessInfo {
     /// The process.
     pub process: u32,
     /// The process's name.
@@ -23,13 +23,13 @@ pub(super) struct Person {
     pub cpus: Vec<CpuId>,
 }
 
-impl Person {
+impl ProcessInfo {
     /// What there is to say of a thread's process; `None`: it ended before anybody asked.
-    pub fn process(person: Option<&Person>, thread: u32) -> Process {
-        match person {
-            Some(person) => Process {
-                name: format!("{}[{}]", person.name, person.process),
-                group: Some(person.group.clone()).filter(|group| !group.is_empty()),
+    pub fn process(info: Option<&ProcessInfo>, thread: u32) -> Process {
+        match info {
+            Some(info) => Process {
+                name: format!("{}[{}]", info.name, info.process),
+                group: Some(info.group.clone()).filter(|group| !group.is_empty()),
             },
             None if thread & OUTSIDE != 0 => {
                 Process { name: format!("outside[{}]", thread & !OUTSIDE), group: None }
@@ -41,13 +41,13 @@ impl Person {
 
 /// Everybody who was met.
 #[derive(Clone, Debug, Default)]
-pub(super) struct People {
-    pub known: BTreeMap<u32, Person>,
+pub(super) struct ProcessCache {
+    pub known: BTreeMap<u32, ProcessInfo>,
 }
 
-impl People {
+impl ProcessCache {
     /// Looks up a thread that was seen, if it is new.
-    pub fn meet(&mut self, thread: u32) {
+    pub fn look_up(&mut self, thread: u32) {
         if thread == 0 || thread & OUTSIDE != 0 || self.known.contains_key(&thread) {
             return;
         }
@@ -60,6 +60,6 @@ impl People {
         let group = read(process, "cgroup").unwrap_or_default();
         let group = group.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
         let name = read(process, "comm").unwrap_or_default().trim().to_string();
-        self.known.insert(thread, Person { process, name, group: group.to_string(), cpus });
+        self.known.insert(thread, ProcessInfo { process, name, group: group.to_string(), cpus });
     }
 }

@@ -12,12 +12,12 @@ const STEPS: u64 = 32;
 const BUCKETS: usize = (64 - STEPS.ilog2() as usize + 1) * STEPS as usize;
 
 /// Latencies and losses of a run under way.
-pub struct Pulse {
+pub struct LiveCounters {
     buckets: Vec<AtomicU64>,
     sent: AtomicU64,
     lost: AtomicU64,
     /// Requests whose passing the client's kernel has stamped, since they were last taken.
-    passed: Mutex<Vec<Record>>,
+    stamped: Mutex<Vec<Record>>,
 }
 
 /// The latencies and losses between two looks.
@@ -30,15 +30,15 @@ pub struct Histogram {
     pub lost: u64,
 }
 
-impl Default for Pulse {
-    fn default() -> Pulse {
+impl Default for LiveCounters {
+    fn default() -> LiveCounters {
         let buckets = std::iter::repeat_with(AtomicU64::default).take(BUCKETS).collect();
         let (sent, lost) = Default::default();
-        Pulse { buckets, sent, lost, passed: Mutex::default() }
+        LiveCounters { buckets, sent, lost, stamped: Mutex::default() }
     }
 }
 
-impl Pulse {
+impl LiveCounters {
     pub(crate) fn send(&self) {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
@@ -52,15 +52,15 @@ impl Pulse {
     }
 
     /// The generator waits for nobody: while somebody takes them, or another thread adds one, a request is missed.
-    pub(crate) fn pass(&self, record: &Record) {
-        if let Ok(mut passed) = self.passed.try_lock() {
-            passed.push(*record);
+    pub(crate) fn add_stamped(&self, record: &Record) {
+        if let Ok(mut stamped) = self.stamped.try_lock() {
+            stamped.push(*record);
         }
     }
 
     /// Takes the requests that have been answered since the last time, where the client's kernel stamps them. Their moments are on CLOCK_MONOTONIC.
-    pub fn take_passed(&self) -> Vec<Record> {
-        self.passed.lock().map(|mut passed| std::mem::take(&mut *passed)).unwrap_or_default()
+    pub fn take_stamped(&self) -> Vec<Record> {
+        self.stamped.lock().map(|mut stamped| std::mem::take(&mut *stamped)).unwrap_or_default()
     }
 
     /// Everything so far.
@@ -146,17 +146,17 @@ mod tests {
 
     #[test]
     fn lost_requests_rank_last() {
-        let pulse = Pulse::default();
-        (1..=90).for_each(|us| pulse.answer(Nanos::from_micros(us)));
-        let before = pulse.total();
+        let live = LiveCounters::default();
+        (1..=90).for_each(|us| live.answer(Nanos::from_micros(us)));
+        let before = live.total();
         let median = before.quantile(0.5).expect("requests").0;
         assert!((45_000..=46_400).contains(&median), "{median}");
-        (0..10).for_each(|_| pulse.lose());
-        let after = pulse.total();
+        (0..10).for_each(|_| live.lose());
+        let after = live.total();
         assert_eq!(after.quantile(0.95), Some(Nanos::NEVER));
         assert_eq!(after.since(&before).lost, 10);
         assert_eq!(after.since(&before).answered(), 0);
         assert_eq!(after.proportion_over(Nanos::from_secs(1)), Some(0.1));
-        assert_eq!(Pulse::default().total().quantile(0.5), None);
+        assert_eq!(LiveCounters::default().total().quantile(0.5), None);
     }
 }

@@ -1,12 +1,12 @@
 //! Stages of requests by the stamps that the client's own kernel puts on its sockets: what is known where nobody may ask the server's kernel.
 
-use generator::{Passage, Record};
+use generator::{Record, SocketTimestamps};
 use model::Nanos;
 use report::stages::{SERVER_STAGES, Stage, WHOLE};
 use stats::latency_estimates;
 
 /// Where the requests' time went, as far as the client's kernel knows.
-pub struct Passed {
+pub struct SocketStages {
     /// What it knows, in the order of time; of the stages in the server's kernel only the whole, and that only where the server is on this machine.
     pub stages: Vec<Stage>,
     /// Requests that were answered in the measured time.
@@ -28,7 +28,7 @@ struct Moments {
 
 /// What the records' stamps tell. `is_here`: the server is on this machine, where the device hands a packet over to the receiver at once: so T1 is when a
 /// request has left, and T6 is when its answer is back.
-pub fn passed(records: &[Record], is_here: bool) -> Passed {
+pub fn socket_stages(records: &[Record], is_here: bool) -> SocketStages {
     let answered = records.iter().filter(|record| record.received != Nanos::NEVER).count() as u64;
     let all: Vec<Moments> = records.iter().filter_map(moments).collect();
     let row = |names: (&str, &str), span: &dyn Fn(&Moments) -> Option<Nanos>| {
@@ -53,7 +53,7 @@ pub fn passed(records: &[Record], is_here: bool) -> Passed {
     ));
     stages.push(row(("back_read", "the client comes to read it"), &|m| Some(m.read - m.back)));
     stages.push(row(("sent_read", "all, for the client"), &|m| Some(m.read - m.sent)));
-    Passed { stages, answered, complete: all.len() as u64 }
+    SocketStages { stages, answered, complete: all.len() as u64 }
 }
 
 /// A stage by its key and what happens in it; without samples it is unknown.
@@ -68,7 +68,7 @@ pub fn stage((key, what): (&str, &str), spans: Vec<Nanos>) -> Stage {
 
 fn moments(record: &Record) -> Option<Moments> {
     let (sent, back) = (record.sent, record.received);
-    let Passage { queued, left, acknowledged, read } = record.passage?;
+    let SocketTimestamps { queued, left, acknowledged, read } = record.timestamps?;
     // What nobody saw was never.
     let is_whole = read != Nanos::NEVER && [sent, queued, left, back, read].is_sorted();
     let acknowledged = Some(acknowledged).filter(|at| (left..back).contains(at));
@@ -82,14 +82,14 @@ mod tests {
     use super::*;
 
     fn record(acknowledged: u64, back: u64) -> Record {
-        let planned = Planned { intended: Nanos(5), service: Nanos(1), lot: 0 };
+        let planned = Planned { intended: Nanos(5), service: Nanos(1), random: 0 };
         let [queued, left, acknowledged, read] = [11, 13, acknowledged, 100].map(Nanos);
-        let passage = Some(Passage { queued, left, acknowledged, read });
-        Record { sent: Nanos(10), received: Nanos(back), passage, ..Record::new(planned) }
+        let timestamps = Some(SocketTimestamps { queued, left, acknowledged, read });
+        Record { sent: Nanos(10), received: Nanos(back), timestamps, ..Record::new(planned) }
     }
 
-    fn told(records: &[Record], is_here: bool) -> (Passed, Vec<(String, Option<f64>)>) {
-        let passed = passed(records, is_here);
+    fn told(records: &[Record], is_here: bool) -> (SocketStages, Vec<(String, Option<f64>)>) {
+        let passed = socket_stages(records, is_here);
         let rows = passed.stages.iter();
         let rows = rows.map(|stage| (stage.stage.clone(), stage.span_ns.mean.value)).collect();
         (passed, rows)
@@ -116,10 +116,11 @@ mod tests {
 
     #[test]
     fn a_request_without_all_stamps_in_order_is_counted_and_left_out() {
-        let unstamped = Record { passage: None, ..record(20, 93) };
+        let unstamped = Record { timestamps: None, ..record(20, 93) };
         let lost = Record { received: Nanos::NEVER, ..record(20, 93) };
-        let unsent = Passage { left: Nanos::NEVER, ..record(20, 93).passage.expect("one") };
-        let unsent = Record { passage: Some(unsent), ..record(20, 93) };
+        let unsent =
+            SocketTimestamps { left: Nanos::NEVER, ..record(20, 93).timestamps.expect("one") };
+        let unsent = Record { timestamps: Some(unsent), ..record(20, 93) };
         let (passed, _) = told(&[unstamped, lost, unsent, record(20, 12), record(20, 93)], true);
         assert_eq!((passed.answered, passed.complete), (4, 1));
     }

@@ -4,13 +4,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Draws from a seed.
-pub struct Lots(Xoshiro256PlusPlus);
+pub struct Rng(Xoshiro256PlusPlus);
 
-impl Lots {
+impl Rng {
     /// From a seed, for a purpose.
-    pub fn new(seed: u64, purpose: u64) -> Lots {
+    pub fn new(seed: u64, purpose: u64) -> Rng {
         let seed = model::seed::derive(seed, &[purpose]);
-        Lots(Xoshiro256PlusPlus::seed_from_u64(seed))
+        Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// A whole number from `least` to `most`.

@@ -169,16 +169,16 @@ impl Watch for Signals {
 }
 
 fn run_until_signalled() -> ExitCode {
-    let heard = Arc::new(AtomicBool::new(false));
+    let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&heard)).expect("a handler");
+        signal_hook::flag::register(signal, Arc::clone(&interrupted)).expect("a handler");
     }
     let programs = vec![
         service(Architecture::ThreadPerConnection, 8, 0.2),
         Program::new("hogs", Kind::Batch { threads: 2 }),
     ];
     let endless = scenario(programs, Nanos::from_secs(600));
-    match HostArm::default().run(&endless, &calmest_policy(), 1, &Signals(heard)) {
+    match HostArm::default().run(&endless, &calmest_policy(), 1, &Signals(interrupted)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");

@@ -5,18 +5,18 @@ use crate::trace::ThreadTrace;
 use crate::{Failure, Nanos};
 
 /// Hears who has which CPU. Whatever it puts into the kernel is gone when the process is, however that ends.
-pub trait Recorder: Sync {
+pub trait KernelTracer: Sync {
     /// Says whether it could start, and changes nothing; [`Failure::Machine`] with what is missing.
     fn check(&self) -> Result<(), Failure>;
 
     /// Begins to record what happens on these CPUs, as the kernel numbers them.
-    fn start(&self, cpus: &[usize]) -> Result<Box<dyn Tape>, Failure>;
+    fn start(&self, cpus: &[usize]) -> Result<Box<dyn TraceSession>, Failure>;
 }
 
 /// A recording under way; dropped, it ends without a word.
-pub trait Tape {
+pub trait TraceSession {
     /// Ends it, and says what was heard. [`Failure::Run`] where anything was missed.
-    fn finish(self: Box<Self>, run: &Run) -> Result<Heard, Failure>;
+    fn finish(self: Box<Self>, run: &Run) -> Result<CapturedEvents, Failure>;
 }
 
 /// A run that was recorded.
@@ -32,7 +32,7 @@ pub struct Run<'a> {
 }
 
 /// What was heard; moments count from the start of the run.
-pub struct Heard {
+pub struct CapturedEvents {
     /// What the scheduler and interrupts did.
     pub events: Vec<Event>,
     /// What the events refer to, with everybody who had a CPU and is not of the scenario.

@@ -30,7 +30,7 @@ const ACKNOWLEDGED: u32 = 2;
 
 /// When the last byte of a request, and that of its response, passed; [`Nanos::NEVER`]: nobody saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct SocketTimestamps {
     /// The request came to the queue of the device.
     pub queued: Nanos,
     /// The device got it.
@@ -50,9 +50,9 @@ pub struct Stamp {
     at: Nanos,
 }
 
-impl Passage {
+impl SocketTimestamps {
     /// Nothing has passed yet.
-    pub const UNSEEN: Passage = Passage {
+    pub const UNSEEN: SocketTimestamps = SocketTimestamps {
         queued: Nanos::NEVER,
         left: Nanos::NEVER,
         acknowledged: Nanos::NEVER,
@@ -130,17 +130,17 @@ mod tests {
         let stamp = |what, last, at| Stamp { what, last, at: Nanos(at) };
         // A request ends with the byte 4 beyond the counter's end; what was sent before it is another's.
         let last = 3;
-        let mut passage = Passage::UNSEEN;
+        let mut timestamps = SocketTimestamps::UNSEEN;
         for early in [u32::MAX - 7, u32::MAX, 2] {
-            passage.take(stamp(LEFT, early, 10), last);
+            timestamps.take(stamp(LEFT, early, 10), last);
         }
-        assert_eq!(passage, Passage::UNSEEN, "its first pieces are not the whole");
-        passage.take(stamp(QUEUED, 3, 20), last);
-        passage.take(stamp(LEFT, 9, 30), last);
-        passage.take(stamp(LEFT, 9, 40), last);
-        passage.take(stamp(ACKNOWLEDGED, 3, 50), last);
-        passage.take(stamp(7, 3, 60), last);
-        let Passage { queued, left, acknowledged, read } = passage;
+        assert_eq!(timestamps, SocketTimestamps::UNSEEN, "its first pieces are not the whole");
+        timestamps.take(stamp(QUEUED, 3, 20), last);
+        timestamps.take(stamp(LEFT, 9, 30), last);
+        timestamps.take(stamp(LEFT, 9, 40), last);
+        timestamps.take(stamp(ACKNOWLEDGED, 3, 50), last);
+        timestamps.take(stamp(7, 3, 60), last);
+        let SocketTimestamps { queued, left, acknowledged, read } = timestamps;
         assert_eq!(
             [queued, left, acknowledged].map(|at| at.0),
             [20, 30, 50],

@@ -11,16 +11,16 @@ use crate::order::PROGRESS;
 const BOOT_SHARE: f64 = 0.1;
 
 /// Passes progress on and keeps complaints.
-pub struct Hearing<'a> {
+pub struct GuestOutput<'a> {
     watch: &'a dyn Watch,
     line: Vec<u8>,
     complaint: Vec<u8>,
 }
 
-impl Hearing<'_> {
+impl GuestOutput<'_> {
     /// Nothing heard yet.
-    pub fn new(watch: &dyn Watch) -> Hearing<'_> {
-        Hearing { watch, line: Vec::new(), complaint: Vec::new() }
+    pub fn new(watch: &dyn Watch) -> GuestOutput<'_> {
+        GuestOutput { watch, line: Vec::new(), complaint: Vec::new() }
     }
 
     /// What the guest wrote to stderr.
@@ -28,7 +28,7 @@ impl Hearing<'_> {
         String::from_utf8_lossy(&self.complaint).trim().to_string()
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
+    fn read_progress(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if byte != b'\n' {
                 self.line.push(byte);
@@ -44,10 +44,10 @@ impl Hearing<'_> {
     }
 }
 
-impl Watcher for Hearing<'_> {
+impl Watcher for GuestOutput<'_> {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
         match stream {
-            Stream::Stdout => self.hear(bytes),
+            Stream::Stdout => self.read_progress(bytes),
             Stream::Stderr => self.complaint.extend_from_slice(bytes),
         }
         Ok(())

@@ -12,23 +12,23 @@ use crate::definition::Work;
 use crate::measured::Measured;
 
 /// Where lots come from.
-pub(super) enum Lots {
+pub(super) enum ServiceTimes {
     /// A law, scaled to its mean.
     Law { services: Sampler, mean_ns: f64 },
     /// A measured distribution.
     Measured { measured: Measured, random: Xoshiro256PlusPlus },
 }
 
-impl Lots {
+impl ServiceTimes {
     /// Lots of such work.
-    pub fn new(work: &Work, seed: u64) -> Lots {
+    pub fn new(work: &Work, seed: u64) -> ServiceTimes {
         match work {
             Work::Law(law, mean) => {
-                Lots::Law { services: Sampler::new(law, seed), mean_ns: mean.0 as f64 }
+                ServiceTimes::Law { services: Sampler::new(law, seed), mean_ns: mean.0 as f64 }
             }
             Work::Measured(measured) => {
                 let random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(seed, &[1]));
-                Lots::Measured { measured: measured.clone(), random }
+                ServiceTimes::Measured { measured: measured.clone(), random }
             }
         }
     }
@@ -36,8 +36,8 @@ impl Lots {
     /// One, of the part of a measurement between two shares, the slowest first; laws are drawn whole.
     pub fn draw(&mut self, part: Range<f64>) -> u64 {
         let ns = match self {
-            Lots::Law { services, mean_ns } => services.next() * *mean_ns,
-            Lots::Measured { measured, random } => {
+            ServiceTimes::Law { services, mean_ns } => services.next() * *mean_ns,
+            ServiceTimes::Measured { measured, random } => {
                 let lot = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
                 measured.latency_ns(part.start + lot * (part.end - part.start))
             }

@@ -3,19 +3,19 @@
 use model::{Failure, Nanos, PolicySpec, scenario::Machine};
 
 use crate::file;
+use crate::file_options::FileOptions;
 use crate::options::Options;
-use crate::plain::Plain;
 
 /// The options of one of the project's policies, or the few of a policy in a file.
 #[derive(Clone, Copy, Debug)]
-pub enum Chosen {
+pub enum PolicyOptions {
     /// One of the project's.
-    Own(Options),
+    BuiltIn(Options),
     /// One in a file.
-    Plain(Plain),
+    File(FileOptions),
 }
 
-impl Chosen {
+impl PolicyOptions {
     /// The options of a policy by name, on a machine; `slice` is what the scenario asks for.
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
@@ -23,18 +23,18 @@ impl Chosen {
         spec: &PolicySpec,
         machine: &Machine,
         slice: Option<Nanos>,
-    ) -> Result<Chosen, Failure> {
+    ) -> Result<PolicyOptions, Failure> {
         if file::source(&spec.name).is_some() {
-            return Plain::parse(spec, machine, slice).map(Chosen::Plain);
+            return FileOptions::parse(spec, machine, slice).map(PolicyOptions::File);
         }
-        Options::parse(spec, machine, slice).map(Chosen::Own)
+        Options::parse(spec, machine, slice).map(PolicyOptions::BuiltIn)
     }
 
     /// As C sees them.
     pub fn as_bytes(&self) -> &[u8] {
         let (at, size) = match self {
-            Chosen::Own(options) => ((&raw const *options).cast(), size_of::<Options>()),
-            Chosen::Plain(plain) => ((&raw const *plain).cast(), size_of::<Plain>()),
+            PolicyOptions::BuiltIn(options) => ((&raw const *options).cast(), size_of::<Options>()),
+            PolicyOptions::File(plain) => ((&raw const *plain).cast(), size_of::<FileOptions>()),
         };
         // SAFETY: both are C structs of integers without gaps (`Policy::new` compares their sizes with C's), for as long as `self` is
         // borrowed.
@@ -44,8 +44,8 @@ impl Chosen {
     /// Of the machine.
     pub fn cpus(&self) -> u32 {
         match self {
-            Chosen::Own(options) => options.cpus,
-            Chosen::Plain(plain) => plain.cpus,
+            PolicyOptions::BuiltIn(options) => options.cpus,
+            PolicyOptions::File(plain) => plain.cpus,
         }
     }
 }

@@ -7,19 +7,19 @@ use crate::options::{DEFAULT_SLICE, checked_slice, slice_of};
 /// The same few options for every such policy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Plain {
+pub struct FileOptions {
     slice_ns: u64,
     pub(crate) cpus: u32,
     unused: u32,
 }
 
-impl Plain {
+impl FileOptions {
     /// [`Failure::Input`] for any option but `slice`.
     pub fn parse(
         spec: &PolicySpec,
         machine: &Machine,
         slice: Option<Nanos>,
-    ) -> Result<Plain, Failure> {
+    ) -> Result<FileOptions, Failure> {
         if let Some(key) = spec.options.keys().find(|key| *key != "slice") {
             return Err(Failure::Input(format!(
                 "policy `{spec}`: a policy in a file has one option, slice; leave `{key}` out"
@@ -27,6 +27,6 @@ impl Plain {
         }
         let given = spec.options.get("slice").map(|value| slice_of(value)).transpose()?;
         let slice = given.map(Nanos).or(slice).unwrap_or(DEFAULT_SLICE);
-        Ok(Plain { slice_ns: checked_slice(slice)?.0, cpus: machine.cpus, unused: 0 })
+        Ok(FileOptions { slice_ns: checked_slice(slice)?.0, cpus: machine.cpus, unused: 0 })
     }
 }

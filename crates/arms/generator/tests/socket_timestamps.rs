@@ -8,8 +8,8 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use generator::{
-    Answer, Ask, Generator, Heard, Limits, Passage, Peer, Plan, Protocol, Record, Transport,
-    Verdict, clock,
+    Answer, Ask, Generator, Limits, Peer, Plan, Protocol, ReceivedBytes, Record, SocketTimestamps,
+    Transport, Verdict, clock,
 };
 use model::Nanos;
 use model::law::Law;
@@ -23,12 +23,12 @@ const LARGE: usize = 32 << 20;
 const ANSWER: usize = 10;
 
 /// Requests of so many bytes, answered by [`ANSWER`]; to put all but the first into bytes takes a while.
-struct Plain {
+struct EchoProtocol {
     bytes: usize,
     slow: Nanos,
 }
 
-impl Protocol for Plain {
+impl Protocol for EchoProtocol {
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>) {
         if ask.id > 0 {
             sleep(Duration::from_nanos(self.slow.0));
@@ -36,8 +36,8 @@ impl Protocol for Plain {
         out.resize(self.bytes, 0);
     }
 
-    fn decode(&mut self, _ask: &Ask, heard: &Heard) -> Verdict {
-        Verdict::of_length(heard, ANSWER, Answer::default())
+    fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
+        Verdict::of_length(received, ANSWER, Answer::default())
     }
 }
 
@@ -85,7 +85,7 @@ fn serve(transport: Transport, bytes: usize, delay: Nanos) -> SocketAddr {
 }
 
 /// Two requests at once and two later, over as many connections as go at once.
-fn run(transport: Transport, bytes: usize, slow: Slow, passages: bool) -> Vec<Record> {
+fn run(transport: Transport, bytes: usize, slow: Slow, socket_timestamps: bool) -> Vec<Record> {
     let service = Service {
         architecture: Architecture::ThreadPerConnection,
         connections: 2,
@@ -96,15 +96,15 @@ fn run(transport: Transport, bytes: usize, slow: Slow, passages: bool) -> Vec<Re
         arrival_law: Law::Fixed,
         arrivals: Arrivals::Rate(1.0),
     };
-    let at = |ms| Planned { intended: Nanos::from_millis(ms), service: Nanos(1), lot: 0 };
+    let at = |ms| Planned { intended: Nanos::from_millis(ms), service: Nanos(1), random: 0 };
     let requests = [at(0), at(0), at(700), at(1_400)];
     let plan = Plan {
         service: &service,
         requests: &requests,
-        protocol: Box::new(Plain { bytes, slow: slow.client }),
+        protocol: Box::new(EchoProtocol { bytes, slow: slow.client }),
         limits: Limits::default(),
-        pulse: None,
-        passages,
+        live: None,
+        socket_timestamps,
     };
     let mut generator = Generator::new().expect("epoll");
     generator.add(plan, Peer { transport, address: serve(transport, bytes, slow.server) });
@@ -119,7 +119,7 @@ fn run(transport: Transport, bytes: usize, slow: Slow, passages: bool) -> Vec<Re
 
 /// Until the device has the request, from there to the answer, and until the answer is read.
 fn parts(record: &Record) -> [Nanos; 3] {
-    let Passage { queued, left, read, .. } = record.passage.expect("stamps");
+    let SocketTimestamps { queued, left, read, .. } = record.timestamps.expect("stamps");
     let moments = [record.sent, queued, left, record.received, read];
     assert!(moments.is_sorted(), "{record:?}");
     assert!(read != Nanos::NEVER);
@@ -161,13 +161,13 @@ fn a_request_in_pieces_has_left_with_its_last_byte() {
 
 #[test]
 fn acknowledgements_are_tcps_and_nothing_is_stamped_unasked() {
-    let acknowledged = |record: &Record| record.passage.expect("stamps").acknowledged;
+    let acknowledged = |record: &Record| record.timestamps.expect("stamps").acknowledged;
     for record in run(Transport::Stream, SMALL, NOBODY, true) {
-        assert!(acknowledged(&record) >= record.passage.expect("stamps").left);
+        assert!(acknowledged(&record) >= record.timestamps.expect("stamps").left);
         assert!(acknowledged(&record) != Nanos::NEVER);
     }
     let datagrams = run(Transport::Datagram, SMALL, NOBODY, true);
     assert!(datagrams.iter().all(|record| acknowledged(record) == Nanos::NEVER));
     let unasked = run(Transport::Stream, SMALL, NOBODY, false);
-    assert!(unasked.iter().all(|record| record.passage.is_none()));
+    assert!(unasked.iter().all(|record| record.timestamps.is_none()));
 }

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What lots are for.
 #[derive(Clone, Copy)]
-pub(crate) enum Purpose {
+pub(crate) enum Stream {
     Places = 2,
     Switches = 3,
     Ticks = 4,
@@ -14,7 +14,7 @@ pub(crate) enum Purpose {
     Parts = 5,
 }
 
-impl Purpose {
+impl Stream {
     /// Its own seed in a run. No program has the number in it.
     pub(crate) fn seed(self, run: u64) -> u64 {
         derive(run, &[u64::MAX, self as u64])

@@ -14,15 +14,15 @@ pub fn read(on: &dyn Platform, process: i32, class: &str) -> io::Result<String> 
 }
 
 /// Gives them the class that they would have.
-pub fn disinherit(on: &dyn Platform, process: i32, class: &str, instead: &str) -> io::Result<()> {
+pub fn reset(on: &dyn Platform, process: i32, class: &str, instead: &str) -> io::Result<()> {
     let instead = parse(instead)?;
     // One that was starting during the first look is there at the second.
     for _ in 0..100 {
-        let heirs = of_class(on, process, parse(class)?)?;
-        if heirs.is_empty() {
+        let inherited = of_class(on, process, parse(class)?)?;
+        if inherited.is_empty() {
             return Ok(());
         }
-        for thread in heirs {
+        for thread in inherited {
             match on.set_class(thread, instead) {
                 // It has ended by itself.
                 Err(error) if error.raw_os_error() == Some(3) => {}

@@ -15,7 +15,7 @@ use crate::clock;
 pub const STACK_BYTES: usize = 128 * 1024;
 
 /// All threads of a program, waiting to begin.
-pub struct Crew {
+pub struct ThreadPool {
     /// Their kernel ids, in order.
     pub thread_ids: Vec<i32>,
     /// What holds them back.
@@ -24,9 +24,9 @@ pub struct Crew {
     pub rounds: Arc<Rounds>,
 }
 
-impl Crew {
+impl ThreadPool {
     /// Starts one thread for each piece of `work`; it begins with it once the gate is open.
-    pub fn hire<W>(work: impl IntoIterator<Item = W>) -> io::Result<Crew>
+    pub fn spawn<W>(work: impl IntoIterator<Item = W>) -> io::Result<ThreadPool>
     where
         W: FnOnce(&Rounds) + Send + 'static,
     {
@@ -43,7 +43,7 @@ impl Crew {
             })?;
             thread_ids.push(told.recv().map_err(io::Error::other)?);
         }
-        Ok(Crew { thread_ids, gate, rounds })
+        Ok(ThreadPool { thread_ids, gate, rounds })
     }
 }
 

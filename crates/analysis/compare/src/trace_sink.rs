@@ -3,7 +3,7 @@
 use model::{Failure, PolicySpec, Trace};
 
 /// Keeps the traces of a comparison, and knows how to repeat a run that failed.
-pub trait Keeper: Sync {
+pub trait TraceSink: Sync {
     /// Whether traces shall hold scheduling events, where the arm has them.
     fn wants_events(&self) -> bool;
 
@@ -15,7 +15,7 @@ pub trait Keeper: Sync {
 }
 
 /// Keeps nothing.
-impl Keeper for () {
+impl TraceSink for () {
     fn wants_events(&self) -> bool {
         false
     }

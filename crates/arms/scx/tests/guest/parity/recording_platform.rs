@@ -8,14 +8,14 @@ use policy_native::{Kick, Level, Local, Move, Platform};
 use super::script::{Act, Call};
 use crate::toy::Toy;
 
-pub struct Recorder {
+pub struct RecordingPlatform {
     pub toy: Toy,
     acts: RefCell<Vec<Act>>,
 }
 
-impl Recorder {
-    pub fn new(cpus: u32) -> Recorder {
-        Recorder { toy: Toy::new(cpus), acts: RefCell::default() }
+impl RecordingPlatform {
+    pub fn new(cpus: u32) -> RecordingPlatform {
+        RecordingPlatform { toy: Toy::new(cpus), acts: RefCell::default() }
     }
 
     /// The acts since the last call.
@@ -53,7 +53,7 @@ fn id(thread: Option<ThreadId>) -> u64 {
     thread.map_or(0, |thread| u64::from(thread.0) + 1)
 }
 
-impl Platform for Recorder {
+impl Platform for RecordingPlatform {
     fn now(&self) -> u64 {
         self.toy.now()
     }
