@@ -155,18 +155,17 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime)
 	vtime->seen = 0;
 }
 
-/* This CPU does its part of the look, if it is time. */
-RG_INLINE void rg_vtime_look(struct rg_cpu *here, struct rg_vtime *vtime, u64 now)
+/* This CPU does its part of the look, unless another is at it. */
+RG_SUBPROGRAM bool rg_vtime_look_on(s32 cpu, u64 now)
 {
 	u32 level = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE ? RG_LEVEL_MACHINE
 								       : RG_OPTION(scope);
+	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(cpu));
+	struct rg_cpu *here = rg_cpu(cpu);
 	u32 busy = 0;
 
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_TARGET ||
-	    rg_less(now, here->looked_at) < RG_LOOK_GAP_NS)
-		return;
-	if (rg_swap(&vtime->busy, 1))
-		return;
+	if (!here || !vtime || rg_swap(&vtime->busy, 1))
+		return 0;
 	here->looked_at = now;
 	if (!vtime->seen) {
 		rg_swap(&vtime->least, RG_NEVER);
@@ -187,6 +186,15 @@ RG_INLINE void rg_vtime_look(struct rg_cpu *here, struct rg_vtime *vtime, u64 no
 		busy += rg_vtime_look_at(vtime, at, now);
 	}
 	rg_swap(&vtime->busy, 0);
+	return 1;
+}
+
+/* As above, if it is time. */
+RG_INLINE void rg_vtime_look(s32 cpu, struct rg_cpu *here, u64 now)
+{
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_TARGET &&
+	    rg_less(now, here->looked_at) >= RG_LOOK_GAP_NS)
+		rg_vtime_look_on(cpu, now);
 }
 
 /*

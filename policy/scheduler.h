@@ -84,7 +84,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 
 	if (!vtime || !cpu)
 		return;
-	rg_vtime_look(cpu, vtime, now);
+	rg_vtime_look(at, cpu, now);
 	if (RG_OPTION(balance) == RG_BALANCE_GVTS)
 		rg_utilisation_wake(thread, now);
 	rg_burst_drain(thread, rg_less(now, thread->slept_at));
@@ -272,7 +272,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_OPTION(slice_ns));
-	rg_vtime_look(cpu, vtime, cpu->since);
+	rg_vtime_look(at, cpu, cpu->since);
 }
 
 /*

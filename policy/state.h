@@ -134,7 +134,7 @@ struct rg_target {
 
 /* Rows of a table by level, as many as a mask bounds; those past the last level are 0. */
 #define RG_LEVEL_ROWS 8
-#define RG_LEVEL_ROW(level) ((level) & (RG_LEVEL_ROWS - 1))
+#define RG_LEVEL_ROW(level) rg_masked(level, RG_LEVEL_ROWS)
 
 /* What a pop took out of an index, to be put back if the kernel does not have it. */
 struct rg_listing {

@@ -49,7 +49,7 @@ RG_INLINE void rg_heap_rise(struct rg_queue *queue, u32 i, struct rg_entry *entr
 		if (!i || !rg_heap_before(entry, above))
 			break;
 		*rg_heap_at(queue, i) = *above;
-		i = (i - 1) >> 1;
+		i = rg_opaque((i - 1) >> 1);
 	}
 	*rg_heap_at(queue, i) = *entry;
 }
@@ -70,7 +70,7 @@ RG_INLINE void rg_heap_sink(struct rg_queue *queue, u32 position, struct rg_entr
 		if (!rg_heap_before(rg_heap_at(queue, child), entry))
 			break;
 		*rg_heap_at(queue, i) = *rg_heap_at(queue, child);
-		i = child;
+		i = rg_opaque(child);
 	}
 	*rg_heap_at(queue, i) = *entry;
 }

@@ -55,7 +55,7 @@ RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
 }
 
 /* Brings the first thread of a class above `above`. */
-RG_INLINE bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
+RG_SUBPROGRAM bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
 {
 	struct rg_cpu *here = rg_cpu(cpu);
 	struct rg_thread *thread;

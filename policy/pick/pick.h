@@ -54,23 +54,56 @@ RG_INLINE void rg_pick_restore_curr(struct rg_cpu *here)
 		here->pool = 0;
 }
 
-/* Brings the next thread of a queue, as the index knows it. */
-RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
+/*
+ * Decides under the queue's lock. This and what follows are programs of their own because the
+ * verifier multiplies the paths of whatever stands in one loop.
+ */
+RG_SUBPROGRAM u32 rg_pick_choose(s32 cpu, u32 id)
+{
+	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(cpu));
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+	struct rg_cpu *here = rg_cpu(cpu);
+	u32 verdict;
+	u64 key;
+
+	if (!queue || !lock || !vtime || !here)
+		return RG_NOBODY;
+	key = here->ask.mine ? rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity) : 0;
+	rg_acquire(lock);
+	verdict = rg_choose(queue, vtime, here, key);
+	rg_release(lock);
+	return verdict;
+}
+
+/* The thread that was picked is not there, or may not run here: answers RG_NOBODY. */
+RG_SUBPROGRAM u32 rg_pick_failed(s32 cpu, u32 id, u32 moved)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
-	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(here->ask.cpu));
-	u32 verdict = RG_NOBODY;
-	u32 moved;
-	u64 key;
+	struct rg_cpu *here = rg_cpu(cpu);
 
-	if (!queue || !lock || !vtime)
+	if (!queue || !lock || !here)
 		return RG_NOBODY;
-	key = here->ask.mine ? rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity) : 0;
+	if (moved == RG_REFUSED)
+		rg_refuse(here, here->ask.pick.affinity);
+	else
+		here->ask.gone = 1;
+	here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
+	rg_index_put_back(lock, queue, id, &here->ask.pick);
+	rg_pick_restore_curr(here);
+	return RG_NOBODY;
+}
+
+/* Brings the next thread of a queue, as the index knows it. */
+RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
+{
+	u32 verdict = RG_NOBODY;
+
 	RG_FOR(i, 0, RG_TRIES) {
-		rg_acquire(lock);
-		verdict = rg_choose(queue, vtime, here, key);
-		rg_release(lock);
+		u32 moved;
+
+		verdict = rg_pick_choose(here->ask.cpu, id);
 		if (verdict != RG_TAKEN)
 			break;
 		moved = rg_move_thread(id, here->ask.pick.slot);
@@ -78,14 +111,7 @@ RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
 			rg_pick_settle(here);
 			break;
 		}
-		if (moved == RG_REFUSED)
-			rg_refuse(here, here->ask.pick.affinity);
-		else
-			here->ask.gone = 1;
-		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
-		rg_index_put_back(lock, queue, id, &here->ask.pick);
-		rg_pick_restore_curr(here);
-		verdict = RG_NOBODY;
+		verdict = rg_pick_failed(here->ask.cpu, id, moved);
 	}
 	return verdict;
 }
@@ -102,13 +128,15 @@ RG_INLINE bool rg_wake_cpu(struct task_struct *t)
 }
 
 /* Brings the first thread of the queue itself that may run here. */
-RG_INLINE u32 rg_pick_walk(u32 id, struct rg_cpu *here)
+RG_SUBPROGRAM u32 rg_pick_walk(s32 cpu, u32 id)
 {
-	s32 cpu = here->ask.cpu;
+	struct rg_cpu *here = rg_cpu(cpu);
 	struct task_struct *t;
 	bool woken = 0;
 	u32 seen = 0;
 
+	if (!here)
+		return RG_NOBODY;
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
@@ -146,7 +174,7 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 		verdict = rg_pick_indexed(id, here);
 	if (verdict != RG_NOBODY || (here->ask.mine && !here->ask.tries) || !rg_queue_length(id))
 		return verdict;
-	return rg_pick_walk(id, here);
+	return rg_pick_walk(cpu, id);
 }
 
 /* Who asks: the CPU, with its own runnable thread or 0. */

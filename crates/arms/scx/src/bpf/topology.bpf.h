@@ -21,7 +21,7 @@ const volatile u16 rg_members[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".rodata.members")
 
 static __always_inline const volatile struct rg_place *rg_place_of(s32 cpu, u32 level)
 {
-	return &rg_places[level & (RG_LEVEL_ROWS - 1)][cpu & (RG_MAX_CPUS - 1)];
+	return &rg_places[rg_masked(level, RG_LEVEL_ROWS)][rg_masked(cpu, RG_MAX_CPUS)];
 }
 
 RG_CALL u32 rg_domain(s32 cpu, u32 level)
@@ -40,7 +40,7 @@ RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i)
 	if (at >= size)
 		at -= size;
 	at += place->first;
-	return rg_members[level & (RG_LEVEL_ROWS - 1)][at & (RG_MAX_CPUS - 1)];
+	return rg_members[rg_masked(level, RG_LEVEL_ROWS)][rg_masked(at, RG_MAX_CPUS)];
 }
 
 #endif
