@@ -4,6 +4,9 @@ use crate::grid::{Cell, Grid};
 use crate::paper::{PaperFigure, figure as number};
 use crate::{curves, human};
 
+/// How wide a line of prose may be.
+const COLUMNS: usize = 110;
+
 /// A section a figure: its tables, what they rest on, what is missing.
 pub fn paper_markdown(figures: &[PaperFigure]) -> String {
     summary(figures) + &figures.iter().map(section).collect::<String>()
@@ -34,10 +37,23 @@ fn section(figure: &PaperFigure) -> String {
             text += &format!("\n{}", table(&grid));
         }
     }
-    let assumed = figure.assumptions.iter().map(|words| format!("* Assumed: {words}\n"));
-    let missing = figure.missing.iter().map(|words| format!("* Not produced: {words}\n"));
+    let assumed = figure.assumptions.iter().map(|words| item(&format!("Assumed: {words}")));
+    let missing = figure.missing.iter().map(|words| item(&format!("Not produced: {words}")));
     let below: String = assumed.chain(missing).collect();
     if below.is_empty() { text } else { text + "\n" + &below }
+}
+
+/// An item of a list, in lines of at most [`COLUMNS`].
+fn item(words: &str) -> String {
+    let (mut text, mut column) = ("*".to_string(), 1);
+    for word in words.split(' ') {
+        let length = word.chars().count();
+        let fits = column + 1 + length <= COLUMNS;
+        text += if fits { " " } else { "\n  " };
+        text += word;
+        column = if fits { column + 1 } else { 2 } + length;
+    }
+    text + "\n"
 }
 
 fn values(figure: &PaperFigure) -> Grid {
@@ -84,4 +100,22 @@ fn table(grid: &Grid) -> String {
 fn cell(cell: &Cell) -> String {
     let text = cell.text.replace('|', "\\|");
     if cell.interval.is_empty() { text } else { format!("{text} {}", cell.interval) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLUMNS, item};
+
+    #[test]
+    fn items_keep_their_words_in_lines_of_the_page() {
+        let words = "some words of a remark ".repeat(20);
+        let text = item(words.trim());
+        assert!(
+            text.lines().all(|line| line.len() <= COLUMNS) && text.lines().count() > 4,
+            "{text}"
+        );
+        let back: Vec<_> = text.split_whitespace().skip(1).collect();
+        assert_eq!(back.join(" "), words.trim());
+        assert_eq!(item("short"), "* short\n");
+    }
 }
