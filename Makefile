@@ -27,8 +27,8 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
-check: ## what `make test` checks without privileges, clang, libelf or a browser: all but crates/arms/scx
-	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude scx --exclude kernel-cost --no-default-features
+check: ## what `make test` checks without privileges, clang, libelf or a browser: all but what loads BPF
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude tracer --exclude kernel-cost --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
 	$(CARGO) test --package rearguard --test lab --test cells --test knobs --test watch -- --include-ignored --test-threads=1
@@ -81,7 +81,7 @@ coverage: ## how often 95% intervals cover the truth on exact queues (about 10 m
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-# What crates/arms/scx is built with: libbpf is compiled from source and leans on libelf and zlib.
+# What crates/arms/{bpf,scx,tracer} are built with: libbpf is compiled from source and leans on libelf and zlib.
 KERNEL_NEEDS := clang-19:clang-19 pkg-config:pkg-config /usr/include/gelf.h:libelf-dev /usr/include/zlib.h:zlib1g-dev
 
 setup-build: ## install what a build needs, if it is missing

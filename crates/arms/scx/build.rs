@@ -1,4 +1,4 @@
-//! Compiles to BPF objects, and binds, the adapter with the policy and the hooks of the stages; and packs the adapter for policies in files.
+//! Compiles to a BPF object, and binds, the adapter with the policy; and packs the adapter for policies in files.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,8 +10,6 @@ use libbpf_rs::libbpf_sys::API_HEADERS;
 use scx_cargo::{BpfBuilder, ClangInfo};
 
 const ADAPTER: &str = "src/bpf/main.bpf.c";
-/// The hooks of the stages.
-const HOOKS: &str = "src/bpf/stages.bpf.c";
 /// Where a policy's source belongs in the packed adapter.
 const PLACE: &str = "#pragma rearguard policy\n";
 /// The bindings look for the map of the kernel's version, which is there only where somebody asks; not every policy makes the adapter ask.
@@ -39,11 +37,9 @@ fn main() {
 
 fn bind() -> anyhow::Result<()> {
     let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../policy");
-    [(ADAPTER, "bpf"), (HOOKS, "stages")].into_iter().try_for_each(|(source, name)| {
-        let mut builder = BpfBuilder::new()?;
-        builder.add_include_path(policy).add_cflag("-Werror");
-        builder.enable_skel(source, name).build()
-    })
+    let mut builder = BpfBuilder::new()?;
+    builder.add_include_path(policy).add_cflag("-Werror");
+    builder.enable_skel(ADAPTER, "bpf").build()
 }
 
 /// Bindings know one object by heart. A policy in a file is another one with the same programs and maps.

@@ -3,28 +3,24 @@
 //! [`load`] checks before it changes anything, puts a policy into force and answers a [`Loaded`], which takes it out again
 //! when it is dropped. The kernel ends it as well when this process ends, in whatever way.
 //!
-//! [`stages`] records the moments of requests in a server that knows nothing of it, and who held the CPUs meanwhile.
-//!
-//! The crate is the only home of BPF. Building it takes clang, libelf and zlib; everything else of the project builds without.
+//! Building it takes clang, libelf and zlib; everything else of the project builds without.
 
 mod code;
 mod costs;
 mod ending;
 mod home;
 mod loaded;
-mod messages;
 mod open;
 mod ready;
 mod skeleton;
-pub mod stages;
 pub mod stats;
 mod tables;
 mod topology;
 
+pub use bpf::verbose;
 pub use code::Code;
 pub use costs::Cost;
 pub use ending::Ending;
 pub use loaded::{Loaded, Poll, load, load_code};
-pub use messages::verbose;
 pub use ready::{in_force, ready};
 pub use topology::Topology;

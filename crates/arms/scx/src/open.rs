@@ -7,7 +7,6 @@ use policy_native::PolicyOptions;
 use scx_utils::compat;
 
 use crate::home::Home;
-use crate::messages;
 use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
 use crate::tables;
 use crate::topology::Topology;
@@ -19,7 +18,7 @@ pub fn open(
     options: &PolicyOptions,
     topology: &Topology,
 ) -> Result<BpfSkel<'static>, Failure> {
-    messages::listen();
+    bpf::listen();
     let refused = |error: anyhow::Error| refused(&error);
     let builder = BpfSkelBuilder::default();
     // SAFETY: once for this home; `Loaded` drops the skeleton before it.
@@ -30,7 +29,7 @@ pub fn open(
     scx_utils::import_enums!(skeleton);
     choose(&mut skeleton, options, topology)?;
     operations(&mut skeleton, name);
-    if messages::is_verbose() {
+    if bpf::is_verbose() {
         measure(&mut skeleton);
     }
     scx_utils::scx_ops_load!(skeleton, rearguard, uei).map_err(refused)
@@ -75,7 +74,7 @@ fn measure(skeleton: &mut OpenBpfSkel) {
 }
 
 fn refused(error: &anyhow::Error) -> Failure {
-    let reason = messages::reason().map_or(String::new(), |reason| format!(": {reason}"));
+    let reason = bpf::reason().map_or(String::new(), |reason| format!(": {reason}"));
     Failure::Run(format!(
         "the kernel refused the policy ({error:#}){reason}; -v shows all that it said"
     ))

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use caps::{CapSet, Capability};
+use bpf::privileged;
 use model::Failure;
 
 /// Says whether this kernel and this process can load a policy now; [`Failure::Machine`] with the remedy if not.
@@ -35,17 +35,5 @@ fn has_sched_ext() -> Result<(), Failure> {
         "this kernel ({}) has no sched_ext: boot one of 6.12 or newer built with CONFIG_SCHED_CLASS_EXT, or try the \
          policy with `--on sim` or in `rearguard lab`",
         release.trim()
-    )))
-}
-
-/// Whether this process may put programs into the kernel; [`Failure::Machine`] with the remedy if not.
-pub(crate) fn privileged(what: &str) -> Result<(), Failure> {
-    let has = |capability| caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
-    let all = has(Capability::CAP_SYS_ADMIN);
-    if all || (has(Capability::CAP_BPF) && has(Capability::CAP_PERFMON)) {
-        return Ok(());
-    }
-    Err(Failure::Machine(format!(
-        "{what} takes privileges: run it with sudo (or give it CAP_BPF and CAP_PERFMON)"
     )))
 }

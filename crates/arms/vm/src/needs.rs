@@ -92,14 +92,14 @@ fn of_ours(scenario: &Scenario, spec: &PolicySpec) -> Result<Scheduler, Failure>
         return Err(unknown(spec, &known));
     }
     policy_native::Options::parse(spec, &scenario.machine, scenario.slice)?;
-    if cfg!(feature = "scx") {
+    if cfg!(feature = "bpf") {
         return Ok(Scheduler::Policy(spec.to_string()));
     }
     Err(no_kernel(spec))
 }
 
 /// A policy in a file. It is compiled here: guests have no compiler.
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 fn of_file(
     path: &Path,
     scenario: &Scenario,
@@ -111,7 +111,7 @@ fn of_file(
     Ok((Scheduler::Object(spec.to_string()), object))
 }
 
-#[cfg(not(feature = "scx"))]
+#[cfg(not(feature = "bpf"))]
 fn of_file(
     _: &Path,
     _: &Scenario,

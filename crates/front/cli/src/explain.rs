@@ -46,12 +46,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.explained(&explained)
 }
 
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
     crate::stages::watch(port, duration).map(|(_, recorded)| recorded)
 }
 
-#[cfg(not(feature = "scx"))]
+#[cfg(not(feature = "bpf"))]
 fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
     Err(model::trace_session::unbuilt())
 }

@@ -14,7 +14,7 @@ mod files;
 mod ideal;
 mod keep;
 mod lab;
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 mod load;
 mod measure;
 mod new_policy;
@@ -22,12 +22,12 @@ mod output;
 mod paper;
 mod queue_args;
 mod serve;
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 mod stages;
 mod stamps;
 mod sweep;
 mod tables;
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 mod top;
 mod traces;
 mod tune;
@@ -64,16 +64,16 @@ enum Command {
     Explain(explain::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     Load(load::Args),
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
     Serve(serve::Args),
     Sweep(sweep::Args),
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     Stages(stages::Args),
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     Top(top::Args),
     Trace(traces::Args),
     /// See, turn and turn back the machine's knobs against tail latency
@@ -107,16 +107,16 @@ fn main() -> ExitCode {
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
-        #[cfg(feature = "scx")]
+        #[cfg(feature = "bpf")]
         Command::Load(args) => load::run(&args),
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Sweep(args) => sweep::run(&args),
-        #[cfg(feature = "scx")]
+        #[cfg(feature = "bpf")]
         Command::Stages(args) => stages::run(&args),
-        #[cfg(feature = "scx")]
+        #[cfg(feature = "bpf")]
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
         Command::Tune(args) => tune::run(&args),

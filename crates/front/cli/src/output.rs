@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use model::Failure;
 use report::explain::Explained;
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 use report::overhead::Overhead;
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 use report::stages::StagesDocument;
 use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
 use serde::Serialize;
@@ -124,14 +124,14 @@ impl Output {
     }
 
     /// Writes stages.
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     pub fn staged(&self, document: &StagesDocument) -> Result<(), Failure> {
         let shown = self.shown(document, report::stages_table);
         self.write(&shown, || report::stages_html(document), || None)
     }
 
     /// Writes what watching costs.
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     pub fn overhead(&self, document: &Overhead) -> Result<(), Failure> {
         let shown = self.shown(document, report::overhead_table);
         self.write(&shown, || report::overhead_html(document), || None)

@@ -12,8 +12,8 @@ use model::scenario::Machine;
 use model::trace::{Stages, Trace};
 use model::{Failure, Nanos, Watch};
 use report::stages::{SERVER_STAGES, STAGES_SCHEMA, Stage, StagesDocument, WHOLE};
-use scx::stages::{Observed, Scheduling, Tracer, Wanted, observe};
 use trace::{Header, Program, Recorded};
+use tracer::{Observed, Scheduling, Tracer, Wanted, observe};
 
 use crate::files::check_writable;
 use crate::output::{Output, signature};

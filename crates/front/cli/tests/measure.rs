@@ -252,7 +252,7 @@ fn is_starved(document: &Value) -> bool {
     starved
 }
 
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 #[test]
 fn stages_are_in_the_result_and_their_trace_is_explained() {
     let folder = tempfile::tempdir().expect("a folder");

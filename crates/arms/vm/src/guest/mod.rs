@@ -62,9 +62,9 @@ fn perform(order: &Order) -> Result<Report, Failure> {
 
 /// Who records scheduling events on the machine that this runs on; `None`: the program was built without the kernel's part.
 pub fn kernel_tracer() -> Option<&'static dyn KernelTracer> {
-    #[cfg(feature = "scx")]
-    return Some(&scx::stages::Hooks);
-    #[cfg(not(feature = "scx"))]
+    #[cfg(feature = "bpf")]
+    return Some(&tracer::Hooks);
+    #[cfg(not(feature = "bpf"))]
     None
 }
 

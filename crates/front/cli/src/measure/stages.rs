@@ -1,9 +1,9 @@
 //! Where the time of a measurement's requests went: the server's kernel is asked, and where that is not to be had, the client's.
 
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 mod server;
 /// Nobody watches without the kernel's part.
-#[cfg(not(feature = "scx"))]
+#[cfg(not(feature = "bpf"))]
 #[path = "stages/blind.rs"]
 mod server;
 

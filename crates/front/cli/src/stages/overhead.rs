@@ -4,7 +4,7 @@ use ::measure::{Cost, Kind, Placed, RoundTrips, Started, Target};
 use model::{Failure, Nanos, Watch};
 use report::document::Estimate;
 use report::overhead::{OVERHEAD_SCHEMA, Overhead, OverheadRow};
-use scx::stages::{Scheduling, Tracer, Wanted, observe};
+use tracer::{Scheduling, Tracer, Wanted, observe};
 
 use crate::output::signature;
 use crate::watch::Terminal;

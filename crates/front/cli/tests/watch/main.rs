@@ -1,5 +1,5 @@
 //! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF, memcached and nginx; says so where it is skipped.
-#![cfg(feature = "scx")]
+#![cfg(feature = "bpf")]
 
 #[path = "../support/child_guard.rs"]
 mod child_guard;

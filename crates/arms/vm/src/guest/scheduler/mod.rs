@@ -19,7 +19,7 @@ pub enum InForce {
     /// The kernel's default class.
     Kernel,
     /// A policy of this project.
-    #[cfg(feature = "scx")]
+    #[cfg(feature = "bpf")]
     Policy(Box<scx::Loaded>),
     /// A program.
     Program(Program),
@@ -38,14 +38,14 @@ pub fn enter(order: &Order) -> Result<InForce, Failure> {
     }
 }
 
-#[cfg(feature = "scx")]
+#[cfg(feature = "bpf")]
 fn policy(spec: &str, object: Option<Vec<u8>>, slice: Option<Nanos>) -> Result<InForce, Failure> {
     let spec = model::PolicySpec::parse(spec)?;
     let code = object.map_or(scx::Code::BuiltIn, scx::Code::object);
     Ok(InForce::Policy(Box::new(scx::load_code(&spec, code, slice)?)))
 }
 
-#[cfg(not(feature = "scx"))]
+#[cfg(not(feature = "bpf"))]
 fn policy(spec: &str, _: Option<Vec<u8>>, _: Option<Nanos>) -> Result<InForce, Failure> {
     Err(Failure::Machine(format!("policy `{spec}`: this build cannot load policies into kernels")))
 }
@@ -55,7 +55,7 @@ impl InForce {
     pub fn check(&mut self) -> Result<(), Failure> {
         let wanted = match self {
             InForce::Kernel => None,
-            #[cfg(feature = "scx")]
+            #[cfg(feature = "bpf")]
             InForce::Policy(loaded) => {
                 if let scx::Poll::Ended(ending) = loaded.poll()? {
                     return Err(lost(loaded.name(), &ending.reason));

@@ -7,7 +7,7 @@ use ::measure::{Measurement, Target};
 use generator::{Place, Transport};
 use model::Failure;
 use model::scenario::Machine;
-use scx::stages::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, join, snapshot};
+use tracer::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, join, snapshot};
 
 use super::{Staged, Traced};
 use crate::measure::live::{Blamed, Snapshot};

@@ -11,14 +11,13 @@ use super::cpu_time::CpuTime;
 use super::events::translate;
 use super::thread_table::ThreadTable;
 use super::tracer::{Scheduling, Tracer, Wanted};
-use crate::ready::privileged;
 
 /// Records by the hooks of the stages, those of the scheduler and of interrupts alone.
 pub struct Hooks;
 
 impl KernelTracer for Hooks {
     fn check(&self) -> Result<(), Failure> {
-        privileged("recording scheduling events")?;
+        bpf::privileged("recording scheduling events")?;
         if Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use model::Nanos;
 use model::event::{Event, What};
 use model::trace_session::{KernelTracer, Run};
-use scx::stages::Hooks;
+use tracer::Hooks;
 
 /// As often as this the hooks are put into force. Without the rule that nothing counts before all of them are, one start in five told of a softirq without end.
 const STARTS: usize = 20;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::trace::Stages;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use scx::stages::{Connections, Exchange, Peer, Recording, Scheduling, Tracer, Wanted};
+use tracer::{Connections, Exchange, Peer, Recording, Scheduling, Tracer, Wanted};
 
 /// Bytes of a request and of its answer.
 const BYTES: usize = 10;
@@ -165,7 +165,7 @@ fn requests_are_found_without_a_client_and_their_threads_are_explained() {
     let found: Vec<Exchange> =
         clients.iter().flat_map(|c| joined.of(Peer::of(*c, false))[0].exchanges()).collect();
     assert_eq!(found.len(), CONNECTIONS * ROUNDS * A_ROUND);
-    let observed = scx::stages::observe(&recording).expect("requests");
+    let observed = tracer::observe(&recording).expect("requests");
     assert!(observed.programs[0].name.starts_with("stages"), "{}", observed.programs[0].name);
     assert!(observed.complete as f64 >= 0.999 * observed.requests as f64);
 }

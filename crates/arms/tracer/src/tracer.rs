@@ -20,8 +20,6 @@ use nix::time::ClockId;
 
 use super::recording::{Recording, Seen};
 use super::skeleton::{OpenStagesSkel, StagesLinks, StagesSkel, StagesSkelBuilder};
-use crate::messages;
-use crate::ready::privileged;
 
 /// How often the ring is emptied: it holds two million records.
 const LOOK: Duration = Duration::from_millis(10);
@@ -132,8 +130,8 @@ fn record(
     captured: &Mutex<Recording>,
     ready: &Sender<()>,
 ) -> Result<(), Failure> {
-    privileged("tracing requests in the kernel")?;
-    messages::listen();
+    bpf::privileged("tracing requests in the kernel")?;
+    bpf::listen();
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
     choose(&mut open, wanted)?;
@@ -247,7 +245,7 @@ fn kept(skeleton: &StagesSkel) -> Result<Vec<Seen>, Failure> {
 }
 
 fn refused(error: libbpf_rs::Error) -> Failure {
-    let reason = messages::reason().unwrap_or_else(|| error.to_string());
+    let reason = bpf::reason().unwrap_or_else(|| error.to_string());
     Failure::Machine(format!(
         "the kernel refuses the hooks that stages need, which are in Linux 6.12 and newer: {reason}"
     ))
