@@ -61,6 +61,12 @@ fn only_the_bindings_to_c_may_be_unsafe() {
     );
 }
 
+#[test]
+fn modules_stand_beside_their_folders() {
+    let paths = sources(&["rs"]).into_iter().map(|source| source.path);
+    assert_none(paths.filter(|path| layers::is_inside_its_folder(path)).collect());
+}
+
 fn manifests() -> Vec<Source> {
     let is_ours = |source: &Source| {
         source.path.starts_with("crates/") && source.path.ends_with("/Cargo.toml")
@@ -94,6 +100,9 @@ fn the_rules_catch_their_faults() {
     assert_eq!(long_file(&"x\n".repeat(501)), Some(501));
     assert_eq!(long_file(&"x\n".repeat(500)), None);
     assert_eq!(wide_lines(&format!("\t{}\n", "x".repeat(93))), [1]);
+    assert!(layers::is_inside_its_folder("crates/arms/lab/src/boot/mod.rs"));
+    assert!(!layers::is_inside_its_folder("crates/arms/lab/src/boot.rs"));
+    assert!(!layers::is_inside_its_folder("crates/arms/sim/tests/common/mod.rs"));
     let folders =
         [("sim", "arms"), ("model", "core"), ("stats", "analysis"), ("cluster", "studies")];
     let folders = folders.map(|(name, folder)| (name.to_string(), folder.to_string())).into();

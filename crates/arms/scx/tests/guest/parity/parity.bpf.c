@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The policy's callbacks, each a program that the test calls: see mod.rs. */
+/* The policy's callbacks, each a program that the test calls: see parity.rs. */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf_experimental.h>
