@@ -6,7 +6,8 @@ import sys
 
 SPEED, PEERS = sys.argv[1], [sys.executable, "benches/cluster/peers.py"]
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-# Requests that take Python some seconds; the means of all must agree, or a contender simulates something else.
+# Requests that take Python some seconds; the means of all must agree, or a contender simulates something
+# else.
 REQUESTS, AGREE = {"simpy": 60_000, "ciw": 10_000}, 0.15
 TEN_THOUSAND = ["random", "choices:d=2", "shortest", "batch-sampling:d=2", "central"]
 

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Two figures of the papers, from Python
 #
-# Tales of the Tail, Figure 4: what the order of service does to the tail, with four workers at 80% load. GVTS, Figure 8: twenty equal
-# threads on sixteen CPUs, and how far each strays from its due. Run it as a script (`python figures.py FOLDER`) or cell by cell.
+# Tales of the Tail, Figure 4: what the order of service does to the tail, with four workers at 80% load.
+# GVTS, Figure 8: twenty equal threads on sixteen CPUs, and how far each strays from its due. Run it as a
+# script (`python figures.py FOLDER`) or cell by cell.
 
 # %%
 import sys
@@ -20,7 +21,8 @@ requests, seeds = "200k", 1
 # %% [markdown]
 # ## Tales, Figure 4
 #
-# First come, first served has the shortest tail. Last come, first served has the best median, and pays for it a thousandfold later.
+# First come, first served has the shortest tail. Last come, first served has the best median, and pays for it
+# a thousandfold later.
 
 # %%
 disciplines = ["fifo", "lifo", "random-request", "random-worker"]
@@ -44,8 +46,8 @@ figure.savefig(out / "tales-4.png", dpi=120)
 # %% [markdown]
 # ## GVTS, Figure 8
 #
-# No division of twenty threads over sixteen queues is even. CFS balances queues, so some threads get ahead and others fall behind for as
-# long as it runs; global virtual time keeps them together.
+# No division of twenty threads over sixteen queues is even. CFS balances queues, so some threads get ahead
+# and others fall behind for as long as it runs; global virtual time keeps them together.
 
 # %%
 result = rearguard.compare(scenarios / "gvts-fig8.toml", ["cfs", "gvts", "rearguard"], seeds=seeds)

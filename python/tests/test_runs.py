@@ -109,7 +109,8 @@ LONG = {"service": "exponential", "requests": "2G"}
 
 
 def test_ctrl_c_stops_the_work_at_once():
-    # The signal goes to the main thread, where Python runs its handler, while the work is in a thread of Rust's.
+    # The signal goes to the main thread, where Python runs its handler, while the work is in a thread of
+    # Rust's.
     import _thread
 
     for long in [

@@ -89,7 +89,8 @@ def test_a_cluster_is_what_the_command_prints_byte_for_byte(command):
         rearguard.cluster("clusters/dispatch.toml", dispatch=["shortes"])
 
 
-# Commands whose tables Python has no call for, with what they need: the document's schema, and a table that has rows.
+# Commands whose tables Python has no call for, with what they need: the document's schema, and a table that
+# has rows.
 OTHERS = [
     (["paper", "tales", "1", "--requests", "10k"], "rearguard.paper/1", "queues"),
     (["fanout", "--proportion", "0.01"], "rearguard.fanout/1", "fanout"),

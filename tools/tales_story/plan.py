@@ -99,7 +99,8 @@ KEYS = " ".join(f"{key:k>4}" for key in range(200))
 ANSWER_BYTES = 200 * len("VALUE kkk0 0 10..vvvvvvvvvv..") + len("END..")
 GET = template(11211, rf"get {KEYS}\r\n", f"length:{ANSWER_BYTES}")
 PAGE = template(8080, r"GET / HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n", r"until:\r\n0\r\n\r\n")
-# What a request costs at saturation (Tales section 3.2): as `rearguard measure --saturate` finds it in a guest without daemons.
+# What a request costs at saturation (Tales section 3.2): as `rearguard measure --saturate` finds it in a
+# guest without daemons.
 PARTS = (
     Part(
         "null-rpc", "Null RPC, 500 us a request, one CPU beside daemons",

@@ -71,7 +71,8 @@ fn measure(shape: Shape, profile: bool) -> std::io::Result<Measurement> {
     Ok(Measurement { shape, instructions: taken.as_nanos() as f64 / trips, callbacks })
 }
 
-/// Lets all pairs make their round trips once. Every process has a pipe of its own: readers of one would be woken one after the other.
+/// Lets all pairs make their round trips once. Every process has a pipe of its own: readers of one would be
+/// woken one after the other.
 fn round(children: &mut [Child], done: &mut PipeReader) -> std::io::Result<Duration> {
     sleep(FALLING_ASLEEP);
     let begin = Instant::now();

@@ -1,7 +1,9 @@
-//! What schedulers cost on a real kernel: instructions a pipe round trip, ours beside the kernel's own class and rivals, in one run.
+//! What schedulers cost on a real kernel: instructions a pipe round trip, ours beside the kernel's own class
+//! and rivals, in one run.
 //!
-//! The guest has no KVM even where the host does: QEMU counts instructions, a nanosecond of guest time each, so the host's load and speed
-//! do not enter. What a cache miss, a lock or an interrupt between processors costs is not in the figures.
+//! The guest has no KVM even where the host does: QEMU counts instructions, a nanosecond of guest time each,
+//! so the host's load and speed do not enter. What a cache miss, a lock or an interrupt between processors
+//! costs is not in the figures.
 #![forbid(unsafe_code)]
 
 mod guest;
@@ -21,16 +23,19 @@ use shape::Shape;
 #[derive(Clone, Parser)]
 #[command(after_help = "Exit codes: 0 done; 1 a run failed; 2 bad input; 3 this machine cannot.")]
 struct Args {
-    /// Schedulers: `default` (the kernel's own class), `scx_...` (a rival of tools/rivals), else what `rearguard load` loads
+    /// Schedulers: `default` (the kernel's own class), `scx_...` (a rival of tools/rivals), else what
+    /// `rearguard load` loads
     #[arg(long, value_delimiter = ',', default_value = "default,rearguard")]
     policy: Vec<String>,
-    /// Pairs of threads that play ping-pong, as PROCESSESxPAIRS; half of the threads are queued [default: a series up to 10x1000]
+    /// Pairs of threads that play ping-pong, as PROCESSESxPAIRS; half of the threads are queued [default: a
+    /// series up to 10x1000]
     #[arg(long, value_delimiter = ',', value_name = "PROCESSESxPAIRS")]
     shapes: Vec<Shape>,
     /// Machines: numbers of virtual CPUs
     #[arg(long, value_delimiter = ',', default_value = "1")]
     cpus: Vec<u32>,
-    /// Say for each callback of the scheduler how often it runs a round trip and how long; what counts costs, too
+    /// Say for each callback of the scheduler how often it runs a round trip and how long; what counts costs,
+    /// too
     #[arg(long)]
     profile: bool,
     /// A line of JSON a measurement instead of a table

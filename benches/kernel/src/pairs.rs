@@ -1,6 +1,7 @@
 //! A process of pairs that play ping-pong through two pipes, the load of `perf bench sched pipe`.
 //!
-//! A byte on stdin lets every pair make its round trips once; a byte on stdout says that all have. The end of stdin ends it.
+//! A byte on stdin lets every pair make its round trips once; a byte on stdout says that all have. The end of
+//! stdin ends it.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! Compiles to a BPF object, and binds, the adapter with the policy; and packs the adapter for policies in files.
+//! Compiles to a BPF object, and binds, the adapter with the policy; and packs the adapter for policies in
+//! files.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -12,7 +13,8 @@ use scx_cargo::{BpfBuilder, ClangInfo};
 const ADAPTER: &str = "src/bpf/main.bpf.c";
 /// Where a policy's source belongs in the packed adapter.
 const PLACE: &str = "#pragma rearguard policy\n";
-/// The bindings look for the map of the kernel's version, which is there only where somebody asks; not every policy makes the adapter ask.
+/// The bindings look for the map of the kernel's version, which is there only where somebody asks; not every
+/// policy makes the adapter ask.
 const VERSIONED: &str = "static __always_inline s32 rg_init_versioned(void)
 {
 	return LINUX_KERNEL_VERSION ? rg_init() : -1;

@@ -1,4 +1,5 @@
-//! A fingerprint of the sources that results depend on: points that another engine finished are not taken for ours.
+//! A fingerprint of the sources that results depend on: points that another engine finished are not taken for
+//! ours.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,8 @@ from typing import Any
 from rearguard import _native
 from rearguard._results import Table
 
-# How often points are given to a new pool after a worker process died: one that dies each time must not go on for ever.
+# How often points are given to a new pool after a worker process died: one that dies each time must not go on
+# for ever.
 _NEW_POOLS = 2
 
 _Outcome = tuple[bytes | None, str | None]

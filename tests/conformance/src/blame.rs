@@ -1,5 +1,5 @@
-//! What events say of the slowest requests, a thousandth: the source that was put there has the largest part, its culprit's name is right, and without it the
-//! tail is what was foretold.
+//! What events say of the slowest requests, a thousandth: the source that was put there has the largest part,
+//! its culprit's name is right, and without it the tail is what was foretold.
 
 use explain::{Culprit, Service, Setting, Source, explain};
 use libtest_mimic::Failed;
@@ -20,8 +20,9 @@ pub fn on_inversions(arm: &dyn Arm) -> Result<(), Failed> {
     cfs.foretold(Source::Inversion, &fifo)
 }
 
-/// A spinning thread beside a service makes its requests slow under EEVDF, and it is named; without it nobody is. The service has one
-/// thread: of several some slow requests would be slow by inversions, and rightly blame them.
+/// A spinning thread beside a service makes its requests slow under EEVDF, and it is named; without it nobody
+/// is. The service has one thread: of several some slow requests would be slow by inversions, and rightly
+/// blame them.
 pub fn on_batch(arm: &dyn Arm) -> Result<(), Failed> {
     let alone = service("500us", 0.3) + "architecture = \"shared-queue\"\nworkers = 1\n";
     let beside = alone.clone() + &batch("batch", 1, "");
@@ -32,7 +33,8 @@ pub fn on_batch(arm: &dyn Arm) -> Result<(), Failed> {
     beside.foretold(Source::Background, &alone)
 }
 
-/// Connections that are dealt out to workers wait for theirs while another's CPU is free; workers that take from one queue leave none waiting.
+/// Connections that are partitioned over workers wait for theirs while another's CPU is free; workers that
+/// take from one queue leave none waiting.
 pub fn on_partition(arm: &dyn Arm) -> Result<(), Failed> {
     let of = |architecture: &str| {
         let workers = format!("architecture = \"{architecture}\"\nworkers = 4\n");

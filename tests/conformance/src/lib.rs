@@ -1,7 +1,7 @@
 //! What every arm must show: bodies written once over [`model::Arm`], each with its control.
 //!
-//! A body runs a small scenario under a policy that must do something, and under one that must not: a body whose control passes as well
-//! shows nothing.
+//! A body runs a small scenario under a policy that must do something, and under one that must not: a body
+//! whose control passes as well shows nothing.
 #![forbid(unsafe_code)]
 
 mod blame;

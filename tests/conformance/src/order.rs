@@ -14,7 +14,8 @@ pub fn in_order(arm: &dyn Arm) -> Result<(), Failed> {
     expect(control > 0.3, "the control: inversions a request under lcfs", &[control])
 }
 
-/// A service that wants less than its share does not wait for spinning threads; without preemption it waits for their slices.
+/// A service that wants less than its share does not wait for spinning threads; without preemption it waits
+/// for their slices.
 pub fn tail_beside_batch(arm: &dyn Arm) -> Result<(), Failed> {
     let scenario = scenario(1, &(service("500us", 0.4) + &batch("batch", 4, "")))?;
     let near = run(arm, &scenario, "cts")?.excess_p99();

@@ -5,7 +5,8 @@ use model::Arm;
 
 use crate::runs::{batch, expect, run, scenario, service, timed_scenario};
 
-/// Of two spinning processes each gets half, and one that is nice gets its weight's part: 335 of 1,359 (kernel/sched/core.c).
+/// Of two spinning processes each gets half, and one that is nice gets its weight's part: 335 of 1,359
+/// (kernel/sched/core.c).
 pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
     let share = |policy: &str, more: &str| -> Result<f64, Failed> {
         let scenario = scenario(1, &(batch("a", 1, "") + &batch("b", 1, more)))?;
@@ -19,7 +20,8 @@ pub fn processes(arm: &dyn Arm) -> Result<(), Failed> {
     expect((nice - 0.247).abs() < 0.02, "the control: at nice 5", &[nice])
 }
 
-/// A policy in a file is what the arm runs: one by virtual time keeps weights, one first come, first served does not.
+/// A policy in a file is what the arm runs: one by virtual time keeps weights, one first come, first served
+/// does not.
 pub fn by_file(arm: &dyn Arm) -> Result<(), Failed> {
     let scenario = scenario(1, &(batch("a", 1, "") + &batch("b", 1, "nice = 5")))?;
     let share = |file: &str| -> Result<f64, Failed> {
@@ -32,7 +34,8 @@ pub fn by_file(arm: &dyn Arm) -> Result<(), Failed> {
     expect((control - 0.5).abs() < 0.02, "the control: the same without virtual time", &[control])
 }
 
-/// A group of weight 300 gets three quarters beside one of 100 with as many threads as it likes; without groups threads count.
+/// A group of weight 300 gets three quarters beside one of 100 with as many threads as it likes; without
+/// groups threads count.
 pub fn groups(arm: &dyn Arm) -> Result<(), Failed> {
     let share = |groups: &str, of_a: &str, of_b: &str| -> Result<f64, Failed> {
         let programs = batch("a", 1, of_a) + &batch("b", 3, of_b);
@@ -46,7 +49,8 @@ pub fn groups(arm: &dyn Arm) -> Result<(), Failed> {
     expect((control - 0.25).abs() < 0.02, "the control: one of four threads", &[control])
 }
 
-/// A batch gets its part beside a service that wants more than the machine; SCHED_FIFO leaves it what the kernel reserves.
+/// A batch gets its part beside a service that wants more than the machine; SCHED_FIFO leaves it what the
+/// kernel reserves.
 pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
     let scenario = scenario(1, &(service("500us", 1.5) + &batch("batch", 64, "")))?;
     let fair = run(arm, &scenario, "eevdf")?.share(1);
@@ -55,8 +59,9 @@ pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
     expect(control < 0.1, "the control: the batch's share under fifo", &[control])
 }
 
-/// A light thread has one of two CPUs to itself while three others sleep; when they are back, it waits for little more than a turn.
-/// It would have to let them catch up with all that it has received meanwhile, if that counted.
+/// A light thread has one of two CPUs to itself while three others sleep; when they are back, it waits for
+/// little more than a turn. It would have to let them catch up with all that it has received meanwhile, if
+/// that counted.
 pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     let others = "[[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 3\nrun = \"4s\"\nsleep = \"5s\"\n";
     let programs = batch("light", 1, "nice = 2") + &batch("hog", 1, "") + others;
@@ -71,9 +76,9 @@ pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     expect(free > 150.0, "the control: the longest wait in ms without a bound", &[free])
 }
 
-/// A spinning thread does not live on the turns of its 200 sleeping siblings, nor by a nap of 1 us every 40 ms: beside another process's
-/// spinner it gets as much as that one. Without the burst limit it gets more; one that never sleeps then keeps its own main thread from answering,
-/// which ends a real run.
+/// A spinning thread does not live on the turns of its 200 sleeping siblings, nor by a nap of 1 us every 40
+/// ms: beside another process's spinner it gets as much as that one. Without the burst limit it gets more;
+/// one that never sleeps then keeps its own main thread from answering, which ends a real run.
 pub fn a_spinner_among_sleepers(arm: &dyn Arm) -> Result<(), Failed> {
     let siblings = "kind = \"daemon\"\nthreads = 200\nrun = \"15us\"\nsleep = \"100ms\"\n";
     let siblings = format!("[[program]]\nname = \"siblings\"\nprocess = \"spinner\"\n{siblings}");

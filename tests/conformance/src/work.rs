@@ -18,7 +18,8 @@ pub fn conserved(arm: &dyn Arm) -> Result<(), Failed> {
     expect((control - 0.5).abs() < 0.02, "the control: one thread on two CPUs", &[control])
 }
 
-/// Three threads that share one queue get a third of two CPUs each; of two queues without balance one has one thread and the other two.
+/// Three threads that share one queue get a third of two CPUs each; of two queues without balance one has one
+/// thread and the other two.
 pub fn shared(arm: &dyn Arm) -> Result<(), Failed> {
     let programs = batch("a", 1, "") + &batch("b", 1, "") + &batch("c", 1, "");
     let scenario = scenario(2, &programs)?;

@@ -59,7 +59,8 @@ impl Case {
     }
 }
 
-/// Short on a large machine, so that one costs about what another does; long enough for the longest waits on a small one.
+/// Short on a large machine, so that one costs about what another does; long enough for the longest waits on
+/// a small one.
 fn duration(rng: &mut Rng, cpus: u32) -> Nanos {
     let longest_ms = (80_000 / u64::from(cpus)).clamp(1_000, 40_000);
     Nanos::from_millis(rng.magnitude(200, longest_ms))

@@ -16,7 +16,8 @@ use torture::scheduler::Scheduler;
 
 /// A thread that sleeps for moments waits at most so long, among dozens of others and their processes.
 const BEAT: Duration = Duration::from_secs(2);
-/// A spinning thread waits longer where others have more weight: `starvation_limit` (policies.md) is 5 s, then each waits for its turn.
+/// A spinning thread waits longer where others have more weight: `starvation_limit` (policies.md) is 5 s,
+/// then each waits for its turn.
 const WAIT: Duration = Duration::from_secs(12);
 /// What a piece may need beyond its time: workers that end, groups that go.
 const GRACE: Duration = Duration::from_secs(300);

@@ -1,4 +1,5 @@
-//! What decides whether a scheduler stood a piece: it watches from above, by real-time priority, and looks at the kernel's own words.
+//! What decides whether a scheduler stood a piece: it watches from above, by real-time priority, and looks at
+//! the kernel's own words.
 
 mod audit;
 mod heart;
@@ -84,7 +85,8 @@ impl Judge {
     }
 }
 
-/// Looks at all threads again and again. Whatever it finds ends the run at once: a thread that is lost may be the one that waits for the end.
+/// Looks at all threads again and again. Whatever it finds ends the run at once: a thread that is lost may be
+/// the one that waits for the end.
 fn audit(bounds: Bounds, stop: &AtomicBool, found: &Mutex<Found>) {
     rank::above_all(rank::JUDGE);
     let (begin, mut audit) = (Instant::now(), Audit::default());

@@ -1,5 +1,6 @@
-//! `torture`: what a scheduler must survive, in pieces. Each piece boots a guest of the lab, loads the scheduler there, does its harm, and
-//! judges: no thread lost, none kept from a CPU for too long, the scheduler still in force, nothing said by the kernel.
+//! `torture`: what a scheduler must survive, in pieces. Each piece boots a guest of the lab, loads the
+//! scheduler there, does its harm, and judges: no thread lost, none kept from a CPU for too long, the
+//! scheduler still in force, nothing said by the kernel.
 #![forbid(unsafe_code)]
 
 mod chance;
@@ -25,7 +26,8 @@ use torture::scheduler;
 struct Args {
     /// Pieces [default: all]
     pieces: Vec<String>,
-    /// What `rearguard load` loads; `default`: nothing, the kernel's own class; `scx_...`: a rival of tools/rivals
+    /// What `rearguard load` loads; `default`: nothing, the kernel's own class; `scx_...`: a rival of
+    /// tools/rivals
     #[arg(long, default_value = scheduler::DEFAULT)]
     policy: String,
     /// The seed of the first piece

@@ -56,8 +56,8 @@ pub struct Piece {
     pub short: bool,
     /// Whether it needs a scheduler that can be loaded.
     pub loads: bool,
-    /// Whether virtual CPUs take turns in the guest: loading, unloading and hotplug patch the kernel's code all the time, which
-    /// QEMU's parallel ones do not stand.
+    /// Whether virtual CPUs take turns in the guest: loading, unloading and hotplug patch the kernel's code
+    /// all the time, which QEMU's parallel ones do not stand.
     pub by_turns: bool,
     /// How long its own doing keeps threads from CPUs.
     pub holds: Duration,

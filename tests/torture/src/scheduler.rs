@@ -26,7 +26,8 @@ const SETTLING: Duration = Duration::from_secs(3);
 /// The policy that is nothing but the kernel's own class.
 pub const DEFAULT: &str = "default";
 
-/// What loads a policy: nothing for the default class, a rival's own executable (`scx_...`, see tools/rivals), else `rearguard load`.
+/// What loads a policy: nothing for the default class, a rival's own executable (`scx_...`, see
+/// tools/rivals), else `rearguard load`.
 pub fn command(policy: &str, rearguard: &Path) -> Vec<String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match policy {

@@ -1,4 +1,5 @@
-//! Processes that want CPUs, each in its own manner, until their stdin ends. They then say how often their least lucky thread went round.
+//! Processes that want CPUs, each in its own manner, until their stdin ends. They then say how often their
+//! least lucky thread went round.
 
 use std::fs;
 use std::hint::{black_box, spin_loop};
@@ -213,8 +214,8 @@ fn ends(command: &mut Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
-/// Puts the threads from class to class until the stop. At most one is real-time and one idle at a time: more would keep others from
-/// CPUs, or themselves, by right. It stands above all of them.
+/// Puts the threads from class to class until the stop. At most one is real-time and one idle at a time: more
+/// would keep others from CPUs, or themselves, by right. It stands above all of them.
 fn switch_classes(threads: &[JoinHandle<()>], shared: &Shared, mut chance: Chance) {
     rank::above_all(rank::SWITCHER);
     let (mut highest, mut lowest) = (0, 0);

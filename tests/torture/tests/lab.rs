@@ -1,4 +1,5 @@
-//! The judge against faults, and the short selection against the kernel's own class and schedulers of ours. It boots guests, so `make lab-test` runs it.
+//! The judge against faults, and the short selection against the kernel's own class and schedulers of ours.
+//! It boots guests, so `make lab-test` runs it.
 
 use std::process::Command;
 

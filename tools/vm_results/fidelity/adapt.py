@@ -20,12 +20,15 @@ from .guest import CPUS, UNITS_NS, cycle_ns, with_cycles, with_turns
 from .pairs import seeds_of
 
 SERVICE_TIME = re.compile(r'^service_time = "(\d+)([a-z]+)"$', re.MULTILINE)
-# The share of the requests held by the client that a worker in a guest finds without having slept, by CPUs: where its next `start` comes before a `block` of it.
-# Counted in traces, seed 1: `gvts` 378 of 3,340 in `service-and-batch`, 703 of 5,960 in `greedy-service`, 101 of 6,725 in `four-cpus-and-batch`; `global` 431 of 4,806 in
-# the first and 228 of 7,269 in the last. Other policies, which hold few, take both together. On four CPUs turns are shorter.
+# The share of the requests held by the client that a worker in a guest finds without having slept, by CPUs:
+# where its next `start` comes before a `block` of it. Counted in traces, seed 1: `gvts` 378 of 3,340 in
+# `service-and-batch`, 703 of 5,960 in `greedy-service`, 101 of 6,725 in `four-cpus-and-batch`; `global` 431
+# of 4,806 in the first and 228 of 7,269 in the last. Other policies, which hold few, take both together. On
+# four CPUs turns are shorter.
 FOUND = {"gvts": {1: 0.116, 4: 0.015}, "global": {1: 0.090, 4: 0.031}}
 FOUND_ELSE = {1: 0.107, 4: 0.024}
-# Of what a service asks for: one that has so much keeps up, and differs by requests under way at the window's ends.
+# Of what a service asks for: one that has so much keeps up, and differs by requests under way at the window's
+# ends.
 BEHIND = 0.95
 UTILISATION = re.compile(r"utilisation = ([0-9.]+)")
 

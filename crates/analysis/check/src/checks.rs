@@ -18,7 +18,8 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// Checks of what a policy promises, and of what every scheduler must. [`Failure::Input`] for an unknown policy.
+    /// Checks of what a policy promises, and of what every scheduler must. [`Failure::Input`] for an unknown
+    /// policy.
     pub fn new(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<Checks, Failure> {
         let promises = Promises::of(policy, scenario)?;
         let rules = all(scenario, &promises);

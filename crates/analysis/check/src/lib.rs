@@ -1,7 +1,8 @@
-//! Checkers: what can be said of a scheduler by somebody who sees its events and its trace, and nothing of its inside.
+//! Checkers: what can be said of a scheduler by somebody who sees its events and its trace, and nothing of
+//! its inside.
 //!
-//! [`Checks`] follows a run event by event. One rule a file below [`rules`], each by the slowest method that is obviously right;
-//! [`promises`] says which policy promises what.
+//! [`Checks`] follows a run event by event. One rule a file below [`rules`], each by the slowest method that
+//! is obviously right; [`promises`] says which policy promises what.
 #![forbid(unsafe_code)]
 
 mod checks;

@@ -1,4 +1,5 @@
-//! Which policy promises what, as data: read from `docs/reference/policies.md` and the files of `policy/` that it names.
+//! Which policy promises what, as data: read from `docs/reference/policies.md` and the files of `policy/`
+//! that it names.
 //!
 //! What is promised to nobody is not asked of anybody: there is no row for it.
 
@@ -60,9 +61,11 @@ pub struct Reach {
 pub struct InOrder {
     /// CPUs that share a queue.
     pub scope: Scope,
-    /// A thread whose burst has reached this has no place until it is empty; [`Nanos::NEVER`]: all keep theirs.
+    /// A thread whose burst has reached this has no place until it is empty; [`Nanos::NEVER`]: all keep
+    /// theirs.
     pub burst_limit: Nanos,
-    /// One that has waited for so long goes first, for one turn, and to the end of the queue; [`Nanos::NEVER`]: nobody does.
+    /// One that has waited for so long goes first, for one turn, and to the end of the queue;
+    /// [`Nanos::NEVER`]: nobody does.
     pub starvation_limit: Nanos,
     /// Whether threads of different processes stand in one order.
     pub across_processes: bool,
@@ -92,13 +95,15 @@ pub struct Promises {
     pub fair: Option<Fair>,
 }
 
-/// Queues that an idle CPU asks beside its own before it gives up (`RG_STEAL_ASKED` in `policy/balance/steal.h`).
+/// Queues that an idle CPU asks beside its own before it gives up (`RG_STEAL_ASKED` in
+/// `policy/balance/steal.h`).
 const QUEUES_ASKED: u32 = 8;
 
 /// Waiting threads that a CPU looks at where the index knows none for it (`RG_WALK` in `policy/pick/pick.h`).
 const THREADS_ASKED: usize = 32;
 
-/// One choice in so many of a CPU looks for who waits longest (`policy/pick/starvation.h`), from this wait on.
+/// One choice in so many of a CPU looks for who waits longest (`policy/pick/starvation.h`), from this wait
+/// on.
 const STARVATION_CHOICES: u64 = 16;
 const STARVATION_LIMIT: Nanos = Nanos::from_secs(10);
 
@@ -121,15 +126,16 @@ impl Promises {
     }
 }
 
-/// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. Who was given to it waits there, while others, that came later or may not run
-/// there, start elsewhere.
+/// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. Who was given to it waits
+/// there, while others, that came later or may not run there, start elsewhere.
 fn answers_late(scenario: &Scenario) -> bool {
     let on = &scenario.mechanisms;
     on.interrupts.is_some() || on.idle.is_some() || on.reschedule_interrupt > Nanos::ZERO
 }
 
-/// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for normal threads nobody pulls.
-/// Affinities make it an approximation (no push of a running thread for one that is pinned).
+/// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for
+/// normal threads nobody pulls. Affinities make it an approximation (no push of a running thread for one that
+/// is pinned).
 fn fifo(scenario: &Scenario) -> Promises {
     let service = |program: &Program| matches!(program.kind, Kind::Service(_));
     let alone = scenario.programs.iter().all(service);
@@ -163,10 +169,11 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
     }
 }
 
-/// A CPU idles only where no queue that it asks has work for it. Where threads have affinities, it may choose a queue
-/// of whose threads none may run there.
+/// A CPU idles only where no queue that it asks has work for it. Where threads have affinities, it may choose
+/// a queue of whose threads none may run there.
 ///
-/// `pick=credit` keeps no index, by which other balances than its own know where somebody waits: nothing is promised then.
+/// `pick=credit` keeps no index, by which other balances than its own know where somebody waits: nothing is
+/// promised then.
 fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
     if options.word("pick") == "credit" && options.word("balance") != "credit" {
         return None;
@@ -187,8 +194,8 @@ fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
     })
 }
 
-/// With `requeue=tail` a place lasts for a slice only; without pools there is nobody to stand in order with; `balance=credit` takes the first
-/// thread with credit before its siblings without.
+/// With `requeue=tail` a place lasts for a slice only; without pools there is nobody to stand in order with;
+/// `balance=credit` takes the first thread with credit before its siblings without.
 fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     let pools = options.word("pick") == "process" && options.word("balance") != "credit";
     let kept = options.word("order") == "fcfs" && options.word("requeue") == "head";
@@ -208,8 +215,9 @@ fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     (pools && kept).then_some(promise)
 }
 
-/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that nobody meets the kernel's watchdog
-/// (`policy/pick/starvation.h`); with too many threads nothing can keep them from it.
+/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that
+/// nobody meets the kernel's watchdog (`policy/pick/starvation.h`); with too many threads nothing can keep
+/// them from it.
 fn longest_wait(options: &PolicyOptions, scenario: &Scenario) -> Option<Nanos> {
     let in_order = options.word("pick") == "process" && options.word("order") == "fcfs";
     let threads = scenario.programs.iter().map(|p| u64::from(p.kind.threads())).sum::<u64>();

@@ -18,7 +18,8 @@ use crate::fault::Finding;
 use crate::promises::Promises;
 use crate::scene::Scene;
 
-/// A rule that every run keeps, or every run of a policy that promises it. It answers with what it finds wrong.
+/// A rule that every run keeps, or every run of a policy that promises it. It answers with what it finds
+/// wrong.
 pub trait Rule {
     /// Its name in messages.
     fn name(&self) -> &'static str;

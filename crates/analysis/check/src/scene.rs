@@ -28,8 +28,8 @@ pub struct Thread {
     pub since: Nanos,
     /// When it began to want a CPU.
     pub asked: Nanos,
-    /// Whether its affinity or nice value changed, or a policy began anew, while it wanted a CPU: whether that was taken for
-    /// sleep and a new arrival is the scheduler's own business.
+    /// Whether its affinity or nice value changed, or a policy began anew, while it wanted a CPU: whether
+    /// that was taken for sleep and a new arrival is the scheduler's own business.
     pub disturbed: bool,
     /// CPU time that it received up to the last time when it ceased to run.
     pub received: Nanos,
@@ -154,7 +154,7 @@ impl Scene {
             What::InterruptBegin { cpu, .. } => self.interrupts[cpu.index()] += 1,
             What::InterruptEnd { cpu, .. } => self.interrupts[cpu.index()] -= 1,
             What::IdleExit { cpu, took, .. } => self.awake_at[cpu.index()] = self.now + took,
-            // Of changes the scene hears by `change`.
+            // Changes reach the scene by `change`.
             What::Fork { .. }
             | What::Migrate { .. }
             | What::Start { .. }

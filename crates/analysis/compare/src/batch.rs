@@ -13,8 +13,9 @@ pub(crate) struct Batch {
     pub places: Vec<usize>,
 }
 
-/// Every run by itself, in its order. Where preparation is shared, a policy's runs together, except as far as workers would have nothing to do;
-/// an A/A pair never shares, or it would not show what a preparation changes.
+/// Every run by itself, in its order. Where preparation is shared, a policy's runs together, except as far as
+/// workers would have nothing to do; an A/A pair never shares, or it would not show what a preparation
+/// changes.
 pub(crate) fn batches(runs: &[Run], shared: bool, workers: usize) -> Vec<Batch> {
     let mut contenders: Vec<(usize, bool)> = Vec::new();
     for run in runs {

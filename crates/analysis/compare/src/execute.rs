@@ -11,8 +11,9 @@ use crate::batch::{Batch, batches};
 use crate::plan::{Plan, Run};
 use crate::trace_sink::TraceSink;
 
-/// How often a run that fails its own checks is repeated where real CPUs are measured. On a shared machine a disturbed
-/// generator is common, and such a run has measured nothing; where it fails a third time the machine is too busy.
+/// How often a run that fails its own checks is repeated where real CPUs are measured. On a shared machine a
+/// disturbed generator is common, and such a run has measured nothing; where it fails a third time the
+/// machine is too busy.
 const REPEATS: usize = 2;
 
 /// What was run.
@@ -190,7 +191,7 @@ impl Watch for BatchProgress<'_> {
         self.queue.failed.load(Ordering::Relaxed) || self.queue.watch.cancelled()
     }
 
-    /// Of the baseline's second run, too: both of the A/A pair shall bear the same burden.
+    /// Of the baseline's second run, too: both runs of the A/A pair shall have the same overhead.
     fn wants_events(&self) -> bool {
         self.queue.sink.wants_events()
     }

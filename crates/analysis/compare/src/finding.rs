@@ -62,10 +62,11 @@ pub(crate) fn outputs_of<'a>(
     places.map(|place| (&outputs.traces[place], &outputs.slow[place][..])).collect()
 }
 
-/// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and service times
-/// (Tales section 3.2), which the warm-up's requests filled before.
+/// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and
+/// service times (Tales section 3.2), which the warm-up's requests filled before.
 ///
-/// Its workers are the CPUs, all of them, as if nothing else ran; a service with fewer threads can use no more.
+/// Its workers are the CPUs, all of them, as if nothing else ran; a service with fewer threads can use no
+/// more.
 fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Nanos> {
     let Kind::Service(service) = &scenario.programs[program].kind else { return Vec::new() };
     let requests = &trace.programs[program].requests;

@@ -1,4 +1,5 @@
-//! One comparison: interleaved runs of several policies over one arm, and the result document made of their traces.
+//! One comparison: interleaved runs of several policies over one arm, and the result document made of their
+//! traces.
 #![forbid(unsafe_code)]
 
 mod batch;

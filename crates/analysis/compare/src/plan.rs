@@ -22,28 +22,30 @@ pub struct Plan<'a> {
 pub(crate) struct Run {
     /// Index into [`Plan::policies`].
     pub policy: usize,
-    /// Whether this is the baseline's second run with the same seed: the A/A pair, which shows what the machine's own noise
-    /// does to a verdict.
+    /// Whether this is the baseline's second run with the same seed: the A/A pair, which shows what the
+    /// machine's own noise does to a verdict.
     pub twin: bool,
     /// The seed.
     pub seed: u64,
 }
 
 impl Plan<'_> {
-    /// [`Failure::Input`] where a policy or a seed stands twice: a run pooled with itself would narrow every interval.
+    /// [`Failure::Input`] where a policy or a seed stands twice: a run pooled with itself would narrow every
+    /// interval.
     pub fn check(&self) -> Result<(), Failure> {
         once("policy", &self.policies)?;
         once("seed", &self.seeds)
     }
 
-    /// All runs in their order: seed by seed, so that a drift of the machine meets every policy alike, and in each round
-    /// from another policy on, so that none always follows the same one.
+    /// All runs in their order: seed by seed, so that a drift of the machine meets every policy alike, and in
+    /// each round from another policy on, so that none always follows the same one.
     pub(crate) fn runs(&self) -> Vec<Run> {
         let rounds = self.seeds.iter().enumerate();
         rounds.flat_map(|(round, seed)| self.round(round, *seed)).collect()
     }
 
-    /// Whether the first policy runs twice: where no other one is held against it there is no verdict to check.
+    /// Whether the first policy runs twice: where no other one is held against it there is no verdict to
+    /// check.
     pub(crate) fn has_twin(&self) -> bool {
         self.policies.len() > 1
     }

@@ -7,7 +7,8 @@ use stats::{Course, GroupShare, ProgramSummary, latency_estimates, summarise};
 use crate::convert;
 use crate::finding::Finding;
 
-/// The result of a policy's runs; `seed`: of the only one. Curves and courses are drawn for pooled results alone.
+/// The result of a policy's runs; `seed`: of the only one. Curves and courses are drawn for pooled results
+/// alone.
 pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) -> PolicyResult {
     let summary = summarise(scenario, &finding.traces);
     let first = finding.traces[0];

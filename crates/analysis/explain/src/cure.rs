@@ -1,4 +1,5 @@
-//! What helps against each source, and what it costs: Table 1 of Tales, in the words of this project's commands.
+//! What helps against each source, and what it costs: Table 1 of Tales, in the words of this project's
+//! commands.
 
 use crate::source::Source;
 
@@ -63,7 +64,7 @@ impl Source {
                 key: "numa",
                 what: "the service ran away from its memory",
                 mitigation: "an instance a node, bound to the node's CPUs and memory",
-                trade_off: "a queue an instance, where one would have the shorter tail; keys must be dealt out to instances",
+                trade_off: "a queue an instance, where one would have the shorter tail; keys must be partitioned over instances",
                 from: "Tales Table 1, NUMA Effects",
             },
         }

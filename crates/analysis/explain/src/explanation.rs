@@ -25,7 +25,8 @@ pub struct Explanation<'a> {
 pub struct Service {
     /// Index of its program.
     pub program: usize,
-    /// Requests intended inside the measured part that were answered and whose thread is known, in the order of intended moments.
+    /// Requests intended inside the measured part that were answered and whose thread is known, in the order
+    /// of intended moments.
     pub requests: Vec<Explained>,
     /// Places in `requests` of the slowest, the slowest first: a thousandth, at least one.
     pub slow: Vec<usize>,

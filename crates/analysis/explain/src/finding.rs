@@ -1,4 +1,5 @@
-//! What the slow requests of a service say together: sources by weight, culprits by name, and what a cure would bring.
+//! What the slow requests of a service say together: sources by weight, culprits by name, and what a cure
+//! would bring.
 
 use model::Nanos;
 use stats::latency_estimates;

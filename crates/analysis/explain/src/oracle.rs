@@ -1,4 +1,5 @@
-//! The sweep against a slow and plain one: nanosecond by nanosecond, each from the beginning, on random traces, many of which no kernel could make.
+//! The sweep against a slow and plain one: nanosecond by nanosecond, each from the beginning, on random
+//! traces, many of which no kernel could make.
 
 use std::collections::BTreeMap;
 

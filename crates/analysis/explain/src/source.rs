@@ -35,13 +35,15 @@ impl Source {
 /// Who is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Culprit {
-    /// Threads of a program: index into the trace's programs. Of the request's own program: later requests, or threads that serve none.
+    /// Threads of a program: index into the trace's programs. Of the request's own program: later requests,
+    /// or threads that serve none.
     Program(u32),
     /// An interrupt or a softirq.
     Interrupt(NameId),
     /// An idle state; `None`: a CPU that was woken and took up its thread late, without a word on the state.
     IdleState(Option<NameId>),
-    /// The request belonged to a worker that was busy: connections dealt out to workers, or fewer workers than CPUs.
+    /// The request belonged to a worker that was busy: connections partitioned over workers, or fewer workers
+    /// than CPUs.
     Worker,
     /// The scheduler left its thread waiting elsewhere.
     Placement,

@@ -58,7 +58,8 @@ pub struct Span {
 }
 
 impl Explanation<'_> {
-    /// For each CPU that a request could have used, who held it from its intended moment until its thread was done with it.
+    /// For each CPU that a request could have used, who held it from its intended moment until its thread was
+    /// done with it.
     pub fn spans(&self, program: usize, request: u32) -> Vec<(usize, Vec<Span>)> {
         let scene = &self.scene;
         let Some(served) = scene.serving.of(program, request as usize) else { return Vec::new() };

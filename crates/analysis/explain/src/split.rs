@@ -10,7 +10,8 @@ use crate::timeline::Cursor;
 
 /// A request that was answered, and where its time went.
 ///
-/// `inherent` + all blames + `other` = latency - service, and latency - ideal = all blames + `other` - `saved`, to the nanosecond.
+/// `inherent` + all blames + `other` = latency - service, and latency - ideal = all blames + `other` -
+/// `saved`, to the nanosecond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// Index into the program's requests.
@@ -25,9 +26,11 @@ pub struct Explained {
     pub inherent: u64,
     /// The parts of its excess.
     pub blames: Vec<Blame>,
-    /// What no event accounts for: on its way, blocked, switches beyond the amortised ones. Below zero where serving took less than its service time.
+    /// What no event accounts for: on its way, blocked, switches beyond the amortised ones. Below zero where
+    /// serving took less than its service time.
     pub other: i64,
-    /// What it waited less for siblings than in the ideal: it passed some of them, or others waited in its stead.
+    /// What it waited less for siblings than in the ideal: it passed some of them, or others waited in its
+    /// stead.
     pub saved: u64,
 }
 
@@ -42,14 +45,16 @@ impl Explained {
         self.blames.iter().map(|blame| blame.ns).sum()
     }
 
-    /// Its latency if a source were gone. Without inversions nobody passes anybody, so what was saved by passing goes with them; without any source the ideal is left.
+    /// Its latency if a source were gone. Without inversions nobody passes anybody, so what was saved by
+    /// passing goes with them; without any source the ideal is left.
     pub fn without(&self, source: Source) -> Nanos {
         let back = if source == Source::Inversion { self.saved } else { 0 };
         Nanos((self.latency.0 + back).saturating_sub(self.of(source)))
     }
 }
 
-/// The ideal latencies of all requests of a program: a first-come, first-served queue with their own arrivals and service times (Tales section 3.2).
+/// The ideal latencies of all requests of a program: a first-come, first-served queue with their own arrivals
+/// and service times (Tales section 3.2).
 pub fn ideal_latencies(trace: &Trace, program: usize, workers: u32) -> Vec<Nanos> {
     let requests = &trace.programs[program].requests;
     let asked: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
@@ -128,7 +133,8 @@ impl Whole {
 
 type Parts = Vec<((Source, Culprit), u64)>;
 
-/// Parts of a nanosecond as whole ones: siblings that came first, those that came after the ideal, and by source and culprit.
+/// Parts of a nanosecond as whole ones: siblings that came first, those that came after the ideal, and by
+/// source and culprit.
 fn rounded(tally: &Tally) -> (u64, u64, Parts) {
     let first: u64 = tally.first.iter().map(|(_, parts)| parts).sum();
     let weights: Vec<u128> = [first, tally.after]
@@ -141,8 +147,9 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
     (whole[0], whole[1], keys.zip(whole[2..].iter().copied()).collect())
 }
 
-/// A wait for siblings beyond the ideal's, and one for siblings that the ideal would not have met, come from what held them or this request up: they are divided like
-/// their blames, each by how long it was waited for, and like this request's own. A sibling's inversions are left out: who passes another does not add to the
+/// A wait for siblings beyond the ideal's, and one for siblings that the ideal would not have met, come from
+/// what held them or this request up: they are divided like their blames, each by how long it was waited for,
+/// and like this request's own. A sibling's inversions are left out: who passes another does not add to the
 /// work that is ahead of a third. Says whether there was anybody to blame.
 fn induce<'a>(
     parts: &mut Parts,

@@ -18,7 +18,8 @@ pub(crate) enum Piece {
     To(Source, Culprit),
 }
 
-/// A request's time in pieces. Those that CPUs shared are counted in parts of a nanosecond: as many a nanosecond as the request had CPUs.
+/// A request's time in pieces. Those that CPUs shared are counted in parts of a nanosecond: as many a
+/// nanosecond as the request had CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Parts of a nanosecond.
@@ -99,14 +100,16 @@ pub(crate) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// How many workers the ideal queue of a program has: the CPUs that it may use when the measured part begins, or as many as it has threads.
+    /// How many workers the ideal queue of a program has: the CPUs that it may use when the measured part
+    /// begins, or as many as it has threads.
     pub fn workers(&self, program: usize) -> u32 {
         let threads = self.trace.threads.iter().filter(|thread| thread.program == program).count();
         let cpus = self.serving.usable(program, self.trace.window.start).len();
         cpus.min(threads).max(1) as u32
     }
 
-    /// Sweeps one request from its intended moment until its thread is done with it. `from` stands before that moment and is left there.
+    /// Sweeps one request from its intended moment until its thread is done with it. `from` stands before
+    /// that moment and is left there.
     pub fn sweep(&self, subject: Subject, from: &mut Cursor) -> Tally {
         let request = self.trace.programs[subject.program].requests[subject.request as usize];
         from.advance(request.intended);
@@ -208,7 +211,8 @@ impl Step<'_> {
         })
     }
 
-    /// Its thread sleeps, and no sibling waits in its stead: the request is on its way, or its thread waits for something else than a CPU.
+    /// Its thread sleeps, and no sibling waits in its stead: the request is on its way, or its thread waits
+    /// for something else than a CPU.
     fn is_away(&self, phase: Phase) -> bool {
         let serving = &self.scene.serving;
         let asleep = || !serving.is_awake(self.subject.served.thread, self.now);
@@ -219,7 +223,8 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the CPU that its thread waits at is about to take it up: the state that it leaves, if that is known.
+    /// Whether the CPU that its thread waits at is about to take it up: the state that it leaves, if that is
+    /// known.
     fn own_exit(&self, phase: Phase) -> Option<Option<NameId>> {
         if !matches!(phase, Phase::Ready | Phase::Served) {
             return None;

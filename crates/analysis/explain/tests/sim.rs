@@ -39,7 +39,8 @@ fn share(service: &Service, source: Source) -> f64 {
     found.iter().find(|finding| finding.source == source).map_or(0.0, |finding| finding.share)
 }
 
-/// The part of the slowest requests for which a culprit is the right one, of those with an excess: some are slow because the ideal is.
+/// The part of the slowest requests for which a culprit is the right one, of those with an excess: some are
+/// slow because the ideal is.
 fn named(service: &Service, culprit: Culprit) -> f64 {
     let culprits: Vec<Culprit> = service.slowest().filter_map(|one| Some(one.worst()?.1)).collect();
     let right = culprits.iter().filter(|who| **who == culprit).count();

@@ -1,7 +1,8 @@
 //! The machines that serve requests: one a family of disciplines.
 //!
-//! All take requests in the order of arrival and tell each latency once, as soon as it is settled, in the order in which
-//! they settle. A request that arrives at the very moment a worker becomes free finds it free, behind those that waited.
+//! All take requests in the order of arrival and tell each latency once, as soon as it is settled, in the
+//! order in which they settle. A request that arrives at the very moment a worker becomes free finds it free,
+//! behind those that waited.
 
 mod fifo;
 mod order;

@@ -34,7 +34,7 @@ pub fn of(ideal: &Ideal) -> Option<Exact> {
         utilisation: ideal.utilisation(),
     };
     let unit = match (&ideal.arrivals, ideal.discipline) {
-        // Evenly spaced requests of equal length never meet, unless chance sends two to one worker.
+        // Evenly spaced requests of equal length never overlap, unless chance sends two to one worker.
         (Law::Fixed, discipline) => {
             let meets = discipline == Discipline::RandomWorker && ideal.workers > 1;
             (*queue.services == Law::Fixed && !meets).then(|| Exact::of_quantiles(1.0, |_| 1.0))
@@ -72,7 +72,8 @@ impl Queue<'_> {
             Discipline::Lifo | Discipline::RandomRequest => {
                 Some(Exact { mean: self.fifo()?.mean, ..Exact::default() })
             }
-            // Insensitive: as with exponential services, of which only the mean counts (Kelly 1979, section 3.3).
+            // Insensitive: as with exponential services, of which only the mean counts (Kelly 1979, section
+            // 3.3).
             Discipline::ProcessorSharing => {
                 let mean = MMc::new(self.workers, self.utilisation)?.mean();
                 Some(Exact { mean: Some(mean), ..Exact::default() })

@@ -13,7 +13,8 @@ use crate::record::{LatencyRecorder, batches};
 use crate::simulate::{Services, Stream};
 use crate::summary::Summary;
 
-/// Requests that an idle queue needs to forget that it was idle, at no load; in proportion to 1 / (1 - utilisation).
+/// Requests that an idle queue needs to forget that it was idle, at no load; in proportion to 1 / (1 -
+/// utilisation).
 const WARM_UP: f64 = 20_000.0;
 
 /// An A/S/c queue (Tales section 2) to simulate.
@@ -100,7 +101,8 @@ impl Ideal {
         Err(Failure::Input(format!("ideal: {wrong}")))
     }
 
-    /// Simulates it. [`Failure::Input`] as [`Ideal::validate`], [`Failure::Interrupted`] when the watch says so.
+    /// Simulates it. [`Failure::Input`] as [`Ideal::validate`], [`Failure::Interrupted`] when the watch says
+    /// so.
     pub fn run(&self, watch: &dyn Watch) -> Result<IdealResult, Failure> {
         self.validate()?;
         let batches = batches(self.requests);

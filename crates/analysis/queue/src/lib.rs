@@ -1,7 +1,7 @@
 //! The ideal: what an A/S/c queue does with given arrivals and services (Tales section 2).
 //!
-//! [`ideal`] replays the requests of a trace, [`Ideal`] simulates drawn ones, and [`exact`] knows closed forms to check
-//! both by. Nothing here reads a clock; every moment is a whole number of nanoseconds.
+//! [`ideal`] replays the requests of a trace, [`Ideal`] simulates drawn ones, and [`exact`] knows closed
+//! forms to check both by. Nothing here reads a clock; every moment is a whole number of nanoseconds.
 #![forbid(unsafe_code)]
 
 mod discipline;

@@ -17,7 +17,8 @@ pub(crate) struct Batch {
 /// Takes the latencies of a run: leaves out the warm-up, and all that come after the last batch is full.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyRecorder {
-    /// What every latency is at least; taken off before counting, so that the buckets are fine where it matters.
+    /// What every latency is at least; taken off before counting, so that the buckets are fine where it
+    /// matters.
     pub offset: u64,
     /// Batches that are full, and the one that fills.
     pub batches: Vec<Batch>,

@@ -95,7 +95,8 @@ impl Summary {
             (below.0[below.0.len() - 1] as f64 - below.up_to(place)) as u64
         };
         let hits = beyond(&self.all, bucket) as usize;
-        // Too few, or too many, show nothing of their dependence: the nearest latency with enough on both sides does.
+        // Too few, or too many, show nothing of their dependence: the nearest latency with enough on both
+        // sides does.
         let enough = telling(hits, self.requests as usize);
         let near = self.place(self.requests - enough as f64).bucket;
         let near = if enough == hits { bucket } else { near };
@@ -122,8 +123,8 @@ impl Summary {
 
     /// The latency that a proportion `beyond` exceeds. An end that no request bounds is 0 or infinite.
     ///
-    /// A latency belongs to the interval unless the proportion beyond it differs from the given one by more than
-    /// its spread allows.
+    /// A latency belongs to the interval unless the proportion beyond it differs from the given one by more
+    /// than its spread allows.
     fn quantile(&self, beyond: f64) -> Estimate {
         let place = self.place((1.0 - beyond) * self.requests);
         let spread = self.spread_at(place);

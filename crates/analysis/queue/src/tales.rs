@@ -69,7 +69,8 @@ impl Watch for Part<'_> {
     }
 }
 
-/// Tales section 2.1: one worker at 70%. Its Wikipedia trace is not published, nor are the parameters of its laws: these are ours.
+/// Tales section 2.1: one worker at 70%. Its Wikipedia trace is not published, nor are the parameters of its
+/// laws: these are ours.
 fn arrival_laws(base: &Ideal) -> Figure {
     let laws = [
         Law::Fixed,

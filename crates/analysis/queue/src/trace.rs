@@ -5,13 +5,14 @@ use model::Nanos;
 use crate::discipline::Discipline;
 use crate::engine::{Drive, Engine, Plan, Request, Sink, Tree};
 
-/// The latencies that requests, each (arrival, service time), would have had with `workers` workers, in the order given.
+/// The latencies that requests, each (arrival, service time), would have had with `workers` workers, in the
+/// order given.
 ///
-/// Requests of a client with finitely many connections wait in the client, first come, first served, while all
-/// connections are busy; that is a queue like the server's, so with FIFO the ideal has min(workers, connections) workers.
-/// `seed` draws for the two random disciplines and means nothing to the others. No workers count as one. All latencies
-/// are [`Nanos::NEVER`] where the trace is too long to tell: where its span and all its services together reach 2^63 ns
-/// over the number of workers (52 days with 2,048 of them).
+/// Requests of a client with finitely many connections wait in the client, first come, first served, while
+/// all connections are busy; that is a queue like the server's, so with FIFO the ideal has min(workers,
+/// connections) workers. `seed` draws for the two random disciplines and means nothing to the others. No
+/// workers count as one. All latencies are [`Nanos::NEVER`] where the trace is too long to tell: where its
+/// span and all its services together reach 2^63 ns over the number of workers (52 days with 2,048 of them).
 pub fn ideal(
     requests: &[(Nanos, Nanos)],
     workers: u32,

@@ -107,8 +107,8 @@ fn area(beyond: impl Fn(f64) -> f64) -> f64 {
     (0..200_000).map(|i| beyond((f64::from(i) + 0.5) / 2_000.0) / 2_000.0).sum()
 }
 
-/// The number of waiting requests at the ends of service times, q' = max(0, q + arrivals - c), step by step from
-/// an empty queue until it changes no more.
+/// The number of waiting requests at the ends of service times, q' = max(0, q + arrivals - c), step by step
+/// from an empty queue until it changes no more.
 fn waiting_by_iteration(workers: usize, load: f64) -> Vec<f64> {
     let arrivals: Vec<f64> = (0..60)
         .scan((-load).exp(), |weight, k| {
@@ -135,8 +135,9 @@ fn waiting_by_iteration(workers: usize, load: f64) -> Vec<f64> {
     }
 }
 
-/// A request that arrives to find n present waits for the next n - c + 1 completions; those that find fewer than c present
-/// do not wait. Arrivals see what time sees, and n = waiting then + arrivals of one service time.
+/// A request that arrives to find n present waits for the next n - c + 1 completions; those that find fewer
+/// than c present do not wait. Arrivals see what time sees, and n = waiting then + arrivals of one service
+/// time.
 #[test]
 fn the_mean_of_mdc_is_that_of_the_chain_step_by_step() {
     for (workers, utilisation) in [(1, 0.5), (3, 0.7), (4, 0.8)] {

@@ -1,4 +1,5 @@
-//! What the tables say, the same in a terminal and on a page: one block a service, the shares, the work of the schedulers.
+//! What the tables say, the same in a terminal and on a page: one block a service, the shares, the work of
+//! the schedulers.
 
 use crate::document::{
     Answer, Document, Estimate, GroupResult, Latency, PolicyResult, ProgramResult, Verdict,
@@ -96,7 +97,8 @@ pub fn heading(name: &str, runs: &[(&str, &ProgramResult)]) -> String {
     text
 }
 
-/// The ideals that differ, each with its label: one for all policies where they saw the same arrivals and services.
+/// The ideals that differ, each with its label: one for all policies where they saw the same arrivals and
+/// services.
 pub fn ideals<'a>(runs: &[(&str, &'a ProgramResult)]) -> Vec<(String, &'a ProgramResult)> {
     let with: Vec<_> = runs.iter().filter(|(_, program)| program.ideal_ns.is_some()).collect();
     let Some((_, first)) = with.first() else { return Vec::new() };
@@ -173,7 +175,8 @@ pub fn verdict_cell(verdict: &Verdict) -> Cell {
     Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
 }
 
-/// A difference below 1% with certainty: many requests on the same arrivals show it, and nobody would feel it.
+/// A difference below 1% with certainty: many requests on the same arrivals show it, and nobody would feel
+/// it.
 fn is_slight(verdict: &Verdict) -> bool {
     let within = |end: Option<f64>| end.is_some_and(|end| (0.99..=1.01).contains(&end));
     within(verdict.ratio.low) && within(verdict.ratio.high)
@@ -242,7 +245,8 @@ fn weight(shown: &[&PolicyResult], name: &str) -> String {
     human::count(same_group(shown, name).find_map(|group| group.weight))
 }
 
-/// One due share where all policies owe the same, else each: what was due depends on what the group could use.
+/// One due share where all policies owe the same, else each: what was due depends on what the group could
+/// use.
 fn due(shown: &[&PolicyResult], name: &str) -> String {
     let mut dues: Vec<String> =
         same_group(shown, name).map(|group| human::share(group.due_share)).collect();

@@ -54,7 +54,8 @@ pub struct ClusterCase {
     pub redundancy: String,
     /// Requests a second that were to come.
     pub rate_per_s: f64,
-    /// The share of the leaves' time that they ask for, without copies and slow episodes; `None` for measured leaves.
+    /// The share of the leaves' time that they ask for, without copies and slow episodes; `None` for measured
+    /// leaves.
     pub offered_utilisation: Option<f64>,
     /// Requests that were answered or lost.
     pub requests: u64,
@@ -66,7 +67,8 @@ pub struct ClusterCase {
     pub outlier: Outlier,
     /// Sub-requests, from their being sent out to their first answer; `None` where too few were answered.
     pub sub_requests: Option<SubRequests>,
-    /// The outlier proportion of requests if sub-requests were independent of each other (10-ms computing equation 4).
+    /// The outlier proportion of requests if sub-requests were independent of each other (10-ms computing
+    /// equation 4).
     pub independent_proportion: Estimate,
     /// Copies sent for each sub-request.
     pub copies_per_sub_request: f64,

@@ -1,7 +1,7 @@
 //! The result document: what one comparison found, with all that its reports draw.
 //!
-//! `docs/reference/results.md` describes every key. Keys end in their unit, unknown values are `None` (null in JSON), and
-//! nothing is rounded. Times are nanoseconds, shares and proportions 0 to 1.
+//! `docs/reference/results.md` describes every key. Keys end in their unit, unknown values are `None` (null
+//! in JSON), and nothing is rounded. Times are nanoseconds, shares and proportions 0 to 1.
 
 pub use model::Answer;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,8 @@ pub struct Document {
     pub machine: Machine,
     /// Runs that failed their own checks and were repeated: which, and why. They are in no result.
     pub discarded: Vec<String>,
-    /// One entry a policy, pooled over the seeds, in the order of the command line; runs of one seed may follow.
+    /// One entry a policy, pooled over the seeds, in the order of the command line; runs of one seed may
+    /// follow.
     pub results: Vec<PolicyResult>,
     /// Policies against each other, and the A/A pair.
     pub verdicts: Vec<Verdict>,
@@ -55,8 +56,8 @@ pub struct Machine {
 
 /// A number with its 95% confidence interval.
 ///
-/// All `None`: unknown. No `value` above a `low`: beyond every measurement, as the quantiles of lost requests are. A `value`
-/// with `low` alone: the interval has no upper end; with neither: no interval is known.
+/// All `None`: unknown. No `value` above a `low`: beyond every measurement, as the quantiles of lost requests
+/// are. A `value` with `low` alone: the interval has no upper end; with neither: no interval is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate itself.
@@ -93,7 +94,8 @@ pub struct PolicyResult {
     pub programs: Vec<ProgramResult>,
     /// One entry for each group, or for each program where the scenario has no groups.
     pub groups: Vec<GroupResult>,
-    /// The least and the greatest lag of a thread over the whole run, in seconds: positive where it got less than was due.
+    /// The least and the greatest lag of a thread over the whole run, in seconds: positive where it got less
+    /// than was due.
     pub threads_lag_s: Range,
     /// The least and the greatest CPU time received over CPU time due, over threads (1: exactly fair).
     pub fairness: Range,
@@ -268,7 +270,8 @@ pub struct Verdict {
 }
 
 impl Document {
-    /// The results that stand for their policies: pooled over the seeds where that exists, else the policy's only run.
+    /// The results that stand for their policies: pooled over the seeds where that exists, else the policy's
+    /// only run.
     pub fn shown(&self) -> Vec<&PolicyResult> {
         let pooled = |policy: &str| {
             self.results.iter().any(|result| result.policy == policy && result.seed.is_none())

@@ -1,4 +1,5 @@
-//! The document of `rearguard explain`: where the time of a service's slow requests went, who is to blame, what helps.
+//! The document of `rearguard explain`: where the time of a service's slow requests went, who is to blame,
+//! what helps.
 //!
 //! `docs/guide/explain.md` describes every key.
 
@@ -65,8 +66,8 @@ pub struct ExplainedService {
     pub slow: Vec<SlowRequest>,
 }
 
-/// Where the time of a request went, nanoseconds; of several the mean. `latency` = `service` + all sources + `other`;
-/// `latency` - `ideal` = all sources but `inherent` + `other` - `saved`.
+/// Where the time of a request went, nanoseconds; of several the mean. `latency` = `service` + all sources +
+/// `other`; `latency` - `ideal` = all sources but `inherent` + `other` - `saved`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Split {
     /// From the intended moment to the response.
@@ -165,7 +166,8 @@ pub struct Span {
     pub from_ns: u64,
     /// Until this.
     pub to_ns: u64,
-    /// `own`, `first` (a sibling that came first), `later`, `background`, `interrupt`, `power`, `idle`, `offline`.
+    /// `own`, `first` (a sibling that came first), `later`, `background`, `interrupt`, `power`, `idle`,
+    /// `offline`.
     pub kind: String,
     /// Thread, interrupt or idle state.
     pub name: String,

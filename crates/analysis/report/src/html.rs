@@ -50,7 +50,8 @@ pub fn figure_html(figure: &Figure) -> String {
     parts::page(&format!("{} - rearguard", figure.title), &self::figure::body(figure))
 }
 
-/// The tail chart of a comparison's first service as an SVG file with a ground of its own; `None` without a curve.
+/// The tail chart of a comparison's first service as an SVG file with a ground of its own; `None` without a
+/// curve.
 pub fn picture(document: &Document) -> Option<String> {
     picture::of_comparison(document)
 }

@@ -31,7 +31,8 @@ pub fn latency(q: &Estimate) -> (String, String) {
     estimate(q, |ns| scale.number(ns), &format!(" {}", scale.unit))
 }
 
-/// A ratio: `1.04x` and its interval. One that lies apart from 1 does not look like it, down to a hundred-thousandth.
+/// A ratio: `1.04x` and its interval. One that lies apart from 1 does not look like it, down to a
+/// hundred-thousandth.
 pub fn ratio(q: &Estimate) -> (String, String) {
     let nearest = q.low.filter(|low| *low > 1.0).or(q.high.filter(|high| *high < 1.0));
     let hidden = |digits: usize| {

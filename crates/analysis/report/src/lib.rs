@@ -1,6 +1,7 @@
 //! The result document and its faces: JSON, table, HTML.
 //!
-//! Knows neither the arm that measured nor the statistics that were applied: what it shows is in the document.
+//! Knows neither the arm that measured nor the statistics that were applied: what it shows is in the
+//! document.
 #![forbid(unsafe_code)]
 
 mod blocks;

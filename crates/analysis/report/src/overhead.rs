@@ -31,7 +31,8 @@ pub struct Overhead {
 pub struct OverheadRow {
     /// What is watched.
     pub watched: String,
-    /// CPU time of a request, client and server: the median of the rounds, and the interval that holds it with 95%.
+    /// CPU time of a request, client and server: the median of the rounds, and the interval that holds it
+    /// with 95%.
     pub cpu_ns: Estimate,
     /// Instructions of a request; null where they cannot be counted.
     pub instructions: Estimate,

@@ -21,8 +21,8 @@ const GAP: &str = "  ";
 
 /// The comparison as aligned text for a terminal of `width` columns.
 ///
-/// Confidence intervals are left out, the least telling first, until the table fits. Tones are ANSI escapes: print through
-/// `anstream`, which drops them where standard output is no terminal or `NO_COLOR` is set.
+/// Confidence intervals are left out, the least telling first, until the table fits. Tones are ANSI escapes:
+/// print through `anstream`, which drops them where standard output is no terminal or `NO_COLOR` is set.
 pub fn table(document: &Document, width: usize) -> String {
     let mut text = opening(document, width);
     for block in blocks(document) {
@@ -210,8 +210,8 @@ fn row(cells: &[Cell], widths: &[Widths]) -> String {
     line + "\n"
 }
 
-/// Names stand left. Values stand right, and intervals left of each other, so that both are aligned. A cell without
-/// an interval in a column that has some (a title) takes the room of both.
+/// Names stand left. Values stand right, and intervals left of each other, so that both are aligned. A cell
+/// without an interval in a column that has some (a title) takes the room of both.
 fn padded(cell: &Cell, widths: &Widths, left: bool) -> String {
     let fill = |text: &str, width: usize| " ".repeat(width.saturating_sub(text.width()));
     let (text, total) = (&cell.text, widths.total());

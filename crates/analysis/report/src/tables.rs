@@ -1,4 +1,5 @@
-//! Documents as tables, a row a thing: for data frames and databases. `docs/reference/results.md` lists every column.
+//! Documents as tables, a row a thing: for data frames and databases. `docs/reference/results.md` lists every
+//! column.
 
 mod cluster;
 mod compare;

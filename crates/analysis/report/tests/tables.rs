@@ -170,7 +170,8 @@ fn rows_are_what_the_documents_hold() {
     };
     let points = measured().service.ccdf.len() + measured().service.ideal_ccdf.len();
     assert_eq!(counts(measured().tables()), [1, 1, 1, 2, 2, 1, points]);
-    // One service; all and slow; a finding with two culprits; a slow request with two spans on each of two CPUs.
+    // One service; all and slow; a finding with two culprits; a slow request with two spans on each of two
+    // CPUs.
     assert_eq!(counts(explained().tables()), [1, 2, 1, 2, 1, 4]);
     let of_one = counts(figures()[..1].to_vec().tables());
     assert_eq!(of_one[..3], [1, 0, 3]);

@@ -1,7 +1,8 @@
-//! How often intervals hold the truth, on queues whose truth is known: `cargo run --release -p stats --example coverage`.
+//! How often intervals hold the truth, on queues whose truth is known: `cargo run --release -p stats
+//! --example coverage`.
 //!
-//! Arguments: how many intervals of each kind (1,000), independent runs that samples are split into (1), and a factor on
-//! the number of samples (1). Prints a table in Markdown, the same for the same arguments.
+//! Arguments: how many intervals of each kind (1,000), independent runs that samples are split into (1), and
+//! a factor on the number of samples (1). Prints a table in Markdown, the same for the same arguments.
 #![forbid(unsafe_code)]
 
 #[path = "../tests/common/mod.rs"]

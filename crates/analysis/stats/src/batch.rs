@@ -14,7 +14,8 @@ const SHORTEST: usize = 8;
 const SIGNIFICANT: f64 = 1.645;
 /// Runs count as different where chance would make them so with less than this probability.
 const DIFFERENT: f64 = 0.05;
-/// Runs that can show their difference. Two leave Student's t one degree of freedom: an interval of everything.
+/// Runs that can show their difference. Two leave Student's t one degree of freedom: an interval of
+/// everything.
 const ENOUGH_RUNS: f64 = 3.0;
 
 /// How runs are cut into batches: `per_run` batches of (almost) equal length in each, none across two runs.
@@ -62,10 +63,11 @@ impl Cut {
     }
 }
 
-/// The spread of the mean of a score over all requests, from its centred sum in every batch of `cut`, run by run.
+/// The spread of the mean of a score over all requests, from its centred sum in every batch of `cut`, run by
+/// run.
 ///
-/// Neighbours in a run are merged while they are correlated, so that batches end up longer than the memory of the
-/// queue. Where whole runs differ, each run is one batch.
+/// Neighbours in a run are merged while they are correlated, so that batches end up longer than the memory of
+/// the queue. Where whole runs differ, each run is one batch.
 pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
     let mut sums = centred;
     let mut per_run = cut.per_run;
@@ -80,13 +82,14 @@ pub(crate) fn spread(cut: &Cut, centred: Vec<f64>) -> Spread {
     error_of(&sums, per_run, cut.requests())
 }
 
-/// The same for one run whose score was summed up batch by batch while it ran: `centred` has a power of two of batches of
-/// (almost) equal length, in their order.
+/// The same for one run whose score was summed up batch by batch while it ran: `centred` has a power of two
+/// of batches of (almost) equal length, in their order.
 pub fn batch_spread(centred: Vec<f64>, requests: usize) -> Spread {
     spread(&Cut { lengths: vec![requests], per_run: centred.len() }, centred)
 }
 
-/// Whether whole runs differ by more than the batches inside them explain: the F-test of the analysis of variance.
+/// Whether whole runs differ by more than the batches inside them explain: the F-test of the analysis of
+/// variance.
 fn runs_differ(sums: &[f64], per_run: usize) -> bool {
     let runs = (sums.len() / per_run) as f64;
     let each = per_run as f64;

@@ -21,8 +21,9 @@ pub struct CcdfPoint {
 
 /// The complementary distribution function of pooled runs, each with its latencies in the order of arrival.
 ///
-/// At most `points` points, evenly spaced on a logarithmic axis of proportions; latencies rise, proportions fall. The band
-/// holds point by point, not for the whole curve at once. Lost requests are slower than any latency: the curve ends above them.
+/// At most `points` points, evenly spaced on a logarithmic axis of proportions; latencies rise, proportions
+/// fall. The band holds point by point, not for the whole curve at once. Lost requests are slower than any
+/// latency: the curve ends above them.
 pub fn ccdf<R: AsRef<[Nanos]>>(runs: &[R], points: usize) -> Vec<CcdfPoint> {
     let pool = Pool::new(runs);
     let latencies = thinned(&pool, points);
@@ -47,7 +48,8 @@ fn band(pool: &Pool, hits: usize, reference: usize, by_batch: &[u64]) -> (f64, f
     (estimate.low, estimate.high)
 }
 
-/// The cell nearest to `cell` with enough samples on both sides to show their dependence, or `cell` where none has.
+/// The cell nearest to `cell` with enough samples on both sides to show their dependence, or `cell` where
+/// none has.
 fn telling_cell(hits: &[usize], cell: usize, n: usize) -> usize {
     let tells = |i: &usize| (telling(hits[*i], n)) == hits[*i];
     let tell = (0..hits.len()).filter(tells);

@@ -15,12 +15,13 @@ pub struct Course {
     pub at: Vec<Nanos>,
     /// The lag of each batch thread.
     pub lags: Vec<ThreadLag>,
-    /// For each entry of the summary's groups: the share of the machine's CPU time received since the moment before.
-    /// One entry for each moment, the first 0.
+    /// For each entry of the summary's groups: the share of the machine's CPU time received since the moment
+    /// before. One entry for each moment, the first 0.
     pub group_shares: Vec<Vec<f64>>,
 }
 
-/// The lag of one batch thread: the CPU time due to it since the window's start less what it received (GVTS section 2.1).
+/// The lag of one batch thread: the CPU time due to it since the window's start less what it received (GVTS
+/// section 2.1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadLag {
     /// Index of the thread in the trace.
@@ -29,15 +30,16 @@ pub struct ThreadLag {
     pub program: usize,
     /// Seconds at each moment, positive where it got less than was due.
     pub lag_s: Vec<f64>,
-    /// CPU time received over CPU time due in the whole window (GVTS section 2.4); 1 is exactly fair. `None`: nothing was due.
+    /// CPU time received over CPU time due in the whole window (GVTS section 2.4); 1 is exactly fair. `None`:
+    /// nothing was due.
     pub fairness: Option<f64>,
 }
 
 impl Course {
     /// The lags of one run.
     ///
-    /// What is due is found anew for each span between two moments: batch threads want a CPU all the time, all
-    /// others what they received in it and what requests ask for that waited throughout.
+    /// What is due is found anew for each span between two moments: batch threads want a CPU all the time,
+    /// all others what they received in it and what requests ask for that waited throughout.
     pub(crate) fn lags(scenario: &Scenario, trace: &Trace) -> Vec<ThreadLag> {
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
         let shares = Shares::new(scenario, &programs);

@@ -60,8 +60,9 @@ impl Spread {
 
     /// How far above its estimate the mean may be: further, where the score is skewed to that side.
     ///
-    /// A sample without its share of rare large values has a low mean and a small error at once. Johnson's correction
-    /// (1978, "Modified t tests and confidence intervals for asymmetrical populations") answers that.
+    /// A sample without its share of rare large values has a low mean and a small error at once. Johnson's
+    /// correction (1978, "Modified t tests and confidence intervals for asymmetrical populations") answers
+    /// that.
     pub fn above(&self) -> f64 {
         let reach = self.reach();
         let shift = self.skew * (1.0 / 6.0 + reach * reach / 3.0);
@@ -80,7 +81,8 @@ pub(crate) fn normal_reach() -> f64 {
     Normal::standard().inverse_cdf(1.0 - MISS / 2.0)
 }
 
-/// The exact (Clopper-Pearson) 95% interval of a proportion seen `hits` times in `trials`, which need not be whole.
+/// The exact (Clopper-Pearson) 95% interval of a proportion seen `hits` times in `trials`, which need not be
+/// whole.
 pub(crate) fn exact_proportion(hits: f64, trials: f64) -> (f64, f64) {
     let point = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |law| law.inverse_cdf(p));
     let missed = trials - hits;

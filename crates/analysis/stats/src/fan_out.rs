@@ -2,20 +2,22 @@
 
 use crate::estimate::Estimate;
 
-/// The proportion of a service's requests that are outliers, where each waits for the slowest of `leaves` answers that are outliers with a
-/// probability of `proportion`, independently: 1 - (1 - op)^(SC K), equations 1 to 6. Leaves are servers times containers or virtual machines each.
+/// The proportion of a service's requests that are outliers, where each waits for the slowest of `leaves`
+/// answers that are outliers with a probability of `proportion`, independently: 1 - (1 - op)^(SC K),
+/// equations 1 to 6. Leaves are servers times containers or virtual machines each.
 pub fn service_proportion(proportion: f64, leaves: f64) -> f64 {
     // By logarithms: 1 - 1e-20 is 1, and a power of it says that nothing happens.
     -(leaves * (-proportion).ln_1p()).exp_m1()
 }
 
-/// The proportion that one of `leaves` must reach, so that at most `target` of the service's requests are outliers: equation 7, the inverse of
-/// [`service_proportion`].
+/// The proportion that one of `leaves` must reach, so that at most `target` of the service's requests are
+/// outliers: equation 7, the inverse of [`service_proportion`].
 pub fn required_proportion(target: f64, leaves: f64) -> f64 {
     -((-target).ln_1p() / leaves).exp_m1()
 }
 
-/// [`service_proportion`] of an estimate: it grows with the proportion, so the ends of an interval become the ends of an interval.
+/// [`service_proportion`] of an estimate: it grows with the proportion, so the ends of an interval become the
+/// ends of an interval.
 pub fn service_estimate(proportion: &Estimate, leaves: f64) -> Estimate {
     let Estimate { value, low, high } = *proportion;
     let amplified = |end: f64| service_proportion(end, leaves);
@@ -33,7 +35,8 @@ mod tests {
     /// A request is in time if all its answers are: with probability (1 - op)^n, as they are independent.
     #[test]
     fn the_papers_amplifications() {
-        // The Tail at Scale: 1 - 0.99^100, and 1 - 0.9999^2000 (which its figure 1 shows as nearly one in five).
+        // The Tail at Scale: 1 - 0.99^100, and 1 - 0.9999^2000 (which its figure 1 shows as nearly one in
+        // five).
         close(service_proportion(0.01, 100.0), 0.634, 1e-3);
         close(service_proportion(0.0001, 2_000.0), 0.181, 2e-3);
         // CTS, introduction: p99 of one second on 200 servers.
@@ -67,8 +70,8 @@ mod tests {
         close(reduction(0.0909, 0.05), 1_772.0, 1e-3);
     }
 
-    /// The same section: 2,372 times for LXC and Xen at 10%, 4,721 times at 5%. The quotient of the two is that of the two required proportions,
-    /// whatever was measured: 2.054. Theirs is 1.990.
+    /// The same section: 2,372 times for LXC and Xen at 10%, 4,721 times at 5%. The quotient of the two is
+    /// that of the two required proportions, whatever was measured: 2.054. Theirs is 1.990.
     #[test]
     fn containers_reductions_contradict_each_other() {
         let quotient = required_proportion(0.1, 1_000.0) / required_proportion(0.05, 1_000.0);

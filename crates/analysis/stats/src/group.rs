@@ -13,9 +13,11 @@ use crate::summary::window_requests;
 pub struct GroupShare {
     /// The group's path or the program's name.
     pub name: String,
-    /// Its weight against its siblings, as `cpu.weight`; a program's is the sum over its threads (100 at nice 0).
+    /// Its weight against its siblings, as `cpu.weight`; a program's is the sum over its threads (100 at nice
+    /// 0).
     pub weight: u64,
-    /// The share of the machine's CPU time that was due, 0 to 1: weighted max-min fairness of what its programs want.
+    /// The share of the machine's CPU time that was due, 0 to 1: weighted max-min fairness of what its
+    /// programs want.
     pub due_share: f64,
     /// The share that it received.
     pub share: f64,
@@ -51,7 +53,8 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
         .collect()
 }
 
-/// For each entry of [`group_shares`], its share of the CPU time between each two readings of a run; the first is 0.
+/// For each entry of [`group_shares`], its share of the CPU time between each two readings of a run; the
+/// first is 0.
 pub(crate) fn share_samples(scenario: &Scenario, trace: &Trace) -> Vec<Vec<f64>> {
     let entries = entries(scenario).len();
     let mut samples = vec![Vec::with_capacity(trace.usage.len()); entries];
@@ -69,8 +72,8 @@ pub(crate) fn share_samples(scenario: &Scenario, trace: &Trace) -> Vec<Vec<f64>>
 
 /// How many CPUs a thread of a program wants, at most one.
 ///
-/// Batch and fork-join threads want one always; a daemon's and a periodic one the busy part of its cycle; a service's threads share evenly what its
-/// requests ask for, the kernel's part included.
+/// Batch and fork-join threads want one always; a daemon's and a periodic one the busy part of its cycle; a
+/// service's threads share evenly what its requests ask for, the kernel's part included.
 fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
     let wanted = match &scenario.programs[program].kind {
         Kind::Batch { .. } | Kind::ForkJoin { .. } => 1.0,

@@ -3,10 +3,11 @@
 use model::Nanos;
 use model::trace::Request;
 
-/// FIFO inversions of one service: pairs of requests served in the other order than they arrived, for each request.
+/// FIFO inversions of one service: pairs of requests served in the other order than they arrived, for each
+/// request.
 ///
-/// By start alone the count is blind to time slicing: round robin starts long services in order and completes them
-/// out of order. Hence both.
+/// By start alone the count is blind to time slicing: round robin starts long services in order and completes
+/// them out of order. Hence both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inversions {
     /// Pairs of which the later arrival started first, over requests.
@@ -17,8 +18,8 @@ pub struct Inversions {
 
 /// Pairs of requests where the later arrival was served first, by `served`.
 ///
-/// Arrival is when a request was sent; requests that never were do not count. One that was never served comes after all that
-/// were. Equal moments are no inversion.
+/// Arrival is when a request was sent; requests that never were do not count. One that was never served comes
+/// after all that were. Equal moments are no inversion.
 pub fn inverted_pairs<'a>(
     requests: impl IntoIterator<Item = &'a Request>,
     served: impl Fn(&Request) -> Nanos,

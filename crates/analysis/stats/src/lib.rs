@@ -1,7 +1,8 @@
 //! Honest statistics of dependent samples: quantiles, intervals, shares, lag, outliers, verdicts.
 //!
-//! Queueing makes the latencies of neighbouring requests alike, so formulas for independent samples give intervals that
-//! miss the truth three times in four. `docs/reference/statistics.md` says what stands here instead and how often it is right.
+//! Queueing makes the latencies of neighbouring requests alike, so formulas for independent samples give
+//! intervals that miss the truth three times in four. `docs/reference/statistics.md` says what stands here
+//! instead and how often it is right.
 #![forbid(unsafe_code)]
 
 mod batch;

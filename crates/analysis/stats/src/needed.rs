@@ -16,12 +16,13 @@ pub struct Needed {
     pub requests: f64,
 }
 
-/// How many requests make the 95% interval of a quantile reach `precision` (a share of its value) on either side, judged by a pilot run with its
-/// latencies in the order of arrival.
+/// How many requests make the 95% interval of a quantile reach `precision` (a share of its value) on either
+/// side, judged by a pilot run with its latencies in the order of arrival.
 ///
-/// The proportion of requests beyond the quantile is known to within the standard error of as many independent requests; the tail's slope
-/// makes a latency of that. Near the end of a queue's tail latency grows as the logarithm of rarity, so the slope is taken from the
-/// pilot's own tail, over the decade below the rarest quantile with enough samples. `None` where the pilot is too short to tell.
+/// The proportion of requests beyond the quantile is known to within the standard error of as many
+/// independent requests; the tail's slope makes a latency of that. Near the end of a queue's tail latency
+/// grows as the logarithm of rarity, so the slope is taken from the pilot's own tail, over the decade below
+/// the rarest quantile with enough samples. `None` where the pilot is too short to tell.
 pub fn needed(pilot: &[Nanos], quantile: Quantile, precision: f64) -> Option<Needed> {
     let runs = [pilot];
     let pool = Pool::new(&runs);

@@ -38,9 +38,11 @@ pub(crate) fn proportion_above(pool: &Pool, threshold: Nanos) -> Option<Estimate
     Some(proportion(hits, pool.len(), pool.above(near), &spread(&pool.cut, centred)))
 }
 
-/// The same from counts: `hits` in all, and batch by batch, a power of two of them in the order of arrival, (requests, those above a threshold).
+/// The same from counts: `hits` in all, and batch by batch, a power of two of them in the order of arrival,
+/// (requests, those above a threshold).
 ///
-/// That threshold is the asked one or, where too few or too many are above it to show their dependence, one near it: see [`telling`].
+/// That threshold is the asked one or, where too few or too many are above it to show their dependence, one
+/// near it: see [`telling`].
 pub fn batch_proportion(hits: u64, batches: &[(u64, u64)]) -> Estimate {
     let requests: u64 = batches.iter().map(|(requests, _)| requests).sum();
     let reference: u64 = batches.iter().map(|(_, above)| above).sum();
@@ -50,11 +52,12 @@ pub fn batch_proportion(hits: u64, batches: &[(u64, u64)]) -> Estimate {
     proportion(hits as usize, requests as usize, reference as usize, &spread)
 }
 
-/// The interval of a proportion of `hits` in `n`, where the mean of `reference` hits in `n` has a known spread.
+/// The interval of a proportion of `hits` in `n`, where the mean of `reference` hits in `n` has a known
+/// spread.
 ///
-/// The exact binomial interval for the number of independent samples that would spread as much, less a part for the
-/// uncertainty of that number: Korn and Graubard (1998), "Confidence intervals for proportions with small expected
-/// number of positive counts estimated from survey data".
+/// The exact binomial interval for the number of independent samples that would spread as much, less a part
+/// for the uncertainty of that number: Korn and Graubard (1998), "Confidence intervals for proportions with
+/// small expected number of positive counts estimated from survey data".
 pub(crate) fn proportion(hits: usize, n: usize, reference: usize, spread: &Spread) -> Estimate {
     let all = n as f64;
     let value = hits as f64 / all;

@@ -24,8 +24,8 @@ impl Quantile {
     /// All but one in a thousand are faster.
     pub const P99_9: Quantile = Quantile { numerator: 999, denominator: 1_000 };
 
-    /// The position in a sorted list of `samples` (at least 1): the least one with at least this share of the list
-    /// at or before it.
+    /// The position in a sorted list of `samples` (at least 1): the least one with at least this share of the
+    /// list at or before it.
     pub fn index(self, samples: usize) -> usize {
         let scaled = samples as u128 * u128::from(self.numerator);
         let rank = scaled.div_ceil(u128::from(self.denominator)) as usize;
@@ -86,7 +86,8 @@ impl<'a> Pool<'a> {
         self.cut.sums(|run, from, to| total(&self.runs[run][from..to]) - mean * (to - from) as f64)
     }
 
-    /// The latency that splits the samples at a quantile: its order statistic. Lost requests lie above any latency.
+    /// The latency that splits the samples at a quantile: its order statistic. Lost requests lie above any
+    /// latency.
     pub fn threshold(&self, quantile: Quantile) -> Nanos {
         self.sorted[quantile.index(self.len())].min(Nanos(Nanos::NEVER.0 - 1))
     }

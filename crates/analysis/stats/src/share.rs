@@ -5,8 +5,8 @@ use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
 
 /// Threads in their groups, each with its weight against its siblings.
 ///
-/// A thread directly in a group competes with the groups beside it; one of nice 0 weighs as much as a group of weight 100,
-/// as in the kernel.
+/// A thread directly in a group competes with the groups beside it; one of nice 0 weighs as much as a group
+/// of weight 100, as in the kernel.
 #[derive(Clone, Debug)]
 pub struct Shares {
     /// Inner nodes: the root, then one for each group of the scenario.
@@ -45,9 +45,9 @@ impl Shares {
 
     /// What is due to each thread of `capacity`, when each wants what `demand` says and no more.
     ///
-    /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it leaves
-    /// goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight feasible (GVTS
-    /// section 2.1).
+    /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it
+    /// leaves goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight
+    /// feasible (GVTS section 2.1).
     pub fn due(&self, capacity: f64, demand: &[f64]) -> Vec<f64> {
         let wanted = self.wanted(demand);
         let mut due = vec![0.0; demand.len()];
@@ -88,7 +88,8 @@ fn wanted_by(who: Who, demand: &[f64], wanted: &[f64]) -> f64 {
     }
 }
 
-/// Divides `capacity` among claims of (weight, demand): whoever wants least for its weight is satisfied first.
+/// Divides `capacity` among claims of (weight, demand): whoever wants least for its weight is satisfied
+/// first.
 fn fill(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     let level = |i: &usize| claims[*i].1 / claims[*i].0;

@@ -19,8 +19,8 @@ pub struct Summary {
     pub groups: Vec<GroupShare>,
     /// Lag and shares during each run.
     pub courses: Vec<Course>,
-    /// The least and the greatest lag of a batch thread at any sampled moment, in seconds: positive where it got less than
-    /// was due. `None` without batch threads.
+    /// The least and the greatest lag of a batch thread at any sampled moment, in seconds: positive where it
+    /// got less than was due. `None` without batch threads.
     pub threads_lag_s: Option<(f64, f64)>,
     /// The least and the greatest CPU time received over CPU time due of a batch thread.
     pub fairness: Option<(f64, f64)>,
@@ -65,7 +65,8 @@ pub fn window_requests(trace: &Trace, program: usize) -> impl Iterator<Item = &R
     trace.programs[program].requests.iter().filter(move |request| window.contains(request.intended))
 }
 
-/// The latencies of [`window_requests`]: one run for [`latency_estimates`], [`crate::compare`] or [`crate::ccdf`].
+/// The latencies of [`window_requests`]: one run for [`latency_estimates`], [`crate::compare`] or
+/// [`crate::ccdf`].
 pub fn window_latencies(trace: &Trace, program: usize) -> Vec<Nanos> {
     window_requests(trace, program).map(Request::latency).collect()
 }
@@ -136,8 +137,8 @@ fn inversions(traces: &[&Trace], program: usize, requests: usize) -> Inversions 
     Inversions { start: total(|request| request.started), completion: total(|r| r.completed) }
 }
 
-/// Over the time between the readings: a real machine's first one comes after the window's start, by as long as it took to read
-/// the other counters.
+/// Over the time between the readings: a real machine's first one comes after the window's start, by as long
+/// as it took to read the other counters.
 fn utilisation(traces: &[&Trace], program: usize, cpus: f64) -> f64 {
     let read_s = |trace: &&Trace| match (trace.usage.first(), trace.usage.last()) {
         (Some(first), Some(last)) => last.at.saturating_sub(first.at).as_secs_f64(),

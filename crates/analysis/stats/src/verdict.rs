@@ -11,8 +11,8 @@ use crate::quantile::{Pool, Quantile, as_ns};
 /// Samples that the slope of a distribution must rest on, to either side of a quantile.
 const FEWEST: f64 = 5.0;
 
-/// Batches that the samples which count must lie in: within one burst both sides differ by the same factor throughout, which says nothing
-/// about the next.
+/// Batches that the samples which count must lie in: within one burst both sides differ by the same factor
+/// throughout, which says nothing about the next.
 const FEWEST_BATCHES: f64 = 2.0;
 
 /// Pairs of runs that can show by themselves how much runs differ.
@@ -42,8 +42,8 @@ pub struct Verdict {
 
 /// Compares two sides by pairs of runs, (`a`, `b`): each pair has one seed and so the same arrivals.
 ///
-/// `None` without samples on either side. False alarms: at most 1 in 20 for a pair of sides that do not differ, and more
-/// tests raise more.
+/// `None` without samples on either side. False alarms: at most 1 in 20 for a pair of sides that do not
+/// differ, and more tests raise more.
 pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Verdict> {
     let both = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref()));
     let (a, b): (Vec<_>, Vec<_>) = both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).unzip();
@@ -60,7 +60,8 @@ struct Side {
     estimate: Estimate,
     /// `None` where the logarithm has no error that the samples could show.
     log_errors: Option<Vec<f64>>,
-    /// How many runs the estimate rests on: fewer than there are, where most of a tail comes from one of them.
+    /// How many runs the estimate rests on: fewer than there are, where most of a tail comes from one of
+    /// them.
     runs: f64,
 }
 
@@ -108,8 +109,8 @@ fn effective(parts: &[f64]) -> Option<f64> {
     (square > 0.0).then(|| sum * sum / square)
 }
 
-/// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the quantile:
-/// over as much of the distribution as its error reaches, but no further than half of its tail.
+/// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the
+/// quantile: over as much of the distribution as its error reaches, but no further than half of its tail.
 fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
     let (n, at_or_below) = (pool.len() as f64, quantile.as_f64());
     let error = spread(&pool.cut, centred.to_vec()).below();
@@ -124,8 +125,9 @@ fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
 
 /// The ratio of two estimates with its interval: by the delta method on its logarithm.
 ///
-/// Batch by batch the errors of both sides are subtracted, so that what they share (the same bursts of arrivals)
-/// cancels. Where a side has no logarithm or no visible error, the ends of the two intervals must do.
+/// Batch by batch the errors of both sides are subtracted, so that what they share (the same bursts of
+/// arrivals) cancels. Where a side has no logarithm or no visible error, the ends of the two intervals must
+/// do.
 fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
     let value = a.estimate.value / b.estimate.value;
     match (&a.log_errors, &b.log_errors) {
@@ -139,7 +141,8 @@ fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
             let (a, b) = (&a.estimate, &b.estimate);
             let or = |x: f64, unknown: f64| if x.is_nan() { unknown } else { x };
             let mut ends = (or(a.low / b.high, 0.0), or(a.high / b.low, f64::INFINITY));
-            // A side of which so much is surely lost is slower than one that was answered, however long that takes.
+            // A side of which so much is surely lost is slower than one that was answered, however long that
+            // takes.
             if b.low.is_infinite() && a.value.is_finite() {
                 ends = (0.0, 0.0);
             } else if a.low.is_infinite() && b.value.is_finite() {
@@ -151,10 +154,11 @@ fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
     }
 }
 
-/// How far the sum of the errors may reach: by batches, and at least by whole pairs of runs where there are enough.
+/// How far the sum of the errors may reach: by batches, and at least by whole pairs of runs where there are
+/// enough.
 ///
-/// A policy that meets a slower moment of the machine differs from the other for a whole run; three pairs show what
-/// that amounts to, whatever the batches inside them say.
+/// A policy that meets a slower moment of the machine differs from the other for a whole run; three pairs
+/// show what that amounts to, whatever the batches inside them say.
 fn error_apart(cut: &Cut, apart: Vec<f64>, effective_runs: f64) -> f64 {
     let runs = apart.len() / cut.per_run();
     let totals = apart.chunks_exact(cut.per_run()).map(|run| run.iter().sum()).collect();

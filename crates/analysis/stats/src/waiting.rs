@@ -10,7 +10,8 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    /// Looks at a trace. Only requests that take as long as the shortest span between two readings can wait throughout one.
+    /// Looks at a trace. Only requests that take as long as the shortest span between two readings can wait
+    /// throughout one.
     pub fn new(trace: &'a Trace) -> Waiting<'a> {
         let spans = trace.usage.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
         let shortest = spans.min().unwrap_or(Nanos::NEVER);
@@ -22,8 +23,9 @@ impl<'a> Waiting<'a> {
         Waiting { slow, threads }
     }
 
-    /// The CPU time, in seconds, that the program's requests ask of each of its threads which were there from before `from`
-    /// until after `to`. A request that was served in the span shows in what the program received.
+    /// The CPU time, in seconds, that the program's requests ask of each of its threads which were there from
+    /// before `from` until after `to`. A request that was served in the span shows in what the program
+    /// received.
     pub fn per_thread_s(&self, program: usize, from: Nanos, to: Nanos) -> f64 {
         let throughout =
             self.slow[program].iter().filter(|r| r.intended <= from && to <= r.completed);

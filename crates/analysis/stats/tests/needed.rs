@@ -1,4 +1,5 @@
-//! A pilot says how many requests a precision needs: with so many it is reached as often as 95% intervals say, with fewer it is not.
+//! A pilot says how many requests a precision needs: with so many it is reached as often as 95% intervals
+//! say, with fewer it is not.
 #![forbid(unsafe_code)]
 
 #[expect(dead_code, reason = "the textbook is for other tests")]

@@ -121,8 +121,8 @@ impl Ratio {
     }
 }
 
-/// Water-filling round by round: offer everybody unsatisfied its weighted part of what is left; whoever wants no more
-/// than that is satisfied and leaves; when nobody leaves, the parts are final.
+/// Water-filling round by round: offer everybody unsatisfied its weighted part of what is left; whoever wants
+/// no more than that is satisfied and leaves; when nobody leaves, the parts are final.
 fn filled_in_rounds(capacity: Ratio, claims: &[(i128, Ratio)]) -> Vec<Ratio> {
     let mut parts = vec![None; claims.len()];
     let mut left = capacity;

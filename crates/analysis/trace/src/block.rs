@@ -18,7 +18,8 @@ pub enum Kind {
     Stages,
     /// CPU time of all threads at one moment: [`Usage`].
     Usage,
-    /// Scheduling events: a list of (nanoseconds since the one before, what); the first counts from the start of the run.
+    /// Scheduling events: a list of (nanoseconds since the one before, what); the first counts from the start
+    /// of the run.
     Events,
     /// Totals: [`End`]. The last block.
     End,
@@ -41,8 +42,9 @@ pub const PREFIX: usize = 1 + 4 + 4;
 pub struct Requests {
     /// Index of the program.
     pub program: u64,
-    /// For each: intended time less that of the one before in the block; sent, started, completed and received less the stamp before;
-    /// service time. What wraps around wraps around: [`Nanos::NEVER`] is the greatest number.
+    /// For each: intended time less that of the one before in the block; sent, started, completed and
+    /// received less the stamp before; service time. What wraps around wraps around: [`Nanos::NEVER`] is the
+    /// greatest number.
     pub stamps: Vec<[i64; 6]>,
 }
 
@@ -51,7 +53,8 @@ pub struct Requests {
 pub struct Stages {
     /// Index of the program.
     pub program: u64,
-    /// For each: the first moment less that of the one before in the block, then each less the one before it; wrapped around as [`Requests`].
+    /// For each: the first moment less that of the one before in the block, then each less the one before it;
+    /// wrapped around as [`Requests`].
     pub moments: Vec<[i64; 6]>,
 }
 

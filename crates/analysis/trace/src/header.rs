@@ -5,7 +5,7 @@ use model::scenario::{Group, Machine, Scenario};
 use model::trace::Trace;
 use serde::{Deserialize, Serialize};
 
-/// Where a trace is from. It stands in the file as JSON, so that a person can read it without this program.
+/// Where a trace is from. It stands in the file as JSON, so that it can be read without this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The scenario's name.

@@ -1,7 +1,8 @@
 //! A trace for Perfetto (ui.perfetto.dev, `trace_processor`), in its own binary format.
 //!
-//! Scheduling events become the kernel's own (`sched_switch`, `sched_waking`), so that Perfetto shows CPUs and the states of threads as it does for Linux. Requests
-//! become slices: one for each from its intended time to its response, its stages inside; and one on the thread that serves it.
+//! Scheduling events become the kernel's own (`sched_switch`, `sched_waking`), so that Perfetto shows CPUs
+//! and the states of threads as it does for Linux. Requests become slices: one for each from its intended
+//! time to its response, its stages inside; and one on the thread that serves it.
 
 mod machine;
 pub mod proto;

@@ -1,4 +1,5 @@
-//! Events of the machine: interrupts, exits from idle states, changes. They come back from a file, are compared by name and are exported.
+//! Events of the machine: interrupts, exits from idle states, changes. They come back from a file, are
+//! compared by name and are exported.
 
 mod common;
 

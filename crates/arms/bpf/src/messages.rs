@@ -18,7 +18,7 @@ pub fn is_verbose() -> bool {
     VERBOSE.load(Ordering::Relaxed)
 }
 
-/// Begins to listen; what was heard before is forgotten.
+/// Begins to listen; earlier messages are dropped.
 pub fn listen() {
     WARNINGS.lock().expect("no panic while it is held").clear();
     let least = if is_verbose() { PrintLevel::Debug } else { PrintLevel::Warn };
@@ -34,7 +34,8 @@ fn collect(level: PrintLevel, said: String) {
     }
 }
 
-/// The line that says why the kernel refused a program: the verifier's last word before its statistics, else libbpf's.
+/// The line that says why the kernel refused a program: the verifier's last word before its statistics, else
+/// libbpf's.
 pub fn reason() -> Option<String> {
     verdict(&WARNINGS.lock().expect("no panic while it is held").concat())
 }

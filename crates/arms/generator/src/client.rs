@@ -19,7 +19,8 @@ use crate::protocol::{Answer, Ask, Protocol};
 use crate::record::{Loss, Record};
 use crate::socket::Transport;
 
-/// Connections that are being opened at a time: a server's backlog holds hundreds, and what it drops comes back a second later.
+/// Connections that are being opened at a time: a server's backlog holds hundreds, and what it drops comes
+/// back a second later.
 const OPENING_AT_ONCE: usize = 128;
 /// From the end of a connection to the attempt to open it anew, where it did not end as planned.
 const PAUSE: Nanos = Nanos::from_millis(50);
@@ -36,9 +37,11 @@ pub struct Peer {
 /// What a client puts up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A request without response for so long is lost, and its connection opened anew. [`Nanos::NEVER`]: no limit.
+    /// A request without response for so long is lost, and its connection opened anew. [`Nanos::NEVER`]: no
+    /// limit.
     pub timeout: Nanos,
-    /// Requests that a connection carries before the client closes it and opens another: least and most, drawn by the request's lot.
+    /// Requests that a connection carries before the client closes it and opens another: least and most,
+    /// drawn from the request's random number.
     pub requests_per_connection: Option<(u32, u32)>,
 }
 
@@ -100,7 +103,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose connections there are already, in the order in which the server accepted them; they are never opened anew.
+    /// A client whose connections there are already, in the order in which the server accepted them; they are
+    /// never opened anew.
     pub(crate) fn adopting(
         plan: Plan,
         sockets: Vec<OwnedFd>,
@@ -182,7 +186,8 @@ impl Client {
         }
     }
 
-    /// The connection that has been idle longest and is still there. One that is not comes back when it is open again.
+    /// The connection that has been idle longest and is still there. One that is not comes back when it is
+    /// open again.
     fn take_idle(&mut self, lot: u32) -> Option<usize> {
         while let Some(link) = self.idle.take(lot) {
             let link = link as usize;
@@ -326,7 +331,8 @@ impl Client {
         if self.links[index].has_received() { Loss::Half } else { Loss::Silent }
     }
 
-    /// What became of every request and of the connections. This closes them, at which a server's threads end.
+    /// What became of every request and of the connections. This closes them, at which a server's threads
+    /// end.
     pub(crate) fn finish(mut self) -> (Vec<Record>, Tally) {
         for index in 0..self.links.len() {
             if let Some(request) = self.links[index].request {

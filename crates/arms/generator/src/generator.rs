@@ -15,8 +15,8 @@ use crate::clock;
 use crate::link::Desk;
 use crate::record::Record;
 
-/// At most so long before a deadline the sleep ends and watching begins. A timer's wake-up takes this long on a
-/// machine that has to leave an idle state first.
+/// At most so long before a deadline the sleep ends and watching begins. A timer's wake-up takes this long on
+/// a machine that has to leave an idle state first.
 const LONGEST_WATCH: Nanos = Nanos::from_micros(100);
 /// Nor does watching take more than this part of the mean gap: a generator with real-time priority that never
 /// slept would be throttled by the kernel, 50 ms in each second.
@@ -60,7 +60,8 @@ impl Generator {
         self.clients.push(Client::opening(plan, peer, Arc::clone(&self.epoll), number));
     }
 
-    /// Opens all connections, before the run; how many of them there are not when `deadline` is past, and the last error.
+    /// Opens all connections, before the run; how many of them there are not when `deadline` is past, and the
+    /// last error.
     pub fn connect(
         &mut self,
         deadline: Nanos,
@@ -81,7 +82,8 @@ impl Generator {
         self.clients.iter().map(Client::missing).sum()
     }
 
-    /// Sends everything, from `start` on, and waits for what is outstanding until `deadline` or until told to stop.
+    /// Sends everything, from `start` on, and waits for what is outstanding until `deadline` or until told to
+    /// stop.
     pub fn run(&mut self, start: Nanos, deadline: Nanos, stop: &AtomicBool) {
         self.clients.iter_mut().for_each(|client| client.start = start);
         let turns = self.turns(start);
@@ -97,8 +99,8 @@ impl Generator {
         }
     }
 
-    /// What became of the requests of each client, in the order in which they were added, counted from the start of the run. This closes
-    /// the connections, at which a server's threads end.
+    /// What became of the requests of each client, in the order in which they were added, counted from the
+    /// start of the run. This closes the connections, at which a server's threads end.
     pub fn finish(self) -> Vec<(Vec<Record>, Tally)> {
         self.clients.into_iter().map(Client::finish).collect()
     }

@@ -1,7 +1,8 @@
 //! The open-loop generator: requests at their intended moments, whatever the server does.
 //!
-//! It knows neither scenario nor result. A [`Client`] holds the connections and requests of one service, a [`Protocol`] says what goes
-//! over them, a [`Generator`] is the thread that attends to clients, and [`SelfCheck`] says afterwards whether it kept its schedule.
+//! It knows neither scenario nor result. A [`Client`] holds the connections and requests of one service, a
+//! [`Protocol`] says what goes over them, a [`Generator`] is the thread that attends to clients, and
+//! [`SelfCheck`] says afterwards whether it kept its schedule.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -25,7 +25,7 @@ pub struct Link {
     pub in_idle: bool,
     /// Requests that it has carried since it was opened.
     carried: u32,
-    /// Requests that it is to carry.
+    /// Requests that it is to serve.
     pub most: u32,
     outgoing: Vec<u8>,
     written: usize,
@@ -205,8 +205,8 @@ impl Link {
         };
     }
 
-    /// Takes the stamps of the request that is on its way; whether there were any. The kernel puts them where errors are, and does not end to say so until
-    /// they are gone. Errors stay.
+    /// Takes the stamps of the request that is on its way; whether there were any. The kernel puts them where
+    /// errors are, and does not end to say so until they are gone. Errors stay.
     fn take_stamps(&mut self, transport: Transport, desk: &mut Desk) -> bool {
         let last = self.request_end(transport).wrapping_sub(1) as u32;
         let (Some(socket), Some(timestamps)) = (&self.socket, &mut self.timestamps) else {

@@ -1,4 +1,5 @@
-//! What a run has done so far, for somebody who watches it: counters that the generator's thread raises and others read.
+//! What a run has done so far, for somebody who watches it: counters that the generator's thread raises and
+//! others read.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,14 +52,16 @@ impl LiveCounters {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The generator waits for nobody: while somebody takes them, or another thread adds one, a request is missed.
+    /// The generator waits for nobody: while somebody takes them, or another thread adds one, a request is
+    /// missed.
     pub(crate) fn add_stamped(&self, record: &Record) {
         if let Ok(mut stamped) = self.stamped.try_lock() {
             stamped.push(*record);
         }
     }
 
-    /// Takes the requests that have been answered since the last time, where the client's kernel stamps them. Their moments are on CLOCK_MONOTONIC.
+    /// Takes the requests that have been answered since the last time, where the client's kernel stamps them.
+    /// Their moments are on CLOCK_MONOTONIC.
     pub fn take_stamped(&self) -> Vec<Record> {
         self.stamped.lock().map(|mut stamped| std::mem::take(&mut *stamped)).unwrap_or_default()
     }
@@ -90,8 +93,8 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// The latency that so large a share of the requests does not exceed, to 3%; [`Nanos::NEVER`] where lost ones reach it. `None` without
-    /// requests.
+    /// The latency that so large a share of the requests does not exceed, to 3%; [`Nanos::NEVER`] where lost
+    /// ones reach it. `None` without requests.
     pub fn quantile(&self, share: f64) -> Option<Nanos> {
         let all = self.answered() + self.lost;
         let rank = (share * all as f64).ceil().max(1.0) as u64;

@@ -9,7 +9,7 @@ use crate::wire::Stamps;
 pub struct Ask {
     /// Its place among the requests of its client.
     pub id: u64,
-    /// Its moment, its work and its lot, from which a protocol draws what it asks for.
+    /// Its moment, its work and its random number, from which a protocol draws what it asks for.
     pub planned: Planned,
 }
 
@@ -48,7 +48,8 @@ pub struct Answer {
 
 /// One protocol, as one client speaks it.
 ///
-/// Decoding must survive any bytes: it never panics, and never waits for more than the longest response that it would accept.
+/// Decoding must survive any bytes: it never panics, and never waits for more than the longest response that
+/// it would accept.
 pub trait Protocol: Send {
     /// Appends the bytes of a request; on datagrams, of one.
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>);

@@ -6,12 +6,14 @@ use model::workload::Planned;
 use crate::socket_timestamps::SocketTimestamps;
 use crate::wire::Stamps;
 
-/// A request as the client knows it. Moments count from the start of the run; [`Nanos::NEVER`]: it did not come.
+/// A request as the client knows it. Moments count from the start of the run; [`Nanos::NEVER`]: it did not
+/// come.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// When it should be sent and what it asks for.
     pub planned: Planned,
-    /// The first moment at which it could be sent: its intended one, or later when a connection became free for it.
+    /// The first moment at which it could be sent: its intended one, or later when a connection became free
+    /// for it.
     pub ready: Nanos,
     /// When it was sent.
     pub sent: Nanos,

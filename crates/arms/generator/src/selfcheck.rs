@@ -1,7 +1,9 @@
-//! Whether the generator kept its schedule. If not, the run fails: its own delay must never be reported as the server's.
+//! Whether the generator kept its schedule. If not, the run fails: its own delay must never be reported as
+//! the server's.
 //!
-//! A request's *lag* is how much later it was sent than it could be: later than its intended moment, or than the arrival of the
-//! response that freed a connection for it. That a connection was not free is the server's doing and no lag.
+//! A request's *lag* is how much later it was sent than it could be: later than its intended moment, or than
+//! the arrival of the response that freed a connection for it. That a connection was not free is the server's
+//! doing and no lag.
 
 use model::Nanos;
 
@@ -9,16 +11,19 @@ use crate::record::Record;
 
 /// Without the requests' lags, a quantile of the latency may be lower by so much of itself.
 const LAG_SHARE: f64 = 0.05;
-/// A delay up to this is none: reading clocks, a system call and the end of a sleep cost as much, and nobody sends faster.
+/// A delay up to this is none: reading clocks, a system call and the end of a sleep cost as much, and nobody
+/// sends faster.
 const LEAST_DELAY: Nanos = Nanos::from_micros(5);
 /// A quantile is judged when at least so many requests lie beyond it.
 const SAMPLES_BEYOND: f64 = 5.0;
-/// So large a share of the requests must be on time: what few late requests do to the queues of others then stays small, too.
+/// So large a share of the requests must be on time: what few late requests do to the queues of others then
+/// stays small, too.
 const ON_TIME_SHARE: f64 = 0.99;
 /// Gaps between requests may differ by so much of the mean gap, on average.
 const GAP_SHARE: f64 = 0.25;
-/// A generator that works or waits for its CPU for more of the time has no moment left: it may be what the requests wait for. The kernel gives a real-time
-/// thread 95% at most beside others (sched_rt_runtime_us, the fair server), so the limit must be seen below that.
+/// A generator that works or waits for its CPU for more of the time has no moment left: it may be what the
+/// requests wait for. The kernel gives a real-time thread 95% at most beside others (sched_rt_runtime_us, the
+/// fair server), so the limit must be seen below that.
 const BUSY_SHARE: f64 = 0.90;
 /// The time that the generator waited for its CPU may be so much of the latency, both a request, on average.
 const RUN_DELAY_SHARE: f64 = 0.10;

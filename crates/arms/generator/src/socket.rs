@@ -59,7 +59,8 @@ pub fn open(transport: Transport, to: SocketAddr) -> io::Result<(OwnedFd, bool)>
     }
 }
 
-/// Has the kernel stamp incoming packets: so the time that the client needs to wake up is not taken for the server's.
+/// Has the kernel stamp incoming packets: so the time that the client needs to wake up is not taken for the
+/// server's.
 pub fn stamp(fd: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(fd, sockopt::ReceiveTimestampns, &true)?)
 }
@@ -88,7 +89,8 @@ pub fn transmit(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Takes what has come, at most a buffer full. `realtime_lead` moves the kernel's stamp to [`clock::now`]'s clock.
+/// Takes what has come, at most a buffer full. `realtime_lead` moves the kernel's stamp to [`clock::now`]'s
+/// clock.
 pub fn receive(
     fd: &OwnedFd,
     transport: Transport,

@@ -1,5 +1,5 @@
-//! When a request and its response passed the client's own kernel, by the stamps that it puts on the client's sockets
-//! (SO_TIMESTAMPING). They take no privilege, and the server may be anywhere.
+//! When a request and its response passed the client's own kernel, by the stamps that it puts on the client's
+//! sockets (SO_TIMESTAMPING). They take no privilege, and the server may be anywhere.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,8 +14,9 @@ use nix::sys::time::TimeSpec;
 
 use crate::clock;
 
-/// What the kernel is to stamp on the way out, and how it is to tell: in software, and by the stamp alone, as the bytes are known here. Stamps are
-/// numbered (`OPT_ID`), because those of two sends may come in any order.
+/// What the kernel is to stamp on the way out, and how it is to tell: in software, and by the stamp alone, as
+/// the bytes are known here. Stamps are numbered (`OPT_ID`), because those of two sends may come in any
+/// order.
 const WANTED: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
     | libc::SOF_TIMESTAMPING_TX_SOFTWARE
     | libc::SOF_TIMESTAMPING_TX_ACK
@@ -37,7 +38,8 @@ pub struct SocketTimestamps {
     pub left: Nanos,
     /// Over TCP: the server's kernel said that it has it; not seldom with the response.
     pub acknowledged: Nanos,
-    /// The client had read the response, which had been there since [`Record::received`](crate::Record::received).
+    /// The client had read the response, which had been there since
+    /// [`Record::received`](crate::Record::received).
     pub read: Nanos,
 }
 
@@ -59,8 +61,8 @@ impl SocketTimestamps {
         read: Nanos::NEVER,
     };
 
-    /// Takes a stamp, if it is of the byte `last`, with which the request ends, or of a later one: TCP stamps what it sends in pieces piece by piece, and
-    /// what it sends together once.
+    /// Takes a stamp, if it is of the byte `last`, with which the request ends, or of a later one: TCP stamps
+    /// what it sends in pieces piece by piece, and what it sends together once.
     pub(crate) fn take(&mut self, stamp: Stamp, last: u32) {
         if stamp.last.wrapping_sub(last).cast_signed() < 0 {
             return;
@@ -79,7 +81,8 @@ impl SocketTimestamps {
     }
 }
 
-/// Has the kernel stamp what goes out of a connected socket on which nothing has been sent yet: bytes are counted from here.
+/// Has the kernel stamp what goes out of a connected socket on which nothing has been sent yet: bytes are
+/// counted from here.
 pub fn stamp_departures(fd: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(fd, sockopt::Timestamping, &TimestampingFlag::from_bits_retain(WANTED))?)
 }
@@ -112,7 +115,8 @@ pub fn next_stamp(
         }
     }
     let number = number.filter(|told| told.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING);
-    // What is queued there may be an error of the network instead: it is taken out, and the socket tells of it by itself.
+    // What is queued there may be an error of the network instead: it is taken out, and the socket tells of
+    // it by itself.
     let unknown = Stamp { what: u32::MAX, last: 0, at: Nanos::NEVER };
     Ok(Some(at.zip(number).map_or(unknown, |(at, told)| Stamp {
         what: told.ee_info,

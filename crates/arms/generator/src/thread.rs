@@ -13,7 +13,8 @@ use thread_priority::{
 /// The generator's real-time priority, on a CPU that no service uses.
 const GENERATOR_PRIORITY: u8 = 20;
 
-/// Prepares the calling thread, the generator: timers to the nanosecond, and real-time priority if it may have it.
+/// Prepares the calling thread, the generator: timers to the nanosecond, and real-time priority if it may
+/// have it.
 pub fn shield() -> io::Result<()> {
     set_timerslack(1)?;
     // Without the privilege it runs as everybody does, and its self-check says whether that was enough.

@@ -1,7 +1,7 @@
 //! The null RPC: what a request and a response carry in their first bytes.
 //!
-//! As in Tales section 3.3.1, the stamps travel in the response itself, so the server keeps no log. The rest of a message, up to
-//! the scenario's size, is padding.
+//! As in Tales section 3.3.1, the stamps travel in the response itself, so the server keeps no log. The rest
+//! of a message, up to the scenario's size, is padding.
 
 use model::Nanos;
 

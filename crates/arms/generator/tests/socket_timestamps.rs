@@ -1,5 +1,5 @@
-//! Whose time a wait was, by the stamps that the client's own kernel puts on its sockets: the server's, the client's, or that of the way there. Delays are
-//! so long that no machine's own noise is taken for one.
+//! Whose time a wait was, by the stamps that the client's own kernel puts on its sockets: the server's, the
+//! client's, or that of the way there. Delays are so long that no machine's own noise is taken for one.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};

@@ -13,7 +13,8 @@ use crate::machine::{self, Placement};
 use crate::policy::Policy;
 use crate::sampler::Pulls;
 
-/// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`, `fifo`, `rr`.
+/// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`,
+/// `fifo`, `rr`.
 #[derive(Clone, Copy, Default)]
 pub struct HostArm {
     /// Who records scheduling events; `None`: nobody can.
@@ -88,7 +89,8 @@ pub struct Stage<'a> {
 /// Runs a scenario once on this machine, unconditionally.
 pub fn run_on(stage: &Stage, watch: &dyn Watch) -> Result<Trace, Failure> {
     allow_open_files(stage.scenario)?;
-    // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started them.
+    // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started
+    // them.
     let seen = thread::scope(|scope| {
         scope
             .spawn(|| conduct(stage, watch))

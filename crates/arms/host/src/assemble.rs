@@ -77,7 +77,7 @@ fn served(seen: &Seen) -> Vec<Event> {
     events
 }
 
-/// A trace with what was heard of the CPUs, and of whoever else had them.
+/// A trace with the captured events of the CPUs, and the other threads that had them.
 fn with_events(mut trace: Trace, captured: CapturedEvents, served: Vec<Event>) -> Trace {
     let mut events = captured.events;
     events.extend(served);
@@ -113,7 +113,8 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
     Ok(())
 }
 
-/// A request is on time within half a mean service time: what the others behind it lose by it is less than one service.
+/// A request is on time within half a mean service time: what the others behind it lose by it is less than
+/// one service.
 fn on_time(records: &[Record]) -> Nanos {
     let total: u128 = records.iter().map(|record| u128::from(record.planned.service.0)).sum();
     Nanos((total / 2 / records.len().max(1) as u128) as u64)
@@ -126,8 +127,9 @@ fn cpu_since(base: &Sample, sample: &Sample) -> Vec<Nanos> {
 
 /// The requests of a service whose threads used `total` CPU time.
 ///
-/// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2): its own CPU time between T4 and T5,
-/// and the mean of everything else that the threads did (reading, writing, being switched to).
+/// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2): its own
+/// CPU time between T4 and T5, and the mean of everything else that the threads did (reading, writing, being
+/// switched to).
 fn requests(records: &[Record], total: Nanos) -> Vec<Request> {
     let stamps = records.iter().filter_map(|record| record.stamps);
     let (own, answered) = stamps.fold((0, 0), |(sum, n), stamps| (sum + stamps.cpu.0, n + 1));

@@ -11,7 +11,8 @@ use crate::machine::{self, Placement};
 use crate::policy::Policy;
 use crate::privilege::Class;
 
-/// The longest request: it must fit into the sockets' buffers, or a server that does not read would block the generator.
+/// The longest request: it must fit into the sockets' buffers, or a server that does not read would block the
+/// generator.
 const LONGEST_REQUEST_BYTES: u32 = 64 * 1024;
 /// Files that a process has open beside those of its threads and connections, generously.
 const OTHER_FILES: u64 = 64;
@@ -51,7 +52,8 @@ pub fn allow_open_files(scenario: &Scenario) -> Result<(), Failure> {
     setrlimit(Resource::RLIMIT_NOFILE, wanted, hard.max(wanted)).map_err(unreadable)
 }
 
-/// The class of a program's threads: services as the policy says, everything else at the scenario's nice value.
+/// The class of a program's threads: services as the policy says, everything else at the scenario's nice
+/// value.
 pub fn class(program: &Program, policy: Policy) -> Class {
     let own = Class::Normal { nice: program.nice };
     match (&program.kind, policy) {

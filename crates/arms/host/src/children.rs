@@ -1,4 +1,5 @@
-//! The scenario's programs as child processes: started, connected, told when to begin, and gone in every case.
+//! The scenario's programs as child processes: started, connected, told when to begin, and gone in every
+//! case.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -12,7 +13,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::role::ROLE;
 use crate::role::order::{Go, Order, Reply, Work};
 
-/// How long a child may take for an answer. It is short work even on a machine that is busy with a hundred other things.
+/// How long a child may take for an answer. It is short work even on a machine that is busy with a hundred
+/// other things.
 const PATIENCE_MS: u16 = 20_000;
 
 /// A running program. Dropping it kills the process and waits for its end.
@@ -50,7 +52,8 @@ impl Program {
         // The link still leads to this very program when a build has replaced the file.
         let mut child = Command::new("/proc/self/exe")
             .args([ROLE, name])
-            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the children.
+            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the
+            // children.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

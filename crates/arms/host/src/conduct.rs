@@ -21,7 +21,8 @@ use crate::role::order::{Go, Order, Work};
 use crate::sampler::{Sample, Sampler, Samples};
 use generator::{Generator, Limits, NullRpc, Plan, Reading, Record};
 
-/// From the moment when everything is ready to the start of the run: time for all threads to reach their places.
+/// From the moment when everything is ready to the start of the run: time for all threads to reach their
+/// places.
 const LEAD: Nanos = Nanos::from_millis(100);
 /// How often the conductor looks around.
 const LOOK: Duration = Duration::from_millis(20);
@@ -54,7 +55,8 @@ struct Sent {
     run_delay: Nanos,
 }
 
-/// Runs the scenario once. The calling thread becomes the parent of all programs, and is bound to the generator's CPU.
+/// Runs the scenario once. The calling thread becomes the parent of all programs, and is bound to the
+/// generator's CPU.
 pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let Stage { scenario, placement, .. } = stage;
     generator::thread::bind(&[placement.generator]).map_err(broken)?;
@@ -163,7 +165,8 @@ fn measure(
 ) -> Result<(Sent, Samples), Failure> {
     let stop = AtomicBool::new(false);
     let window = Window { start: go.window_start - go.start, end: go.window_end - go.start };
-    // What has not come back as long after the window as the window was long is lost: the simulator's rule, too.
+    // What has not come back as long after the window as the window was long is lost: the simulator's rule,
+    // too.
     let deadline = go.window_end + window.span();
     thread::scope(|scope| {
         let sending = scope.spawn(|| send(generator, go.start, deadline, &stop));

@@ -6,17 +6,18 @@ use model::Nanos;
 
 use crate::clock;
 
-/// Turns of the loop before the last look at the clock: under 1 us, so that a piece of work ends at most about 1 us late.
+/// Turns of the loop before the last look at the clock: under 1 us, so that a piece of work ends at most
+/// about 1 us late.
 const SPINS: u64 = 256;
 
 /// Burns `wanted` of the calling thread's CPU time and returns what it really took.
 ///
-/// Wall-clock time would not do: a thread that is preempted while it "works" would get that part of its service for
-/// free, and the scheduler that preempts most would look best.
+/// Wall-clock time would not do: a thread that is preempted while it "works" would get that part of its
+/// service for free, and the scheduler that preempts most would look best.
 ///
-/// The clock is looked at whenever an eighth of what is left should be done, at the speed so far. Each look takes the lock of the CPU's run
-/// queue, which whoever wakes a thread there wants, too: a look every microsecond made one wake-up in 40 late by 0.6 ms in guests whose
-/// CPUs take turns.
+/// The clock is looked at whenever an eighth of what is left should be done, at the speed so far. Each look
+/// takes the lock of the CPU's run queue, which whoever wakes a thread there wants, too: a look every
+/// microsecond made one wake-up in 40 late by 0.6 ms in guests whose CPUs take turns.
 pub fn burn(wanted: Nanos) -> Nanos {
     let start = clock::thread_cpu();
     let mut done = 0;
@@ -31,15 +32,15 @@ pub fn burn(wanted: Nanos) -> Nanos {
     }
 }
 
-/// Turns for an eighth of the `left` time, if `done` took `used`: nothing gets longer where a CPU falls to an eighth of its speed meanwhile, as
-/// those of a guest do that share one budget of instructions.
+/// Turns for an eighth of the `left` time, if `done` took `used`: nothing gets longer where a CPU falls to an
+/// eighth of its speed meanwhile, as those of a guest do that share one budget of instructions.
 fn next(left: Nanos, used: Nanos, done: u64) -> u32 {
     let eighth = u128::from(left.0) * u128::from(done) / 8 / u128::from(used.0.max(1));
     eighth.clamp(u128::from(SPINS), u128::from(u32::MAX)) as u32
 }
 
-/// Computes for so many turns. No instruction tells the processor that nothing is at stake, as PAUSE would: it would give the core to
-/// an SMT sibling, and in a virtual machine the whole CPU to another.
+/// Computes for so many turns. No instruction tells the processor that nothing is at stake, as PAUSE would:
+/// it would give the core to an SMT sibling, and in a virtual machine the whole CPU to another.
 pub fn compute(turns: u32) {
     (0..turns).for_each(|turn| {
         black_box(turn);

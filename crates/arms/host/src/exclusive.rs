@@ -42,8 +42,8 @@ impl Exclusive {
     }
 }
 
-/// The run that holds the name. Its end closes the connection at once, so two commands of many runs each take turns: a
-/// wait by the clock alone would miss the moment between two runs.
+/// The run that holds the name. Its end closes the connection at once, so two commands of many runs each take
+/// turns: a wait by the clock alone would miss the moment between two runs.
 #[derive(Default)]
 struct Holder(Option<UnixStream>);
 

@@ -1,7 +1,7 @@
 //! The scenario's groups as cgroups (version 2) with `cpu.weight`, and their undoing.
 //!
-//! A guard undoes them: this executable in another role, which waits for the end of its stdin. So they are gone after the run, after a
-//! signal and after `kill -9` of the run alike.
+//! A guard undoes them: this executable in another role, which waits for the end of its stdin. So they are
+//! gone after the run, after a signal and after `kill -9` of the run alike.
 
 mod guard;
 

@@ -1,7 +1,7 @@
 //! The host arm: runs a scenario for real, on this machine's kernel.
 //!
-//! The scenario's programs are child processes, this executable run again in another role. An executable that uses
-//! [`HostArm`] must call [`role_main`] first thing in its `main`.
+//! The scenario's programs are child processes, this executable run again in another role. An executable that
+//! uses [`HostArm`] must call [`role_main`] first thing in its `main`.
 #![forbid(unsafe_code)]
 
 mod arm;

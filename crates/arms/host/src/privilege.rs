@@ -57,8 +57,8 @@ impl Class {
     }
 }
 
-/// Gives the calling thread, the sampler, real-time priority below the generator's, if it may have it: readings come on time on a
-/// busy machine and never delay a request.
+/// Gives the calling thread, the sampler, real-time priority below the generator's, if it may have it:
+/// readings come on time on a busy machine and never delay a request.
 pub fn shield_sampler() {
     let _ = real_time(RealtimeThreadSchedulePolicy::Fifo, SAMPLER_PRIORITY);
 }

@@ -1,7 +1,8 @@
 //! The other side of a program: this executable, run again as a child in one of the scenario's roles.
 //!
-//! Parent and child talk in JSON lines over the child's stdin and stdout, see [`order`]. A child never outlives its parent: the kernel
-//! kills it when the parent dies (PR_SET_PDEATHSIG), and the end of its stdin says so too.
+//! Parent and child talk in JSON lines over the child's stdin and stdout, see [`order`]. A child never
+//! outlives its parent: the kernel kills it when the parent dies (PR_SET_PDEATHSIG), and the end of its stdin
+//! says so too.
 
 pub mod order;
 mod server;
@@ -28,7 +29,8 @@ pub const ROLE: &str = "__role";
 
 /// Plays a role of the host arm if the arguments ask for one, and says how it ended; `None`: they do not.
 ///
-/// It must be called before anything else in `main`: what stands before it runs in every program of a scenario.
+/// It must be called before anything else in `main`: what stands before it runs in every program of a
+/// scenario.
 pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
     let role = args.into_iter().nth(1)?;
     if role == groups::ROLE {

@@ -34,8 +34,8 @@ const CONSOLE_TAIL: usize = 64 * 1024;
 
 /// How guest time is made out of instructions.
 ///
-/// Virtual CPUs take turns on one host CPU. Without `turn` one lasts until the guest's next timer, often for milliseconds, in which a CPU that
-/// should wake up does not.
+/// Virtual CPUs take turns on one host CPU. Without `turn` one lasts until the guest's next timer, often for
+/// milliseconds, in which a CPU that should wake up does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counting {
     /// An instruction takes 2^`shift` ns.
@@ -81,8 +81,9 @@ pub fn version() -> Result<String, Failure> {
 }
 
 impl Running {
-    /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words its stderr: no file
-    /// has a name that could be left. The calling thread must live as long as the machine, which the kernel kills with it.
+    /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words
+    /// its stderr: no file has a name that could be left. The calling thread must live as long as the
+    /// machine, which the kernel kills with it.
     pub fn start(
         guest: &Guest,
         accelerator: Accelerator,
@@ -93,7 +94,8 @@ impl Running {
         let mut child = Command::new("/proc/self/exe")
             .args([ROLE, &std::process::id().to_string(), QEMU])
             .args(machine::arguments(guest, accelerator))
-            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the machine.
+            // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the
+            // machine.
             .process_group(0)
             .stdin(initramfs.try_clone().map_err(failed)?)
             .stdout(Stdio::piped())
@@ -135,7 +137,8 @@ impl Drop for Running {
     }
 }
 
-/// User and system time: the twelfth and thirteenth field behind the name, in hundredths of a second on every Linux.
+/// User and system time: the twelfth and thirteenth field behind the name, in hundredths of a second on every
+/// Linux.
 fn cpu_time(stat: &str) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut times = fields.split(' ').skip(11).map(str::parse::<u64>);
@@ -145,7 +148,7 @@ fn cpu_time(stat: &str) -> Option<Duration> {
 
 fn forward(stdout: ChildStdout, frames: &Sender<io::Result<Frame>>) {
     let mut stdout = BufReader::new(stdout);
-    // An end without a frame closes the channel; so does a receiver that has heard enough.
+    // An end without a frame closes the channel; so does a receiver that needs no more.
     while let Some(frame) = Frame::read(&mut stdout).transpose() {
         let broken = frame.is_err();
         if frames.send(frame).is_err() || broken {

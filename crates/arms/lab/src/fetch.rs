@@ -60,7 +60,8 @@ impl Lab {
         DEFAULT
     }
 
-    /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or absent.
+    /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or
+    /// absent.
     fn bring(&self, apt: &Apt, names: &[String], kernel: &Kernel) -> Result<(), Failure> {
         let kernels = self.make("kernels")?;
         let new = apt.folder.join("new");
@@ -92,8 +93,8 @@ fn packages_in(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect()
 }
 
-/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are in `/boot`, in
-/// newer packages with the modules below `/usr`.
+/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are
+/// in `/boot`, in newer packages with the modules below `/usr`.
 fn gather(tree: &Path, release: &str, place: &Path) -> std::io::Result<()> {
     let boot = tree.join("boot");
     let modules = ["usr/lib/modules", "lib/modules"].map(|root| tree.join(root).join(release));

@@ -27,7 +27,8 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     match serve() {
-        // The port takes words before the host has them: a machine that powered itself off could take some with it.
+        // The port takes words before the host has them: a machine that powered itself off could take some
+        // with it.
         Ok(()) => loop {
             thread::park();
         },

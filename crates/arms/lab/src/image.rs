@@ -25,7 +25,8 @@ const GROUPS: &[u8] = b"root:x:0:\nnogroup:x:65534:\n";
 /// This very executable for scripts in the guest, unless the user brings another there.
 const OWN_COMMAND: &str = "usr/local/bin/rearguard";
 
-/// Modules behind the port to the host, in the order in which they need one another. Newer kernels have them built in.
+/// Modules behind the port to the host, in the order in which they need one another. Newer kernels have them
+/// built in.
 const PORT_MODULES: [&str; 6] = [
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
@@ -156,7 +157,8 @@ impl<W: Write> Image<W> {
     }
 }
 
-/// A path of this machine as it is in the guest: `.` and `..` resolved, and linked folders of the root by their target.
+/// A path of this machine as it is in the guest: `.` and `..` resolved, and linked folders of the root by
+/// their target.
 fn in_guest(path: &Path) -> String {
     let mut plain = PathBuf::new();
     for part in path.components() {

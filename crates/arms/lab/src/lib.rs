@@ -1,7 +1,8 @@
 //! The VM lab: brings stock Debian kernels, and boots one in QEMU to run one command under it.
 //!
-//! The machine's own package state is never touched: kernels come by an apt state of the lab's own. The guest's init and the guard of the QEMU
-//! process are this very executable in another role, so an executable that uses [`Lab`] must call [`role_main`] first thing in its `main`.
+//! The machine's own package state is never touched: kernels come by an apt state of the lab's own. The
+//! guest's init and the guard of the QEMU process are this very executable in another role, so an executable
+//! that uses [`Lab`] must call [`role_main`] first thing in its `main`.
 #![forbid(unsafe_code)]
 
 mod boot;

@@ -20,8 +20,8 @@ use crate::wire::{Frame, Stream};
 pub const LOOK: Duration = Duration::from_millis(50);
 /// Lines of the console that a failure shows: a panic with its registers and stack.
 const CONSOLE_LINES: usize = 50;
-/// How often a machine is started whose kernel does not come up. By turns, one that patches its own code while it boots at times waits for a CPU that has
-/// no turn, and panics.
+/// How often a machine is started whose kernel does not come up. By turns, one that patches its own code
+/// while it boots at times waits for a CPU that has no turn, and panics.
 const BOOTS: u32 = 3;
 /// Below this a stock kernel and its initramfs do not fit.
 const LEAST_MEMORY_MIB: u32 = 256;
@@ -37,7 +37,8 @@ pub struct Job {
     pub apart: bool,
     /// Some: instructions are counted, whether or not this machine has KVM.
     pub counting: Option<Counting>,
-    /// Where instructions are not counted and KVM does not boot: how to emulate in real time. For finding races, not for measuring.
+    /// Where instructions are not counted and KVM does not boot: how to emulate in real time. For finding
+    /// races, not for measuring.
     pub real_time: Option<RealTime>,
     /// The guest's memory.
     pub memory_mib: u32,

@@ -98,7 +98,8 @@ impl Lab {
         kernels
     }
 
-    /// The newest kernel that is there and is meant by `wanted`: a version such as `7.2`, a full release, or `newest`.
+    /// The newest kernel that is there and is meant by `wanted`: a version such as `7.2`, a full release, or
+    /// `newest`.
     pub fn find(&self, wanted: &str) -> Result<Kernel, Failure> {
         let kernels = self.kernels();
         let found = kernels.iter().rev().find(|kernel| is_meant(wanted, &kernel.release));

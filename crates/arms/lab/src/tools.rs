@@ -15,7 +15,8 @@ pub fn output(command: &mut Command, remedy: &str) -> Result<Output, Failure> {
     })
 }
 
-/// What a tool that succeeded wrote to stdout; one that fails is the machine's failure, in the tool's own last words.
+/// What a tool that succeeded wrote to stdout; one that fails is the machine's failure, in the tool's own
+/// last words.
 pub fn text(command: &mut Command, remedy: &str) -> Result<String, Failure> {
     let output = output(command, remedy)?;
     if output.status.success() {

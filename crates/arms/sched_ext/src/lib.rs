@@ -1,4 +1,5 @@
-//! What the kernel says of its sched_ext class in /sys: one home for those who load schedulers and those who check on them.
+//! What the kernel says of its sched_ext class in /sys: one home for those who load schedulers and those who
+//! check on them.
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -34,7 +34,8 @@ fn cost(program: &ProgramMut) -> Result<Cost, Failure> {
     let mut info: bpf_prog_info = unsafe { zeroed() };
     let mut size = size_of::<bpf_prog_info>() as u32;
     let fd = program.as_fd().as_raw_fd();
-    // SAFETY: the program is open as long as it is borrowed; the kernel writes at most `size` bytes to `info`.
+    // SAFETY: the program is open as long as it is borrowed; the kernel writes at most `size` bytes to
+    // `info`.
     let error = unsafe { bpf_prog_get_info_by_fd(fd, &raw mut info, &raw mut size) };
     if error != 0 {
         return Err(Failure::Run(format!("the kernel does not describe {name} (error {error})")));

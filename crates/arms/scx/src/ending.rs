@@ -22,8 +22,8 @@ pub struct Ending {
 /// How the scheduler ended, `None` while it has not.
 pub fn ending(skeleton: &BpfSkel) -> Option<Ending> {
     let record = &skeleton.maps.data_data.as_ref()?.uei;
-    // SAFETY: the field is in the record, which stays mapped as long as the skeleton lives. The kernel writes it last, by an
-    // atomic exchange, so it is read as it may change at any time.
+    // SAFETY: the field is in the record, which stays mapped as long as the skeleton lives. The kernel writes
+    // it last, by an atomic exchange, so it is read as it may change at any time.
     let kind = unsafe { std::ptr::read_volatile(&raw const record.kind) };
     if kind == 0 {
         return None;
@@ -50,7 +50,7 @@ fn dump() -> String {
     if kept.ptr.is_null() {
         return String::new();
     }
-    // SAFETY: `scx_ops_load!` put the address of the object's dump area there, which the kernel ends with a zero; it is mapped as
-    // long as the object is, which the caller holds.
+    // SAFETY: `scx_ops_load!` put the address of the object's dump area there, which the kernel ends with a
+    // zero; it is mapped as long as the object is, which the caller holds.
     unsafe { CStr::from_ptr(kept.ptr) }.to_string_lossy().into_owned()
 }

@@ -26,7 +26,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `Box::into_raw` and is freed once. `MaybeUninit` drops no content: the bindings did.
+        // SAFETY: the pointer came from `Box::into_raw` and is freed once. `MaybeUninit` drops no content:
+        // the bindings did.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }

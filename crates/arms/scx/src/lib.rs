@@ -1,7 +1,7 @@
 //! Policies in the running kernel: the sched_ext adapter of the seam (`src/bpf`) and its loader.
 //!
-//! [`load`] checks before it changes anything, puts a policy into force and answers a [`Loaded`], which takes it out again
-//! when it is dropped. The kernel ends it as well when this process ends, in whatever way.
+//! [`load`] checks before it changes anything, puts a policy into force and answers a [`Loaded`], which takes
+//! it out again when it is dropped. The kernel ends it as well when this process ends, in whatever way.
 //!
 //! Building it takes clang, libelf and zlib; everything else of the project builds without.
 

@@ -48,8 +48,8 @@ pub enum Poll {
 
 /// Puts a policy into force.
 ///
-/// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`] where [`ready`] says so,
-/// [`Failure::Run`] where the kernel refuses it.
+/// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`]
+/// where [`ready`] says so, [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
     // Bad input is bad input on any machine.
     PolicyOptions::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
@@ -64,8 +64,8 @@ pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Resul
     Ok(Loaded { policy: policy.clone(), code, slice, name, present })
 }
 
-/// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's. The kernel takes letters,
-/// digits, `_` and `.`.
+/// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's.
+/// The kernel takes letters, digits, `_` and `.`.
 fn name(policy: &str) -> String {
     if policy == "rearguard" {
         return policy.to_string();

@@ -5,7 +5,8 @@ use std::fs;
 use bpf::privileged;
 use model::Failure;
 
-/// Says whether this kernel and this process can load a policy now; [`Failure::Machine`] with the remedy if not.
+/// Says whether this kernel and this process can load a policy now; [`Failure::Machine`] with the remedy if
+/// not.
 pub fn ready() -> Result<(), Failure> {
     has_sched_ext()?;
     privileged("loading a scheduler")?;
@@ -17,7 +18,8 @@ pub fn ready() -> Result<(), Failure> {
     }
 }
 
-/// The name of the sched_ext scheduler that is loaded, ours (`rearguard`, `rearguard_cts`) or another's; `None` without one.
+/// The name of the sched_ext scheduler that is loaded, ours (`rearguard`, `rearguard_cts`) or another's;
+/// `None` without one.
 ///
 /// [`Failure::Machine`] where the kernel has no sched_ext.
 pub fn in_force() -> Result<Option<String>, Failure> {

@@ -1,6 +1,7 @@
 //! A loaded policy at work, for whoever watches: shares, lag, queues, targets.
 //!
-//! The rows of the tables are read where they lie (libbpf maps them into this process), so a look costs the scheduler nothing.
+//! The rows of the tables are read where they lie (libbpf maps them into this process), so a look costs the
+//! scheduler nothing.
 
 mod due;
 mod figures;

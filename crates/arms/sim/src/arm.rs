@@ -141,8 +141,8 @@ pub fn observe_changing<Q: EventQueue, O: Observer>(
     }
 }
 
-/// A scenario's machine under a policy whose first service's requests come from outside. [`Failure::Input`] for an unknown policy, or a scenario without a
-/// service.
+/// A scenario's machine under a policy whose first service's requests come from outside. [`Failure::Input`]
+/// for an unknown policy, or a scenario without a service.
 pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<Stepped, Failure> {
     let choice = choose(policy)?;
     if first_service(scenario).is_none() {

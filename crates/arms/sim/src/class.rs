@@ -13,10 +13,12 @@ const UNCHANGING: &str =
 
 /// Decides among the threads given to it. The kernel calls; the class answers and keeps its queues.
 ///
-/// Whenever a callback needs the running thread's time up to date, the class calls [`Core::take_ran`] and charges what it
-/// returns. A class asks for a new choice by [`Core::resched`] and never switches threads itself.
+/// Whenever a callback needs the running thread's time up to date, the class calls [`Core::take_ran`] and
+/// charges what it returns. A class asks for a new choice by [`Core::resched`] and never switches threads
+/// itself.
 ///
-/// Threads with `realtime` belong to a class above and are never passed in, but the current thread of a CPU may be one.
+/// Threads with `realtime` belong to a class above and are never passed in, but the current thread of a CPU
+/// may be one.
 pub trait Class {
     /// A thread came to life, blocked; its first wake-up follows.
     fn fork(&mut self, core: &mut Core, thread: ThreadId);
@@ -32,9 +34,9 @@ pub trait Class {
 
     /// Chooses what `cpu` runs next, taking it out of the queue; `None`: this class has nothing.
     ///
-    /// `prev` is the current thread if it belongs to this class and is still runnable; it is in no queue. A class that
-    /// returns another thread has put `prev` back. This is also where an idle CPU may pull from others (a pulled thread's `cpu`
-    /// must be set).
+    /// `prev` is the current thread if it belongs to this class and is still runnable; it is in no queue. A
+    /// class that returns another thread has put `prev` back. This is also where an idle CPU may pull from
+    /// others (a pulled thread's `cpu` must be set).
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId>;
 
     /// A higher class took the CPU from `prev`, which is still runnable and in no queue.
@@ -52,8 +54,8 @@ pub trait Class {
     /// A client's CPU beside the machine's, where no thread of the scenario may run, goes to sleep.
     fn client_sleeps(&mut self) {}
 
-    /// When the current thread's turn ends by a timer of its own (`hrtick`), if before the next tick. Asked whenever the CPU has chosen
-    /// or ticked.
+    /// When the current thread's turn ends by a timer of its own (`hrtick`), if before the next tick. Asked
+    /// whenever the CPU has chosen or ticked.
     fn turn_end(&self, _core: &Core, _cpu: CpuId) -> Nanos {
         Nanos::NEVER
     }
@@ -61,8 +63,8 @@ pub trait Class {
     /// That timer.
     fn turn_over(&mut self, _core: &mut Core, _cpu: CpuId) {}
 
-    /// The affinity or the nice value of a thread is about to change: if it waits or runs it is taken out for a moment
-    /// (`DEQUEUE_SAVE`). [`Class::restore`] follows. It may be that the thread has not come to life.
+    /// The affinity or the nice value of a thread is about to change: if it waits or runs it is taken out for
+    /// a moment (`DEQUEUE_SAVE`). [`Class::restore`] follows. It may be that the thread has not come to life.
     fn save(&mut self, core: &mut Core, _thread: ThreadId) {
         core.fail(UNCHANGING);
     }

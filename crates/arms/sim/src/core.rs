@@ -1,4 +1,5 @@
-//! The part of the modelled kernel that every class sees: threads, CPUs, the clock, and requests to reschedule.
+//! The part of the modelled kernel that every class sees: threads, CPUs, the clock, and requests to
+//! reschedule.
 
 use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
@@ -67,14 +68,15 @@ pub struct Core {
     pub cpus: Vec<Cpu>,
     /// CPUs that must choose again, in the order in which they were asked to.
     pub resched: Vec<CpuId>,
-    /// CPUs without a thread and not about to choose one: those that [`Core::resched`] was not asked for since they fell idle.
+    /// CPUs without a thread and not about to choose one: those that [`Core::resched`] was not asked for
+    /// since they fell idle.
     pub idle: CpuSet,
     /// Which CPUs each thread may run on.
     pub affinities: Affinities,
     /// Whether any thread belongs to a real-time class.
     pub has_realtime: bool,
-    /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from outside, such as
-    /// a request from a client on another machine.
+    /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from
+    /// outside, such as a request from a client on another machine.
     pub waker: Option<CpuId>,
     fault: Option<String>,
 }

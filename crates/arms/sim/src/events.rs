@@ -12,8 +12,8 @@ pub trait EventQueue {
     /// A queue of `slots` slots without an event.
     fn new(slots: usize) -> Self;
 
-    /// Moves the event of a slot to a time, behind all others of the same time; [`Nanos::NEVER`]: no event. A slot that
-    /// keeps its time keeps its place.
+    /// Moves the event of a slot to a time, behind all others of the same time; [`Nanos::NEVER`]: no event. A
+    /// slot that keeps its time keeps its place.
     fn set(&mut self, slot: u32, at: Nanos);
 
     /// The next event and its slot; at [`Nanos::NEVER`] there is none. It stays until its slot is set again.
@@ -46,14 +46,15 @@ impl Sequence {
     }
 }
 
-/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1) of four children a node, one cache line each: the least of four
-/// siblings goes up.
+/// A winner tree (Knuth, TAOCP vol. 3, section 5.4.1) of four children a node, one cache line each: the least
+/// of four siblings goes up.
 ///
-/// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind and sift twice.
+/// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind
+/// and sift twice.
 pub struct Tournament {
-    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the last places from
-    /// the end on: where they do not fill a level, the first stand a level deeper than the last, among them arrivals, which change most.
-    /// Place p is number p % 4 of four p / 4.
+    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the
+    /// last places from the end on: where they do not fill a level, the first stand a level deeper than the
+    /// last, among them arrivals, which change most. Place p is number p % 4 of four p / 4.
     fours: Vec<Four>,
     /// The place of slot 0; slot n stands n before it.
     last_leaf: usize,
@@ -66,8 +67,8 @@ pub struct Tournament {
 struct Four([Key; 4]);
 
 impl Tournament {
-    /// Siblings are compared without waiting for what comes from below, which keeps a level at a few cycles. Where the winner
-    /// was there before, nothing changes further up.
+    /// Siblings are compared without waiting for what comes from below, which keeps a level at a few cycles.
+    /// Where the winner was there before, nothing changes further up.
     #[inline]
     fn replay(&mut self, slot: u32, key: Key) {
         let mut place = self.last_leaf - slot as usize;
@@ -116,7 +117,8 @@ impl EventQueue for Tournament {
     }
 }
 
-/// The same by the standard library's heap: the oracle that the order is checked against, and the peer in the benchmark.
+/// The same by the standard library's heap: the oracle that the order is checked against, and the peer in the
+/// benchmark.
 pub struct Heap {
     queued: BinaryHeap<Reverse<Key>>,
     /// The valid event of each slot; others in `queued` are left over.

@@ -29,8 +29,8 @@ use crate::streams::Stream;
 use fair_server::FairServer;
 use meter::Meter;
 
-/// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid (`skew_tick=0`), each a little late, and
-/// only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
+/// The period of the timer tick: `CONFIG_HZ=250`, as Debian builds its kernels. All CPUs tick on one grid
+/// (`skew_tick=0`), each a little late, and only while they have a thread to run (`CONFIG_NO_HZ_IDLE`).
 pub const TICK: Nanos = Nanos::from_millis(4);
 
 /// After the window's end requests under way may finish for at most as long again; no new ones are sent.
@@ -149,7 +149,7 @@ pub struct Kernel<C, Q, O = ()> {
     tasks: Vec<Task>,
     /// Threads by timer slot.
     timers: Vec<ThreadId>,
-    /// Whether all threads are born before any begins, and whether this is still under way.
+    /// Whether all threads are created before any begins, and whether this is still under way.
     barrier: bool,
     /// Whether clients have a CPU beside those of the scenario.
     client_local: bool,
@@ -167,9 +167,9 @@ pub struct Kernel<C, Q, O = ()> {
     events: u64,
 }
 
-/// Creates the programs of a scenario and their threads. Each begins on a CPU drawn by lot, as forks land on whatever CPU
-/// is idle just then: CPU after CPU would meet the client's connection after connection in step and never leave a CPU idle
-/// that another needs.
+/// Creates the programs of a scenario and their threads. Each begins on a random CPU, as forks land on
+/// whatever CPU is idle just then: CPU after CPU would meet the client's connection after connection in step
+/// and never leave a CPU idle that another needs.
 fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let scenario = setup.scenario;
     let cpus = scenario.machine.cpus;

@@ -1,7 +1,7 @@
 //! The sim arm: a discrete-event model of the kernel, not of a scheduler.
 //!
-//! [`kernel`] moves time from event to event; programs say what threads do next, a [`class::Class`] says which
-//! thread runs where. What is modelled and what is not stands in `docs/evidence/fidelity.md`.
+//! [`kernel`] moves time from event to event; programs say what threads do next, a [`class::Class`] says
+//! which thread runs where. What is modelled and what is not stands in `docs/evidence/fidelity.md`.
 #![forbid(unsafe_code)]
 
 pub mod affinity;

@@ -1,4 +1,5 @@
-//! What the machine does beside running threads: each mechanism a file, none of them there unless its scenario asks for it.
+//! What the machine does beside running threads: each mechanism a file, none of them there unless its
+//! scenario asks for it.
 
 pub mod frequency;
 pub mod idle;
@@ -105,7 +106,8 @@ impl Machinery {
         NameId((NAMES.len() + state) as u32)
     }
 
-    /// A migration's cost for a thread of a program: that of moving the hot state that it is estimated for, as often as it has it.
+    /// A migration's cost for a thread of a program: that of moving the hot state that it is estimated for,
+    /// as often as it has it.
     pub fn migration(&self, program: usize, cost: Nanos) -> Nanos {
         let times = u128::from(cost.0) * u128::from(self.working_sets_bytes[program]);
         Nanos((times / u128::from(MemoryUse::LITTLE.working_set_bytes)) as u64)

@@ -1,11 +1,12 @@
-//! Who hears of every scheduling event of a run, as it happens: a recorder, a checker.
+//! An observer is told every scheduling event of a run, as it happens: a log, a checker.
 
 use model::change::{Change, ChangeKind};
 use model::event::{Event, Tables, What};
 
 /// Hears of every event, in order. It cannot change the run.
 pub trait Observer {
-    /// Whether it listens at all. A run that nobody listens to is compiled without its events, so that they cost nothing.
+    /// Whether it listens at all. A run that nobody listens to is compiled without its events, so that they
+    /// cost nothing.
     const LISTENS: bool = true;
 
     /// An event has happened.

@@ -108,8 +108,8 @@ impl Program {
         }
     }
 
-    /// A thread has done what it was told last, or runs for the first time since its wake-up: what now? Threads that it wakes by
-    /// this are appended to `wakes`.
+    /// A thread has done what it was told last, or runs for the first time since its wake-up: what now?
+    /// Threads that it wakes by this are appended to `wakes`.
     pub fn next(&mut self, now: Nanos, thread: ThreadId, wakes: &mut Vec<ThreadId>) -> Next {
         let own = thread.0 - self.first_thread;
         let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
@@ -160,7 +160,8 @@ impl Program {
         }
     }
 
-    /// Connections on which the client has sent a request, where requests arrive by interrupts. [`Program::deliver`] brings them on.
+    /// Connections on which the client has sent a request, where requests arrive by interrupts.
+    /// [`Program::deliver`] brings them on.
     pub fn take_sent(&mut self) -> Vec<u32> {
         match &mut self.behaviour {
             Behaviour::Service(service) => service.take_sent(),

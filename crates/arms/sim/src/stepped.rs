@@ -1,4 +1,5 @@
-//! A modelled machine that is stepped from outside: its requests come when somebody sends them, as in a cluster of such machines.
+//! A modelled machine that is stepped from outside: its requests come when somebody sends them, as in a
+//! cluster of such machines.
 
 use model::law::{Law, Sampler};
 use model::scenario::Kind;
@@ -87,10 +88,11 @@ impl Stepped {
         self.kernel.run_to(at)
     }
 
-    /// A request that asks for so much CPU time, sent at a moment that is not past; the kernel's part comes on top. Requests are numbered from 0 on.
+    /// A request that asks for so much CPU time, sent at a moment that is not past; the kernel's part comes
+    /// on top. Requests are numbered from 0 on.
     pub fn send(&mut self, at: Nanos, service: Nanos) -> Result<u32, Failure> {
         let part = Nanos((self.parts.next() * self.part_ns).round() as u64);
-        // Any spread of lots will do: they choose among workers that own connections.
+        // Any spread of random numbers will do: they choose among workers that own connections.
         let random = self.sent.wrapping_mul(0x9e37_79b9);
         self.kernel
             .send(self.program, Planned { intended: at, service: service + part, random })?;

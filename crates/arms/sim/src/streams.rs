@@ -1,10 +1,11 @@
-//! What the machine draws by lot. Each purpose has numbers of its own, so that a draw more for one leaves the others alone.
+//! The machine's RNG streams. Each kind of draw has a stream of its own, so that one more draw from it leaves
+//! the others alone.
 
 use model::seed::derive;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What lots are for.
+/// What a stream is for.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Places = 2,

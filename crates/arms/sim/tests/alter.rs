@@ -81,7 +81,8 @@ fn threads_keep_to_their_cpus_from_the_moment_on_they_are_told() {
         let all: f64 = (0..6).map(|thread| received(&trace, thread)).sum();
         // The two that stay free have the two CPUs that are left.
         assert!(all > 3.95, "{name}: {all} of 4 CPUs");
-        // The control: without the change they run elsewhere, too; a class may keep each thread where it began.
+        // The control: without the change they run elsewhere, too; a class may keep each thread where it
+        // began.
         let free = run(&[]).1;
         let anywhere =
             |&(_, cpu, thread): &(Nanos, CpuId, ThreadId)| thread.0 < 4 && ![1, 2].contains(&cpu.0);

@@ -1,4 +1,4 @@
-//! The arm as its callers meet it.
+//! The arm as its callers see it.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! How threads begin with their work: each as it is born, or together, once all are born and have blocked, as on the other arms.
+//! How threads begin with their work: each as it is created, or from a barrier, once all are created and have
+//! blocked, as on the other arms.
 
 mod common;
 
@@ -27,7 +28,8 @@ fn recorded(scenario: &Scenario, policy: &str) -> (Trace, Vec<Event>) {
     (run.expect("the run succeeds").trace, log.events)
 }
 
-/// How many of eight spinning threads share a CPU of four with how many, the fewest first: as many as their CPU time says.
+/// How many of eight spinning threads share a CPU of four with how many, the fewest first: as many as their
+/// CPU time says.
 fn neighbours(barrier: bool) -> Vec<u64> {
     let hogs = scenario(4, vec![("hogs", Kind::Batch { threads: 8 })]);
     let (trace, _) = recorded(&beginning(barrier, hogs), "cts:queue=cpu");
@@ -73,7 +75,7 @@ fn births_take_no_time_and_cost_nobody_anything() {
     let naps = Kind::Daemon { threads: 2, run: Nanos::from_millis(1), sleep: Nanos::from_secs(60) };
     let idle = beginning(true, scenario(2, vec![("naps", naps)]));
     let (trace, _) = recorded(&idle, "rearguard");
-    // Its run and a switch, and of one the move from where both were born.
+    // Its run and a switch, and of one the move from where both were created.
     assert!((1_001_200..=1_001_500).contains(&trace.usage[0].cpu_time[0].0));
     assert!((1_003_700..=1_004_000).contains(&trace.usage[0].cpu_time[1].0));
 }

@@ -1,4 +1,5 @@
-//! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps it.
+//! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps
+//! it.
 
 mod common;
 
@@ -119,7 +120,7 @@ fn equal_groups_share_evenly_whatever_they_hold() {
         let single = share(&run(&eight_and_twelve(machine, false), "cts"), 0) / half;
         assert!((single - 0.8).abs() < 0.01, "{machine:?} {single}");
     }
-    // Without balance it is by lot how many threads of a program start at which cache.
+    // Without balance, chance decides how many threads of a program start at which cache.
     let scenario = eight_and_twelve(two_caches, true);
     let worst = |policy: &str| {
         let run = |seed| {

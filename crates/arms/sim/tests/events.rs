@@ -1,4 +1,5 @@
-//! The events of a run: they tell what the trace tells, in an order that a kernel can produce, and hearing them changes nothing.
+//! The events of a run: they tell what the trace tells, in an order that a kernel can produce, and observing
+//! them changes nothing.
 
 #[path = "common/shipped.rs"]
 mod shipped;

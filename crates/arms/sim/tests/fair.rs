@@ -152,7 +152,7 @@ fn median(scenario: &Scenario, which: Which, measure: impl Fn(&Trace) -> f64) ->
 }
 
 /// A service of 64 threads for 3 s from its start on: as long as the runs on real kernels that the bounds
-/// below come from. CFS keeps for seconds what each thread's birth made of its virtual time.
+/// below come from. CFS keeps for seconds the virtual time that each thread got when it was created.
 fn from_the_start(cpus: u32, service: Service, beside: Vec<(&'static str, Kind)>) -> Scenario {
     let mut programs = vec![("service", Kind::Service(service))];
     programs.extend(beside);
@@ -250,7 +250,8 @@ fn twenty_threads_on_sixteen_cpus_drift_apart() {
 
 #[test]
 fn equal_groups_are_equal_on_one_cpu_and_not_on_sixteen() {
-    // Linux 6.1: lag -1.45..1.68 s for 8 and 12 threads in equal groups after 10 s (GVTS section 2.3 says why).
+    // Linux 6.1: lag -1.45..1.68 s for 8 and 12 threads in equal groups after 10 s (GVTS section 2.3 says
+    // why).
     for which in BOTH {
         let mut groups = on(SOCKETS, vec![("a", hogs(8)), ("b", hogs(12))]);
         groups.groups = vec![group("a", None, 100), group("b", None, 100)];
@@ -258,7 +259,8 @@ fn equal_groups_are_equal_on_one_cpu_and_not_on_sixteen() {
         groups.programs[1].group = Some(1);
         // As late as in the guest that this was measured in.
         groups.mechanisms.tick_late = Some(Nanos::from_micros(1_650));
-        // The groups' shares are right in one run of five, as they were in the guest; those of their threads never.
+        // The groups' shares are right in one run of five, as they were in the guest; those of their threads
+        // never.
         let worst_lag_s = median(&groups, which, |wide| {
             assert!((share(wide, 0) + share(wide, 1) - 16.0).abs() < 0.01, "{which:?}");
             let usage = (&wide.usage[0].cpu_time, &wide.usage.last().unwrap().cpu_time);

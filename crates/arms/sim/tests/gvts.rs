@@ -71,8 +71,8 @@ fn shorter_intervals_are_more_even_and_move_more() {
     assert!(moves[1] > 2.0 * moves[0], "{moves:?}");
 }
 
-/// Three threads that are due more than a CPU and four of weight 100 on two cores of two CPUs; another sleeps for long and then
-/// wants to run for long.
+/// Three threads that are due more than a CPU and four of weight 100 on two cores of two CPUs; another sleeps
+/// for long and then wants to run for long.
 fn infeasible() -> Scenario {
     let (run, sleep) = (Nanos::from_millis(400), Nanos::from_secs(2));
     let others = Kind::Daemon { threads: 1, run, sleep };

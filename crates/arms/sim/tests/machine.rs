@@ -1,4 +1,5 @@
-//! What the machine does beside running threads: each mechanism changes what it should, and without it nothing changes.
+//! What the machine does beside running threads: each mechanism changes what it should, and without it
+//! nothing changes.
 
 mod common;
 
@@ -82,7 +83,8 @@ fn each_request_takes_a_softirq_of_a_cpu_before_its_thread_wakes_up() {
     assert_eq!(bare.programs[0].requests.iter().map(|r| r.started - r.sent).min(), Some(Nanos(0)));
 }
 
-/// Of the requests that the client held for a connection, the share on which a worker went on without sleeping.
+/// Of the requests that the client held for a connection, the share on which a worker went on without
+/// sleeping.
 fn went_on(cpus: u32, mechanisms: Mechanisms) -> f64 {
     let few = Service { connections: 4, ..service(500, 0.9 / f64::from(cpus)) };
     let held = scenario(cpus, vec![("service", Kind::Service(few))]);
@@ -243,7 +245,8 @@ fn a_batch_that_leans_on_memory_slows_its_neighbour_down_and_only_while_it_runs(
         quantile_us(&run(&both), 0.5)
     };
     let alone = p50_us(0.0, 1.0, 2);
-    // Two CPUs that always wait for memory make an access three times as long, and half of a service is accesses.
+    // Two CPUs that always wait for memory make an access three times as long, and half of a service is
+    // accesses.
     let service_us = 100.0;
     let slowed = p50_us(1.0, 1.0, 2) - alone;
     assert!(

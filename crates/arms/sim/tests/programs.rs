@@ -196,8 +196,8 @@ fn cpus_tick_250_times_a_second_and_only_while_they_have_work() {
         let class = Rt::new(rt::Kind::Fifo, &scenario.machine);
         simulate_with::<_, Tournament>(&setup(&scenario), class).expect("it succeeds").events
     };
-    // 11 s of one busy CPU out of two: its ticks, and one birth.
+    // 11 s of one busy CPU out of two: its ticks, and one fork.
     assert_eq!(events(Kind::Batch { threads: 1 }), 11 * 250 - 1 + 1);
-    // 110 cycles of just over 100 ms, each between two ticks: a timer or a birth, and a burst's end.
+    // 110 cycles of just over 100 ms, each between two ticks: a timer or a fork, and a burst's end.
     assert_eq!(events(daemon(1_000, 99_000 - 1)), 2 * 110);
 }

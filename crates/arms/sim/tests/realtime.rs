@@ -11,7 +11,8 @@ use sim::class::fair::Eevdf;
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
 
-/// Lindley's recursion for M servers, first come, first served (Kiefer and Wolfowitz): when each request is done.
+/// Lindley's recursion for M servers, first come, first served (Kiefer and Wolfowitz): when each request is
+/// done.
 fn fifo_completions(
     requests: &[Request],
     servers: usize,

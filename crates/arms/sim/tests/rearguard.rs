@@ -1,4 +1,5 @@
-//! What `rearguard` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps it.
+//! What `rearguard` promises, on the modelled kernel. Every promise stands beside a run without the rule that
+//! keeps it.
 
 #[path = "common/fairness.rs"]
 mod fairness;

@@ -47,7 +47,8 @@ fn a_turn_that_begins_at_a_tick_and_should_end_with_one_lasts_until_the_next() {
     // 16 CPUs change threads every 24 ms: Linux 7.2 does so 680 times a second.
     let whole = switches_per_s(&twenty(Costs::DEFAULT, None));
     assert!((660.0..680.0).contains(&whole), "{whole}");
-    // An interrupt that takes no time ends the turn at the fifth tick or the sixth, whichever is the later one in its period.
+    // An interrupt that takes no time ends the turn at the fifth tick or the sixth, whichever is the later
+    // one in its period.
     let none = switches_per_s(&twenty(Costs { tick: Nanos::ZERO, ..Costs::DEFAULT }, None));
     assert!(none > 700.0, "{none}");
 }
@@ -95,7 +96,8 @@ fn who_blocks_in_the_interrupt_of_a_tick_leaves_its_cpu_at_once() {
     };
     let spin = Kind::Batch { threads: 1 };
     let mut three = scenario(2, vec![("a", once(50_050)), ("b", once(50_125)), ("waits", spin)]);
-    // Two slow each other down; when one is done the other is faster, and done before the interrupt that it has begun to pay for.
+    // Two slow each other down; when one is done the other is faster, and done before the interrupt that it
+    // has begun to pay for.
     let memory = Memory { remote: 1.0, contention: 1.0, home: Home::Process };
     three.mechanisms.memory = Some(memory);
     three.programs[..2].iter_mut().for_each(|program| program.memory.bound = 1.0);

@@ -21,10 +21,12 @@ pub struct Asked {
     pub answer: Range<u64>,
 }
 
-/// A client's trace of one service with what the server's kernel saw of it: stages of the requests, events, and everybody who had a CPU; and the CPUs of
-/// the machine. Moments of the trace count from `begin`; `asked` has an entry for each of its requests, `None` for one that was not answered.
+/// A client's trace of one service with what the server's kernel saw of it: stages of the requests, events,
+/// and everybody who had a CPU; and the CPUs of the machine. Moments of the trace count from `begin`; `asked`
+/// has an entry for each of its requests, `None` for one that was not answered.
 ///
-/// [`Failure::Run`] where something was lost, or skipped by the kernel, or too few requests have all their stages.
+/// [`Failure::Run`] where something was lost, or skipped by the kernel, or too few requests have all their
+/// stages.
 pub fn join(
     recording: &Recording,
     mut trace: Trace,
@@ -56,7 +58,8 @@ pub fn join(
     Ok((Trace { threads: scene.threads, events, tables, ..trace }, cpus))
 }
 
-/// A request's stages and thread. A port may have been used before: its connection is the one on which the request came after it was sent.
+/// A request's stages and thread. A port may have been used before: its connection is the one on which the
+/// request came after it was sent.
 fn find(connections: &Connections, asked: &Asked, sent: Nanos) -> Option<(Stages, u32)> {
     let own = connections.of(asked.client).iter();
     let told = own.map(|own| connections.stages(own, asked.request_end, asked.answer.clone()));

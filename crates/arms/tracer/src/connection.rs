@@ -146,8 +146,9 @@ impl Connections {
         }
     }
 
-    /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer are these bytes of what the server sent; and the thread
-    /// that read it. Moments that nobody saw are [`Nanos::NEVER`].
+    /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer
+    /// are these bytes of what the server sent; and the thread that read it. Moments that nobody saw are
+    /// [`Nanos::NEVER`].
     pub fn stages(&self, own: &Connection, request_end: u64, answer: Range<u64>) -> (Stages, u32) {
         let first = |stamps: &[ByteTimestamp], bytes: u64| {
             stamps.get(stamps.partition_point(|one| one.bytes < bytes)).copied()
@@ -155,7 +156,8 @@ impl Connections {
         let at = |stamps: Option<ByteTimestamp>| stamps.map_or(Nanos::NEVER, |one| one.at);
         let read = first(&own.read, request_end);
         let begun = own.sends.partition_point(|one| one.bytes <= answer.start);
-        // A read may end before the socket says that it has data: what comes while a thread is in the kernel is handed on there.
+        // A read may end before the socket says that it has data: what comes while a thread is in the kernel
+        // is handed on there.
         let ready = at(first(&own.ready, request_end)).min(at(read));
         let thread = read.map_or(0, |read| read.thread);
         let stages = Stages {
@@ -185,8 +187,8 @@ impl Connection {
     }
 }
 
-/// Datagrams on their way to their socket: first come, first read. Two that come at once on two CPUs may be taken for each other; not by CPU, because one
-/// CPU may hand over what another one received.
+/// Datagrams on their way to their socket: first come, first read. Two that come at once on two CPUs may be
+/// taken for each other; not by CPU, because one CPU may hand over what another one received.
 #[derive(Default)]
 struct Datagrams {
     arrived: std::collections::VecDeque<Peer>,
@@ -230,7 +232,8 @@ mod tests {
         Connections::new(&Recording { seen, ..Recording::default() })
     }
 
-    /// Two requests of 10 bytes in one segment, read in three pieces, answered by one segment; numbers wrap around.
+    /// Two requests of 10 bytes in one segment, read in three pieces, answered by one segment; numbers wrap
+    /// around.
     #[test]
     fn coalesced_split_and_pipelined_requests_are_told_apart_by_their_bytes() {
         let (begin, out) = (u32::MAX - 4, 100);

@@ -14,7 +14,8 @@ pub struct Exchange {
 }
 
 impl Connection {
-    /// What was read and written in turns. Requests that are read together, and answers that are written before the whole request was read, count as one.
+    /// What was read and written in turns. Requests that are read together, and answers that are written
+    /// before the whole request was read, count as one.
     pub fn exchanges(&self) -> Vec<Exchange> {
         let reads = self.read.iter().map(|read| (read.at, read.bytes, true));
         let sends = self.sends.iter().map(|send| (send.at, send.bytes, false));

@@ -31,7 +31,8 @@ pub struct Observed {
     pub requests: u64,
 }
 
-/// Makes a trace of what was recorded. [`Failure::Run`] where something was lost, or skipped by the kernel, too few requests have all their stages, or none was seen.
+/// Makes a trace of what was recorded. [`Failure::Run`] where something was lost, or skipped by the kernel,
+/// too few requests have all their stages, or none was seen.
 pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
     recording.check_whole()?;
     let observed = lay_out(recording, WARM_UP).ok_or_else(nothing)?;
@@ -39,7 +40,8 @@ pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
     Ok(observed)
 }
 
-/// What a part of a recording says of requests that it holds from their beginning to their end; `None`: of none.
+/// What a part of a recording says of requests that it holds from their beginning to their end; `None`: of
+/// none.
 pub fn snapshot(recording: &Recording) -> Option<Observed> {
     lay_out(recording, Nanos::ZERO)
 }
@@ -115,8 +117,8 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
     all
 }
 
-/// Requests as the ideal queue wants them: the arrival is T1, the service time the thread's own CPU time from T4 to T6 and the mean of all else that the threads did
-/// (Tales section 3.2).
+/// Requests as the ideal queue wants them: the arrival is T1, the service time the thread's own CPU time from
+/// T4 to T6 and the mean of all else that the threads did (Tales section 3.2).
 fn requests_of(exchanged: &[Exchanged], scene: &Scene, begin: Nanos, end: Nanos) -> Vec<Request> {
     let (table, time) = (&scene.table, &scene.time);
     let own = |one: &Exchanged| {

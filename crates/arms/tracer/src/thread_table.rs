@@ -22,7 +22,8 @@ pub(super) struct ThreadTable {
 }
 
 impl ThreadTable {
-    /// Everybody who had a CPU. `known` are (thread, program), of which there are `programs`; all threads of a process of `homes` belong to its program.
+    /// Everybody who had a CPU. `known` are (thread, program), of which there are `programs`; all threads of
+    /// a process of `homes` belong to its program.
     pub fn new(
         recording: &Recording,
         known: impl IntoIterator<Item = (u32, usize)>,

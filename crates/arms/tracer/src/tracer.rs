@@ -37,7 +37,8 @@ const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 pub struct Wanted {
     /// The port whose requests are to be stamped, if any.
     pub port: Option<u16>,
-    /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then, since none of them would be complete.
+    /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then,
+    /// since none of them would be complete.
     pub tcp: bool,
     /// Of which CPUs to record who holds them.
     pub scheduling: Scheduling,
@@ -102,7 +103,7 @@ impl Tracer {
         Ok(recording)
     }
 
-    /// What was heard since this was asked before. What is missing is said at the end alone.
+    /// What was captured since the last call. What is missing is said at the end alone.
     pub fn recent(&self) -> Recording {
         let captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         let from = self.shown.swap(captured.seen.len(), Ordering::Relaxed);
@@ -146,7 +147,8 @@ fn record(
     ring.add(map, keep).map_err(refused)?;
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
-    // Hooks come into force one by one: of an interrupt that was at work meanwhile the beginning may be seen and the end not, and it would hold its CPU for ever.
+    // Hooks come into force one by one: of an interrupt that was at work meanwhile the beginning may be seen
+    // and the end not, and it would hold its CPU for ever.
     let complete_from = now()?;
     let _ = ready.send(());
     let gather = || {
@@ -217,7 +219,8 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The namespace whose numbers of threads this process knows (that of a container, say) by its inode; 0: the kernel's own.
+/// The namespace whose numbers of threads this process knows (that of a container, say) by its inode; 0: the
+/// kernel's own.
 fn own_namespace() -> Result<u32, Failure> {
     let path = "/proc/self/ns/pid";
     let namespace = fs::metadata(path).map_err(|error| {

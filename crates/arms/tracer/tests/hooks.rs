@@ -11,7 +11,8 @@ use model::event::{Event, What};
 use model::trace_session::{KernelTracer, Run};
 use tracer::Hooks;
 
-/// As often as this the hooks are put into force. Without the rule that nothing counts before all of them are, one start in five told of a softirq without end.
+/// As often as this the hooks are put into force. Without the rule that nothing counts before all of them
+/// are, one start in five told of a softirq without end.
 const STARTS: usize = 20;
 const CPUS: [usize; 2] = [0, 1];
 

@@ -1,4 +1,5 @@
-//! Stages of requests to servers on the loopback device that know nothing of it. Takes root and a kernel with BTF.
+//! Stages of requests to servers on the loopback device that know nothing of it. Takes root and a kernel with
+//! BTF.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -17,7 +18,7 @@ const CONNECTIONS: usize = 8;
 const ROUNDS: usize = 60;
 const A_ROUND: usize = 6;
 
-/// Hooks hear of the whole machine, and the tests' ports shall not wait for each other's.
+/// Hooks see the whole machine, and the tests' ports shall not wait for each other's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn tracer(port: u16) -> Option<Tracer> {

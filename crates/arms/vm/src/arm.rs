@@ -19,7 +19,8 @@ use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
 const ROUND: Nanos = Nanos::from_micros(50);
 /// Where nobody waits for an answer, a wake-up that is late by some turns changes nothing.
 const LONG_TURN: Nanos = Nanos::from_micros(100);
-/// From so many CPUs on an instruction takes 4 ns: they share the instructions of a second, and a run takes a quarter of the time.
+/// From so many CPUs on an instruction takes 4 ns: they share the instructions of a second, and a run takes a
+/// quarter of the time.
 const MANY_CPUS: u32 = 16;
 /// Shorter turns cost the host more than what runs in them.
 const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
@@ -38,7 +39,8 @@ pub struct VmArm {
 }
 
 impl VmArm {
-    /// An arm on the user's lab; `programs` are schedulers to look for before PATH. `tell` hears a line on each run: the kernel, and how late an idle CPU woke up.
+    /// An arm on the user's lab; `programs` are schedulers to look for before PATH. `tell` is called with a
+    /// line on each run: the kernel, and how late an idle CPU woke up.
     pub fn new(programs: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
         if let Some(absent) = programs.iter().find(|path| !path.is_file()) {
             let path = absent.display();
@@ -173,7 +175,8 @@ fn report(outcome: Outcome, complaint: String) -> Result<Report, Failure> {
         .map_err(|error| Failure::Run(format!("the guest's report is broken: {error}")))
 }
 
-/// What sends requests has a CPU of its own, and so has what reads the threads' clocks, unless there is one CPU: with two the guest would take turns.
+/// What sends requests has a CPU of its own, and so has what reads the threads' clocks, unless there is one
+/// CPU: with two the guest would take turns.
 fn has_apart(scenario: &Scenario) -> bool {
     scenario.machine.cpus > 1 || has_services(scenario)
 }
@@ -201,7 +204,8 @@ fn counting(scenario: &Scenario) -> Counting {
     Counting { shift: if scenario.machine.cpus < MANY_CPUS { 0 } else { 2 }, turn: Some(turn) }
 }
 
-/// Real time until a guest that still runs has failed: for each run warm-up and window, and as long for what is outstanding.
+/// Real time until a guest that still runs has failed: for each run warm-up and window, and as long for what
+/// is outstanding.
 fn timeout(scenario: &Scenario, runs: usize) -> Duration {
     let guest = Duration::from_nanos((scenario.warm_up + scenario.duration + scenario.duration).0);
     BOOT + guest * REAL_SECONDS_A_SECOND * runs as u32

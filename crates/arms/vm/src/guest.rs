@@ -1,4 +1,5 @@
-//! The arm's part in the guest: makes it calm, puts the scheduler in force, runs the scenario, and makes sure of both.
+//! The arm's part in the guest: makes it calm, puts the scheduler in force, runs the scenario, and makes sure
+//! of both.
 
 mod calm;
 mod crossings;
@@ -60,7 +61,8 @@ fn perform(order: &Order) -> Result<Report, Failure> {
     Ok(Report { traces: traces.collect::<Result<_, Failure>>()?, wakeups })
 }
 
-/// Who records scheduling events on the machine that this runs on; `None`: the program was built without the kernel's part.
+/// Who records scheduling events on the machine that this runs on; `None`: the program was built without the
+/// kernel's part.
 pub fn kernel_tracer() -> Option<&'static dyn KernelTracer> {
     #[cfg(feature = "bpf")]
     return Some(&tracer::Hooks);
@@ -102,7 +104,7 @@ impl Watch for Reporter {
         if done - *told >= 1.0 / STEPS {
             *told = done;
             let mut stdout = io::stdout().lock();
-            // A host that hears nothing more has ended the guest already.
+            // A host that receives nothing more has ended the guest already.
             let all = (self.run as f64 + done) / self.runs as f64;
             let _ = writeln!(stdout, "{PROGRESS}{all:.3}").and_then(|()| stdout.flush());
         }

@@ -18,7 +18,7 @@ pub struct GuestOutput<'a> {
 }
 
 impl GuestOutput<'_> {
-    /// Nothing heard yet.
+    /// No output yet.
     pub fn new(watch: &dyn Watch) -> GuestOutput<'_> {
         GuestOutput { watch, line: Vec::new(), complaint: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! The vm arm: boots a stock kernel with the scenario's CPUs in QEMU and runs the host arm inside it.
 //!
-//! What runs in the guest is this very executable in another role, so an executable that uses [`VmArm`] must call [`role_main`] first
-//! thing in its `main`, and those of `lab` and `load`.
+//! What runs in the guest is this very executable in another role, so an executable that uses [`VmArm`] must
+//! call [`role_main`] first thing in its `main`, and those of `lab` and `load`.
 #![forbid(unsafe_code)]
 
 mod arm;

@@ -21,7 +21,8 @@ pub struct Needs {
     pub services: Services,
 }
 
-/// Classes of the kernel itself, with the default class of the kernel that they need and how they schedule services.
+/// Classes of the kernel itself, with the default class of the kernel that they need and how they schedule
+/// services.
 const CLASSES: [(&str, &str, Services); 6] = [
     ("cfs", "cfs", Services::Default),
     ("eevdf", "eevdf", Services::Default),

@@ -1,4 +1,5 @@
-//! What host and guest tell each other: an order in a file of the guest, a report in another one, and progress on stdout.
+//! What host and guest tell each other: an order in a file of the guest, a report in another one, and
+//! progress on stdout.
 
 use std::fmt;
 

@@ -37,8 +37,8 @@ pub trait Arm: Sync {
         false
     }
 
-    /// Runs the scenario once for each seed, one run after the other; a trace each, in the order of the seeds. An arm whose runs take long
-    /// to prepare prepares once for all of them.
+    /// Runs the scenario once for each seed, one run after the other; a trace each, in the order of the
+    /// seeds. An arm whose runs take long to prepare prepares once for all of them.
     fn run_seeds(
         &self,
         scenario: &Scenario,

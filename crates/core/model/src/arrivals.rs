@@ -5,8 +5,9 @@ use crate::law::{Law, Sampler};
 
 /// Turns spans of fractional nanoseconds into whole moments by rounding *absolute* times.
 ///
-/// Rounding each span down instead shortens every gap by half a nanosecond and so raises the utilisation (3e-5 at gaps
-/// of 16 us). What rounding leaves over is carried to the next moment: no moment is off by more than half a nanosecond.
+/// Rounding each span down instead shortens every gap by half a nanosecond and so raises the utilisation
+/// (3e-5 at gaps of 16 us). What rounding leaves over is carried to the next moment: no moment is off by more
+/// than half a nanosecond.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounder {
     base: u64,
@@ -15,11 +16,12 @@ pub struct Rounder {
 }
 
 impl Rounder {
-    /// The moment `span_ns` after the last one (the first counts from 0). A span is 0 to 2^50 ns, 13 days: a longer one
-    /// counts as that.
+    /// The moment `span_ns` after the last one (the first counts from 0). A span is 0 to 2^50 ns, 13 days: a
+    /// longer one counts as that.
     #[inline(always)]
     pub fn advance(&mut self, span_ns: f64) -> u64 {
-        // One addition from call to call, and nothing else: whatever more hung on it would hold up the next call.
+        // One addition from call to call, and nothing else: whatever more hung on it would hold up the next
+        // call.
         self.since_ns += span_ns.min(LONGEST);
         let moment = self.base.wrapping_add(round(self.since_ns));
         if self.since_ns > FINE {
@@ -28,7 +30,8 @@ impl Rounder {
         moment
     }
 
-    /// Keeps the fraction and starts again from a whole moment, before doubles become too coarse for fractions.
+    /// Keeps the fraction and starts again from a whole moment, before doubles become too coarse for
+    /// fractions.
     #[cold]
     fn rebase(&mut self, moment: u64) {
         self.since_ns -= moment.wrapping_sub(self.base) as f64;

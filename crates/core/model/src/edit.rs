@@ -1,6 +1,7 @@
 //! Other values for keys of a scenario's text: what a sweep varies and `--set` changes.
 //!
-//! The text is edited, not the scenario: so every change passes the reader's checks, and what ran can be shown and run again.
+//! The text is edited, not the scenario: so every change passes the reader's checks, and what ran can be
+//! shown and run again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,8 +21,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// A value for a key: names from the file's top with dots between, `program.web.arrivals.utilisation`. A `[[program]]` or
-    /// `[[group]]` is named by its `name`; a name with dots or slashes stands in quotes.
+    /// A value for a key: names from the file's top with dots between, `program.web.arrivals.utilisation`. A
+    /// `[[program]]` or `[[group]]` is named by its `name`; a name with dots or slashes stands in quotes.
     pub fn new(key: &str, value: Value) -> Result<Edit, Failure> {
         let path = Key::parse(key).map_err(|_| {
             let example =
@@ -69,7 +70,8 @@ impl fmt::Display for Edit {
 
 /// The text of a scenario with other values. `file` is the name for messages.
 ///
-/// [`Failure::Input`] where a key leads nowhere. Whether the values are right is for [`crate::Scenario::read`] to say.
+/// [`Failure::Input`] where a key leads nowhere. Whether the values are right is for
+/// [`crate::Scenario::read`] to say.
 pub fn edited(text: &str, file: &str, edits: &[Edit]) -> Result<String, Failure> {
     if edits.is_empty() {
         return Ok(text.to_string());

@@ -1,7 +1,8 @@
 //! Scheduling events: what happened to threads and CPUs, moment by moment.
 //!
-//! An arm records them when [`Watch::wants_events`](crate::Watch::wants_events) says so and it has them. They are ordered by time; of one moment
-//! they stand in the order in which the kernel acted. What takes more room than a number stands once in [`Tables`].
+//! An arm records them when [`Watch::wants_events`](crate::Watch::wants_events) says so and it has them. They
+//! are ordered by time; of one moment they stand in the order in which the kernel acted. What takes more room
+//! than a number stands once in [`Tables`].
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ impl Event {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
-    /// A thread was born, blocked; its first wake-up follows.
+    /// A thread was created, blocked. Its first wake-up follows.
     Fork {
         /// Which.
         thread: ThreadId,
@@ -43,7 +44,8 @@ pub enum What {
         /// The CPU whose thread or timer woke it; `None`: an interrupt from outside, such as a request.
         by: Option<CpuId>,
     },
-    /// A running thread has nothing more to do and waits for a wake-up. It keeps its CPU if it is woken before the CPU chooses again.
+    /// A running thread has nothing more to do and waits for a wake-up. It keeps its CPU if it is woken
+    /// before the CPU chooses again.
     Block {
         /// Which.
         thread: ThreadId,
@@ -84,8 +86,8 @@ pub enum What {
         /// Index into the program's requests.
         request: u32,
     },
-    /// A CPU leaves what it does for an interrupt or a softirq. They nest: a softirq begins inside of the interrupt that raised it or behind it, and is
-    /// itself interrupted.
+    /// A CPU leaves what it does for an interrupt or a softirq. They nest: a softirq begins inside of the
+    /// interrupt that raised it or behind it, and is itself interrupted.
     InterruptBegin {
         /// Which CPU.
         cpu: CpuId,
@@ -103,7 +105,8 @@ pub enum What {
         /// Which of them.
         name: NameId,
     },
-    /// An idle CPU is asked to work and leaves the state that it sleeps in; it can do nothing until that is over.
+    /// An idle CPU is asked to work and leaves the state that it sleeps in; it can do nothing until that is
+    /// over.
     IdleExit {
         /// Which CPU.
         cpu: CpuId,

@@ -13,8 +13,8 @@ pub use sampler::Sampler;
 
 /// A law of positive random numbers with mean 1.
 ///
-/// Build those with parameters through [`Law::lognormal`] and its neighbours, or check them with [`Law::validate`]:
-/// a sampler of a law outside its range draws nonsense.
+/// Build those with parameters through [`Law::lognormal`] and its neighbours, or check them with
+/// [`Law::validate`]: a sampler of a law outside its range draws nonsense.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Law {
     /// Always 1.
@@ -41,7 +41,8 @@ pub enum Law {
         /// Standard deviation / mean, 1 to 100.
         cv: f64,
     },
-    /// Gaps of a Markov-modulated Poisson process of two states: bursts and calm in turn, each of exponential length.
+    /// Gaps of a Markov-modulated Poisson process of two states: bursts and calm in turn, each of exponential
+    /// length.
     Mmpp {
         /// The rate in a burst over the rate in calm, at least 1, at most 10,000.
         ratio: f64,

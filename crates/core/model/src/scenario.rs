@@ -91,7 +91,8 @@ impl Scenario {
     }
 }
 
-/// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are neighbours.
+/// The machine of a scenario. CPUs are numbered node by node, cache by cache, core by core: SMT siblings are
+/// neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Logical CPUs, 1 to 4,096.
@@ -136,8 +137,8 @@ pub struct Program {
     pub group: Option<usize>,
     /// The nice value of its threads, -20 to 19.
     pub nice: i8,
-    /// Index of the earlier program in whose process its threads live, with that one's group, nice value and class; `None`: a process
-    /// of its own.
+    /// Index of the earlier program in whose process its threads live, with that one's group, nice value and
+    /// class; `None`: a process of its own.
     pub process: Option<usize>,
     /// What it does.
     pub kind: Kind,
@@ -164,7 +165,8 @@ pub enum Kind {
         /// Sleep of a cycle, above 0.
         sleep: Nanos,
     },
-    /// Threads that all wake up at the same moments, every `period` from the start of the clock on, and run for `run` CPU time: a storm of wake-ups.
+    /// Threads that all wake up at the same moments, every `period` from the start of the clock on, and run
+    /// for `run` CPU time: a storm of wake-ups.
     Periodic {
         /// How many threads, at least 1.
         threads: u32,
@@ -211,8 +213,8 @@ impl Kind {
 pub struct Service {
     /// How requests reach threads.
     pub architecture: Architecture,
-    /// Client connections, at least 1. [`crate::workload::IdleConnections`] says which of them a request takes; where
-    /// none is idle it waits in the client, first come, first served.
+    /// Client connections, at least 1. [`crate::workload::IdleConnections`] says which of them a request
+    /// takes; where none is idle it waits in the client, first come, first served.
     pub connections: u32,
     /// Bytes of a request, at least 64 (a real server needs room for an identity).
     pub request_bytes: u32,
@@ -238,7 +240,8 @@ pub enum Architecture {
         /// How many, at least 1.
         workers: u32,
     },
-    /// `workers` threads; connection i belongs to worker i modulo `workers` (Memcached and Nginx, Tales section 4.3).
+    /// `workers` threads; connection i belongs to worker i modulo `workers` (Memcached and Nginx, Tales
+    /// section 4.3).
     Partitioned {
         /// How many, at least 1.
         workers: u32,

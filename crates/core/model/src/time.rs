@@ -82,7 +82,8 @@ impl SubAssign for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Three or more significant digits in the largest unit below the value: `850 ns`, `12.5 us`, `3.20 ms`, `1.25 s`.
+    /// Three or more significant digits in the largest unit below the value: `850 ns`, `12.5 us`, `3.20 ms`,
+    /// `1.25 s`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if *self == Nanos::NEVER {
             return f.pad("never");

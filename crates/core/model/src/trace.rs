@@ -18,7 +18,8 @@ pub struct Trace {
     pub seed: u64,
     /// The measured part: from the end of the warm-up to the end of the run.
     pub window: Window,
-    /// One entry for each program of the scenario, in its order; behind them, where events were recorded, one for each of [`Tables::others`].
+    /// One entry for each program of the scenario, in its order; behind them, where events were recorded, one
+    /// for each of [`Tables::others`].
     pub programs: Vec<ProgramTrace>,
     /// One entry for each thread, those of the scenario's programs first.
     pub threads: Vec<ThreadTrace>,
@@ -26,14 +27,16 @@ pub struct Trace {
     pub usage: Vec<Usage>,
     /// Totals over the window.
     pub counters: Counters,
-    /// Scheduling events of the whole run, warm-up included; `None`: nobody asked for them, or the arm has none.
+    /// Scheduling events of the whole run, warm-up included; `None`: nobody asked for them, or the arm has
+    /// none.
     pub events: Option<Vec<Event>>,
     /// What the events refer to.
     pub tables: Tables,
 }
 
 impl Trace {
-    /// The trace of the scenario's own programs alone: without events, and without those whom only events know.
+    /// The trace of the scenario's own programs alone: without events, and without those whom only events
+    /// know.
     pub fn without_events(mut self) -> Trace {
         self.programs.truncate(self.programs.len() - self.tables.others.len());
         let programs = self.programs.len();
@@ -68,11 +71,13 @@ impl Window {
 /// What one program did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramTrace {
-    /// Every request of a service in the order of intended times, those of the warm-up included; empty for other kinds.
+    /// Every request of a service in the order of intended times, those of the warm-up included; empty for
+    /// other kinds.
     pub requests: Vec<Request>,
     /// The stages of every request, in the order of `requests`; empty where nobody traced them.
     pub stages: Vec<Stages>,
-    /// Rounds that a fork-join program completed inside the window; cycles of a daemon or a periodic one; 0 for others.
+    /// Rounds that a fork-join program completed inside the window; cycles of a daemon or a periodic one; 0
+    /// for others.
     pub rounds: u64,
 }
 
@@ -91,8 +96,8 @@ pub struct Request {
     pub completed: Nanos,
     /// When the client had the response.
     pub received: Nanos,
-    /// The CPU time that serving it takes when nothing disturbs it, with the amortised cost of the kernel's part
-    /// (Tales section 3.2): the service time of the ideal queue.
+    /// The CPU time that serving it takes when nothing disturbs it, with the amortised cost of the kernel's
+    /// part (Tales section 3.2): the service time of the ideal queue.
     pub service: Nanos,
 }
 
@@ -137,7 +142,8 @@ pub struct Counters {
     pub idle: Option<Nanos>,
 }
 
-/// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that nobody saw.
+/// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that
+/// nobody saw.
 ///
 /// Neighbours are stages, and the stages of a request sum to T6 - T1 exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
-//! What an arm that runs real programs needs of somebody who hears the kernel: who had its CPUs when.
+//! What an arm that runs real programs needs of a kernel tracer: which thread had which CPU when.
 
 use crate::event::{Event, Tables};
 use crate::trace::ThreadTrace;
 use crate::{Failure, Nanos};
 
-/// Hears who has which CPU. Whatever it puts into the kernel is gone when the process is, however that ends.
+/// Traces which thread has which CPU. What it puts into the kernel is gone when the process is, however that
+/// ends.
 pub trait KernelTracer: Sync {
     /// Says whether it could start, and changes nothing; [`Failure::Machine`] with what is missing.
     fn check(&self) -> Result<(), Failure>;
@@ -13,9 +14,9 @@ pub trait KernelTracer: Sync {
     fn start(&self, cpus: &[usize]) -> Result<Box<dyn TraceSession>, Failure>;
 }
 
-/// A recording under way; dropped, it ends without a word.
+/// A trace session under way. Dropped, it ends without a result.
 pub trait TraceSession {
-    /// Ends it, and says what was heard. [`Failure::Run`] where anything was missed.
+    /// Ends it and returns the captured events. [`Failure::Run`] where any was missed.
     fn finish(self: Box<Self>, run: &Run) -> Result<CapturedEvents, Failure>;
 }
 
@@ -31,7 +32,7 @@ pub struct Run<'a> {
     pub moments: &'a [Nanos],
 }
 
-/// What was heard; moments count from the start of the run.
+/// Captured events. Moments count from the start of the run.
 pub struct CapturedEvents {
     /// What the scheduler and interrupts did.
     pub events: Vec<Event>,
@@ -43,10 +44,10 @@ pub struct CapturedEvents {
     pub cpu_times: Vec<Vec<Nanos>>,
 }
 
-/// What a program says that has no recorder.
+/// The failure of a program without a tracer.
 pub fn unbuilt() -> Failure {
     Failure::Machine(
-        "this rearguard was built without the kernel's part, which hears who has the CPUs: build it with its default features"
+        "this rearguard was built without the kernel's part, which traces the CPUs: build it with its default features"
             .to_string(),
     )
 }

@@ -50,7 +50,8 @@ const COUNT: Words = Words {
 
 /// Reads a duration: a decimal number with `ns`, `us`, `ms`, `s` or `min`. `0` alone is zero.
 ///
-/// Errors: no unit, an unknown one, anything but digits and one point, more than 584 years, a part of a nanosecond.
+/// Errors: no unit, an unknown one, anything but digits and one point, more than 584 years, a part of a
+/// nanosecond.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     if text.trim() == "0" {
         return Ok(Nanos::ZERO);

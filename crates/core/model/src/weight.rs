@@ -7,8 +7,8 @@ pub const GROUP_WEIGHT: u32 = 100;
 
 /// The weight of a nice value from -20 to 19: a step of 1 is a factor of 1.25, 1,024 at nice 0.
 ///
-/// That is the rule behind the kernel's table, whose rounded entries differ from it by less than 1%. Values out of range
-/// count as the nearest one in it.
+/// That is the rule behind the kernel's table, whose rounded entries differ from it by less than 1%. Values
+/// out of range count as the nearest one in it.
 pub fn nice_weight(nice: i8) -> u32 {
     let steps = i64::from(nice.clamp(-20, 19));
     let (five, four) =

@@ -22,7 +22,8 @@ pub struct Planned {
     pub random: u32,
 }
 
-/// What a generator is for. Each purpose has its own, so that a change of the service law leaves the arrivals alone.
+/// What a generator is for. Each purpose has its own, so that a change of the service law leaves the arrivals
+/// alone.
 #[derive(Clone, Copy)]
 enum Stream {
     Arrivals = 1,
@@ -33,7 +34,8 @@ enum Stream {
 /// All requests of a service with an intended time before `until`, in order of it.
 ///
 /// They depend on the service, the machine's size (for a load given as utilisation), the seed and the
-/// program's place in the scenario, and on nothing else; a longer run begins with the requests of a shorter one.
+/// program's place in the scenario, and on nothing else; a longer run begins with the requests of a shorter
+/// one.
 pub fn draw(
     service: &Service,
     cpus: u32,
@@ -55,7 +57,8 @@ pub fn draw(
     arrivals.take_while(|intended| *intended < until).map(planned).collect()
 }
 
-/// The connections of a service's client that carry no request, and the rule by which a request takes one of them.
+/// The connections of a service's client without a request, and the rule by which a request takes one of
+/// them.
 #[derive(Clone, Debug)]
 pub struct IdleConnections {
     /// One queue for each worker that owns connections; one for all where every thread serves all.
@@ -65,10 +68,11 @@ pub struct IdleConnections {
 impl IdleConnections {
     /// All connections of a service, none of which has carried a request yet.
     ///
-    /// A request takes the one that has been idle longest: any other choice would make a queue a connection, and with it
-    /// inversions of the client's own. With statically partitioned connections its lot names the worker first: the
-    /// longest idle of all would deal requests to the workers in turn, a balance that many independent clients do not
-    /// give (Tales section 4.3: each worker sees a Poisson stream, and has the tail of a server with one CPU).
+    /// A request takes the one that has been idle longest: any other choice would make a queue a connection,
+    /// and with it inversions of the client's own. With statically partitioned connections its random number
+    /// names the worker first: the longest idle of all would hand requests to the workers in turn, a balance
+    /// that many independent clients do not give (Tales section 4.3: each worker sees a Poisson stream, and
+    /// has the tail of a server with one CPU).
     pub fn new(service: &Service) -> IdleConnections {
         let owners = match service.architecture {
             Architecture::Partitioned { workers } => workers,
@@ -79,8 +83,8 @@ impl IdleConnections {
         all
     }
 
-    /// The connection for a request with this lot: of its worker, else of the next one that has one idle; `None` where all
-    /// are busy.
+    /// The connection for a request with this lot: of its worker, else of the next one that has one idle;
+    /// `None` where all are busy.
     pub fn take(&mut self, random: u32) -> Option<u32> {
         // Most services have one queue, and a simulator asks too often to divide by 1.
         if let [all] = self.idle.as_mut_slice() {
@@ -201,7 +205,7 @@ mod tests {
     fn a_partitioned_worker_sees_a_poisson_stream() {
         let by_lot = squared_cv_of_a_worker(Architecture::Partitioned { workers: 4 });
         assert!((by_lot - 1.0).abs() < 0.05, "{by_lot}");
-        // The control: the longest idle deals in turn, and a worker sees every fourth arrival.
+        // The control: the longest idle takes turns, and a worker sees every fourth arrival.
         let in_turn = squared_cv_of_a_worker(Architecture::ThreadPerConnection);
         assert!((in_turn - 0.25).abs() < 0.05, "{in_turn}");
     }

@@ -127,7 +127,8 @@ const VALUES: &[&str] = &[
     "{}",
 ];
 
-/// The base with cuts, strange letters, doubled parts and other values: in its own words, and so deep in the reader.
+/// The base with cuts, strange letters, doubled parts and other values: in its own words, and so deep in the
+/// reader.
 fn mangled() -> impl Strategy<Value = String> {
     let edit = (0usize..1_000, 0usize..40, prop::sample::select(VALUES), any::<char>(), 0usize..12);
     prop::collection::vec(edit, 1..5).prop_map(|edits| {

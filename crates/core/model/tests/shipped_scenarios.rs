@@ -19,7 +19,8 @@ fn shipped() -> Vec<Scenario> {
     scenarios
 }
 
-/// The share of the machine that its services and what runs beside them want; 0 without a service, which alone has a backlog.
+/// The share of the machine that its services and what runs beside them want; 0 without a service, which
+/// alone has a backlog.
 fn wanted(scenario: &Scenario) -> f64 {
     if !scenario.programs.iter().any(|program| matches!(program.kind, Kind::Service(_))) {
         return 0.0;
@@ -80,7 +81,8 @@ fn each_is_readable_bearable_and_large_enough() {
     }
 }
 
-/// The control of the test above: a tenth of the time is too short for a p99.9, and double the load is too much.
+/// The control of the test above: a tenth of the time is too short for a p99.9, and double the load is too
+/// much.
 #[test]
 fn a_short_or_overloaded_run_is_warned_of() {
     let scenarios = shipped();

@@ -1,4 +1,5 @@
-//! Where a callback of the policy finds what is present while it runs: a pointer of each thread, null between callbacks.
+//! Where a callback of the policy finds what is present while it runs: a pointer of each thread, null between
+//! callbacks.
 
 #[cfg(not(feature = "shared-object"))]
 mod place {
@@ -19,12 +20,14 @@ mod place {
     }
 }
 
-/// In a shared object each call of a policy costs a call of the dynamic linker by Rust's thread-locals: a run under `cts` 1.3 times the instructions.
+/// In a shared object each call of a policy costs a call of the dynamic linker by Rust's thread-locals: a run
+/// under `cts` 1.3 times the instructions.
 #[cfg(feature = "shared-object")]
 mod place {
     use std::ffi::c_void;
 
-    // SAFETY: the names and types are those of native.c, and both touch nothing but a variable of the calling thread.
+    // SAFETY: the names and types are those of native.c, and both touch nothing but a variable of the calling
+    // thread.
     unsafe extern "C" {
         #[cfg(not(target_arch = "x86_64"))]
         safe fn rg_native_anchored() -> *mut c_void;
@@ -41,8 +44,8 @@ mod place {
     #[inline(always)]
     pub fn get() -> *mut c_void {
         let context: *mut c_void;
-        // SAFETY: `rg_native_anchor` is a thread-local of the model initial-exec: its offset from the thread's pointer, in `fs`, stands in a table of the
-        // object. Nothing is written but the register.
+        // SAFETY: `rg_native_anchor` is a thread-local of the model initial-exec: its offset from the
+        // thread's pointer, in `fs`, stands in a table of the object. Nothing is written but the register.
         unsafe {
             std::arch::asm!(
                 "mov {context}, qword ptr [rip + rg_native_anchor@GOTTPOFF]",

@@ -1,4 +1,5 @@
-//! The levels of a machine's domains on which virtual times are held together, and how far apart their targets are.
+//! The levels of a machine's domains on which virtual times are held together, and how far apart their
+//! targets are.
 
 use model::{Nanos, scenario::Machine};
 
@@ -10,8 +11,9 @@ pub const MACHINE: usize = 4;
 
 const LEVELS: usize = MACHINE + 1;
 
-/// Between targets of a domain whose CPUs share what the level names (GVTS section 4). The paper says "hops x 300 ms" for
-/// nodes; its source 150 ms x distance / 10, which is this at the kernel's default distances of 10 and 20.
+/// Between targets of a domain whose CPUs share what the level names (GVTS section 4). The paper says "hops x
+/// 300 ms" for nodes; its source 150 ms x distance / 10, which is this at the kernel's default distances of
+/// 10 and 20.
 const INTERVALS: [Nanos; LEVELS] = [
     Nanos::from_millis(30),
     Nanos::from_millis(30),
@@ -20,8 +22,8 @@ const INTERVALS: [Nanos; LEVELS] = [
     Nanos::from_millis(300),
 ];
 
-/// The interval of each level above the queues', 0 for a level that joins no more than the one below. `lowest` replaces the
-/// interval of the lowest level in use, and the others change in proportion.
+/// The interval of each level above the queues', 0 for a level that joins no more than the one below.
+/// `lowest` replaces the interval of the lowest level in use, and the others change in proportion.
 pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64; ROWS] {
     let Machine { cpus, smt, llcs, nodes } = *machine;
     let sizes = [1, smt, cpus / llcs, cpus / nodes, cpus];
@@ -44,8 +46,8 @@ pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64
     intervals.map(scaled)
 }
 
-/// The golden section of the CPUs, as near as it has no divisor in common with them: so its multiples reach every CPU, and
-/// the first few of them lie far apart.
+/// The golden section of the CPUs, as near as it has no divisor in common with them: so its multiples reach
+/// every CPU, and the first few of them lie far apart.
 pub fn stride(cpus: u32) -> u32 {
     let golden = (f64::from(cpus) * 0.618) as u32;
     let is_coprime = |stride: &u32| greatest_divisor(*stride, cpus) == 1;

@@ -16,8 +16,8 @@ use crate::options::policies;
 use crate::program::{Callbacks, Program, Sizes};
 use crate::shim::calls;
 
-/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in this folder and no policy of
-/// the project has the name.
+/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in
+/// this folder and no policy of the project has the name.
 pub fn source(name: &str) -> Option<PathBuf> {
     if policies().any(|(own, _)| own == name) {
         return None;
@@ -35,9 +35,11 @@ pub fn compiles(path: &Path) -> Result<(), Failure> {
     program(path).map(|_| ())
 }
 
-/// The code of a file, compiled once a process for each source that it has had: a process may live longer than a draft.
+/// The code of a file, compiled once a process for each source that it has had: a process may live longer
+/// than a draft.
 ///
-/// [`Failure::Input`] where it is not a policy, with what the compiler says; [`Failure::Machine`] without a compiler.
+/// [`Failure::Input`] where it is not a policy, with what the compiler says; [`Failure::Machine`] without a
+/// compiler.
 pub fn program(path: &Path) -> Result<Arc<Program>, Failure> {
     type Sources = BTreeMap<(PathBuf, Vec<u8>), Arc<Program>>;
     static COMPILED: Mutex<Sources> = Mutex::new(BTreeMap::new());
@@ -62,12 +64,13 @@ fn load(path: &Path) -> Result<Program, Failure> {
     let built = compile::shared_object(path)?;
     let unfit =
         |error: libloading::Error| Failure::Input(format!("policy {}: {error}", path.display()));
-    // SAFETY: the object holds the policy and nothing that runs when it is loaded, unless the user's own C asks for it.
+    // SAFETY: the object holds the policy and nothing that runs when it is loaded, unless the user's own C
+    // asks for it.
     let library = unsafe { Library::new(built.path()) }.map_err(unfit)?;
     for (name, call) in calls() {
         let place = format!("{name}{}", compile::SUFFIX);
-        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; nobody reads it before the
-        // first callback.
+        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; nobody
+        // reads it before the first callback.
         unsafe { **library.get::<*mut *const ()>(place.as_bytes()).map_err(unfit)? = call };
     }
     // SAFETY: compiled from the same platform.h; `Program` keeps the library beside the table.

@@ -28,8 +28,8 @@ pub struct Options {
     direct: u32,
 }
 
-/// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size (2.8 ms from
-/// 8 CPUs on: `sysctl_sched_base_slice`, scaled).
+/// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size
+/// (2.8 ms from 8 CPUs on: `sysctl_sched_base_slice`, scaled).
 pub(crate) const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
 
 /// Below, ticks would end slices at random; above, waiting threads would seem to hang.
@@ -41,8 +41,8 @@ const LEAST_BURST_LIMIT: Nanos = Nanos::from_millis(50);
 /// What a thread of normal weight receives in a round of `dwrr` (GVTS section 5.1).
 const ROUND: Nanos = Nanos::from_millis(30);
 
-/// By how much CPU time a batch thread may go early to stay where it ran. At 4 ms threads move twice as often; at 12 ms a light thread
-/// waits half as long again for its turn.
+/// By how much CPU time a batch thread may go early to stay where it ran. At 4 ms threads move twice as
+/// often; at 12 ms a light thread waits half as long again for its turn.
 const STICKY: Nanos = Nanos::from_millis(10);
 
 /// How far past the min_vruntime a vruntime may get that is charged while nobody waited.
@@ -69,7 +69,8 @@ const MIN_VRUNTIME_BY_BALANCE: u32 = u32::MAX;
 const ORDER_VTIME: u32 = 2;
 const FAIR_PROCESS: u32 = 1;
 
-/// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is gained over the cache's.
+/// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is
+/// gained over the cache's.
 const CHOICES: [Choice; 11] = [
     Choice {
         key: "balance",
@@ -214,7 +215,8 @@ impl Options {
         }
         options.refuse(spec)?;
         if options.min_vruntime == MIN_VRUNTIME_TARGET {
-            options.vruntime_cap_ns = u64::MAX; // targets hold vruntimes together, and no CPU looks for a min_vruntime
+            // Targets hold vruntimes together, and no CPU looks for a min_vruntime.
+            options.vruntime_cap_ns = u64::MAX;
         }
         if options.needs_queue() {
             options.direct = 0;

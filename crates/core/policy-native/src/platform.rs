@@ -4,8 +4,8 @@ use model::{CpuId, ThreadId};
 
 /// A platform under a policy: the simulator, or a toy in a test.
 ///
-/// Every call stands for the one of the same name in `policy/platform.h`, which says when it is legal. Calls that need no
-/// platform (state, options, atomics) are answered by [`crate::Policy`] itself.
+/// Every call stands for the one of the same name in `policy/platform.h`, which says when it is legal. Calls
+/// that need no platform (state, options, atomics) are answered by [`crate::Policy`] itself.
 pub trait Platform {
     /// The present moment in ns.
     fn now(&self) -> u64;

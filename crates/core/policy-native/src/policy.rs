@@ -25,8 +25,8 @@ const WAKEUP: u64 = 1;
 
 /// A policy on a machine. Instances share nothing, so many can live in parallel.
 ///
-/// The callbacks are those of `policy/platform.h`, in the kernel's order; each gets the platform that it may ask meanwhile. A
-/// platform must not call the policy from one of its own calls.
+/// The callbacks are those of `policy/platform.h`, in the kernel's order; each gets the platform that it may
+/// ask meanwhile. A platform must not call the policy from one of its own calls.
 pub struct Policy {
     program: Arc<Program>,
     options: PolicyOptions,
@@ -39,8 +39,8 @@ impl Policy {
         Policy::of(Program::built_in(), PolicyOptions::BuiltIn(options))
     }
 
-    /// As [`Policy::new`], by name, on a machine; `slice` is what the scenario asks for. A name of none of the project's policies may be
-    /// that of a file, see [`file::source`].
+    /// As [`Policy::new`], by name, on a machine; `slice` is what the scenario asks for. A name of none of
+    /// the project's policies may be that of a file, see [`file::source`].
     pub fn open(
         spec: &PolicySpec,
         machine: &Machine,
@@ -146,31 +146,35 @@ impl Policy {
         matches!(self.options, PolicyOptions::BuiltIn(_))
     }
 
-    /// Threads that balance moved from one queue to another so far; 0 for a policy from a file, which may count them or not.
+    /// Threads that balance moved from one queue to another so far; 0 for a policy from a file, which may
+    /// count them or not.
     pub fn pulls(&self) -> u64 {
         if !self.is_own() {
             return 0;
         }
-        // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while `self` is borrowed here.
+        // SAFETY: the entry is a `struct rg_shared` of the size that C gave, and no callback runs while
+        // `self` is borrowed here.
         unsafe { rg_native_pulls(self.state.shared.at(0)) }
     }
 
-    /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`] and for a policy from a file.
+    /// The virtual time of a thread in ns at nice 0; `None` before its [`Policy::init_thread`] and for a
+    /// policy from a file.
     pub fn vruntime(&self, thread: ThreadId) -> Option<u64> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above, for a `struct rg_thread`; null is excluded.
         (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_vruntime(entry) })
     }
 
-    /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as above.
+    /// Whether a thread has burned so much CPU time that it lost its place among its siblings; `None` as
+    /// above.
     pub fn is_batch(&self, thread: ThreadId) -> Option<bool> {
         let entry = self.state.threads.at(slot(thread));
         // SAFETY: as above.
         (!entry.is_null() && self.is_own()).then(|| unsafe { rg_native_batch(entry) })
     }
 
-    /// The state of all owners of a kind as words, row by row, and the words of a row: for tests that hold another build of the
-    /// same source against this one.
+    /// The state of all owners of a kind as words, row by row, and the words of a row: for tests that hold
+    /// another build of the same source against this one.
     pub fn words(&self, owner: Owner) -> (&[u64], usize) {
         self.state.words(owner)
     }

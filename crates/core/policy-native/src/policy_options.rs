@@ -36,8 +36,8 @@ impl PolicyOptions {
             PolicyOptions::BuiltIn(options) => ((&raw const *options).cast(), size_of::<Options>()),
             PolicyOptions::File(plain) => ((&raw const *plain).cast(), size_of::<FileOptions>()),
         };
-        // SAFETY: both are C structs of integers without gaps (`Policy::new` compares their sizes with C's), for as long as `self` is
-        // borrowed.
+        // SAFETY: both are C structs of integers without gaps (`Policy::new` compares their sizes with C's),
+        // for as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(at, size) }
     }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
 
-/// Sizes of the state types in bytes, in the order of the tables of [`crate::state::State`], then that of the options.
+/// Sizes of the state types in bytes, in the order of the tables of [`crate::state::State`], then that of the
+/// options.
 pub type Sizes = [u64; 9];
 
 /// Defines the callbacks of policy/platform.h: the built-in ones, and the table in which any policy's stand.
@@ -13,7 +14,8 @@ macro_rules! callbacks {
     ($(fn $name:ident($($arg:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
         mod built_in {
             use std::ffi::c_void;
-            // Safe to call with any handle: C follows no handle, and the platform's calls end the process outside of `enter`.
+            // Safe to call with any handle: C follows no handle, and the platform's calls end the process
+            // outside of `enter`.
             unsafe extern "C" {
                 $(pub safe fn $name($($arg: $kind),*) $(-> $result)?;)*
             }

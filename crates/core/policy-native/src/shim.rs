@@ -24,7 +24,8 @@ struct Context<'a> {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Runs a callback of the policy on a platform. Callbacks do not nest: a platform call must not call the policy.
+/// Runs a callback of the policy on a platform. Callbacks do not nest: a platform call must not call the
+/// policy.
 pub fn enter<R>(
     platform: &mut dyn Platform,
     state: &mut State,
@@ -58,8 +59,8 @@ fn misuse(what: &str) -> ! {
 fn call<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
     let present: *mut Context = anchor::get().cast();
     assert!(!present.is_null(), "a platform call outside a callback");
-    // SAFETY: `enter` put the pointer there and has not returned, since the pointer is cleared when it does; this Rust thread runs
-    // C code below `enter`, so nothing else uses the context: answers are not nested.
+    // SAFETY: `enter` put the pointer there and has not returned, since the pointer is cleared when it does;
+    // this Rust thread runs C code below `enter`, so nothing else uses the context: answers are not nested.
     let context = unsafe { &mut *present };
     match catch_unwind(AssertUnwindSafe(|| answer(context))) {
         Ok(result) => result,
@@ -130,7 +131,8 @@ fn turn(locked: &mut bool, becomes: bool) {
     *locked = becomes;
 }
 
-/// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers; first, by which function.
+/// Defines the functions that C calls: name, arguments, result, the answer to a panic, and what answers;
+/// first, by which function.
 macro_rules! calls {
     ($all:ident by $by:ident: $(fn $name:ident($context:ident $(, $arg:ident: $kind:ty)*) -> $result:ty [$after:expr] $body:expr;)*) => {
         $(

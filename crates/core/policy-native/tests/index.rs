@@ -1,4 +1,5 @@
-//! The index against a slow and exact oracle: a list of all who wait and of all vruntimes, searched from end to end.
+//! The index against a slow and exact oracle: a list of all who wait and of all vruntimes, searched from end
+//! to end.
 
 mod toy;
 

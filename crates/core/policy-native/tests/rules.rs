@@ -318,7 +318,8 @@ fn a_thread_that_moves_takes_its_weight_along() {
     assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [MS, MS]);
 }
 
-/// Another wakes beside a batch thread; how often CPU 0 asks again in ten dispatches, for so many of which the kernel has not put the other into its queue yet, and who it runs then.
+/// Another wakes beside a batch thread; how often CPU 0 asks again in ten dispatches, for so many of which
+/// the kernel has not put the other into its queue yet, and who it runs then.
 fn asks_again(late: usize) -> (usize, Option<ThreadId>) {
     let mut bench = Bench::new("cts", 1);
     let [served, batch] = [0, 1].map(|process| bench.thread(process, 0));
@@ -348,7 +349,8 @@ fn a_cpu_that_came_too_early_for_a_thread_asks_again_but_not_for_ever() {
     assert_eq!(asks_again(99).0, 8);
 }
 
-/// Beside two batch threads one wakes and a CPU is to be preempted for it, but the other CPU takes it when its own blocks. Whom the next that wakes preempts, after the CPU has asked or before.
+/// Beside two batch threads one wakes and a CPU is to be preempted for it, but the other CPU takes it when
+/// its own blocks. Whom the next that wakes preempts, after the CPU has asked or before.
 fn preempted_next(has_asked: bool) -> (u32, Option<(u32, Kick)>) {
     let mut bench = Bench::new("cts", 2);
     let served = [(); 2].map(|()| bench.thread(0, 0));

@@ -19,7 +19,7 @@ use crate::watch::interrupt_flag;
 const LOOK: Duration = Duration::from_millis(250);
 /// How often it is asked whether a command has ended.
 const TURN: Duration = Duration::from_millis(10);
-/// What a command has for its own end after Ctrl-C, which it hears itself.
+/// What a command has for its own end after Ctrl-C, which it handles itself.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// What to do with cells.
@@ -44,7 +44,8 @@ pub struct CreateArgs {
     /// The NUMA node that its memory comes from
     #[arg(long, value_name = "NODE")]
     memory_node: Option<usize>,
-    /// root: the kernel balances the cell's threads over its CPUs; isolated: it does not [default: isolated for one CPU, else root]
+    /// root: the kernel balances the cell's threads over its CPUs; isolated: it does not [default: isolated
+    /// for one CPU, else root]
     #[arg(long, value_name = "KIND", value_parser = Partition::from_user)]
     partition: Option<Partition>,
     /// The command and its arguments
@@ -160,7 +161,8 @@ fn say_left(skipped: &[String]) {
     }
 }
 
-/// Runs a command in a cgroup to its end, or until the user has wished it for a while; the code that a shell would give.
+/// Runs a command in a cgroup to its end, or until the user has wished it for a while; the code that a shell
+/// would give.
 fn inside(group: &str, command: &[String], stop: &Stop) -> Result<ExitCode, Failure> {
     let failed = |error| Failure::Run(format!("{}: {error}", command[0]));
     let mut enter = Command::new("/proc/self/exe");

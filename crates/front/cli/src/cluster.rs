@@ -22,8 +22,8 @@ pub struct Args {
     /// Try these loads instead of the file's: shares of the leaves' time
     #[arg(long, value_delimiter = ',', value_parser = utilisation)]
     utilisation: Vec<f64>,
-    /// Try these rules of dispatch instead of the file's, the first as baseline: random, round-robin, choices:d=2, shortest,
-    /// batch-sampling:d=2, central
+    /// Try these rules of dispatch instead of the file's, the first as baseline: random, round-robin,
+    /// choices:d=2, shortest, batch-sampling:d=2, central
     #[arg(long, value_delimiter = ',')]
     dispatch: Vec<Dispatch>,
     /// Try these rules of redundancy instead of the file's, the first as baseline: none, replicate:copies=2,

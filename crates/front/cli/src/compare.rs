@@ -26,7 +26,8 @@ pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t = On::Sim)]
     on: On,
-    /// Policies, the baseline first: NAME or NAME:KEY=VALUE, for example cfs,cts,cts:queue=cpu; ./FILE.c is one of your own
+    /// Policies, the baseline first: NAME or NAME:KEY=VALUE, for example cfs,cts,cts:queue=cpu; ./FILE.c is
+    /// one of your own
     #[arg(long, value_delimiter = ',', required = true, value_parser = PolicySpec::parse)]
     policy: Vec<PolicySpec>,
     /// How many seeds to run: the scenario's own first, then the numbers that follow
@@ -35,7 +36,8 @@ pub struct Args {
     /// Exactly these seeds
     #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
     seed: Vec<u64>,
-    /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless given
+    /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless
+    /// given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Another value for a key of the scenario, for example program.web.arrivals.utilisation=0.9 (repeatable)
@@ -50,10 +52,12 @@ pub struct Args {
     /// With --on vm, say of every run on stderr how true its time is
     #[arg(long, short)]
     verbose: bool,
-    /// Say where the time of the slowest 0.1% of requests went (`sources_ns` of --json), where the arm has scheduling events; --trace does so, too
+    /// Say where the time of the slowest 0.1% of requests went (`sources_ns` of --json), where the arm has
+    /// scheduling events; --trace does so, too
     #[arg(long)]
     explain: bool,
-    /// Write the trace of the run, scheduling events included, to this file; of several runs to a file each in this folder
+    /// Write the trace of the run, scheduling events included, to this file; of several runs to a file each
+    /// in this folder
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
     #[command(flatten)]
@@ -140,7 +144,8 @@ fn positive_duration(text: &str) -> Result<Nanos, String> {
     if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
 }
 
-/// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of them.
+/// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of
+/// them.
 fn seeds(args: &Args, scenario: &Scenario) -> Vec<u64> {
     if !args.seed.is_empty() {
         return args.seed.clone();

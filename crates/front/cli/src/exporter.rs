@@ -67,7 +67,8 @@ fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Reads a request to its blank line: to hang up on bytes that nobody read resets the connection, and the answer is lost.
+/// Reads a request to its blank line: to hang up on bytes that nobody read resets the connection, and the
+/// answer is lost.
 fn read_request(stream: &mut TcpStream) -> io::Result<()> {
     let (mut asked, mut room) = (Vec::new(), [0; 1024]);
     while !asked.ends_with(b"\r\n\r\n") && asked.len() < LONGEST_REQUEST {

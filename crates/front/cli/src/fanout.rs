@@ -16,8 +16,9 @@ use crate::watch::Terminal;
 
 /// Say what one server's outliers become for users whose requests wait for many servers
 ///
-/// The servers' outliers come from one of three: --proportion; a FILE, the --json of compare, measure, ideal or cluster or an HdrHistogram log;
-/// or --service, an ideal queue simulated as by `rearguard ideal`. Servers are taken to be independent of each other.
+/// The servers' outliers come from one of three: --proportion; a FILE, the --json of compare, measure, ideal
+/// or cluster or an HdrHistogram log; or --service, an ideal queue simulated as by `rearguard ideal`. Servers
+/// are taken to be independent of each other.
 #[derive(clap::Args)]
 pub struct Args {
     /// A result document, an HdrHistogram interval log or its table of percentiles
@@ -237,7 +238,8 @@ impl Args {
         [Series { name: named("one server"), points }, service]
     }
 
-    /// Whether a proportion is one that the measurement reached: beyond its slowest request a draw says nothing.
+    /// Whether a proportion is one that the measurement reached: beyond its slowest request a draw says
+    /// nothing.
     fn visible(&self, one: &Measured, ms: f64, proportion: f64) -> bool {
         one.proportion(Nanos((ms * 1e6) as u64)).value > 0.3 * proportion
     }

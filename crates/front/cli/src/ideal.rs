@@ -16,7 +16,8 @@ use crate::watch::Terminal;
 pub struct Args {
     #[command(flatten)]
     queue: QueueArgs,
-    /// Replay a trace instead: a line a request, its arrival and (unless it is --service-time) its service, in ns
+    /// Replay a trace instead: a line a request, its arrival and (unless it is --service-time) its service,
+    /// in ns
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arrivals", "rate", "utilisation", "service", "requests"])]
     trace: Option<PathBuf>,
     #[command(flatten)]

@@ -47,7 +47,8 @@ impl Traces<'_> {
     }
 }
 
-/// A policy as a part of a file's name. That of a file of one's own begins with its folder, and a name with a dot is hidden.
+/// A policy as a part of a file's name. That of a file of one's own begins with its folder, and a name with a
+/// dot is hidden.
 fn plain(policy: &str) -> String {
     let own = policy.strip_prefix("./").unwrap_or(policy);
     own.replace("../", "up-").replace('/', "-")

@@ -18,11 +18,12 @@ const PROCESSES: usize = 10;
 
 /// Put a scheduler into the running kernel, until Ctrl-C
 ///
-/// It schedules every thread of the machine that no real-time class does. Whatever ends this command, the kernel's default class
-/// takes over at once.
+/// It schedules every thread of the machine that no real-time class does. Whatever ends this command, the
+/// kernel's default class takes over at once.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail; or a file, ./mine.c (see new-policy)
+    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail; or a file, ./mine.c
+    /// (see new-policy)
     #[arg(default_value = "rearguard")]
     policy: String,
     /// Which CPU gets work: replaces the policy's choice

@@ -39,7 +39,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let target = args.target()?;
     let stamps = args.stamps.as_deref().map(stamps).transpose()?;
     let setup = args.setup(&target);
-    // What is wrong with the load is said before anything is started; only of a capacity that is yet to be found it is not known.
+    // What is wrong with the load is said before anything is started; only of a capacity that is yet to be
+    // found it is not known.
     let ready = (!args.saturate).then(|| args.load(stamps.clone(), args.service_time()));
     let ready = ready.transpose()?;
     let _alone = host::Exclusive::acquire(&watch)?;
@@ -88,7 +89,8 @@ impl Session<'_> {
     fn run(&self, service_time: Option<ServiceTime>, watch: &Terminal) -> Result<(), Failure> {
         let live = Live::new(self.args, self.load)?;
         if self.args.stages {
-            // Whoever looks at stages does so beside the generator, which goes first there, and not beside the server.
+            // Whoever looks at stages does so beside the generator, which goes first there, and not beside
+            // the server.
             generator::thread::bind(&self.setup.cpus).map_err(|error| {
                 Failure::Machine(format!("CPUs {:?} cannot be had: {error}", self.setup.cpus))
             })?;

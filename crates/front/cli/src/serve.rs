@@ -13,7 +13,8 @@ use crate::watch::Terminal;
 /// How often to look whether the server has ended, or the user wants it to.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Start a server as `measure --start` does, and keep it until Ctrl-C: to turn knobs for it between measurements
+/// Start a server as `measure --start` does, and keep it until Ctrl-C: to turn knobs for it between
+/// measurements
 ///
 /// Its first line says where it is and which process keeps it, for `measure --target` and `tune --pid`.
 #[derive(clap::Args)]
@@ -21,7 +22,8 @@ pub struct Args {
     /// The server: memcached, nginx, apache2, redis or null-rpc
     #[arg(value_name = "NAME", value_parser = Startable::from_user)]
     server: Startable,
-    /// Its protocol and address, as of `measure --target`, on 127.0.0.1 [default: the server's own at a free port]
+    /// Its protocol and address, as of `measure --target`, on 127.0.0.1 [default: the server's own at a free
+    /// port]
     #[arg(long, value_name = "URL")]
     target: Option<String>,
     /// Its CPUs [default: all]

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use model::{Failure, Nanos};
 
-/// Reads a line a request: its arrival and its service time in whole nanoseconds, parted by white space or a comma; a line
-/// without the second takes `service`. Empty lines and lines that start with `#` are passed over.
+/// Reads a line a request: its arrival and its service time in whole nanoseconds, parted by white space or a
+/// comma; a line without the second takes `service`. Empty lines and lines that start with `#` are passed
+/// over.
 ///
 /// A mistake is a [`Failure::Input`] that names file and line.
 pub fn read_stamps(path: &Path, service: Nanos) -> Result<Vec<(Nanos, Nanos)>, Failure> {

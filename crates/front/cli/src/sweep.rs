@@ -15,7 +15,8 @@ use crate::watch::Terminal;
 pub struct Args {
     /// The grid (TOML), see docs/guide/sweeps.md
     grid: PathBuf,
-    /// Where finished points and the tables of all are kept: run again, it goes on where it was [default: the grid's name without .toml]
+    /// Where finished points and the tables of all are kept: run again, it goes on where it was [default: the
+    /// grid's name without .toml]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Points at a time; one a core unless given

@@ -19,7 +19,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Watch the policy in force: share, due share, lag, queues, migrations of groups and processes
 ///
-/// Reads from the running `rearguard load`. A terminal shows a table that refreshes; elsewhere tables follow each other.
+/// Reads from the running `rearguard load`. A terminal shows a table that refreshes; elsewhere tables follow
+/// each other.
 #[derive(clap::Args)]
 pub struct Args {
     /// Between two looks

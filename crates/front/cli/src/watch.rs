@@ -14,7 +14,7 @@ pub fn interrupt_flag() -> Arc<AtomicBool> {
     stop
 }
 
-/// Shows progress on stderr where that is a terminal, and hears Ctrl-C and SIGTERM.
+/// Shows progress on stderr where that is a terminal, and handles Ctrl-C and SIGTERM.
 pub struct Terminal {
     bar: ProgressBar,
     stop: Arc<AtomicBool>,

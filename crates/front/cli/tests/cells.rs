@@ -1,4 +1,5 @@
-//! A service in a cell too small for its load, on a real kernel: `cell balance` gives it CPUs until its tail is as wanted.
+//! A service in a cell too small for its load, on a real kernel: `cell balance` gives it CPUs until its tail
+//! is as wanted.
 
 mod support;
 

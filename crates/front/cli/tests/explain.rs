@@ -1,4 +1,5 @@
-//! Traces of this machine, explained: who made requests slow is found and named. Takes root and a kernel with BTF; says so where it is skipped.
+//! Traces of this machine, explained: who made requests slow is found and named. Takes root and a kernel with
+//! BTF; says so where it is skipped.
 #![cfg(feature = "bpf")]
 
 use std::fs;
@@ -20,7 +21,8 @@ const NO_HOG: &str = "kind = \"daemon\"\nthreads = 4\nrun = \"10us\"\nsleep = \"
 /// Two runs beside each other would be each other's strangers.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What runs the command: nothing, and what makes it see a container's numbers of threads instead of the kernel's.
+/// What runs the command: nothing, and what makes it see a container's numbers of threads instead of the
+/// kernel's.
 const PLAIN: &[&str] = &[];
 const CONTAINED: &[&str] = &["unshare", "--pid", "--fork", "--mount-proc"];
 

@@ -66,7 +66,8 @@ fn a_result_document_is_read_back() {
     assert!(String::from_utf8_lossy(&without.stderr).contains("--threshold"));
 }
 
-/// A comparison brings its own threshold, and every policy's pooled distribution; the ideal's and those of single seeds are not among them.
+/// A comparison brings its own threshold, and every policy's pooled distribution; the ideal's and those of
+/// single seeds are not among them.
 #[test]
 fn a_comparison_is_read_policy_by_policy() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -4,7 +4,8 @@ mod support;
 
 use support::run;
 
-/// The machine as `tune apply` could leave it: whose scheduler is in force, interrupts, cgroups, and the service's class.
+/// The machine as `tune apply` could leave it: whose scheduler is in force, interrupts, cgroups, and the
+/// service's class.
 const PLAY: &str = r#"
 sleep 1000000 & service=$!
 snapshot() {

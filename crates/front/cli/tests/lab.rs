@@ -70,7 +70,8 @@ fn bad_input_is_said_before_anything_boots() {
     }
 }
 
-/// `lab run` with a script in QEMU's place, which knows the how manieth time it is started; exit code, complaint, and how often it was.
+/// `lab run` with a script in QEMU's place, which knows the how manieth time it is started; exit code,
+/// complaint, and how often it was.
 fn with_script_for_qemu(script: &str) -> (i32, String, usize) {
     let lab = sham();
     let (qemu, starts) = (lab.path().join("qemu-system-x86_64"), lab.path().join("starts"));
@@ -269,7 +270,8 @@ fn nothing_is_left_however_a_run_is_stopped() {
     }
 }
 
-/// A scenario of two seconds without a service, and a program in the guest that is a scheduler: this very command.
+/// A scenario of two seconds without a service, and a program in the guest that is a scheduler: this very
+/// command.
 fn compare_in_guests(script: &str, options: &[&str]) -> Command {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scx-{}", options.len()));
     fs::create_dir_all(&folder).expect("a folder");

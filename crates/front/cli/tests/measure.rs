@@ -1,4 +1,5 @@
-//! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts are asserted, never times.
+//! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts
+//! are asserted, never times.
 
 #[path = "support/child_guard.rs"]
 mod child_guard;
@@ -29,7 +30,8 @@ fn text(bytes: &[u8]) -> String {
 
 const LIGHT: [&str; 6] = ["--rate", "200/s", "--duration", "1s", "--warm-up", "100ms"];
 
-/// A light run. On a machine whose own noise delays the generator the run fails, as it must: then it says so, and there is nothing to look at.
+/// A light run. On a machine whose own noise delays the generator the run fails, as it must: then it says so,
+/// and there is nothing to look at.
 fn measured(args: &[&str]) -> Option<Output> {
     measured_by(built(), args)
 }
@@ -125,7 +127,8 @@ fn losses_are_named() {
     assert!(document["connections_opened"].as_u64() > Some(64));
 }
 
-/// Shares the generator's CPU and its real-time priority: whenever the generator sleeps it waits for the end of a slice. `None` without privileges.
+/// Shares the generator's CPU and its real-time priority: whenever the generator sleeps it waits for the end
+/// of a slice. `None` without privileges.
 fn hog() -> Option<ChildGuard> {
     let status = std::fs::read_to_string("/proc/self/status").expect("of every process");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
@@ -289,7 +292,8 @@ fn stages_are_in_the_result_and_their_trace_is_explained() {
     assert!(document["stages"].is_null());
 }
 
-/// The command for somebody without privileges: for root, as nobody, who may have real-time priority and nothing else, or the generator would share its CPU.
+/// The command for somebody without privileges: for root, as nobody, who may have real-time priority and
+/// nothing else, or the generator would share its CPU.
 fn unprivileged(folder: &Path) -> Command {
     if std::fs::metadata("/proc/self").expect("it is there").uid() != 0 {
         return built();

@@ -12,7 +12,8 @@ use pyo3::types::PyCapsule;
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// A table. Whatever reads Arrow takes it without a copy: `pyarrow.table(t)`, `polars.DataFrame(t)`, `pandas.DataFrame.from_arrow(t)`.
+/// A table. Whatever reads Arrow takes it without a copy: `pyarrow.table(t)`, `polars.DataFrame(t)`,
+/// `pandas.DataFrame.from_arrow(t)`.
 #[pyclass(frozen, module = "rearguard")]
 pub struct Table(columnar::Table);
 
@@ -56,7 +57,8 @@ impl Table {
         )
     }
 
-    /// The rows as an Arrow stream. The columns keep their types: a wish for others may go unheard, as the interface allows.
+    /// The rows as an Arrow stream. The columns keep their types: a wish for others may go unheard, as the
+    /// interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

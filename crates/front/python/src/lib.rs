@@ -1,6 +1,7 @@
 //! The extension module below the Python package `rearguard`, whose pure Python part is in python/src.
 //!
-//! Every call that computes runs in a thread of its own and lets go of the interpreter; results leave as Arrow tables without copies.
+//! Every call that computes runs in a thread of its own and lets go of the interpreter; results leave as
+//! Arrow tables without copies.
 #![forbid(unsafe_code)]
 
 mod arrow;

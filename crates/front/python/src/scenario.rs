@@ -46,7 +46,8 @@ impl Scenario {
         Scenario::read(text, file, Vec::new())
     }
 
-    /// The same with other values for some keys: `{"program.web.arrivals.utilisation": 0.9, "duration": "2s"}`.
+    /// The same with other values for some keys: `{"program.web.arrivals.utilisation": 0.9, "duration":
+    /// "2s"}`.
     fn with_values(&self, values: &Bound<PyDict>) -> PyResult<Scenario> {
         let edit = |(key, value): (Bound<PyAny>, Bound<PyAny>)| {
             Edit::new(&key.extract::<String>()?, value::toml(&value)?).map_err(exception)

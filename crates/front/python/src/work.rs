@@ -14,7 +14,7 @@ use crate::failure::{RunError, exception};
 /// How often the calling thread looks for signals and reports progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What the work hears and says.
+/// What the work receives and sends.
 #[derive(Default)]
 struct Ear {
     stop: AtomicBool,
@@ -32,8 +32,9 @@ impl Watch for Ear {
     }
 }
 
-/// Does something without the interpreter. Meanwhile the calling thread, where Python runs its signal handlers, looks after Ctrl-C
-/// and calls `progress` with the share that is done. An exception there stops the work and is the outcome.
+/// Does something without the interpreter. Meanwhile the calling thread, where Python runs its signal
+/// handlers, looks after Ctrl-C and calls `progress` with the share that is done. An exception there stops
+/// the work and is the outcome.
 pub fn work<T: Send>(
     py: Python,
     progress: Option<&Bound<PyAny>>,
@@ -42,7 +43,7 @@ pub fn work<T: Send>(
     let ear = Ear::default();
     let (send, receive) = channel();
     let receive = Mutex::new(receive);
-    let heard = || receive.lock().expect("one thread alone hears");
+    let heard = || receive.lock().expect("one thread alone receives");
     let outcome = thread::scope(|scope| {
         let ear = &ear;
         let worker = scope.spawn(move || drop(send.send(job(ear))));

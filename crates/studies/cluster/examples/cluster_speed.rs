@@ -1,4 +1,5 @@
-//! How fast clusters are simulated: `cluster_speed FILE DISPATCH [DURATION]` prints CPU seconds, decisions, events, the mean latency in ns and the memory at its most in MiB.
+//! How fast clusters are simulated: `cluster_speed FILE DISPATCH [DURATION]` prints CPU seconds, decisions,
+//! events, the mean latency in ns and the memory at its most in MiB.
 
 use cluster::{Cluster, Dispatch};
 use model::{Failure, Silent, units};

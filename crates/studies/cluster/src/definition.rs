@@ -44,7 +44,8 @@ pub struct Cluster {
     pub redundancy: Vec<Redundancy>,
 }
 
-/// Servers that are alike, of one of three kinds: queues, first come, first served, before their workers; latencies as measured; machines.
+/// Servers that are alike, of one of three kinds: queues, first come, first served, before their workers;
+/// latencies as measured; machines.
 #[derive(Clone, Debug)]
 pub struct Tier {
     /// How many servers.
@@ -88,7 +89,8 @@ pub struct Leaf {
     pub same_work: bool,
 }
 
-/// A machine of the simulator under a policy: it serves the first service of its scenario, beside all else that runs there.
+/// A machine of the simulator under a policy: it serves the first service of its scenario, beside all else
+/// that runs there.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The machine and its programs. What the service's own client would send is not sent.
@@ -179,7 +181,8 @@ impl Cluster {
         }
     }
 
-    /// The share of the leaves' time that a load is, without copies and slow episodes; unknown for measured leaves.
+    /// The share of the leaves' time that a load is, without copies and slow episodes; unknown for measured
+    /// leaves.
     pub fn utilisation(&self, load: Arrivals) -> Option<f64> {
         let known = !self.leaf.tier.is_measured();
         known.then(|| self.rate_per_s(load) / self.capacity_per_s())
@@ -200,7 +203,8 @@ impl Cluster {
         self.rate_per_s(load) * service_s / tier.all_workers()
     }
 
-    /// Runs all machines of the cluster, leaves and roots, under a policy. [`Failure::Input`] where it has none.
+    /// Runs all machines of the cluster, leaves and roots, under a policy. [`Failure::Input`] where it has
+    /// none.
     pub fn set_policy(&mut self, policy: &PolicySpec) -> Result<(), Failure> {
         let tiers = [Some(&mut self.leaf.tier), self.root.as_mut().map(|root| &mut root.tier)];
         let machines = tiers.into_iter().flatten().filter_map(|tier| tier.machine.as_mut());

@@ -1,6 +1,7 @@
 //! Which server of a shard a sub-request goes to: a rule a file.
 //!
-//! Rules that look at queues know how many copies each server has, waiting, served and on their way to it, at the moment of the decision.
+//! Rules that look at queues know how many copies each server has, waiting, served and on their way to it, at
+//! the moment of the decision.
 
 mod batch_sampling;
 mod central;
@@ -26,11 +27,12 @@ pub enum Dispatch {
     Random,
     /// One after the other.
     RoundRobin,
-    /// The shortest of so many drawn by lot (Mitzenmacher 1996).
+    /// The shortest of so many drawn at random (Mitzenmacher 1996).
     Choices(u32),
     /// The shortest of all.
     Shortest,
-    /// Sparrow's: so many reservations a sub-request, each asks for work when its turn comes (Ousterhout et al. 2013).
+    /// Sparrow's: so many reservations a sub-request, each asks for work when its turn comes (Ousterhout et
+    /// al. 2013).
     BatchSampling(u32),
     /// One queue a shard, from which its workers are fed.
     Central,
@@ -84,7 +86,7 @@ pub(crate) struct Shard<'a> {
 }
 
 impl Shard<'_> {
-    /// A server by lot that has no copy yet.
+    /// A random server that has no copy yet.
     pub fn any(&self, random: &mut Xoshiro256PlusPlus) -> u32 {
         loop {
             let server = self.first + below(self.lengths.len() as u32, random);
@@ -110,7 +112,8 @@ pub(crate) trait Chooser {
 }
 
 impl Dispatch {
-    /// The rule for so many servers in shards of `replicas`. The two that bind late choose no server by themselves.
+    /// The rule for so many servers in shards of `replicas`. The two that bind late choose no server by
+    /// themselves.
     pub(crate) fn chooser(self, servers: u32, replicas: u32) -> Box<dyn Chooser> {
         match self {
             Dispatch::RoundRobin => Box::new(round_robin::RoundRobin::new(servers / replicas)),

@@ -12,7 +12,8 @@ use crate::definition::{Case, Cluster};
 use crate::outcome::Outcome;
 
 impl Cluster {
-    /// Simulates every case, so many at a time, and puts them beside each other. Command, version and text are the caller's to add.
+    /// Simulates every case, so many at a time, and puts them beside each other. Command, version and text
+    /// are the caller's to add.
     ///
     /// The number of jobs changes nothing but the time that it takes.
     pub fn run_all(&self, jobs: usize, watch: &dyn Watch) -> Result<ClusterRun, Failure> {
@@ -142,7 +143,8 @@ fn verdicts(cases: &[ClusterCase]) -> Vec<ClusterVerdict> {
     cases.iter().filter_map(verdict).collect()
 }
 
-/// Apart where the two intervals are: stricter than an interval of the ratio, and in need of nothing that the cases share.
+/// Apart where the two intervals are: stricter than an interval of the ratio, and in need of nothing that the
+/// cases share.
 fn answer(a: &document::Estimate, b: &document::Estimate) -> Answer {
     let apart = |below: &document::Estimate, above: &document::Estimate| {
         below.high.zip(above.low).is_some_and(|(high, low)| high < low)

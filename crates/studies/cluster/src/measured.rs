@@ -1,4 +1,5 @@
-//! One server's latency as it was measured: a curve of a result document, or the histograms of an HdrHistogram log.
+//! One server's latency as it was measured: a curve of a result document, or the histograms of an
+//! HdrHistogram log.
 
 mod curve;
 mod document;
@@ -30,8 +31,9 @@ enum Shape {
 }
 
 impl Measured {
-    /// All distributions of a file's content: a result document of Rearguard (JSON), an interval log of HdrHistogram (`.hlog`) or its
-    /// percentile table (`.hgrm`, as wrk2 prints it). `unit` is that of the histograms' values; documents know their own.
+    /// All distributions of a file's content: a result document of Rearguard (JSON), an interval log of
+    /// HdrHistogram (`.hlog`) or its percentile table (`.hgrm`, as wrk2 prints it). `unit` is that of the
+    /// histograms' values; documents know their own.
     ///
     /// [`Failure::Input`], with `file` in front, for anything else.
     pub fn read(content: &str, file: &str, unit: Nanos) -> Result<Vec<Measured>, Failure> {
@@ -46,8 +48,9 @@ impl Measured {
         found.map_err(|what| Failure::Input(format!("{file}: {what}")))
     }
 
-    /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them: one histogram has forgotten in
-    /// which order its samples came, and with it how much they depend on each other.
+    /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them:
+    /// one histogram has forgotten in which order its samples came, and with it how much they depend on each
+    /// other.
     pub fn proportion(&self, threshold: Nanos) -> Estimate {
         match &self.shape {
             Shape::Curve(curve) => curve.proportion(threshold),
@@ -55,7 +58,8 @@ impl Measured {
         }
     }
 
-    /// The latency that a proportion `beyond`, 0 to 1, exceeds, in nanoseconds: what a draw of that much would be.
+    /// The latency that a proportion `beyond`, 0 to 1, exceeds, in nanoseconds: what a draw of that much
+    /// would be.
     pub fn latency_ns(&self, beyond: f64) -> f64 {
         match &self.shape {
             Shape::Curve(curve) => curve.latency_ns(beyond),

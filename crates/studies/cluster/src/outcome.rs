@@ -24,11 +24,13 @@ pub struct Outcome {
     pub outliers: Estimate,
     /// Requests a second that were no outliers.
     pub valid_throughput_per_s: f64,
-    /// The latency of sub-requests, from their being sent out to their first answer; `None` where too few were answered.
+    /// The latency of sub-requests, from their being sent out to their first answer; `None` where too few
+    /// were answered.
     pub sub_latency: Option<Latency>,
     /// The proportion of sub-requests slower than the threshold.
     pub sub_outliers: Option<Estimate>,
-    /// The proportion of requests that would be slower if sub-requests were independent of each other (10-ms computing equation 4).
+    /// The proportion of requests that would be slower if sub-requests were independent of each other (10-ms
+    /// computing equation 4).
     pub independent_outliers: Option<Estimate>,
     /// Copies sent for each sub-request.
     pub copies_per_sub_request: f64,

@@ -40,8 +40,9 @@ const LONGEST: Nanos = Nanos::from_secs(86_400);
 pub type Find<'a> = dyn Fn(&str) -> Result<String, Failure> + 'a;
 
 impl Cluster {
-    /// Reads a cluster from the text of a TOML file. `file` is the name for messages, and its stem the cluster's name unless the text gives one;
-    /// `find` reads the measurements that it names. `docs/reference/cluster.md` lists every key.
+    /// Reads a cluster from the text of a TOML file. `file` is the name for messages, and its stem the
+    /// cluster's name unless the text gives one; `find` reads the measurements that it names.
+    /// `docs/reference/cluster.md` lists every key.
     ///
     /// [`Failure::Input`] with every problem of the text, each with its line and a caret.
     pub fn read(text: &str, file: &str, find: &Find) -> Result<Cluster, Failure> {

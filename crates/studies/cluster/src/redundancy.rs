@@ -1,4 +1,5 @@
-//! How many copies of a sub-request are sent, when, and what becomes of those that are not needed any more: a rule a file.
+//! How many copies of a sub-request are sent, when, and what becomes of those that are not needed any more: a
+//! rule a file.
 
 mod reissue;
 mod replicate;

@@ -12,8 +12,8 @@ fn covers(what: &str, found: &Estimate, exact: f64) {
     assert!(reach < 0.2, "{what}: {found:?} says too little");
 }
 
-/// The mean latency of the supermarket model with infinitely many servers, services of mean 1 (Mitzenmacher 1996): the sum of
-/// rho^((d^i - d) / (d - 1)) over i from 1.
+/// The mean latency of the supermarket model with infinitely many servers, services of mean 1 (Mitzenmacher
+/// 1996): the sum of rho^((d^i - d) / (d - 1)) over i from 1.
 fn supermarket(rho: f64, d: i32) -> f64 {
     let power = |i: i32| f64::from(d.pow(i as u32) - d) / f64::from(d - 1);
     (1..=10).map(|i| rho.powf(power(i))).sum()
@@ -39,7 +39,7 @@ fn choices_have_the_means_of_the_supermarket_model() {
     }
 }
 
-/// The control: a server by lot is M/M/1, four times and six times as slow.
+/// The control: a random server is M/M/1, four times and six times as slow.
 #[test]
 fn random_dispatch_is_as_many_single_queues() {
     let text = r#"
@@ -74,7 +74,8 @@ fn a_central_queue_is_one_queue_of_all_workers() {
     assert!(mean(0) < mean(2) && 1.5 * mean(2) < mean(1), "{found:?}");
 }
 
-/// Binding late to two reservations finds what a central queue would, nearly; binding at once to two queues does not.
+/// Binding late to two reservations finds what a central queue would, nearly; binding at once to two queues
+/// does not.
 #[test]
 fn reservations_come_close_to_the_central_queue() {
     let text = r#"
@@ -108,7 +109,8 @@ fn leaves_by_lot_are_as_good_as_independent() {
     );
 }
 
-/// The control: where every request asks every leaf for equal work, all queues are one, and equation 4 is wrong.
+/// The control: where every request asks every leaf for equal work, all queues are one, and equation 4 is
+/// wrong.
 #[test]
 fn leaves_that_all_requests_ask_are_not_independent() {
     let text = r#"
@@ -123,7 +125,8 @@ fn leaves_that_all_requests_ask_are_not_independent() {
     assert!(outcome.independent_outliers.expect("answers").low > 3.0 * outcome.outliers.high);
 }
 
-/// Two copies without cancellation at 20% are two M/M/1 at 40%, and the first of two answers comes after half the mean of one.
+/// Two copies without cancellation at 20% are two M/M/1 at 40%, and the first of two answers comes after half
+/// the mean of one.
 #[test]
 fn the_first_of_two_copies_takes_half_as_long() {
     let text = r#"
@@ -137,11 +140,13 @@ fn the_first_of_two_copies_takes_half_as_long() {
     covers("two", &found[1].1.latency.mean, 1e6 / 0.6 / 2.0);
     assert_eq!(found[1].1.copies_per_sub_request, 2.0);
     assert!((found[1].1.utilisation.expect("queues") - 0.4).abs() < 0.005);
-    // The copy that loses is the longer one more often than not; with nobody waiting it would be three quarters of the work.
+    // The copy that loses is the longer one more often than not; with nobody waiting it would be three
+    // quarters of the work.
     assert!((0.5..0.75).contains(&found[1].1.wasted_share), "{}", found[1].1.wasted_share);
 }
 
-/// A server that is slow for a share s of the time, f times: its mean work is (1 - s) + s f where nobody waits.
+/// A server that is slow for a share s of the time, f times: its mean work is (1 - s) + s f where nobody
+/// waits.
 #[test]
 fn episodes_take_their_share() {
     let text = |slow: &str| {

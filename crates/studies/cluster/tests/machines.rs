@@ -44,7 +44,8 @@ fn run(text: &str) -> Outcome {
     cluster.run(&cluster.cases()[0], 1, &Silent).expect("nobody interrupts")
 }
 
-/// One machine in a cluster of one, against the same machine with its own client: the same load, other arrivals.
+/// One machine in a cluster of one, against the same machine with its own client: the same load, other
+/// arrivals.
 #[test]
 fn a_cluster_of_one_machine_is_that_machine() {
     let scenario = Scenario::read(SCENARIO, "one.toml").expect("valid");

@@ -9,7 +9,8 @@ fn p99_9_ms(outcome: &Outcome) -> f64 {
     outcome.latency.p99_9.value / 1e6
 }
 
-/// The Tail at Scale: reissue cuts p99.9 from 1,800 to 74 ms for 2% more requests, where servers are slow for a while.
+/// The Tail at Scale: reissue cuts p99.9 from 1,800 to 74 ms for 2% more requests, where servers are slow for
+/// a while.
 const SLOW_SERVERS: &str = r#"
     duration = "12s"
     fan_out = 100
@@ -43,8 +44,9 @@ fn reissue_gains_little_where_no_server_is_slow() {
     assert!(p99_9_ms(&found[1].1) > p99_9_ms(&found[0].1) / 1.5, "{found:?}");
 }
 
-/// Two copies turn M/M/1 at rho into two at 2 rho, of which the quicker counts: a mean of 1 / (2 (1 - 2 rho)) against 1 / (1 - rho). The two are
-/// equal at a load of one third (10-ms computing section V.B: beyond light load, redundancy adds outliers).
+/// Two copies turn M/M/1 at rho into two at 2 rho, of which the quicker counts: a mean of 1 / (2 (1 - 2 rho))
+/// against 1 / (1 - rho). The two are equal at a load of one third (10-ms computing section V.B: beyond light
+/// load, redundancy adds outliers).
 #[test]
 fn replication_helps_below_a_third_and_harms_above() {
     let text = r#"
@@ -62,8 +64,9 @@ fn replication_helps_below_a_third_and_harms_above() {
     }
 }
 
-/// Reissue after a short delay cuts the tail while there is time to spare; without cancellation each second copy makes the next one likelier, and at half the
-/// capacity all is sent twice. With cancellation it helps on.
+/// Reissue after a short delay cuts the tail while there is time to spare; without cancellation each second
+/// copy makes the next one likelier, and at half the capacity all is sent twice. With cancellation it helps
+/// on.
 #[test]
 fn reissue_harms_under_load_unless_it_cancels() {
     let text = r#"
@@ -79,7 +82,8 @@ fn reissue_harms_under_load_unless_it_cancels() {
     assert!(p99(4).high < p99(0).low && p99(5).high < p99(1).low, "cancelled: {found:?}");
 }
 
-/// What a rule cancels decides from which load it harms: nothing, copies in queues, or tied ones before they cost anything.
+/// What a rule cancels decides from which load it harms: nothing, copies in queues, or tied ones before they
+/// cost anything.
 #[test]
 fn cancellation_moves_the_load_from_which_copies_harm() {
     let text = r#"
@@ -117,7 +121,8 @@ fn tied_copies_cross_on_the_network() {
     assert!(apart < at_once / 3.0, "{apart} {at_once}");
 }
 
-/// Copies of the same work end together: only queues and slow servers differ (the S and X parts of a service).
+/// Copies of the same work end together: only queues and slow servers differ (the S and X parts of a
+/// service).
 #[test]
 fn copies_of_the_same_work_gain_less() {
     let text = |same: bool| {

@@ -129,7 +129,8 @@ pub fn resize(
 
 /// Gives a cell's group CPUs, then its partition; why the machine refused, if it did.
 ///
-/// A partition that cannot have the CPUs becomes invalid although the kernel took them, so it is looked at after each write.
+/// A partition that cannot have the CPUs becomes invalid although the kernel took them, so it is looked at
+/// after each write.
 fn reshape(
     session: &mut Session,
     journal: &Journal,

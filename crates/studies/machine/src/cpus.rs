@@ -27,7 +27,7 @@ impl Cpus {
         Some(Cpus(cpus))
     }
 
-    /// A list that a person wrote: not empty.
+    /// A list written by hand: not empty.
     pub fn from_user(text: &str) -> Result<Cpus, String> {
         Cpus::read_list(text).filter(|cpus| !cpus.is_empty()).ok_or_else(|| {
             format!("`{text}` is no list of CPUs; expected one such as 2-3 or 0,4-7")

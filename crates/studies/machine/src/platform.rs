@@ -36,7 +36,8 @@ pub trait Platform {
     fn set_class(&self, thread: i32, class: Class) -> io::Result<()>;
     /// Binds a thread to CPUs.
     fn set_affinity(&self, thread: i32, cpus: &Cpus) -> io::Result<()>;
-    /// Starts this executable with other arguments, known by a token in its environment, and waits until it says that it is ready.
+    /// Starts this executable with other arguments, known by a token in its environment, and waits until it
+    /// says that it is ready.
     fn start(&self, token: &str, args: &[String]) -> io::Result<()>;
     /// Ends a process that was started so, and waits for its end.
     fn stop(&self, process: i32) -> io::Result<()>;

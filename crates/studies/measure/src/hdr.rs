@@ -17,7 +17,8 @@ const DIGITS: u8 = 3;
 /// What a lost request counts as: slower than any threshold.
 const LOST_NS: u64 = 1 << 60;
 
-/// The latencies of a second's requests: of those that were answered, and the lost ones, which are in lines of their own, tagged `lost`.
+/// The latencies of a second's requests: of those that were answered, and the lost ones, which are in lines
+/// of their own, tagged `lost`.
 struct Interval {
     answered: Histogram<u64>,
     lost: Histogram<u64>,

@@ -1,6 +1,7 @@
 //! Real servers under open-loop load, beside the ideal for the very same arrivals (Tales section 3.2).
 //!
-//! Nothing about the server is changed. Latency counts from the intended moment; a run in which the generator was late is no result.
+//! Nothing about the server is changed. Latency counts from the intended moment; a run in which the generator
+//! was late is no result.
 #![forbid(unsafe_code)]
 
 mod hdr;

@@ -36,7 +36,8 @@ pub struct Used {
     pub processes: Vec<i32>,
     /// CPU time of all threads.
     pub cpu: Nanos,
-    /// How many requests they could serve at a time: CPUs that they may use, or threads that served if those are fewer.
+    /// How many requests they could serve at a time: CPUs that they may use, or threads that served if those
+    /// are fewer.
     pub workers: u32,
 }
 

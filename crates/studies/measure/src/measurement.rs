@@ -73,8 +73,9 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Takes for the service time what the server's threads had of the CPUs by this run's own trace, interrupts left out, where it was read off their clocks: most
-    /// kernels count interrupts as the time of whom they interrupt (CONFIG_IRQ_TIME_ACCOUNTING is off), and the ideal has none.
+    /// Takes for the service time what the server's threads had of the CPUs by this run's own trace,
+    /// interrupts left out, where it was read off their clocks: most kernels count interrupts as the time of
+    /// whom they interrupt (CONFIG_IRQ_TIME_ACCOUNTING is off), and the ideal has none.
     pub fn leave_interrupts_out(&mut self, traced: &mut Trace) {
         let cpu = served(traced);
         let answered = answered(&self.trace);
@@ -232,8 +233,9 @@ fn assembled(
     }
 }
 
-/// A request is on time within half the median latency, as a real server's service time is not known beforehand, and within what two requests
-/// cost the generator itself. For a lost one its client waited for as long as it would.
+/// A request is on time within half the median latency, as a real server's service time is not known
+/// beforehand, and within what two requests cost the generator itself. For a lost one its client waited for
+/// as long as it would.
 fn on_time(records: &[Record], timeout: Nanos) -> Nanos {
     let latency = |record: &Record| record.latency().min(timeout);
     let mut latencies: Vec<Nanos> = records.iter().map(latency).collect();

@@ -1,4 +1,5 @@
-//! The most that a server can do: closed loops of ever more connections, until throughput stops growing (Tales section 3.2).
+//! The most that a server can do: closed loops of ever more connections, until throughput stops growing
+//! (Tales section 3.2).
 
 use model::trace::Window;
 use model::workload::Planned;
@@ -25,7 +26,8 @@ const BUSY: f64 = 0.95;
 pub struct Saturation {
     /// Requests a second of the best step.
     pub throughput_per_s: f64,
-    /// The amortised service time: workers over throughput, or CPU time a request where the generator was at its limit first.
+    /// The amortised service time: workers over throughput, or CPU time a request where the generator was at
+    /// its limit first.
     pub service_time: ServiceTime,
     /// Every step: connections and requests a second.
     pub steps: Vec<(u32, f64)>,

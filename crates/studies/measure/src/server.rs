@@ -31,7 +31,8 @@ pub struct Placed {
     pub connections: u32,
 }
 
-/// A running server. Dropping it ends it and removes its files; so does the end of this process, whatever ends it.
+/// A running server. Dropping it ends it and removes its files; so does the end of this process, whatever
+/// ends it.
 pub struct Started {
     /// Where it listens, in the protocol of the given target.
     pub target: Target,
@@ -72,7 +73,8 @@ impl Started {
         self.guard.check_alive()
     }
 
-    /// Waits until the server accepts a connection; memcached does over TCP, too, when datagrams are wanted of it.
+    /// Waits until the server accepts a connection; memcached does over TCP, too, when datagrams are wanted
+    /// of it.
     fn wait(&mut self, kind: Kind, address: SocketAddr, watch: &dyn Watch) -> Result<(), Failure> {
         let begin = Instant::now();
         while TcpStream::connect_timeout(&address, PATIENCE).is_err() {

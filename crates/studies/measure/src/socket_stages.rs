@@ -1,4 +1,5 @@
-//! Stages of requests by the stamps that the client's own kernel puts on its sockets: what is known where nobody may ask the server's kernel.
+//! Stages of requests by the stamps that the client's own kernel puts on its sockets: what is known where
+//! nobody may ask the server's kernel.
 
 use generator::{Record, SocketTimestamps};
 use model::Nanos;
@@ -7,7 +8,8 @@ use stats::latency_estimates;
 
 /// Where the requests' time went, as far as the client's kernel knows.
 pub struct SocketStages {
-    /// What it knows, in the order of time; of the stages in the server's kernel only the whole, and that only where the server is on this machine.
+    /// What it knows, in the order of time; of the stages in the server's kernel only the whole, and that
+    /// only where the server is on this machine.
     pub stages: Vec<Stage>,
     /// Requests that were answered in the measured time.
     pub answered: u64,
@@ -26,8 +28,8 @@ struct Moments {
     read: Nanos,
 }
 
-/// What the records' stamps tell. `is_here`: the server is on this machine, where the device hands a packet over to the receiver at once: so T1 is when a
-/// request has left, and T6 is when its answer is back.
+/// What the records' stamps tell. `is_here`: the server is on this machine, where the device hands a packet
+/// over to the receiver at once: so T1 is when a request has left, and T6 is when its answer is back.
 pub fn socket_stages(records: &[Record], is_here: bool) -> SocketStages {
     let answered = records.iter().filter(|record| record.received != Nanos::NEVER).count() as u64;
     let all: Vec<Moments> = records.iter().filter_map(moments).collect();

@@ -52,7 +52,8 @@ pub(crate) fn held(process: u32) -> io::Result<Vec<String>> {
     Ok(fs::read_dir(format!("/proc/{process}/fd"))?.flatten().filter_map(inode).collect())
 }
 
-/// The one port at which a process waits for clients, or one that it started. [`Failure::Input`] where there is none, or several to choose from.
+/// The one port at which a process waits for clients, or one that it started. [`Failure::Input`] where there
+/// is none, or several to choose from.
 pub fn listening_port(process: u32) -> Result<u16, Failure> {
     let mut held = held(process)
         .map_err(|error| Failure::Input(format!("--pid {process}: /proc/{process}/fd: {error}")))?;

@@ -51,7 +51,8 @@ enum Speech {
 }
 
 impl Target {
-    /// Reads `SCHEME://HOST[:PORT][/PATH][?KEY=VALUE&...]` and finds the host's address; `template`: request and response of `tcp` and `udp`.
+    /// Reads `SCHEME://HOST[:PORT][/PATH][?KEY=VALUE&...]` and finds the host's address; `template`: request
+    /// and response of `tcp` and `udp`.
     ///
     /// [`Failure::Input`] for anything else, and for a host without address.
     pub fn parse(text: &str, template: Option<(&str, &str)>) -> Result<Target, Failure> {
@@ -147,7 +148,8 @@ impl Target {
         }
     }
 
-    /// The CPU time that a request asks the null RPC server for; 1 ns of others, which decide that themselves.
+    /// The CPU time that a request asks the null RPC server for; 1 ns of others, which decide that
+    /// themselves.
     pub fn asked_service(&self) -> Nanos {
         match self.speech {
             Speech::NullRpc { service, .. } => service,

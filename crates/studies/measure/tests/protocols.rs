@@ -30,7 +30,8 @@ fn judge(protocol: &mut dyn Protocol, ask: &Ask, bytes: &[u8], ended: bool) -> V
     protocol.decode(ask, &ReceivedBytes { bytes, datagrams: &[], ended })
 }
 
-/// The whole response is one; every shorter one wants more, never more than there is; a longer one is garbage. What was wrong with it.
+/// The whole response is one; every shorter one wants more, never more than there is; a longer one is
+/// garbage. What was wrong with it.
 fn whole(protocol: &mut dyn Protocol, ask: &Ask, response: &[u8]) -> Option<&'static str> {
     for cut in 0..response.len() {
         match judge(protocol, ask, &response[..cut], false) {

@@ -1,6 +1,8 @@
-//! Servers as Debian ships them, started, measured and ended on the loopback address. Counts are asserted, never times.
+//! Servers as Debian ships them, started, measured and ended on the loopback address. Counts are asserted,
+//! never times.
 //!
-//! Servers are kept by this executable in another role, so it has a `main` of its own. A server that is not installed is shown as ignored.
+//! Servers are kept by this executable in another role, so it has a `main` of its own. A server that is not
+//! installed is shown as ignored.
 
 mod real {
     pub mod thrift;

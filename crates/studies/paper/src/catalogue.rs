@@ -1,4 +1,5 @@
-//! Every figure that can be produced, and the scenarios that they run. All are part of the program: it needs no files.
+//! Every figure that can be produced, and the scenarios that they run. All are part of the program: it needs
+//! no files.
 
 use model::Failure;
 

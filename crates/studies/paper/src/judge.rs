@@ -87,7 +87,8 @@ fn held(claim: &Claim, read: &Reader) -> Result<PaperClaim, String> {
     })
 }
 
-/// Whether a figure's file fits together: its scenarios are there, and every reading names a run and a policy of it.
+/// Whether a figure's file fits together: its scenarios are there, and every reading names a run and a policy
+/// of it.
 pub fn check(entry: &Entry) -> Result<(), Failure> {
     let definition = definition(entry)?;
     definition.runs.iter().try_for_each(|run| scenario(run).map(|_| ()))?;

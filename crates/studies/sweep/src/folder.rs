@@ -22,7 +22,8 @@ impl Folder {
         Ok(Folder(path.to_path_buf()))
     }
 
-    /// Whether a point is finished. A file that cannot be read, or is another's, is not: the point runs again and replaces it.
+    /// Whether a point is finished. A file that cannot be read, or is another's, is not: the point runs again
+    /// and replaces it.
     pub fn has(&self, point: &Point) -> bool {
         self.kept(point).is_some()
     }
@@ -38,7 +39,8 @@ impl Folder {
         written.map(drop).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
     }
 
-    /// The tables of all points that are finished, in the order of the grid: the same rows whoever ran them, and when.
+    /// The tables of all points that are finished, in the order of the grid: the same rows whoever ran them,
+    /// and when.
     pub fn tables(&self, grid: &Grid, points: &[Point]) -> Vec<Table> {
         let found = points.iter().filter_map(|point| Some((point, self.kept(point)?)));
         tables::tables(&grid.keys(), found.collect())

@@ -33,7 +33,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Reads a grid file; `load` gives the text of a scenario file that it names. `docs/guide/sweeps.md` lists every key.
+    /// Reads a grid file; `load` gives the text of a scenario file that it names. `docs/guide/sweeps.md`
+    /// lists every key.
     pub fn read(
         text: &str,
         file: &str,
@@ -59,7 +60,8 @@ impl Grid {
         self.values.iter().map(|(key, _)| key.as_str()).collect()
     }
 
-    /// The points, the policies of one combination beside each other. Each could run: every scenario is valid with its values, every policy known.
+    /// The points, the policies of one combination beside each other. Each could run: every scenario is valid
+    /// with its values, every policy known.
     pub fn points(&self) -> Result<Vec<Point>, Failure> {
         let sizes = self.values.iter().map(|(_, values)| values.len());
         let sizes = [self.sources.len()].into_iter().chain(sizes).chain([self.policies.len()]);

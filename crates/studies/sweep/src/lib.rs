@@ -1,7 +1,8 @@
 //! Sweeps: a grid of scenarios, values of their keys and policies, run point by point.
 //!
-//! A point knows all that it takes to run it, so it can run in any thread, process or machine; what it found is one Parquet file, the
-//! same bytes wherever it ran. The folder of a sweep holds those files, so that what is finished is not run again.
+//! A point knows all that it takes to run it, so it can run in any thread, process or machine; what it found
+//! is one Parquet file, the same bytes wherever it ran. The folder of a sweep holds those files, so that what
+//! is finished is not run again.
 #![forbid(unsafe_code)]
 
 mod folder;

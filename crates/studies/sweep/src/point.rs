@@ -16,11 +16,13 @@ use sim::SimArm;
 
 use crate::{ENGINE, SWEEP_SCHEMA};
 
-/// A scenario with its values under one policy, with all its seeds: they are pooled, as percentiles must not be averaged.
+/// A scenario with its values under one policy, with all its seeds: they are pooled, as percentiles must not
+/// be averaged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// What its results depend on, as 32 hexadecimal digits: the scenario with its values, the policy with its source where that is a file, the
-    /// seeds, and the engine. The same point has the same id in every grid.
+    /// What its results depend on, as 32 hexadecimal digits: the scenario with its values, the policy with
+    /// its source where that is a file, the seeds, and the engine. The same point has the same id in every
+    /// grid.
     pub id: String,
     /// The scenario's file.
     pub file: String,

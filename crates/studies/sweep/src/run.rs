@@ -22,7 +22,8 @@ pub struct Swept {
     pub failed: Vec<Failed>,
 }
 
-/// Runs the points that the folder does not have yet, `jobs` at a time. Those that fail do not stop the others.
+/// Runs the points that the folder does not have yet, `jobs` at a time. Those that fail do not stop the
+/// others.
 pub fn sweep(
     points: &[Point],
     folder: &Folder,
@@ -95,7 +96,7 @@ impl WorkQueue<'_> {
     }
 }
 
-/// What a point's run hears: no progress of its own, and the wish to stop.
+/// What a point's run sees: no progress of its own, and the interrupt flag.
 impl Watch for WorkQueue<'_> {
     fn progress(&self, _done: f64) {}
 

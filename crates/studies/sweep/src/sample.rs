@@ -6,7 +6,8 @@ use model::seed::derive;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// `count` different numbers below `all`, each set as likely as any other, in rising order; all of them where there are no more.
+/// `count` different numbers below `all`, each set as likely as any other, in rising order; all of them where
+/// there are no more.
 ///
 /// Floyd's way (Bentley and Floyd 1987): takes memory for the chosen only.
 pub fn sample(all: u64, count: u64, seed: u64) -> Vec<u64> {

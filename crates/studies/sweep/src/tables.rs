@@ -39,7 +39,8 @@ fn table(name: &'static str, keys: &[&str], all: &[(&Point, Vec<Table>)]) -> Opt
     Some(Table { name, batch }.with_note(report::TABLES_SCHEMA, &note.to_string()))
 }
 
-/// The point's id, and a column for each key that the grid varies: numbers where all values are, words otherwise.
+/// The point's id, and a column for each key that the grid varies: numbers where all values are, words
+/// otherwise.
 fn varied(keys: &[&str], rows: &[&Point]) -> RecordBatch {
     let columns = Columns::of(rows).text("point", |point| Some(&point.id));
     let all = (0..keys.len()).fold(columns, |columns, at| {

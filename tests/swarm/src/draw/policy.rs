@@ -51,7 +51,8 @@ pub fn draw(rng: &mut Rng, scenario: &Scenario) -> PolicySpec {
     }
 }
 
-/// With `balance=credit` beside another pick than its own the policy may go round in circles (seed 627): known, and to be mended there.
+/// With `balance=credit` beside another pick than its own the policy may go round in circles (seed 627):
+/// known, and to be mended there.
 fn left_out(spec: &PolicySpec) -> bool {
     let given = |key: &str| spec.options.get(key).map(String::as_str);
     let by_credit = spec.name == "credit";

@@ -10,7 +10,8 @@ use crate::rng::Rng;
 const MOST_REQUESTS: f64 = 5_000.0;
 const MICROSECOND: u64 = 1_000;
 
-/// A few programs that want between little and too much. A quarter of the cases spins only: there, all that is due is known.
+/// A few programs that want between little and too much. A quarter of the cases spins only: there, all that
+/// is due is known.
 pub fn draw(rng: &mut Rng, cpus: u32, groups: usize, duration: Nanos) -> Vec<Program> {
     let spins_only = rng.one_in(4);
     let count = rng.within(1, 5);
@@ -29,7 +30,8 @@ pub fn draw(rng: &mut Rng, cpus: u32, groups: usize, duration: Nanos) -> Vec<Pro
     (0..count).map(program).collect()
 }
 
-/// In a third of the cases some programs move in with an earlier one: its group and nice value become theirs. A service keeps a process of its own.
+/// In a third of the cases some programs move in with an earlier one: its group and nice value become theirs.
+/// A service keeps a process of its own.
 pub fn join(rng: &mut Rng, programs: &mut [Program]) {
     if !rng.one_in(3) {
         return;

@@ -74,7 +74,8 @@ fn of_schedstat(text: &str) -> Option<String> {
     Some(format!("{ran} {slices}"))
 }
 
-/// The nice value and the class's number (`SCHED_`): proc(5) counts them as the 19th and 41st, the state as the third.
+/// The nice value and the class's number (`SCHED_`): proc(5) counts them as the 19th and 41st, the state as
+/// the third.
 fn nice_and_class(stat: &str) -> Option<(String, String)> {
     let words: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
     Some((words.get(19 - 3)?.to_string(), words.get(41 - 3)?.to_string()))

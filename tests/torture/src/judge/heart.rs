@@ -1,6 +1,8 @@
-//! Threads that sleep for moments, one bound to each CPU and one free: how late the latest of their beats came.
+//! Threads that sleep for moments, one bound to each CPU and one free: how late the latest of their beats
+//! came.
 //!
-//! Others like them stand above everything under test. Theirs come late only when the machine below the guest gives it no time.
+//! Others like them stand above everything under test. Theirs come late only when the machine below the guest
+//! gives it no time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -8,15 +8,16 @@ use super::{PolicyOptions, Scope};
 
 /// Every thread, and so every group, receives what is due to it (weighted max-min fairness), up to a lag.
 ///
-/// In one order of vruntimes whoever has the least is next, for a turn: so nobody is ahead of the least by more than a turn, nor behind the
-/// average by more than the turns of all others. First come, first served inside a process makes the first turn as long as it takes
-/// a thread to lose its place. Where virtual times are held together by targets, their intervals come to it, as CPU time by the thread's
-/// effective weight.
+/// In one order of vruntimes whoever has the least is next, for a turn: so nobody is ahead of the least by
+/// more than a turn, nor behind the average by more than the turns of all others. First come, first served
+/// inside a process makes the first turn as long as it takes a thread to lose its place. Where virtual times
+/// are held together by targets, their intervals come to it, as CPU time by the thread's effective weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fair {
     /// How long a thread runs at most while others of its weight wait.
     turn: Nanos,
-    /// The sum of the intervals between targets of all levels, in virtual time at weight 100; 0: there is one queue.
+    /// The sum of the intervals between targets of all levels, in virtual time at weight 100; 0: there is one
+    /// queue.
     intervals: Nanos,
 }
 
@@ -30,8 +31,8 @@ const STICKY: Nanos = Nanos::from_millis(10);
 const SIDES: f64 = 2.0;
 
 impl Fair {
-    /// Promised by whoever holds all vruntimes in one order: in one queue, or by targets. Who shares by process instead of by thread, sees no groups,
-    /// or lets spinning threads keep their place, does not.
+    /// Promised by whoever holds all vruntimes in one order: in one queue, or by targets. Who shares by
+    /// process instead of by thread, sees no groups, or lets spinning threads keep their place, does not.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
         let one_queue = options.scope.count(&scenario.machine) == 1;
         let global = options.word("balance") == "gvts" && options.is("infeasible");
@@ -71,8 +72,9 @@ impl Fair {
     }
 }
 
-/// Whether a group holds a thread that is due more than a CPU: what it cannot use goes to all others by their effective weights, where max-min
-/// fairness gives it to the group first (`docs/reference/policies.md`, Limits).
+/// Whether a group holds a thread that is due more than a CPU: what it cannot use goes to all others by their
+/// effective weights, where max-min fairness gives it to the group first (`docs/reference/policies.md`,
+/// Limits).
 fn hands_on_in_groups(scenario: &Scenario) -> bool {
     let weights = effective_weights(scenario);
     let programs = scenario.programs.iter();
@@ -90,14 +92,15 @@ fn hands_on_in_groups(scenario: &Scenario) -> bool {
     capped.into_iter().any(|(_, grouped)| grouped)
 }
 
-/// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen (`docs/reference/policies.md`, Limits).
+/// Whether a turn of the lightest thread is more than an interval: targets then pass by unseen
+/// (`docs/reference/policies.md`, Limits).
 fn passes_targets(turn: Nanos, lowest: Nanos, scenario: &Scenario) -> bool {
     let lightest = effective_weights(scenario).into_iter().fold(f64::MAX, f64::min);
     turn.as_secs_f64() * f64::from(GROUP_WEIGHT) / lightest > lowest.as_secs_f64()
 }
 
-/// The lowest interval and the sum of those of all levels above the queues that join more than the one below, in proportion to the lowest if that was
-/// said.
+/// The lowest interval and the sum of those of all levels above the queues that join more than the one below,
+/// in proportion to the lowest if that was said.
 fn intervals(options: &PolicyOptions, machine: &Machine) -> (Nanos, Nanos) {
     let Machine { cpus, smt, llcs, nodes } = *machine;
     let sizes = [1, smt, cpus / llcs, cpus / nodes, cpus];
@@ -111,7 +114,8 @@ fn intervals(options: &PolicyOptions, machine: &Machine) -> (Nanos, Nanos) {
     }
 }
 
-/// The effective weight of each thread while all are active (GVTS section 3.4): 100 for one of nice 0 outside of groups.
+/// The effective weight of each thread while all are active (GVTS section 3.4): 100 for one of nice 0 outside
+/// of groups.
 fn effective_weights(scenario: &Scenario) -> Vec<f64> {
     let own =
         |nice| f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT);

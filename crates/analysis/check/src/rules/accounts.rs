@@ -1,5 +1,5 @@
-//! CPU time adds up: what each thread is said to have received is the time for which it was seen to run, and all of it with what was idle is
-//! what the machine has.
+//! CPU time adds up: what each thread is said to have received is the time for which it was seen to run, and
+//! all of it with what was idle is what the machine has.
 
 use model::trace::Usage;
 use model::{Nanos, Scenario, ThreadId, Trace};

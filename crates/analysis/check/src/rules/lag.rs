@@ -1,4 +1,5 @@
-//! Lag: at no moment of the run has a thread that always wants to run received much more or less than was due to it.
+//! Lag: at no moment of the run has a thread that always wants to run received much more or less than was due
+//! to it.
 
 use model::change::ChangeKind;
 use model::scenario::Kind;

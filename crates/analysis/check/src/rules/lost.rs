@@ -1,4 +1,5 @@
-//! No lost thread: nobody waits while every CPU that admits it idles, and where waiting is bounded nobody waits longer.
+//! No lost thread: nobody waits while every CPU that admits it idles, and where waiting is bounded nobody
+//! waits longer.
 
 use model::{CpuId, Nanos, ThreadId};
 

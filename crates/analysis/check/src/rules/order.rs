@@ -1,7 +1,9 @@
-//! First come, first served: of two threads of a process that wait in one queue, the one that came first starts first.
+//! First come, first served: of two threads of a process that wait in one queue, the one that came first
+//! starts first.
 //!
-//! Who began to wait in this very moment is not compared: an observer cannot tell what came first in it. Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket a thread, filled and drained here as
-//! an observer can, tells which.
+//! Who began to wait in this very moment is not compared: an observer cannot tell what came first in it.
+//! Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket
+//! a thread, filled and drained here as an observer can, tells which.
 
 use model::change::ChangeKind;
 use model::event::{Event, What};
@@ -110,7 +112,8 @@ impl Rule for Order {
     }
 
     fn started(&mut self, scene: &Scene, thread: ThreadId, cpu: CpuId) -> Option<Finding> {
-        // What it is given by the starvation limit costs it its place; an observer cannot tell for which of its turns.
+        // What it is given by the starvation limit costs it its place; an observer cannot tell for which of
+        // its turns.
         if scene.now - scene.thread(thread).asked > self.promise.starvation_limit {
             self.buckets[thread.index()].overflowed = true;
         }

@@ -23,7 +23,8 @@ impl Rule for Time {
 
     fn ended(&mut self, scene: &Scene, trace: &Trace) -> Option<Finding> {
         let requests = trace.programs.iter().flat_map(|program| &program.requests);
-        // Nothing of the machine may happen between the last event and the end; a client sends without an event, as long as requests may still finish.
+        // Nothing of the machine may happen between the last event and the end; a client sends without an
+        // event, as long as requests may still finish.
         let last = scene.now.max(trace.window.end);
         let end = last.max(trace.window.end + trace.window.span());
         let broken = requests.into_iter().find(|request| !rises(request, last, end));

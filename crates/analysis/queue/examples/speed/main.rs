@@ -1,7 +1,8 @@
-//! What a simulated request costs: `speed WHAT REQUESTS` prints CPU seconds and the mean latency in microseconds.
+//! What a simulated request costs: `speed WHAT REQUESTS` prints CPU seconds and the mean latency in
+//! microseconds.
 //!
-//! WHAT is a discipline with a service law, as `fifo/fixed`, or a peer that simulates M/D/4 at 80%: `heap`, `desque`.
-//! `benches/ideal/run` runs all of them by turns, beside peers in Python.
+//! WHAT is a discipline with a service law, as `fifo/fixed`, or a peer that simulates M/D/4 at 80%: `heap`,
+//! `desque`. `benches/ideal/run` runs all of them by turns, beside peers in Python.
 
 mod desque_peer;
 mod heap_peer;

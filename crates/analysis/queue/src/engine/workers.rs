@@ -9,8 +9,8 @@ pub(crate) trait Workers {
     fn occupy(&mut self, start: u64, service: u64) -> u64;
 }
 
-/// Workers whose services all take as long: they become free in the order in which they were taken, so that a ring of
-/// the last completions is all there is to know.
+/// Workers whose services all take as long: they become free in the order in which they were taken, so that a
+/// ring of the last completions is all there is to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     free: Box<[u64]>,

@@ -1,8 +1,8 @@
 //! M/D/c: Poisson arrivals, fixed services of 1.
 //!
-//! Crommelin (1932) found the distribution of waits as an alternating sum that loses all digits at high load; Franx (2001)
-//! found one with positive terms alone, from the distribution of the queue's length. That has a generating function
-//! with c - 1 known zeros, whose coefficients a Fourier transform reads off.
+//! Crommelin (1932) found the distribution of waits as an alternating sum that loses all digits at high load;
+//! Franx (2001) found one with positive terms alone, from the distribution of the queue's length. That has a
+//! generating function with c - 1 known zeros, whose coefficients a Fourier transform reads off.
 
 use std::f64::consts::TAU;
 
@@ -62,7 +62,8 @@ impl MDc {
         falls_to(1.0 - p, 1.0, |t| self.beyond(t))
     }
 
-    /// Franx (2001): P(W <= x) = sum over j < uc of Q(uc - 1 - j) e^-y y^j / j!, y = load (u - x), u = floor(x) + 1.
+    /// Franx (2001): P(W <= x) = sum over j < uc of Q(uc - 1 - j) e^-y y^j / j!, y = load (u - x), u =
+    /// floor(x) + 1.
     fn wait_at_most(&self, x: f64) -> f64 {
         let u = x.floor() + 1.0;
         let y = self.load * (u - x);
@@ -78,8 +79,8 @@ impl MDc {
     }
 }
 
-/// A length, as a power of two, that the queue exceeds with a probability below 1e-17: the tail falls by the root z > 1
-/// of z^c = e^(a (z - 1)) with each request. `None` where that is beyond [`LONGEST_QUEUE`].
+/// A length, as a power of two, that the queue exceeds with a probability below 1e-17: the tail falls by the
+/// root z > 1 of z^c = e^(a (z - 1)) with each request. `None` where that is beyond [`LONGEST_QUEUE`].
 fn queue_length(workers: u32, load: f64) -> Option<usize> {
     let workers = f64::from(workers);
     let excess = |z: f64| load * (z - 1.0) - workers * z.ln();

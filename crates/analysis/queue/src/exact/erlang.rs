@@ -2,7 +2,8 @@
 
 use super::falls_to;
 
-/// The probability that a request has to wait in M/M/c (Erlang 1917): `workers` at least 1, utilisation 0 to below 1.
+/// The probability that a request has to wait in M/M/c (Erlang 1917): `workers` at least 1, utilisation 0 to
+/// below 1.
 pub fn erlang_c(workers: u32, utilisation: f64) -> f64 {
     let load = f64::from(workers) * utilisation;
     // The loss formula by its recursion, which neither overflows nor cancels for any number of workers.

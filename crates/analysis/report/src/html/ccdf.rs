@@ -1,4 +1,5 @@
-//! The tail chart: how many requests are slower than x, on a logarithmic axis labelled by percentile (as Tales figure 1).
+//! The tail chart: how many requests are slower than x, on a logarithmic axis labelled by percentile (as
+//! Tales figure 1).
 
 use super::axis::{Domain, Spacing, Tick, latency_ticks};
 use super::chart::{Frame, Size};

@@ -89,7 +89,8 @@ fn tail_section(shown: &[&PolicyResult], service: &str, block: &Block) -> String
     section + &parts::table(block)
 }
 
-/// The curves of one service: the policies in their colours, and the ideal, or each policy's own where they differ.
+/// The curves of one service: the policies in their colours, and the ideal, or each policy's own where they
+/// differ.
 pub fn tails<'a>(runs: &[(&str, &'a ProgramResult)]) -> Vec<Tail<'a>> {
     let ideal = |(name, program): (String, &'a ProgramResult)| Tail {
         name,

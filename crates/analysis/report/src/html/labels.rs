@@ -2,7 +2,8 @@
 
 use super::svg::Point;
 
-/// Width of a letter of the charts' labels in the widest of the usual fonts; no font is known yet when names are placed.
+/// Width of a letter of the charts' labels in the widest of the usual fonts; no font is known yet when names
+/// are placed.
 pub const LETTER: f64 = 8.0;
 const HEIGHT: f64 = 14.0;
 /// Curves never further apart than this are one to the eye.
@@ -40,8 +41,9 @@ impl Rect {
 
 /// A place for each curve's name inside the edges (left, top, right, bottom), `None` where there is none.
 ///
-/// Every piece of a curve is tried, with the name right and left of it. A name covers no curve and no other name, and no
-/// other curve is as near to it as its own. Of such places the lowest is taken, right before left: tails are where curves part.
+/// Every piece of a curve is tried, with the name right and left of it. A name covers no curve and no other
+/// name, and no other curve is as near to it as its own. Of such places the lowest is taken, right before
+/// left: tails are where curves part.
 pub fn places(curves: &[(String, &[Point])], edges: (f64, f64, f64, f64)) -> Vec<Option<Point>> {
     let ink: Vec<Vec<Point>> = curves.iter().map(|(_, points)| dense(points)).collect();
     let mut taken: Vec<Rect> = Vec::new();
@@ -62,7 +64,8 @@ pub fn places(curves: &[(String, &[Point])], edges: (f64, f64, f64, f64)) -> Vec
     places
 }
 
-/// Curves that lie on each other, by index: each bundle in order, and the bundles in the order of their first.
+/// Curves that lie on each other, by index: each bundle in order, and the bundles in the order of their
+/// first.
 pub fn bundles(curves: &[Vec<Point>]) -> Vec<Vec<usize>> {
     let ink: Vec<Vec<Point>> = curves.iter().map(|points| dense(points)).collect();
     let near = |point: &Point, other: &[Point]| other.iter().any(|at| at.distance(point) < NEAR);
@@ -77,7 +80,8 @@ pub fn bundles(curves: &[Vec<Point>]) -> Vec<Vec<usize>> {
     bundles
 }
 
-/// The two rooms for a name beside a point of its curve, each with the middle of its edge that faces the curve.
+/// The two rooms for a name beside a point of its curve, each with the middle of its edge that faces the
+/// curve.
 fn beside(point: Point, width: f64) -> [(Point, Rect); 2] {
     let (top, bottom) = (point.y - HEIGHT / 2.0, point.y + HEIGHT / 2.0);
     [(-GAP - width, -GAP), (GAP, GAP)].map(|(shift, anchor)| {

@@ -8,7 +8,8 @@ use crate::human;
 
 const PANEL: Size = Size { class: "panel", width: 400.0, height: 210.0, ..Size::WIDE };
 
-/// One panel for each group that has samples: the share over time under every policy, and the due share dashed.
+/// One panel for each group that has samples: the share over time under every policy, and the due share
+/// dashed.
 pub fn shares(shown: &[&PolicyResult]) -> String {
     let names: Vec<&str> = shown.first().map_or(Vec::new(), |result| {
         result.groups.iter().map(|group| group.name.as_str()).collect()
@@ -53,8 +54,8 @@ fn due(frame: &Frame, value: f64, words: &str) -> String {
         + &text(above, "label ideal end", words)
 }
 
-/// One panel for each policy that has samples: the band between the thread furthest ahead and the one furthest behind,
-/// all on the same axes.
+/// One panel for each policy that has samples: the band between the thread furthest ahead and the one
+/// furthest behind, all on the same axes.
 pub fn lag(shown: &[&PolicyResult]) -> String {
     let samples = || shown.iter().flat_map(|result| &result.lag_samples);
     let lags = samples().flat_map(|sample| [sample.min_s, sample.max_s]).chain([0.0]);

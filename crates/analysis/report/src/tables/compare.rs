@@ -1,4 +1,5 @@
-//! The tables of a comparison. Each begins with what a row is about, so that tables of several documents can be put together.
+//! The tables of a comparison. Each begins with what a row is about, so that tables of several documents can
+//! be put together.
 
 use columnar::{Columns, RecordBatch};
 

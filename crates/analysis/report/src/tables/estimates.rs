@@ -1,4 +1,5 @@
-//! What many tables have: rows with their owners; as columns, estimates with the two ends of their intervals, latencies, a service's figures.
+//! What many tables have: rows with their owners; as columns, estimates with the two ends of their intervals,
+//! latencies, a service's figures.
 
 use columnar::Columns;
 

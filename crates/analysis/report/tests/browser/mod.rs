@@ -33,7 +33,8 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
-/// Commands go in by descriptor 3 and answers come out by 4, as `--remote-debugging-pipe` has them: no port, no socket.
+/// Commands go in by descriptor 3 and answers come out by 4, as `--remote-debugging-pipe` has them: no port,
+/// no socket.
 const START: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>&2"#;
 const FLAGS: [&str; 11] = [
     "--headless",

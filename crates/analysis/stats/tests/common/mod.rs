@@ -1,6 +1,7 @@
 //! Samples with a known truth, and what a textbook says of them.
 //!
-//! First come, first served queues by the recursion of Kiefer and Wolfowitz: the time until each worker is free, in ascending order.
+//! First come, first served queues by the recursion of Kiefer and Wolfowitz: the time until each worker is
+//! free, in ascending order.
 
 use model::Nanos;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,5 @@
-//! What the machine does beside threads: interrupts and exits from idle states on tracks of each CPU, and what somebody changed.
+//! What the machine does beside threads: interrupts and exits from idle states on tracks of each CPU, and
+//! what somebody changed.
 
 use std::collections::BTreeMap;
 

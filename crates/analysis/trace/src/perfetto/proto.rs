@@ -1,4 +1,5 @@
-//! The part of Perfetto's trace format that is written here (`protos/perfetto/trace/` of its sources): field numbers are the format.
+//! The part of Perfetto's trace format that is written here (`protos/perfetto/trace/` of its sources): field
+//! numbers are the format.
 #![allow(missing_docs)]
 
 /// What a packet holds.

@@ -20,7 +20,8 @@ pub fn encode(out: &mut Out) {
     }
 }
 
-/// Tracks of one program on which requests do not overlap: each takes the first that is free. Perfetto shows those of one name as one.
+/// Tracks of one program on which requests do not overlap: each takes the first that is free. Perfetto shows
+/// those of one name as one.
 struct Lanes {
     tracks: Vec<u64>,
     free: BTreeSet<usize>,

@@ -1,4 +1,5 @@
-//! Scheduling events as the kernel's own, the threads that wait for a CPU as a counter, and on each thread what it serves.
+//! Scheduling events as the kernel's own, the threads that wait for a CPU as a counter, and on each thread
+//! what it serves.
 
 use model::event::{Event, What, Why};
 use model::{CpuId, ThreadId};

@@ -15,7 +15,8 @@ use super::write;
 /// The argument that makes an executable the guard.
 pub const ROLE: &str = "__groups";
 
-/// How often to try to remove a group whose last process is about to go, and how long to wait in between: 5 s in all.
+/// How often to try to remove a group whose last process is about to go, and how long to wait in between: 5 s
+/// in all.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 

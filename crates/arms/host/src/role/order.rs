@@ -1,8 +1,8 @@
 //! The lines that parent and child exchange.
 //!
-//! The parent sends an [`Order`]; a service answers [`Reply::Listening`] and waits for its connections; every child answers
-//! [`Reply::Ready`] once its threads exist. At [`Go`] they begin. An empty line, or the end of input, ends the child, which answers
-//! [`Reply::Done`].
+//! The parent sends an [`Order`]; a service answers [`Reply::Listening`] and waits for its connections; every
+//! child answers [`Reply::Ready`] once its threads exist. At [`Go`] they begin. An empty line, or the end of
+//! input, ends the child, which answers [`Reply::Done`].
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Scenarios to run, and this executable as the command that runs one: what is interrupted and killed by the teardown tests.
+//! Scenarios to run, and this executable as the command that runs one: what is interrupted and killed by the
+//! teardown tests.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Runs a scenario of several programs until a signal comes.
 pub const RUN: &str = "__run-until-signalled";
-/// Prints what the arm says to a policy for a user without privileges, at nice 0 where this user may go there.
+/// Prints what the arm says to a policy for a user without privileges, at nice 0 where this user may go
+/// there.
 pub const CHECK_AS_NOBODY: &str = "__check-as-nobody";
 
 /// How the failure of a run begins that this machine has no time for.
@@ -27,7 +29,8 @@ const TOO_BUSY: &str = "this machine is too busy";
 /// How failures begin of which the surroundings of the tests are the reason.
 const UNFIT: [&str; 2] = [TOO_BUSY, "another run is measured on this machine"];
 
-/// How long it is asked whether it is: less than the kernel lets a real-time thread keep a CPU from all others.
+/// How long it is asked whether it is: less than the kernel lets a real-time thread keep a CPU from all
+/// others.
 const PROBE: Duration = Duration::from_millis(500);
 /// Between two looks at the clock pass some tens of nanoseconds, and an interrupt now and then.
 const GAP: Duration = Duration::from_micros(20);
@@ -65,8 +68,8 @@ pub fn scenario(programs: Vec<Program>, duration: Nanos) -> Scenario {
     }
 }
 
-/// Why this arm cannot run anything here: a measurement that takes longer than a run waits for it, or `nice` without the
-/// privilege to go back to nice 0.
+/// Why this arm cannot run anything here: a measurement that takes longer than a run waits for it, or `nice`
+/// without the privilege to go back to nice 0.
 pub fn unfit() -> Option<Failure> {
     let refused = HostArm::default().check(&probe(), &PolicySpec::plain("default")).err();
     refused.or_else(|| Exclusive::acquire(&Silent).err())
@@ -81,7 +84,8 @@ fn probe() -> Scenario {
     scenario(vec![service(Architecture::ThreadPerConnection, 1, 0.1)], Nanos(1))
 }
 
-/// The policy under which other work on this machine disturbs a service least, of those that this user may have.
+/// The policy under which other work on this machine disturbs a service least, of those that this user may
+/// have.
 pub fn calmest_policy() -> PolicySpec {
     PolicySpec::plain(if may_have_real_time() { "fifo" } else { "default" })
 }
@@ -93,8 +97,8 @@ pub fn run(scenario: &Scenario, policy: &PolicySpec) -> Result<Trace, Failure> {
 
 /// Runs once; where the self-check fails the run, twice more.
 ///
-/// A busy machine keeps any generator from its schedule. Whether this one is busy is asked of a thread that has nothing to do with the
-/// generator, and then the failure says [`TOO_BUSY`].
+/// A busy machine keeps any generator from its schedule. Whether this one is busy is asked of a thread that
+/// has nothing to do with the generator, and then the failure says [`TOO_BUSY`].
 pub fn patiently<T>(run: impl Fn(u64) -> Result<T, Failure>) -> Result<T, Failure> {
     for seed in 1..=3 {
         match run(seed) {
@@ -122,8 +126,8 @@ pub fn trial(name: &str, test: impl FnOnce() -> Result<(), Failed> + Send + 'sta
     })
 }
 
-/// Whether a thread in the generator's place would lose more than one part in 200 of its CPU: to other work, or to the machine's own host,
-/// which takes time from real-time threads, too. A p99 cannot stand more.
+/// Whether a thread in the generator's place would lose more than one part in 200 of its CPU: to other work,
+/// or to the machine's own host, which takes time from real-time threads, too. A p99 cannot stand more.
 fn is_busy() -> bool {
     let lost = || {
         sched_setaffinity(Pid::from_raw(0), &generators_cpu()).expect("a CPU of this process");

@@ -16,8 +16,8 @@ use crate::processes::{signal, wait_for_programs};
 
 const FREEZE: Duration = Duration::from_millis(200);
 
-/// So few connections that those which are under way during the freeze are less than 1% of all: a client that counts from the
-/// moment of sending sees nothing at p99.
+/// So few connections that those which are under way during the freeze are less than 1% of all: a client that
+/// counts from the moment of sending sees nothing at p99.
 const CONNECTIONS: u32 = 16;
 
 pub fn trials() -> Vec<Trial> {

@@ -3,7 +3,8 @@
 use model::Nanos;
 use model::trace::Request;
 
-/// Latencies of requests served by one server, first come, first served, that does nothing from `away.0` until `away.1`.
+/// Latencies of requests served by one server, first come, first served, that does nothing from `away.0`
+/// until `away.1`.
 pub fn latencies(requests: &[Request], away: (Nanos, Nanos)) -> Vec<Nanos> {
     let mut free = Nanos::ZERO;
     requests

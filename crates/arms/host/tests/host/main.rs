@@ -1,7 +1,7 @@
 //! The host arm for real: servers, batch work, signals. Needs two CPUs and about 30 s.
 //!
-//! Programs of a scenario are this executable in another role, so it has a `main` of its own. What needs real-time priority
-//! and does not get it is shown as ignored.
+//! Programs of a scenario are this executable in another role, so it has a `main` of its own. What needs
+//! real-time priority and does not get it is shown as ignored.
 
 mod exclusion;
 mod fixtures;

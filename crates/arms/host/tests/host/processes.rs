@@ -23,7 +23,8 @@ pub fn wait_for_programs(parent: u32, count: usize) -> Vec<i32> {
         .unwrap_or_else(|| panic!("{count} programs of {parent}, found {:?}", programs_of(parent)))
 }
 
-/// Waits until every one of these processes is gone (or is only waiting for its parent to notice); those that are not.
+/// Waits until every one of these processes is gone (or is only waiting for its parent to notice); those that
+/// are not.
 pub fn wait_for_end(ids: &[i32]) -> Vec<i32> {
     let alive = || ids.iter().copied().filter(|&id| is_alive(id)).collect::<Vec<_>>();
     wait(|| Some(()).filter(|()| alive().is_empty()));

@@ -9,7 +9,8 @@ use crate::fixtures::{calmest_policy, may_have_real_time, run, scenario, service
 use crate::processes::programs_of;
 
 const SECONDS: Nanos = Nanos::from_secs(2);
-/// The kernel brings a running thread's time up to date at its tick, 10 ms at worst; readings come a little late, too.
+/// The kernel brings a running thread's time up to date at its tick, 10 ms at worst; readings come a little
+/// late, too.
 const SLACK: f64 = 0.1;
 
 pub fn trials() -> Vec<Trial> {
@@ -28,7 +29,8 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Ten times as slow: no quantile is looked at, and what delays the generator on a busy machine is then nothing beside a service.
+/// Ten times as slow: no quantile is looked at, and what delays the generator on a busy machine is then
+/// nothing beside a service.
 fn slow(mut program: Program) -> Program {
     if let Kind::Service(service) = &mut program.kind {
         service.service_time.0 *= 10;

@@ -58,7 +58,8 @@ fn fixture() -> Scenario {
     scenario(vec![service(Architecture::ThreadPerConnection, 16, 0.3)], Nanos::from_secs(2))
 }
 
-/// Keeps the generator's CPU busy: with the highest priority and some of the time where that is permitted, else as one of a crowd.
+/// Keeps the generator's CPU busy: with the highest priority and some of the time where that is permitted,
+/// else as one of a crowd.
 fn starve(done: &AtomicBool) {
     sched_setaffinity(Pid::from_raw(0), &generators_cpu()).expect("one of this process's CPUs");
     let is_strong = generator::thread::real_time(RealtimeThreadSchedulePolicy::Fifo, 99).is_ok();

@@ -18,7 +18,8 @@ use crate::wire::Frame;
 /// How virtual CPUs run without KVM and without counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealTime {
-    /// Each in a thread of QEMU's: true races. At times one executes code that the kernel has just patched and dies of an `int3`.
+    /// Each in a thread of QEMU's: true races. At times one executes code that the kernel has just patched
+    /// and dies of an `int3`.
     Parallel,
     /// One after the other, each for up to 100 ms.
     ByTurns,
@@ -55,8 +56,8 @@ impl Accelerator {
         }
     }
 
-    /// Latency under TCG with several threads is worthless. With one, guest time is the instructions executed, so the host's load does
-    /// not enter, and idle time is skipped.
+    /// Latency under TCG with several threads is worthless. With one, guest time is the instructions
+    /// executed, so the host's load does not enter, and idle time is skipped.
     pub fn arguments(self) -> String {
         match self {
             Accelerator::Kvm => "-accel kvm".to_string(),
@@ -69,7 +70,8 @@ impl Accelerator {
     }
 }
 
-/// The accelerator for this machine. The first time it boots the kernel under KVM to see; the answer is kept in the lab.
+/// The accelerator for this machine. The first time it boots the kernel under KVM to see; the answer is kept
+/// in the lab.
 pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accelerator, Failure> {
     let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     if device.is_err() {

@@ -46,8 +46,9 @@ pub fn arguments(guest: &Guest, accelerator: Accelerator) -> Vec<String> {
     line
 }
 
-/// Warnings of the kernel go to the console; ciphers are not tested, which would take a CPU for seconds after the boot; the clock is the
-/// processor's, which counts instructions without KVM, and then there is no speculation to guard against.
+/// Warnings of the kernel go to the console; ciphers are not tested, which would take a CPU for seconds after
+/// the boot; the clock is the processor's, which counts instructions without KVM, and then there is no
+/// speculation to guard against.
 fn command_line(guest: &Guest, accelerator: Accelerator) -> String {
     let clock = match accelerator {
         Accelerator::Kvm => "",
@@ -60,7 +61,8 @@ fn command_line(guest: &Guest, accelerator: Accelerator) -> String {
     format!("console=ttyS0 {calm} nr_cpus={cpus}{clock} rdinit={INIT} -- {GUEST_ROLE}")
 }
 
-/// An Intel processor, whose caches and threads Linux reads from the same two leaves since long; everything that QEMU can do is on.
+/// An Intel processor, whose caches and threads Linux reads from the same two leaves since long; everything
+/// that QEMU can do is on.
 const COUNTED_CPU: &str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4";
 
 /// A last-level cache is a socket: the only shape that QEMU shows the guest right on any host.
@@ -111,9 +113,9 @@ impl Sockets {
     }
 }
 
-/// A timer of the machine that is due once a turn and of which the guest sees nothing: the one that empties the buffer of a network
-/// to which nothing is connected. (The third timer of an HPET would do, too, but QEMU's is due twice, 10 ns apart, and the second
-/// turn is lost.)
+/// A timer of the machine that is due once a turn and of which the guest sees nothing: the one that empties
+/// the buffer of a network to which nothing is connected. (The third timer of an HPET would do, too, but
+/// QEMU's is due twice, 10 ns apart, and the second turn is lost.)
 fn ticker(turn: Nanos) -> Vec<String> {
     let us = (turn.0 / 1_000).max(1);
     let line = "-netdev hubport,id=turns,hubid=0 -object filter-buffer,id=ticker,netdev=turns";
@@ -122,8 +124,9 @@ fn ticker(turn: Nanos) -> Vec<String> {
 
 /// All CPUs but the first, each followed by one that the kernel never starts.
 ///
-/// QEMU's only thread takes its CPUs in turn. One runs until the next timer is due; the CPU after it finds no time left, runs the timer
-/// and gives its turn away. If that is a CPU with work, it starves (of two busy ones, always the same); a CPU without work loses nothing.
+/// QEMU's only thread takes its CPUs in turn. One runs until the next timer is due; the CPU after it finds no
+/// time left, runs the timer and gives its turn away. If that is a CPU with work, it starves (of two busy
+/// ones, always the same); a CPU without work loses nothing.
 fn spaced(guest: &Guest, sockets: &Sockets) -> Vec<String> {
     let used = guest.cpus();
     let never_started = sockets.cpus()

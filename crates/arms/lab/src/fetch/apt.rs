@@ -1,4 +1,5 @@
-//! An apt state of the lab's own: the machine's sources, lists, caches and hooks are read at most, never changed.
+//! An apt state of the lab's own: the machine's sources, lists, caches and hooks are read at most, never
+//! changed.
 
 use std::fmt::Write;
 use std::fs;
@@ -104,8 +105,8 @@ fn archive(uris: &str) -> Result<String, Failure> {
 
 /// The configuration: every folder our own, and of the machine's settings only how to reach the network.
 ///
-/// `Parts` and `Main` keep out the machine's hooks, which clear its package cache after every update. A mirror may lag behind the
-/// date up to which a moving suite is valid; signatures are checked all the same.
+/// `Parts` and `Main` keep out the machine's hooks, which clear its package cache after every update. A
+/// mirror may lag behind the date up to which a moving suite is valid; signatures are checked all the same.
 fn configuration(folder: &Path, machine: &str) -> String {
     let folder = folder.display();
     let mut text = String::new();

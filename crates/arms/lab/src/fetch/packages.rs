@@ -14,9 +14,11 @@ pub struct Found {
     pub names: Vec<String>,
 }
 
-/// Reads the dependencies of [`ROOT`], those of its dependencies, and so on: a package a line, what it needs indented.
+/// Reads the dependencies of [`ROOT`], those of its dependencies, and so on: a package a line, what it needs
+/// indented.
 ///
-/// A kernel is one package up to 6.x, and split into image, binary, base and modules in newer ones; tools stand among them.
+/// A kernel is one package up to 6.x, and split into image, binary, base and modules in newer ones; tools
+/// stand among them.
 pub fn resolve(dependencies: &str) -> Result<Found, Failure> {
     let packages = || dependencies.lines().filter(|line| !line.starts_with([' ', '<', '|']));
     let release = packages().filter(|name| *name != ROOT).find_map(|name| {

@@ -24,7 +24,8 @@ pub fn bring(paths: &[String], port: &mut File) -> io::Result<()> {
     absent.into_iter().try_for_each(|what| Frame::Absent(what).write(port))
 }
 
-/// Puts a file, or a folder with all in it. What cannot be read is the inner error, a lost host the outer one.
+/// Puts a file, or a folder with all in it. What cannot be read is the inner error, a lost host the outer
+/// one.
 fn put(
     archive: &mut Archive<impl Write>,
     path: &Path,

@@ -7,7 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-/// Type and place, in order. /tmp and /run are part of the initramfs, which is in memory already and may hold files of the user's there.
+/// Type and place, in order. /tmp and /run are part of the initramfs, which is in memory already and may hold
+/// files of the user's there.
 const MOUNTS: [(&str, &str); 10] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),

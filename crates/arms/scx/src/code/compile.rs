@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use flate2::read::GzDecoder;
 use model::Failure;
 
-/// The adapter with all that it includes but the policy, packed by the build, and the flags that it is compiled with.
+/// The adapter with all that it includes but the policy, packed by the build, and the flags that it is
+/// compiled with.
 const ADAPTER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/adapter.c.gz"));
 const FLAGS: &str = include_str!(concat!(env!("OUT_DIR"), "/flags"));
 /// Where the policy belongs in it.
@@ -17,7 +18,8 @@ const PLACE: &str = "#pragma rearguard policy\n";
 /// Debian's clang goes by its version; older ones lack instructions that the adapter needs.
 const CLANGS: [&str; 6] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18"];
 
-/// Compiles a policy with the adapter. It is compiled natively first, which finds the same faults and names them better.
+/// Compiles a policy with the adapter. It is compiled natively first, which finds the same faults and names
+/// them better.
 pub fn object(path: &Path) -> Result<Vec<u8>, Failure> {
     policy_native::compiles(path)?;
     let clang = clang()?;
@@ -35,8 +37,8 @@ pub fn object(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(&object).map_err(|error| failed("read what was compiled", &error))
 }
 
-/// The translation unit. Tables of the policy's own go into a section of their own, because the bindings know by heart where the
-/// adapter's constants are in theirs.
+/// The translation unit. Tables of the policy's own go into a section of their own, because the bindings know
+/// by heart where the adapter's constants are in theirs.
 fn unit(policy: &Path) -> Result<String, Failure> {
     let mut adapter = String::new();
     GzDecoder::new(ADAPTER)

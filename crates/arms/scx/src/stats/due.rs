@@ -1,7 +1,7 @@
 //! What is due to those who want a CPU.
 
-/// The share of one CPU that is due to each weight on `cpus` CPUs: in proportion, but nobody runs on two at once, and what that
-/// leaves goes to the others.
+/// The share of one CPU that is due to each weight on `cpus` CPUs: in proportion, but nobody runs on two at
+/// once, and what that leaves goes to the others.
 pub fn due(weights: &[f64], cpus: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));

@@ -7,8 +7,8 @@ use super::rows::Active;
 /// The weight at which virtual time passes as fast as CPU time: that of a thread of nice 0.
 const NORMAL: f64 = 1_024.0;
 
-/// The lag of each active thread in ns of CPU time: how far its virtual time is behind the mean, by weight, of all that share its
-/// clock, times its weight. Above 0 it is owed. The lags of one clock sum to 0.
+/// The lag of each active thread in ns of CPU time: how far its virtual time is behind the mean, by weight,
+/// of all that share its clock, times its weight. Above 0 it is owed. The lags of one clock sum to 0.
 pub fn lags(active: &[Active]) -> Vec<f64> {
     let mut clocks: BTreeMap<u32, (f64, f64, u64)> = BTreeMap::new();
     for thread in active {

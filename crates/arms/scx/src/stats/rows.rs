@@ -77,8 +77,9 @@ fn now<T: Copy>(word: &T) -> T {
 }
 
 impl<'a> Rows<'a> {
-    /// The tables of loaded programs; of those by CPU or queue so many rows are in use. Those of a policy that is not the project's `own`
-    /// hold what only its author knows: then nothing is read but what the adapter keeps.
+    /// The tables of loaded programs; of those by CPU or queue so many rows are in use. Those of a policy
+    /// that is not the project's `own` hold what only its author knows: then nothing is read but what the
+    /// adapter keeps.
     pub fn of(maps: &'a BpfMaps<'a>, cpus: usize, own: bool) -> Rows<'a> {
         Rows { maps, cpus, own }
     }
@@ -167,8 +168,8 @@ impl<'a> Rows<'a> {
         groups
     }
 
-    /// The queues in use: how many run from each or wait in it, and its min_vruntime in ns of virtual time. A policy keeps either those of
-    /// queues or one of the machine; the other ones stay 0.
+    /// The queues in use: how many run from each or wait in it, and its min_vruntime in ns of virtual time. A
+    /// policy keeps either those of queues or one of the machine; the other ones stay 0.
     pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
         if !self.own {
             return BTreeMap::new();

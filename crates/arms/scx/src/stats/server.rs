@@ -18,7 +18,8 @@ const SOCKET: &str = "/var/run/scx/root/stats";
 /// How long after a question somebody counts as watching.
 const WATCHING: Duration = Duration::from_secs(10);
 
-/// How long a watcher waits for an answer, at most; the first one for as long as the server was told to serve.
+/// How long a watcher waits for an answer, at most; the first one for as long as the server was told to
+/// serve.
 const STEP: Duration = Duration::from_millis(10);
 
 /// Rates over less mean nothing.
@@ -49,8 +50,8 @@ impl Server {
 
     /// Answers whoever asks about the policy within `wait`.
     ///
-    /// It sleeps between looks at the questions: to wait at the channel spins before it blocks, which costs half a CPU where virtual
-    /// CPUs take turns on one.
+    /// It sleeps between looks at the questions: to wait at the channel spins before it blocks, which costs
+    /// half a CPU where virtual CPUs take turns on one.
     pub fn serve(&mut self, wait: Duration, loaded: &mut Loaded) {
         let until = Instant::now() + wait;
         loop {

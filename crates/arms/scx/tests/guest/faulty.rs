@@ -19,7 +19,8 @@ pub fn trials() -> Vec<Trial> {
     vec![Trial::test("faulty_policies_are_refused_or_ejected", faulty).with_ignored_flag(true)]
 }
 
-/// The sound policy, and faults planted in it: a pointer that may be none, threads of nice 19 that nobody keeps.
+/// The sound policy, and faults planted in it: a pointer that may be none, threads of nice 19 that nobody
+/// keeps.
 const FAULTS: [(&str, &str, &str); 3] = [
     ("sound", "", ""),
     ("careless", "if (!thread || rg_is_percpu_kthread(t)) {", "if (rg_is_percpu_kthread(t)) {"),

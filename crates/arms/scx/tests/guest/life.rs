@@ -139,7 +139,8 @@ fn ended_from_outside(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     Ok(format!("{}, ejected: {}", ending.reason, ending.ejected))
 }
 
-/// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated second of work is dear.
+/// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated
+/// second of work is dear.
 fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     let spinners: Vec<Child> = (0..3).map(|_| start("spin")).collect::<Result<_, _>>()?;
     let mut server = scx::stats::Server::open()?;
@@ -156,7 +157,8 @@ fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     let share = |child: &Child| report.processes.get(&child.id()).map_or(0.0, |of| of.share);
     let even = spinners.iter().all(|child| (share(child) - 1.0 / 3.0).abs() < 0.05);
     let busy = report.groups["/"].share > 0.95;
-    // Who looks sleeps in between and is not counted among those who want a CPU. Spinning it took a quarter of the machine; its looks take a twentieth of an emulated one.
+    // Who looks sleeps in between and is not counted among those who want a CPU. Spinning it took a quarter
+    // of the machine; its looks take a twentieth of an emulated one.
     let own = &report.processes[&std::process::id()];
     let cheap = own.share < 0.12 && own.due_share == 0.0;
     for mut spinner in spinners {

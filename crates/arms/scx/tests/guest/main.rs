@@ -1,4 +1,5 @@
-//! Policies in a real kernel, in a guest of the lab. `make lab-test` runs what boots one; `cargo test` shows it as ignored.
+//! Policies in a real kernel, in a guest of the lab. `make lab-test` runs what boots one; `cargo test` shows
+//! it as ignored.
 
 mod costs;
 mod faulty;

@@ -1,8 +1,10 @@
-//! Parity: the policy as the simulator runs it and as the kernel's verifier and compiler make it decide alike, to the bit.
+//! Parity: the policy as the simulator runs it and as the kernel's verifier and compiler make it decide
+//! alike, to the bit.
 //!
-//! Each callback is made twice, natively on the toy platform of crates/core/policy-native and in the kernel (as a program that this process calls,
-//! without sched_ext), on the same generated life of a machine. Every act with its arguments, every answer and every word of the policy's
-//! state are compared. The source is one, but the compilers are two, and so are the widths, masks and loops that they make of it.
+//! Each callback is made twice, natively on the toy platform of crates/core/policy-native and in the kernel
+//! (as a program that this process calls, without sched_ext), on the same generated life of a machine. Every
+//! act with its arguments, every answer and every word of the policy's state are compared. The source is one,
+//! but the compilers are two, and so are the widths, masks and loops that they make of it.
 
 mod life;
 mod object;

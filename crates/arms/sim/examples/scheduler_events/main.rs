@@ -1,9 +1,9 @@
 //! How many scheduling events a second the simulator handles, as the machine grows and by class.
 //!
-//! An event is one entry of the event queue that is handled: a burst's end, a tick, an arrival, a timer. What it leads to (a
-//! wake-up, a choice, a switch) is part of it and not counted again. Times are CPU time of this process, drawing the
-//! workload not included; the median of several turns, taken by turns with the peers: the same engine over std's `BinaryHeap`,
-//! and desque where the load can be written for it.
+//! An event is one entry of the event queue that is handled: a burst's end, a tick, an arrival, a timer. What
+//! it leads to (a wake-up, a choice, a switch) is part of it and not counted again. Times are CPU time of
+//! this process, drawing the workload not included; the median of several turns, taken by turns with the
+//! peers: the same engine over std's `BinaryHeap`, and desque where the load can be written for it.
 
 mod peer;
 
@@ -193,7 +193,8 @@ fn classes(load: Load, cpus: u32) {
     }
 }
 
-/// What a decision of our policies costs as CPUs and waiting threads grow: slices end at every tick of every CPU.
+/// What a decision of our policies costs as CPUs and waiting threads grow: slices end at every tick of every
+/// CPU.
 fn deep(policy: &str) {
     for (cpus, queued) in
         [(4, 10), (4, 100), (4, 1_000), (4, 10_000), (16, 1_000), (64, 1_000), (64, 10_000)]
@@ -214,7 +215,8 @@ fn most_bytes() -> u64 {
     kib.expect("status has VmHWM in kB") * 1_024
 }
 
-/// Very many threads, each of which runs in its turn: what an event and what a thread costs. Each in a process of its own, so that its memory is.
+/// Very many threads, each of which runs in its turn: what an event and what a thread costs. Each in a
+/// process of its own, so that its memory is.
 fn crowd() {
     let own = std::env::current_exe().expect("this executable has a path");
     for (cpus, threads) in [(16, 10_000), (1_024, 10_000), (1_024, 100_000), (4_096, 100_000)] {
@@ -229,8 +231,8 @@ fn crowd() {
     }
 }
 
-/// One of them, and again for three times as long after: that part without the births of all threads. A run keeps each thread's CPU time at 101 moments, 808 bytes,
-/// which are in its memory.
+/// One of them, and again for three times as long after: that part without the creation of all threads. A run
+/// keeps each thread's CPU time at 101 moments, 808 bytes, which are in its memory.
 fn crowded(cpus: u32, threads: u32, class: &str) {
     let whole = Nanos(10 * DECISIONS * TICK.0 / u64::from(cpus));
     let run = |duration: Nanos| {
@@ -248,11 +250,12 @@ fn crowded(cpus: u32, threads: u32, class: &str) {
     let (first, longer) = (run(whole), run(Nanos(4 * whole.0)));
     let what = format!("{threads} threads, {cpus} CPUs, {class}");
     first.print(&what);
-    longer.after(&first).print(&format!("{what}, once born"));
+    longer.after(&first).print(&format!("{what}, after creation"));
     println!("  {} bytes a thread, everything", most_bytes() / u64::from(threads));
 }
 
-/// All parts, or the one that is named: `grow`, `classes`, `deep` or `crowd`, of which `crowd CPUS THREADS CLASS` is one case.
+/// All parts, or the one that is named: `grow`, `classes`, `deep` or `crowd`, of which `crowd CPUS THREADS
+/// CLASS` is one case.
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let [part, cpus, threads, class] = &args[..]

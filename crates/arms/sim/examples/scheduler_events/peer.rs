@@ -1,10 +1,12 @@
-//! The always-runnable load on desque, a general framework for discrete-event simulation: a binary heap of boxed events.
+//! The always-runnable load on desque, a general framework for discrete-event simulation: a binary heap of
+//! boxed events.
 
 use desque::serial::{Event, Simulation};
 use desque::{Result, SimState};
 use sim::kernel::TICK;
 
-/// A machine on which a tick charges the thread that runs: what the kernel does of this load under SCHED_FIFO, and no more.
+/// A machine on which a tick charges the thread that runs: what the kernel does of this load under
+/// SCHED_FIFO, and no more.
 struct Machine {
     received_ns: Vec<u64>,
     ticks_left: u64,

@@ -1,9 +1,9 @@
 //! sched_ext (`kernel/sched/ext.c` of Linux 6.13 to 7.2): the class that asks a policy behind the seam.
 //!
-//! The kernel's part of the contract is modelled, traps included: no select_cpu for pinned threads, insertions that take effect
-//! after the callback, dispatch before stopping(prev) with a runnable prev in no queue, slices that end at ticks, a preempted
-//! thread at the head of its local queue without enqueue. A CPU that comes or goes restarts the policy, as its loader does. Not
-//! modelled: the watchdog, core scheduling.
+//! The kernel's part of the contract is modelled, traps included: no select_cpu for pinned threads,
+//! insertions that take effect after the callback, dispatch before stopping(prev) with a runnable prev in no
+//! queue, slices that end at ticks, a preempted thread at the head of its local queue without enqueue. A CPU
+//! that comes or goes restarts the policy, as its loader does. Not modelled: the watchdog, core scheduling.
 
 mod domains;
 mod idle;
@@ -41,7 +41,7 @@ pub struct Ext {
 }
 
 impl Ext {
-    /// Loads a policy for a scenario. The seed is for policies that draw lots.
+    /// Loads a policy for a scenario. The seed is for policies that draw random numbers.
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
@@ -87,7 +87,8 @@ impl Ext {
         *slice = slice.saturating_sub(ran);
     }
 
-    /// Gives a thread to the policy's queues, and does what it ordered once it has returned (`do_enqueue_task`).
+    /// Gives a thread to the policy's queues, and does what it ordered once it has returned
+    /// (`do_enqueue_task`).
     fn queue(&mut self, core: &mut Core, thread: ThreadId, woken: bool) {
         if !self.threads.is_inserted() {
             self.threads.enqueue_begins(core, thread);
@@ -96,8 +97,8 @@ impl Ext {
         self.threads.enqueue_ends(core, thread);
     }
 
-    /// A runnable thread leaves its CPU to another (`put_prev_task_scx`). With slice left it was preempted by a higher class or
-    /// by an insertion at the head of the local queue: it stays first in line.
+    /// A runnable thread leaves its CPU to another (`put_prev_task_scx`). With slice left it was preempted by
+    /// a higher class or by an insertion at the head of the local queue: it stays first in line.
     fn put_back(&mut self, core: &mut Core, cpu: CpuId, prev: ThreadId) {
         self.call(core, |policy, on| policy.stopping(on, prev, true));
         if *self.threads.slice_mut(prev) > Nanos::ZERO {
@@ -107,7 +108,8 @@ impl Ext {
         }
     }
 
-    /// Whether `prev` keeps the CPU without anybody being asked, or else what its local queue then holds (`balance_one`).
+    /// Whether `prev` keeps the CPU without anybody being asked, or else what its local queue then holds
+    /// (`balance_one`).
     fn next(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         let departed = self.departed[cpu.index()].take();
         if let Some(prev) = prev {

@@ -5,10 +5,11 @@
 //! queue is ordered, when a turn ends, who preempts. Names in code font are the kernel's functions and
 //! features whose behaviour is modelled.
 //!
-//! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, remote wake-ups that wait for the
-//! next interrupt (`PREEMPT_LAZY`: here every wake-up comes as one), slices of a thread's own, bandwidth limits, CPUs of
-//! unequal capacity, NUMA balancing, the cache-aware balancing of 7.2 (`SCHED_CACHE`), `util_est`, and the instant
-//! propagation of a moved thread's load to the groups around it (theirs follows within some 30 ms).
+//! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, remote wake-ups that wait for
+//! the next interrupt (`PREEMPT_LAZY`: here every wake-up comes as one), slices of a thread's own, bandwidth
+//! limits, CPUs of unequal capacity, NUMA balancing, the cache-aware balancing of 7.2 (`SCHED_CACHE`),
+//! `util_est`, and the instant propagation of a moved thread's load to the groups around it (theirs follows
+//! within some 30 ms).
 
 mod alter;
 mod average;
@@ -119,7 +120,8 @@ impl<T: Timeline> Fair<T> {
         }
     }
 
-    /// Reads something of each cache line of a thread that has waited long: they are fetched at the same time, not each when it is needed.
+    /// Reads something of each cache line of a thread that has waited long: they are fetched at the same
+    /// time, not each when it is needed.
     fn fetch(&self, core: &Core, thread: ThreadId) {
         let entity = self.tree.entity(self.tree.entity_of(thread));
         black_box((entity.on_queue, entity.ran));
@@ -239,8 +241,9 @@ impl<T: Timeline> Class for Fair<T> {
     /// The balancer goes on to count the capacity of CPUs that are gone.
     fn hotplug(&mut self, _core: &mut Core) {}
 
-    /// It looks for work as any CPU does, and all that it finds may not run there. So it looks again without those CPUs, and the others have no second thread
-    /// (`LBF_ALL_PINNED` and `rd->overload`). Where looks become as rare as finds it hardly looks.
+    /// It looks for work as any CPU does, and all that it finds may not run there. So it looks again without
+    /// those CPUs, and the others have no second thread (`LBF_ALL_PINNED` and `rd->overload`). Where looks
+    /// become as rare as finds it hardly looks.
     fn client_sleeps(&mut self) {
         self.balancer.overload &= T::RARE_NEWIDLE;
     }

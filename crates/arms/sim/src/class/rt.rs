@@ -1,7 +1,8 @@
-//! SCHED_FIFO and SCHED_RR (`kernel/sched/rt.c`): a queue a CPU, and pushes and pulls so that a machine of M CPUs runs M threads.
+//! SCHED_FIFO and SCHED_RR (`kernel/sched/rt.c`): a queue a CPU, and pushes and pulls so that a machine of M
+//! CPUs runs M threads.
 //!
-//! All threads have one priority, as those of a service have: order is first come, first served, and a waking thread
-//! preempts no other of the class.
+//! All threads have one priority, as those of a service have: order is first come, first served, and a waking
+//! thread preempts no other of the class.
 
 use std::collections::VecDeque;
 
@@ -55,8 +56,8 @@ impl Rt {
         }
     }
 
-    /// The nearest CPU to `from` without a real-time thread: the last CPU itself, then its core, cache and node
-    /// (`find_lowest_rq`). Within a domain it takes the lowest number, where the kernel rotates.
+    /// The nearest CPU to `from` without a real-time thread: the last CPU itself, then its core, cache and
+    /// node (`find_lowest_rq`). Within a domain it takes the lowest number, where the kernel rotates.
     fn lowest(&self, core: &Core, thread: ThreadId, from: CpuId) -> Option<CpuId> {
         if self.low.contains(from) && core.may_run_on(thread, from) {
             return Some(from);
@@ -70,7 +71,8 @@ impl Rt {
             .find_map(|domain| low.first_in(domain.clone()))
     }
 
-    /// Takes the thread that has waited longest on the first overloaded CPU where one may run here (`pull_rt_task`).
+    /// Takes the thread that has waited longest on the first overloaded CPU where one may run here
+    /// (`pull_rt_task`).
     fn pull(&mut self, core: &mut Core, to: CpuId) -> Option<ThreadId> {
         let mut next = self.overloaded.first();
         while let Some(from) = next {
@@ -183,7 +185,8 @@ impl Class for Rt {
         }
     }
 
-    /// Neither affinity nor weight decides where a thread stands in its queue; where it may not stay, it is moved.
+    /// Neither affinity nor weight decides where a thread stands in its queue; where it may not stay, it is
+    /// moved.
     fn save(&mut self, _core: &mut Core, _thread: ThreadId) {}
 
     fn restore(&mut self, _core: &mut Core, _thread: ThreadId) {}

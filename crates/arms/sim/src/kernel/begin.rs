@@ -1,4 +1,4 @@
-//! The beginning of a run: births, and when threads begin with their work.
+//! The start of a run: thread creation, and when threads begin with their work.
 
 use model::change::ChangeKind;
 use model::{Failure, Nanos, Watch};
@@ -9,12 +9,13 @@ use crate::costs::Costs;
 use crate::events::EventQueue;
 use crate::observer::Observer;
 
-/// Between the beginnings of two threads: about what `clone` takes, or a wake-up at a gate that many wait at. Threads that all began at 0 would stay in step
-/// on every CPU.
+/// Between the beginnings of two threads: about what `clone` takes, or a wake-up at a gate that many wait at.
+/// Threads that all began at 0 would stay in step on every CPU.
 const BEGIN_GAP: Nanos = Nanos::from_micros(10);
 
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
-    /// Threads of services exist from the start, blocked; others begin one after another, since each is runnable at once.
+    /// Threads of services exist from the start, blocked; others begin one after another, since each is
+    /// runnable at once.
     pub(super) fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         self.confine();
         if self.barrier {
@@ -31,7 +32,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(())
     }
 
-    /// Who may not run everywhere from the start is born where it may: a parent hands down its affinity and its cpuset. Classes hear of it with all other changes, after the births.
+    /// A thread that may not run everywhere from the start is created where it may: a parent hands down its
+    /// affinity and its cpuset. Classes are told with all other changes, after thread creation.
     fn confine(&mut self) {
         let first = self.changes.as_slice().iter().take_while(|change| change.at == Nanos::ZERO);
         for change in first {
@@ -43,9 +45,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// Each thread is born, finds nothing to do and blocks, before the next one is: so a class places it on a machine that is idle, coming from where its
-    /// siblings were born, since all have one parent. Those of a service stay where the lot has put them: on other arms they wake up once more to wait for
-    /// requests, and idle CPUs pull them apart. It takes no time, since it is over when a run begins, and nobody sees more of it than the births.
+    /// Each thread is created, finds nothing to do and blocks, before the next one is. So a class places it
+    /// on an idle machine, from the CPU where its siblings were created, since all have one parent. The
+    /// threads of a service stay on their random CPUs: on other arms they wake up once more to wait for
+    /// requests, and idle CPUs pull them apart. It takes no time, since it is over when a run begins. An
+    /// observer sees the forks alone.
     fn fork_all(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         let costs = std::mem::replace(&mut self.costs, Costs::NONE);
         let machinery = self.machinery.take();

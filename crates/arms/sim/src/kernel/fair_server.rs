@@ -1,8 +1,8 @@
-//! The fair server of kernels since 6.12: normal threads get 50 ms of each second on a CPU that real-time threads hold
-//! (`dl_server` in `kernel/sched/deadline.c`, deferred; `/sys/kernel/debug/sched/fair_server`).
+//! The fair server of kernels since 6.12: normal threads get 50 ms of each second on a CPU that real-time
+//! threads hold (`dl_server` in `kernel/sched/deadline.c`, deferred; `/sys/kernel/debug/sched/fair_server`).
 //!
-//! It steps in as late as the promise allows, by as much as normal threads had already. Its end is seen at ticks, and what it ran too long
-//! counts for the next period.
+//! It steps in as late as the promise allows, by as much as normal threads had already. Its end is seen at
+//! ticks, and what it ran too long counts for the next period.
 
 use model::{CpuId, Nanos, ThreadId};
 

@@ -10,8 +10,9 @@ use crate::machine::RESCHEDULE;
 use crate::observer::Observer;
 
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
-    /// Those that were asked to choose again, from the `first` on, by a CPU other than themselves are interrupted for it. `by` is `None` where nobody of this
-    /// machine asked: an interrupt from outside comes to the CPU itself.
+    /// Those that were asked to choose again, from the `first` on, by a CPU other than themselves are
+    /// interrupted for it. `by` is `None` where nobody of this machine asked: an interrupt from outside comes
+    /// to the CPU itself.
     #[inline]
     pub(super) fn kick_asked(&mut self, first: usize, by: Option<CpuId>) {
         if self.machinery.as_ref().is_some_and(|machinery| machinery.kicks.is_some())

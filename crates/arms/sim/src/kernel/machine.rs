@@ -13,7 +13,8 @@ use crate::observer::Observer;
 
 /// Interrupts and idle states.
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
-    /// A CPU shall choose again: whether it cannot yet, because an interrupt has it or it has to wake up first.
+    /// A CPU shall choose again: whether it cannot yet, because an interrupt has it or it has to wake up
+    /// first.
     #[inline]
     pub(super) fn put_off(&mut self, cpu: CpuId) -> bool {
         if self.machinery.is_none() { false } else { self.put_off_by_machine(cpu) }
@@ -224,7 +225,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// Whoever runs on a CPU's core, or under its cache where that is contended for, has the pace that is due there.
+    /// Whoever runs on a CPU's core, or under its cache where that is contended for, has the pace that is due
+    /// there.
     fn repace_around(&mut self, cpu: CpuId) {
         let paces = self.machinery.as_ref().and_then(|machinery| machinery.paces.as_ref());
         let Some(paces) = paces else { return };
@@ -247,7 +249,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         core.filter(|&cpu| self.clocks[cpu as usize].occupant.is_some()).count()
     }
 
-    /// A thread on a CPU with such company, or one that leaves it: what is left of its work takes another time from now on.
+    /// A thread on a CPU with such company, or one that leaves it: what is left of its work takes another
+    /// time from now on.
     fn set_pace(&mut self, thread: ThreadId, cpu: CpuId, beside: Option<Beside>) {
         let paces = self.machinery.as_mut().and_then(|machinery| machinery.paces.as_mut());
         let Some(paces) = paces else { return };

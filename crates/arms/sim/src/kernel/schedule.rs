@@ -12,8 +12,8 @@ use crate::observer::Observer;
 use crate::program::Next;
 
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
-    /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends first, so that
-    /// a thread is not preempted with nothing left to do.
+    /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends
+    /// first, so that a thread is not preempted with nothing left to do.
     pub(super) fn cpu_event(&mut self, cpu: CpuId) {
         if self.end_tick(cpu) {
             return;
@@ -154,7 +154,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.vacate(cpu, thread, State::Blocked);
     }
 
-    /// Whoever runs leaves its CPU, which chooses again, now: there is nobody whom the interrupt of a tick could keep.
+    /// Whoever runs leaves its CPU, which chooses again, now: there is nobody whom the interrupt of a tick
+    /// could keep.
     pub(super) fn vacate(&mut self, cpu: CpuId, thread: ThreadId, state: State) {
         self.core.take_ran(cpu);
         self.core.threads[thread.index()].state = state;
@@ -163,7 +164,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.core.resched(cpu);
     }
 
-    /// Lets all CPUs that were asked to choose again do so, those that this asks included. The present event is `at`'s, if it is a CPU's.
+    /// Lets all CPUs that were asked to choose again do so, those that this asks included. The present event
+    /// is `at`'s, if it is a CPU's.
     pub(super) fn settle(&mut self, at: Option<CpuId>) {
         self.kick_asked(0, at);
         let mut index = 0;
@@ -215,8 +217,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// A thread has the CPU. One just woken asks its program, unless another took what it was woken for: then it finds that
-    /// out when the switch is done.
+    /// A thread has the CPU. One just woken asks its program, unless another took what it was woken for: then
+    /// it finds that out when the switch is done.
     fn resume(&mut self, cpu: CpuId, thread: ThreadId) {
         let entry = &mut self.core.threads[thread.index()];
         if entry.cpu != cpu {
@@ -330,7 +332,8 @@ fn enqueue(class: &mut impl Class, core: &mut crate::core::Core, thread: ThreadI
     class.enqueue(core, thread);
 }
 
-/// A CPU for a thread, should it not be admitted to the one that was chosen (`select_fallback_rq`; the kernel looks in the node first).
+/// A CPU for a thread, should it not be admitted to the one that was chosen (`select_fallback_rq`; the kernel
+/// looks in the node first).
 pub(super) fn fallback(core: &crate::core::Core, thread: ThreadId, chosen: CpuId) -> CpuId {
     if core.may_run_on(thread, chosen) {
         return chosen;

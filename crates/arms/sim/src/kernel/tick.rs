@@ -9,8 +9,9 @@ use crate::events::EventQueue;
 use crate::observer::Observer;
 
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
-    /// The next tick of a CPU: the grid's next moment, and how late the interrupt is by lot. Were none late, all CPUs would tick in one moment and always in one
-    /// order, and threads that take turns over them would stay in step for ever.
+    /// The next tick of a CPU: the grid's next moment, and how late the interrupt is, at random. Were none
+    /// late, all CPUs would tick in one moment and always in one order, and threads that take turns over them
+    /// would stay in step for ever.
     pub(super) fn set_tick(&mut self, cpu: CpuId) {
         let late = self.costs.lateness(self.tick_rng.random());
         self.clocks[cpu.index()].tick_at = self.core.now.next_multiple(TICK) + late;
@@ -51,7 +52,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// The CPU was asked to choose by its tick: it does so when the interrupt is over. Who runs pays what it has not paid yet.
+    /// The CPU was asked to choose by its tick: it does so when the interrupt is over. Who runs pays what it
+    /// has not paid yet.
     fn go_on_with_tick(&mut self, cpu: CpuId, current: ThreadId) {
         let paid = self.machinery.as_ref().map_or(Nanos::ZERO, |machinery| machinery.timer);
         let takes = self.costs.tick.max(paid);

@@ -1,7 +1,8 @@
-//! Frequency scaling (Tales section 4.6), as the kernel's `ondemand` governor does it (`od_update`): above 95% of load the highest frequency, below one in proportion.
+//! Frequency scaling (Tales section 4.6), as the kernel's `ondemand` governor does it (`od_update`): above
+//! 95% of load the highest frequency, below one in proportion.
 //!
-//! The load is looked at where something happens on the CPU, at ticks and switches, once its sampling period is over: an idle CPU keeps its frequency until it works again
-//! (the governor's timer is deferrable).
+//! The load is looked at where something happens on the CPU, at ticks and switches, once its sampling period
+//! is over: an idle CPU keeps its frequency until it works again (the governor's timer is deferrable).
 
 use model::scenario::Frequency;
 use model::{CpuId, Nanos};

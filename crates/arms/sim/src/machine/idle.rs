@@ -1,7 +1,8 @@
-//! Idle states (Tales section 4.6): the longer a CPU expects to sleep the deeper it does, and the longer it takes to wake up.
+//! Idle states (Tales section 4.6): the longer a CPU expects to sleep the deeper it does, and the longer it
+//! takes to wake up.
 //!
-//! It expects the mean of its last eight sleeps, as the kernel's `menu` governor does where they are alike (`get_typical_interval`); what the governor knows of timers
-//! is left out.
+//! It expects the mean of its last eight sleeps, as the kernel's `menu` governor does where they are alike
+//! (`get_typical_interval`); what the governor knows of timers is left out.
 
 use model::scenario::IdleStates;
 use model::{CpuId, Nanos};

@@ -1,7 +1,8 @@
-//! Interrupts between CPUs: who wakes a thread up for another CPU has to interrupt that CPU, which takes its time before it chooses.
+//! Interrupts between CPUs: who wakes a thread up for another CPU has to interrupt that CPU, which takes its
+//! time before it chooses.
 //!
-//! The time counts as CPU time of the thread that was interrupted, as that of other interrupts. A CPU that asks itself needs none, nor does one that an
-//! interrupt has anyway: it looks when that is over.
+//! The time counts as CPU time of the thread that was interrupted, as that of other interrupts. A CPU that
+//! asks itself needs none, nor does one that an interrupt has anyway: it looks when that is over.
 
 use model::{CpuId, Nanos};
 

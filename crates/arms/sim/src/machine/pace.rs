@@ -1,4 +1,5 @@
-//! How fast a CPU does a thread's work: its clock, what its siblings leave it, and how far the thread's memory is.
+//! How fast a CPU does a thread's work: its clock, what its siblings leave it, and how far the thread's
+//! memory is.
 
 use model::scenario::{Home, Machine, Mechanisms, Memory, Scenario};
 use model::{CpuId, Nanos, ThreadId};
@@ -107,7 +108,8 @@ impl Paces {
         (clock * self.shared[beside.busy] / NOMINAL * memory / NOMINAL).max(1)
     }
 
-    /// What memory leaves of it: the part of the time that is waiting for memory takes as much longer as an access does.
+    /// What memory leaves of it: the part of the time that is waiting for memory takes as much longer as an
+    /// access does.
     fn of_memory(&self, thread: ThreadId, cpu: CpuId, others: Pace) -> Pace {
         let is_away = self.homes[self.home_of(thread)].is_some_and(|home| home != self.node(cpu));
         let distance = if is_away { self.memory.remote } else { 1.0 };
@@ -117,7 +119,8 @@ impl Paces {
         pace(1.0 / (1.0 + bound * (latency - 1.0)))
     }
 
-    /// What a thread asks of the caches and memory that it shares while it runs: [`NOMINAL`] if it does nothing else.
+    /// What a thread asks of the caches and memory that it shares while it runs: [`NOMINAL`] if it does
+    /// nothing else.
     pub fn demand(&self, thread: ThreadId) -> Pace {
         (self.bounds[self.programs[thread.index()]] * NOMINAL as f64).round() as Pace
     }

@@ -9,7 +9,8 @@ use super::Next;
 pub enum Rest {
     /// So long from the end of a run, as for a thread that calls `nanosleep`.
     Sleep(Nanos),
-    /// To the next multiple of a period, as for one that calls `clock_nanosleep` with `TIMER_ABSTIME`: the timers of all threads fall due at once.
+    /// To the next multiple of a period, as for one that calls `clock_nanosleep` with `TIMER_ABSTIME`: the
+    /// timers of all threads fall due at once.
     Until(Nanos),
 }
 

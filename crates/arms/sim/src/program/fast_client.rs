@@ -1,4 +1,4 @@
-//! Whether a worker finds its next request when it has answered one, by lot.
+//! Whether a worker finds its next request when it has answered one: a random draw.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

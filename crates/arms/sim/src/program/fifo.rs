@@ -1,4 +1,5 @@
-//! First-come queues of things that wait in one queue at a time, such as connections: links in one table, no allocation.
+//! First-come queues of things that wait in one queue at a time, such as connections: links in one table, no
+//! allocation.
 
 /// Marks the end of a queue.
 const NONE: u32 = u32::MAX;

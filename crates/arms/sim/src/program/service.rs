@@ -1,4 +1,5 @@
-//! A request-response service and its open-loop client. The network between them takes no time, but for a client that waits for a response to send.
+//! A request-response service and its open-loop client. The network between them takes no time, but for a
+//! client that waits for a response to send.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,8 @@ use super::fast_client::FastClient;
 use super::fifo::{Fifo, Links};
 use crate::costs::Costs;
 
-/// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a worker's own.
+/// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a
+/// worker's own.
 #[derive(Clone, Copy)]
 struct Station {
     /// Connections with an unread request, first come, first served.
@@ -22,16 +24,17 @@ struct Station {
 }
 
 pub struct Service {
-    /// All requests of the run by intended time. Those before `sent` were sent, those before `due` should have been: the
-    /// ones between are held by the client for want of an idle connection.
+    /// All requests of the run by intended time. Those before `sent` were sent, those before `due` should
+    /// have been: the ones between are held by the client for want of an idle connection.
     requests: Vec<Request>,
     sent: usize,
     due: usize,
     received: u64,
-    /// Which connection a request takes is decided by its lot where connections belong to workers.
+    /// Which connection a request takes is decided by its random number where connections belong to workers.
     random_draws: Vec<u32>,
     idle: IdleConnections,
-    /// Connections on which the client has a response and has not sent the held request yet, in the order of when it does.
+    /// Connections on which the client has a response and has not sent the held request yet, in the order of
+    /// when it does.
     answered: VecDeque<(Nanos, u32)>,
     turnaround: Nanos,
     /// The request on each connection.
@@ -46,7 +49,8 @@ pub struct Service {
     /// The connection that each thread serves.
     serving: Vec<Option<u32>>,
     switch: Nanos,
-    /// Connections whose request is sent and not delivered, where interrupts bring them; `None`: it is there at once.
+    /// Connections whose request is sent and not delivered, where interrupts bring them; `None`: it is there
+    /// at once.
     wire: Option<Vec<u32>>,
     /// `None`: no worker finds its next request.
     fast_client: Option<FastClient>,
@@ -178,7 +182,8 @@ impl Service {
         Next::Run(request.service - self.switch)
     }
 
-    /// The client has the response at once, and sends a held request on the connection that it frees, rarely before the worker sleeps.
+    /// The client has the response at once, and sends a held request on the connection that it frees, rarely
+    /// before the worker sleeps.
     fn respond(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
         let request = &mut self.requests[self.request_on[connection as usize] as usize];
         request.completed = now;

@@ -60,7 +60,8 @@ fn is_rest(span: Nanos, cpus: u64, idled: Nanos) -> bool {
     busy <= Nanos(span.0 / BUSY + CUT.0 * cpus)
 }
 
-/// What the guest's time comes from. The kernel turns to the processor's own clock a second or two after the boot.
+/// What the guest's time comes from. The kernel turns to the processor's own clock a second or two after the
+/// boot.
 fn clock() -> Result<String, Failure> {
     let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     Ok(fs::read_to_string(clock).map_err(broken)?.trim().to_string())

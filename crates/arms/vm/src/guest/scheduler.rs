@@ -1,7 +1,7 @@
 //! The scheduler that was asked for: put into force, and in force to the end of the run.
 //!
-//! A sched_ext scheduler that makes a mistake is ejected, and the workload goes on silently in the default class: a run that did not
-//! look at its end would report that class as the policy.
+//! A sched_ext scheduler that makes a mistake is ejected, and the workload goes on silently in the default
+//! class: a run that did not look at its end would report that class as the policy.
 
 mod log;
 mod program;
@@ -51,7 +51,8 @@ fn policy(spec: &str, _: Option<Vec<u8>>, _: Option<Nanos>) -> Result<InForce, F
 }
 
 impl InForce {
-    /// Fails unless it has been in force until now: with the reason that the kernel gives, and its last messages.
+    /// Fails unless it has been in force until now: with the reason that the kernel gives, and its last
+    /// messages.
     pub fn check(&mut self) -> Result<(), Failure> {
         let wanted = match self {
             InForce::Kernel => None,

@@ -1,4 +1,5 @@
-//! How late an idle CPU wakes up while the others compute: what turns of virtual CPUs add to every delay between CPUs.
+//! How late an idle CPU wakes up while the others compute: what turns of virtual CPUs add to every delay
+//! between CPUs.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

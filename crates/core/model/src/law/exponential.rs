@@ -1,7 +1,8 @@
 //! Exponential numbers by the ziggurat of Marsaglia and Tsang (2000).
 //!
-//! One multiplication and one table look-up in 99 of 100 draws, which costs less than half of a vectorised logarithm
-//! without special instruction sets. Tables and rare cases come from `libm`: every machine draws the same bytes.
+//! One multiplication and one table look-up in 99 of 100 draws, which costs less than half of a vectorised
+//! logarithm without special instruction sets. Tables and rare cases come from `libm`: every machine draws
+//! the same bytes.
 
 use std::sync::LazyLock;
 

@@ -8,7 +8,8 @@ use super::table::Table;
 use super::value::{path, whole, word};
 use super::{Cpuset, Group, Partition};
 
-/// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them hold.
+/// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them
+/// hold.
 pub(super) fn groups(top: &Table, cpus: u32) -> Vec<Group> {
     let mut read: Vec<(Group, Range<usize>)> =
         top.tables("group").iter().filter_map(|table| group(table, cpus)).collect();

@@ -14,7 +14,8 @@ pub struct Mechanisms {
     pub idle: Option<IdleStates>,
     /// CPUs with little to do run slower.
     pub frequency: Option<Frequency>,
-    /// What each further busy sibling of a core adds to its throughput, 0 to 1; `None`: siblings do not slow each other.
+    /// What each further busy sibling of a core adds to its throughput, 0 to 1; `None`: siblings do not slow
+    /// each other.
     pub sibling_gain: Option<f64>,
     /// Memory of another node is slower.
     pub memory: Option<Memory>,
@@ -22,9 +23,11 @@ pub struct Mechanisms {
     pub kernel: Option<KernelState>,
     /// What a move of a thread costs; `None`: the simulator's estimates.
     pub migration: Option<Migration>,
-    /// Whether all threads are born, and block, before any begins with its work, as on the other arms; else each begins when it is born.
+    /// Whether all threads are created, and block, before any begins with its work, as on the other arms.
+    /// Otherwise each begins when it is created.
     pub start_barrier: bool,
-    /// Of the requests that a client held for a connection, the share that is there before the worker which freed it has gone to sleep.
+    /// Of the requests that a client held for a connection, the share that is there before the worker which
+    /// freed it has gone to sleep.
     #[serde(default)]
     pub next_request_ready: f64,
     /// Whether the clients of services have a CPU of the machine, one beside those of the scenario.
@@ -108,7 +111,8 @@ pub struct Frequency {
 pub struct Memory {
     /// The latency of another node's memory over that of the own: at least 1.
     pub remote: f64,
-    /// How much longer an access takes for each other CPU under the same last-level cache whose thread does nothing but wait for memory: at least 0.
+    /// How much longer an access takes for each other CPU under the same last-level cache whose thread does
+    /// nothing but wait for memory: at least 0.
     pub contention: f64,
     /// Whose first CPU says where memory lies.
     pub home: Home,
@@ -123,14 +127,17 @@ pub enum Home {
     Thread,
 }
 
-/// What threads do inside of a kernel one after the other (10-ms computing section III.C): a lock that each request, round and cycle takes once.
+/// What threads do inside of a kernel one after the other (10-ms computing section III.C): a lock that each
+/// request, round and cycle takes once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelState {
     /// How long the lock is held.
     pub hold: Nanos,
-    /// How much longer its hand-over takes for each CPU that waits: the lock's cache line goes to all of them.
+    /// How much longer its hand-over takes for each CPU that waits: the lock's cache line goes to all of
+    /// them.
     pub transfer: Nanos,
-    /// Kernels on the machine, each with as many CPUs and a lock of its own: virtual machines. A divisor of the CPUs.
+    /// Kernels on the machine, each with as many CPUs and a lock of its own: virtual machines. A divisor of
+    /// the CPUs.
     pub kernels: u32,
     /// What the hypervisor below takes whenever a kernel is entered.
     pub exit: Nanos,

@@ -1,4 +1,5 @@
-//! Reads the tables below `[machine]`. Defaults are those of `docs/reference/scenarios.md`, which gives their sources.
+//! Reads the tables below `[machine]`. Defaults are those of `docs/reference/scenarios.md`, which gives their
+//! sources.
 
 use super::mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
@@ -84,7 +85,8 @@ fn interrupts(table: &Table, cpus: u32) -> Interrupts {
     Interrupts { cpus: place, hard, soft }
 }
 
-/// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency, target residency in us.
+/// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency,
+/// target residency in us.
 const SKYLAKE: [(&str, u64, u64); 3] = [("C1", 2, 2), ("C1E", 10, 20), ("C6", 133, 600)];
 
 fn idle(table: &Table) -> IdleStates {

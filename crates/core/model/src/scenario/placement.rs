@@ -1,4 +1,5 @@
-//! Where threads may run, from cpusets and from CPUs that belong to interrupts, and all changes of a run thread by thread.
+//! Where threads may run, from cpusets and from CPUs that belong to interrupts, and all changes of a run
+//! thread by thread.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,8 @@ pub enum Partition {
 }
 
 impl Scenario {
-    /// What happens in the course of a run, thread by thread and in the order of moments: affinities of the beginning first, then `[[change]]`.
+    /// What happens in the course of a run, thread by thread and in the order of moments: affinities of the
+    /// beginning first, then `[[change]]`.
     pub fn changes(&self) -> Vec<Change> {
         let mut changes = self.first_affinities();
         for alteration in &self.alterations {
@@ -104,7 +106,8 @@ impl Scenario {
         (self.without_taken(&cpus, group), pinned)
     }
 
-    /// The CPUs of a group inside those of the groups above it (`cpuset.cpus.effective`). Where nothing is left of them, as in the kernel, those above count.
+    /// The CPUs of a group inside those of the groups above it (`cpuset.cpus.effective`). Where nothing is
+    /// left of them, as in the kernel, those above count.
     fn effective(&self, group: Option<usize>) -> (Vec<CpuId>, bool) {
         let Some(group) = group.map(|index| &self.groups[index]) else {
             return ((0..self.machine.cpus).map(CpuId).collect(), false);

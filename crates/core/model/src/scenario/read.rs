@@ -35,8 +35,8 @@ const SLICES: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(100)
 const MOST_REQUESTS: f64 = 1e8;
 
 impl Scenario {
-    /// Reads a scenario from the text of a TOML file. `file` is the name for messages, and its stem the scenario's name
-    /// unless the text gives one. `docs/reference/scenarios.md` lists every key.
+    /// Reads a scenario from the text of a TOML file. `file` is the name for messages, and its stem the
+    /// scenario's name unless the text gives one. `docs/reference/scenarios.md` lists every key.
     ///
     /// [`Failure::Input`] with every problem of the text, each as `file:line:column: what was found; what was
     /// expected`, its line and a caret. Where the text is no TOML, with the first such place alone.
@@ -92,7 +92,8 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
     Some(scenario)
 }
 
-/// The first paragraph of the comment at the top, as one line. `None` where there is none, which is then reported.
+/// The first paragraph of the comment at the top, as one line. `None` where there is none, which is then
+/// reported.
 pub fn shows(text: &str, top: &Table) -> Option<String> {
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let comment = lines.skip_while(|line| line.is_empty()).map_while(|line| line.strip_prefix('#'));

@@ -134,7 +134,8 @@ impl<'a> Table<'a> {
         Table::of(key, self.get(key)?, self.problems)
     }
 
-    /// Reads the entries of a list that may be absent, each with its place. Wrong entries are reported and left out.
+    /// Reads the entries of a list that may be absent, each with its place. Wrong entries are reported and
+    /// left out.
     pub fn list<T>(
         &self,
         key: &str,

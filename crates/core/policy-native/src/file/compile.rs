@@ -78,8 +78,8 @@ fn compile(path: &str, headers: &Path, object: &Path) -> Result<(), Failure> {
     checked(path, "compile", &run(&mut compile, &unit(path))?)
 }
 
-/// The translation unit: every call of platform.h goes by a pointer, so that nothing depends on what this executable exports.
-/// Function-like macros leave `struct rg_thread` alone beside `rg_thread()`.
+/// The translation unit: every call of platform.h goes by a pointer, so that nothing depends on what this
+/// executable exports. Function-like macros leave `struct rg_thread` alone beside `rg_thread()`.
 fn unit(path: &str) -> String {
     let pointer = |(name, _): (&str, *const ())| {
         format!(

@@ -21,16 +21,19 @@ const SETTLE: u64 = 3;
 
 /// Move CPUs between cells until each meets a target of outliers, and keep it so until Ctrl-C
 ///
-/// The cell with most outliers above the target gets a CPU of the one with fewest, if that is at half the target or less and keeps one.
+/// The cell with most outliers above the target gets a CPU of the one with fewest, if that is at half the
+/// target or less and keeps one.
 #[derive(clap::Args)]
 pub struct Args {
     /// At most this share of a cell's requests slower than the threshold: 100us=0.1%
     #[arg(long, value_name = "THRESHOLD=SHARE", value_parser = Goal::from_user)]
     outlier: Goal,
-    /// Where outlier proportions are told: an OpenMetrics address (http://127.0.0.1:9898/metrics) or a file of JSON lines
+    /// Where outlier proportions are told: an OpenMetrics address (http://127.0.0.1:9898/metrics) or a file
+    /// of JSON lines
     #[arg(long, value_name = "ADDRESS|FILE", value_parser = Source::from_user)]
     metrics: Source,
-    /// A cell of work that nobody waits for: it has no target, and gives CPUs while others need them (repeatable)
+    /// A cell of work that nobody waits for: it has no target, and gives CPUs while others need them
+    /// (repeatable)
     #[arg(long, value_name = "CELL")]
     batch: Vec<String>,
     /// Between two looks

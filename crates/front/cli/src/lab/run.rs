@@ -20,7 +20,8 @@ const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
 
 /// Boot a kernel in QEMU and run a command of this machine under it
 ///
-/// The command's executable and its libraries come along; stdout, stderr and the exit code are the command's own.
+/// The command's executable and its libraries come along; stdout, stderr and the exit code are the command's
+/// own.
 #[derive(clap::Args)]
 pub struct Args {
     /// A kernel of `lab list`: 6.1, 7.2, a full release, or newest
@@ -37,8 +38,9 @@ pub struct Args {
     /// NUMA nodes
     #[arg(long, value_name = "N", default_value_t = 1)]
     nodes: u32,
-    /// Count instructions, whether or not KVM boots here, and let a virtual CPU run for so long before it is the next one's turn: for
-    /// measuring delays between CPUs [default, where instructions are counted: until the guest's next timer]
+    /// Count instructions, whether or not KVM boots here, and let a virtual CPU run for so long before it is
+    /// the next one's turn: for measuring delays between CPUs [default, where instructions are counted: until
+    /// the guest's next timer]
     #[arg(long, value_name = "DURATION", value_parser = turn)]
     turns: Option<Nanos>,
     /// The guest's memory, in MiB or GiB

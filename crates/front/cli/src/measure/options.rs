@@ -10,14 +10,16 @@ use stats::Quantile;
 use crate::output::Output;
 use crate::tables::TableFiles;
 
-/// Measure a real server under open-loop load, and set its tail beside the best possible one for the very same arrivals
+/// Measure a real server under open-loop load, and set its tail beside the best possible one for the very
+/// same arrivals
 ///
-/// Latency counts from the moment at which a request should have been sent. If the load generator could not keep its
-/// schedule, the run fails.
+/// Latency counts from the moment at which a request should have been sent. If the load generator could not
+/// keep its schedule, the run fails.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH, redis://, thrift://HOST:PORT/METHOD,
-    /// thrift+buffered://, null-rpc://, and with --request and --response tcp:// and udp://
+    /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
+    /// redis://, thrift://HOST:PORT/METHOD, thrift+buffered://, null-rpc://, and with --request and
+    /// --response tcp:// and udp://
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc
@@ -38,20 +40,22 @@ pub struct Args {
     /// Load before the measured time
     #[arg(long, default_value = "500ms", value_parser = units::duration)]
     pub warm_up: Nanos,
-    /// The law of gaps between arrivals: poisson, fixed, lognormal:cv=2, weibull:shape=0.5, pareto:shape=2.5, hyperexponential:cv=3,
-    /// mmpp:ratio=10:share=0.1:length=50
+    /// The law of gaps between arrivals: poisson, fixed, lognormal:cv=2, weibull:shape=0.5, pareto:shape=2.5,
+    /// hyperexponential:cv=3, mmpp:ratio=10:share=0.1:length=50
     #[arg(long, default_value = "poisson", conflicts_with = "stamps")]
     pub arrivals: Law,
     /// The seed of arrivals and of what is asked for
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Connections, or UDP sockets; a request takes the one that has been idle longest, and waits where none is
+    /// Connections, or UDP sockets; a request takes the one that has been idle longest, and waits where none
+    /// is
     #[arg(long, default_value = "64", value_parser = connections)]
     pub connections: u32,
     /// Close a connection after so many requests and open another: 30, or 20..40 for a random number
     #[arg(long, value_name = "N", value_parser = range)]
     pub requests_per_connection: Option<(u32, u32)>,
-    /// A request without answer for so long is lost, and its connection opened anew [default: 10s; 1s over UDP]
+    /// A request without answer for so long is lost, and its connection opened anew [default: 10s; 1s over
+    /// UDP]
     #[arg(long, value_parser = positive)]
     pub timeout: Option<Nanos>,
     /// CPUs of the load generator, a thread each [default: the first]
@@ -66,16 +70,20 @@ pub struct Args {
     /// With tcp:// and udp://, where an answer ends: length:BYTES, until:BYTES, close, datagram
     #[arg(long, value_name = "END", requires = "request")]
     pub response: Option<String>,
-    /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one: ?reads=1 in the URL stops that)
+    /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one:
+    /// ?reads=1 in the URL stops that)
     #[arg(long)]
     pub no_fill: bool,
-    /// Search the server's capacity first: ever more connections in closed loops until throughput stops growing
+    /// Search the server's capacity first: ever more connections in closed loops until throughput stops
+    /// growing
     #[arg(long)]
     pub saturate: bool,
-    /// The service time of the ideal [default: found by --saturate, else the server's CPU time a request, if it runs on this machine]
+    /// The service time of the ideal [default: found by --saturate, else the server's CPU time a request, if
+    /// it runs on this machine]
     #[arg(long, value_parser = positive, conflicts_with = "saturate")]
     pub service_time: Option<Nanos>,
-    /// Requests that the server serves at a time [default: CPUs of the server, if it runs on this machine, else 1]
+    /// Requests that the server serves at a time [default: CPUs of the server, if it runs on this machine,
+    /// else 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub workers: Option<u32>,
     /// Take this run as a pilot: how long to measure until the quantile is as precise as wanted
@@ -87,9 +95,9 @@ pub struct Args {
     /// A slower request is an outlier
     #[arg(long, default_value = "10ms", value_parser = positive)]
     pub outlier: Nanos,
-    /// Trace where the requests' time goes in the server's kernel, stage by stage, and who makes them wait: in the result, in what --live and
-    /// --metrics show, and in --trace for `rearguard explain`. Takes root and a server on this machine; without, as far as the client's own
-    /// sockets know
+    /// Trace where the requests' time goes in the server's kernel, stage by stage, and who makes them wait:
+    /// in the result, in what --live and --metrics show, and in --trace for `rearguard explain`. Takes root
+    /// and a server on this machine; without, as far as the client's own sockets know
     #[arg(long)]
     pub stages: bool,
     /// Show quantiles, outliers and rates while it runs

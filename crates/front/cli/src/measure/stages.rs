@@ -1,4 +1,5 @@
-//! Where the time of a measurement's requests went: the server's kernel is asked, and where that is not to be had, the client's.
+//! Where the time of a measurement's requests went: the server's kernel is asked, and where that is not to be
+//! had, the client's.
 
 #[cfg(feature = "bpf")]
 mod server;

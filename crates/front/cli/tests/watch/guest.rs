@@ -1,4 +1,5 @@
-//! A storm of softirqs in a guest of the lab, which has nothing else to do: what is foretold of its end is what is measured.
+//! A storm of softirqs in a guest of the lab, which has nothing else to do: what is foretold of its end is
+//! what is measured.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -15,8 +16,8 @@ use crate::{findings, number, part, summary, took_ms};
 /// Says to this test in the guest on which CPU to blow.
 const CPU: &str = "RG_STORM_CPU";
 
-/// The generator has CPU 0; the service CPU 1, first come, first served, or some requests were slow by inversions; a storm is sent from CPU 2 and blows on the
-/// service's CPU, on its own, or not at all.
+/// The generator has CPU 0; the service CPU 1, first come, first served, or some requests were slow by
+/// inversions; a storm is sent from CPU 2 and blows on the service's CPU, on its own, or not at all.
 const PLAY: &str = r#"
 chrt -f 10 rearguard serve null-rpc --cpus 1 --target null-rpc://127.0.0.1:7000 >&2 &
 sleep 3

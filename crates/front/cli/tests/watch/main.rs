@@ -1,4 +1,5 @@
-//! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF, memcached and nginx; says so where it is skipped.
+//! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF,
+//! memcached and nginx; says so where it is skipped.
 #![cfg(feature = "bpf")]
 
 #[path = "../support/child_guard.rs"]
@@ -28,7 +29,8 @@ fn rearguard(words: &[&str]) -> Command {
     command
 }
 
-/// The document of `rearguard explain` with these words while requests come; `None` where this machine cannot.
+/// The document of `rearguard explain` with these words while requests come; `None` where this machine
+/// cannot.
 fn explained(server: &Server, which: [&str; 2]) -> Option<Value> {
     let mut command = rearguard(&["explain", "--json", "--duration", "3s"]);
     // Into a file: nobody reads a pipe before the watch is over.
@@ -79,8 +81,8 @@ fn summary(document: &Value) -> String {
     findings(document).map(told).collect()
 }
 
-/// Whether one of three watches says so: the slowest thousandth is a request or two, which something else of this machine may have delayed. `None` where it cannot
-/// be watched.
+/// Whether one of three watches says so: the slowest thousandth is a request or two, which something else of
+/// this machine may have delayed. `None` where it cannot be watched.
 fn says(server: &Server, which: [&str; 2], told: impl Fn(&Value) -> bool) -> Option<bool> {
     let look = |_| {
         let document = explained(server, which)?;
@@ -132,7 +134,8 @@ fn a_storm_of_softirqs_is_named_and_takes_ten_times_what_they_take_without_it() 
     let Some(server) = Server::start(FIRST, "memcached", "get nothing\r\n") else { return };
     let port = server.port();
     let least = Cell::new(f64::INFINITY);
-    // They are the first finding without a storm, too, where nothing else disturbs: microseconds of the server's own requests.
+    // They are the first finding without a storm, too, where nothing else disturbs: microseconds of the
+    // server's own requests.
     let calm = says(&server, ["--port", &port], |alone| {
         least.set(least.get().min(took_ms(alone, "interrupt")));
         false

@@ -51,7 +51,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that `rearguard serve` knows, scheduled like this and asked for this; `None`, with a word, where it is not installed, or not to be scheduled so.
+    /// A server that `rearguard serve` knows, scheduled like this and asked for this; `None`, with a word,
+    /// where it is not installed, or not to be scheduled so.
     pub fn start(like: [&str; 3], name: &str, request: &'static str) -> Option<Server> {
         let words = [env!("CARGO_BIN_EXE_rearguard"), "serve", name, "--cpus"];
         let mut command = Command::new(like[0]);

@@ -1,5 +1,5 @@
-//! A storm of softirqs on one CPU: datagrams to everybody at a port at which hundreds of sockets wait, in a network of their own, sent from another CPU and
-//! received on this one (receive packet steering).
+//! A storm of softirqs on one CPU: datagrams to everybody at a port at which hundreds of sockets wait, in a
+//! network of their own, sent from another CPU and received on this one (receive packet steering).
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,6 +1,7 @@
-//! Batch sampling with late binding: for m sub-requests, d m reservations wait at servers drawn by lot; a reservation whose turn comes asks
-//! its scheduler for work, and the first m to ask get it (Sparrow, Ousterhout et al. 2013, section 3). So a queue's length need not tell how long it lasts, and no
-//! two schedulers race for one idle server.
+//! Batch sampling with late binding: for m sub-requests, d m reservations wait at servers drawn at random; a
+//! reservation whose turn comes asks its scheduler for work, and the first m to ask get it (Sparrow,
+//! Ousterhout et al. 2013, section 3). So a queue's length need not tell how long it lasts, and no two
+//! schedulers race for one idle server.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,5 +1,6 @@
-//! One queue a shard, first come, first served, from which whatever worker is free takes the next: the ideal that all other rules approach,
-//! M/G/c where services are alike everywhere. It is one scheduler that must keep up with them all.
+//! One queue a shard, first come, first served, from which whatever worker is free takes the next: the ideal
+//! that all other rules approach, M/G/c where services are alike everywhere. It is one scheduler that must
+//! keep up with them all.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,8 @@ pub(crate) struct Central<T> {
 }
 
 impl<T> Central<T> {
-    /// A shard with all workers free: those of a server stand together, and the first server's are taken first.
+    /// A shard with all workers free: those of a server stand together, and the first server's are taken
+    /// first.
     pub fn new(servers: std::ops::Range<u32>, workers: u32) -> Central<T> {
         let free = servers.rev().flat_map(|server| (0..workers).map(move |_| server));
         Central { waiting: VecDeque::new(), free: free.collect() }

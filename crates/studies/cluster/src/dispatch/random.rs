@@ -1,4 +1,5 @@
-//! Any server with equal probability: what every other rule is held against. Each queue is then one for itself.
+//! Any server with equal probability: what every other rule is held against. Each queue is then one for
+//! itself.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,5 +1,5 @@
-//! Join the shortest queue of the shard, by lot among equals. The best that a dispatcher can do which knows lengths and binds at once;
-//! it must know every queue.
+//! Join the shortest queue of the shard, at random among equals. The best that a dispatcher can do which
+//! knows lengths and binds at once; it must know every queue.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,4 +1,5 @@
-//! The coming events: the simulator's tournament of slots, with queues behind those slots that stand for many events.
+//! The coming events: the simulator's tournament of slots, with queues behind those slots that stand for many
+//! events.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -166,7 +166,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Machines have served copies. Those that were cancelled meanwhile were served all the same: nobody tells a kernel.
+    /// Machines have served copies. Those that were cancelled meanwhile were served all the same: nobody
+    /// tells a kernel.
     fn complete_all(&mut self, answered: Answered<CopyKey>) {
         self.unless_fault(answered).into_iter().for_each(|copy| self.complete(copy));
     }
@@ -227,7 +228,8 @@ impl Engine<'_> {
         if !self.rule.start_cancels() {
             return;
         }
-        // Tied: what the first copy's server said when it began is everywhere by now, also where a copy has yet to arrive.
+        // Tied: what the first copy's server said when it began is everywhere by now, also where a copy has
+        // yet to arrive.
         let Some(open) = self.tasks.get(task) else { return };
         let (copies, sent) = open.copies();
         copies[..sent].iter().for_each(|copy| self.cancel(*copy, false));

@@ -1,4 +1,5 @@
-//! Binding late: sub-requests that get their server when a worker asks for them, from a central queue or by reservations.
+//! Binding late: sub-requests that get their server when a worker asks for them, from a central queue or by
+//! reservations.
 
 use super::Engine;
 use super::work::{BatchKey, CopyKey, Item, Mail, RequestKey, TaskKey};
@@ -27,7 +28,7 @@ impl Engine<'_> {
         self.post(Mail::Item { server, item: Item::Copy(copy) });
     }
 
-    /// The central queue hears that a server has a free worker.
+    /// The central queue is told that a server has a free worker.
     pub(super) fn feed(&mut self, server: u32) {
         let shard = &mut self.central[(server / self.shards.replicas) as usize];
         let (copies, tasks, requests) = (&self.copies, &self.tasks, &self.requests);

@@ -1,4 +1,5 @@
-//! Servers that are whole modelled machines, each a simulated kernel under a policy, in step with the cluster's clock.
+//! Servers that are whole modelled machines, each a simulated kernel under a policy, in step with the
+//! cluster's clock.
 
 use model::{Failure, Nanos, seed};
 use sim::Stepped;
@@ -25,7 +26,8 @@ impl<K: Copy> Machines<K> {
         (0..servers).map(start).collect::<Result<_, _>>().map(Machines)
     }
 
-    /// Lets a machine do what it has to do up to and at a moment: what it answered, and when something happens next.
+    /// Lets a machine do what it has to do up to and at a moment: what it answered, and when something
+    /// happens next.
     pub fn step(&mut self, server: u32, now: Nanos) -> Result<(Vec<K>, Nanos), Failure> {
         let server = &mut self.0[server as usize];
         server.machine.run_to(now)?;

@@ -1,6 +1,7 @@
 //! A simulation that keeps lists and looks at everything, held against the engine latency by latency.
 //!
-//! It knows neither slots nor keys nor the tournament: at each step it looks for the earliest thing that can happen.
+//! It knows neither slots nor keys nor the tournament: at each step it looks for the earliest thing that can
+//! happen.
 
 mod roots;
 
@@ -40,7 +41,8 @@ struct Found {
     quality: f64,
 }
 
-/// A cluster with `same_work`, `copies` at once to randomly drawn servers, all copies of an answered sub-request dropped, also those that are served.
+/// A cluster with `same_work`, `copies` at once to randomly drawn servers, all copies of an answered
+/// sub-request dropped, also those that are served.
 struct Oracle<'a> {
     cluster: &'a Cluster,
     copies: usize,

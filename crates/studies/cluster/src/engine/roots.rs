@@ -1,4 +1,5 @@
-//! Roots: servers that requests go through before they fan out, and again where their answers are put together.
+//! Roots: servers that requests go through before they fan out, and again where their answers are put
+//! together.
 
 use model::{Failure, seed};
 use slotmap::SlotMap;
@@ -58,7 +59,7 @@ impl Roots {
 }
 
 impl Engine<'_> {
-    /// A root by lot, for a request that came; without roots all is root 0.
+    /// A random root for a request that came. Without roots all is root 0.
     pub(super) fn random_root(&mut self) -> u32 {
         self.roots.as_ref().map_or(0, |roots| below(roots.servers.count, &mut self.rng))
     }

@@ -11,7 +11,8 @@ use super::slow::Episodes;
 use super::work::Timer;
 use crate::definition::Tier;
 
-/// The servers of a tier. `K` is the key of what they serve; the clock brings it back as a [`Timer`] where no worker serves it.
+/// The servers of a tier. `K` is the key of what they serve; the clock brings it back as a [`Timer`] where no
+/// worker serves it.
 pub(super) struct Servers<K> {
     queues: bool,
     /// What each worker of a queue serves, and until when.
@@ -69,7 +70,7 @@ impl<K: Copy + Default + Into<Timer>> Servers<K> {
         Ok(())
     }
 
-    /// How long a server takes for work as it is now, or for a lot of its own.
+    /// How long a server takes for work as it is now, or for a service time of its own.
     pub fn takes(&self, server: u32, work: Option<u64>, service_times: &mut ServiceTimes) -> u64 {
         let Some(episodes) = &self.episodes else {
             return work.unwrap_or_else(|| service_times.draw(0.0..1.0));
@@ -109,7 +110,8 @@ impl<K: Copy + Default + Into<Timer>> Servers<K> {
         self.step(server, clock)
     }
 
-    /// A slot of theirs in the clock is due: what machines have answered; `None` where it is a worker that has served.
+    /// A slot of theirs in the clock is due: what machines have answered; `None` where it is a worker that
+    /// has served.
     pub fn due(&mut self, server: u32, clock: &mut Clock) -> Option<Answered<K>> {
         (!self.queues).then(|| self.step(server, clock))
     }

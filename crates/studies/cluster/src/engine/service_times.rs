@@ -1,4 +1,4 @@
-//! How much serving takes: lots by a law, or out of what was measured.
+//! Service times: drawn from a law, or from what was measured.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::definition::Work;
 use crate::measured::Measured;
 
-/// Where lots come from.
+/// Where service times come from.
 pub(super) enum ServiceTimes {
     /// A law, scaled to its mean.
     Law { services: Sampler, mean_ns: f64 },

@@ -18,7 +18,8 @@ impl Shards {
         Shards { order: (0..shards).collect(), replicas, random }
     }
 
-    /// How many sub-requests, of `fan_out` to shards by lot, each shard gets: all different, as long as there are enough.
+    /// How many sub-requests, of `fan_out` to random shards, each shard gets: all different, as long as there
+    /// are enough.
     pub fn draw(&mut self, fan_out: u32) -> Vec<(u32, u32)> {
         let shards = self.order.len() as u32;
         let (rounds, rest) = (fan_out / shards, fan_out % shards);

@@ -18,7 +18,7 @@ impl Episodes {
     /// As many servers, each slow with the probability that it is slow at any moment.
     pub fn new(slow: Slow, servers: u32, seed: u64) -> Episodes {
         let mut lots = Sampler::new(&Law::Exponential, seed);
-        // Of two exponential lots, one is the smaller in its share of the sum of their rates.
+        // Of two exponential draws, one is the smaller in its share of the sum of their rates.
         let mut lot = || {
             let (a, b) = (lots.next() / slow.share, lots.next() / (1.0 - slow.share));
             a < b
@@ -32,8 +32,8 @@ impl Episodes {
         self.now_slow[server as usize]
     }
 
-    /// The part of a measurement that a server as it is now draws from: the slowest, as large as the share of time that servers are slow, or the
-    /// rest. All together is what was measured, with slow ones in a row.
+    /// The part of a measurement that a server as it is now draws from: the slowest, as large as the share of
+    /// time that servers are slow, or the rest. All together is what was measured, with slow ones in a row.
     pub fn part(&self, server: u32) -> Range<f64> {
         if self.is_slow(server) { 0.0..self.slow.share } else { self.slow.share..1.0 }
     }

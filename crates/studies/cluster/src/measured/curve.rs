@@ -19,8 +19,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Between two points proportions are taken to fall evenly on a logarithmic axis, as they do in the tail of a queue, and the ends of
-    /// their intervals with them.
+    /// Between two points proportions are taken to fall evenly on a logarithmic axis, as they do in the tail
+    /// of a queue, and the ends of their intervals with them.
     pub fn proportion(&self, threshold: Nanos) -> Estimate {
         let at = threshold.0 as f64;
         let next = self.points.partition_point(|point| point.latency_ns <= at);

@@ -127,7 +127,8 @@ impl Histograms {
     }
 
     pub fn latency_ns(&self, beyond: f64) -> f64 {
-        // A lost request never came: as in a document's curve, a draw of one is as slow as the slowest that did.
+        // A lost request never came: as in a document's curve, a draw of one is as slow as the slowest that
+        // did.
         self.all.value_at_quantile(1.0 - beyond).min(self.slowest) as f64 * self.unit.0 as f64
     }
 }

@@ -14,7 +14,8 @@ pub(super) fn is_table(text: &str) -> bool {
     })
 }
 
-/// Reads the rows below the heading: value, percentile as a fraction, count up to it. Without an interval: a table has forgotten the order of its samples.
+/// Reads the rows below the heading: value, percentile as a fraction, count up to it. Without an interval: a
+/// table has forgotten the order of its samples.
 pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
     // The table ends with remarks, each behind a `#`.
     let body = text.lines().skip_while(|line| !line.trim_start().starts_with("Value")).skip(1);

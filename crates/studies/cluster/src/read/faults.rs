@@ -10,7 +10,8 @@ use crate::{Dispatch, Redundancy};
 const MOST_SUB_REQUESTS: f64 = 4e9;
 
 impl Cluster {
-    /// [`Failure::Input`] where the parts do not fit each other: for a cluster whose parts were changed after it was read.
+    /// [`Failure::Input`] where the parts do not fit each other: for a cluster whose parts were changed after
+    /// it was read.
     pub fn check(&self) -> Result<(), Failure> {
         let faults = faults(self).into_iter().map(|(key, problem)| format!("{key}: {problem}"));
         let faults: Vec<String> = faults.collect();

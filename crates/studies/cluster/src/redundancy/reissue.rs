@@ -1,6 +1,7 @@
-//! A second copy to another server where the first has not answered within a short delay, for example the 95th percentile: hedged requests (Dean and Barroso
-//! 2013; 10-ms computing section V.B, "reissue"). Costs a few percent of requests more and cuts a tail that one slow server makes, as long as the
-//! other servers have time to spare.
+//! A second copy to another server where the first has not answered within a short delay, for example the
+//! 95th percentile: hedged requests (Dean and Barroso 2013; 10-ms computing section V.B, "reissue"). Costs a
+//! few percent of requests more and cuts a tail that one slow server makes, as long as the other servers have
+//! time to spare.
 
 use hdrhistogram::Histogram;
 
@@ -16,7 +17,8 @@ pub(super) struct Reissue {
     learner: Option<Learner>,
 }
 
-/// The quantile of all answers so far. It is that of a service without reissue too: a second copy changes only latencies beyond the delay.
+/// The quantile of all answers so far. It is that of a service without reissue too: a second copy changes
+/// only latencies beyond the delay.
 struct Learner {
     quantile: f64,
     answers: Histogram<u64>,

@@ -1,6 +1,8 @@
-//! Every sub-request to k servers at once, the quickest answer counts (10-ms computing section V.B; Vulimiri et al. 2012).
+//! Every sub-request to k servers at once, the quickest answer counts (10-ms computing section V.B; Vulimiri
+//! et al. 2012).
 //!
-//! A gain only while the k-fold load leaves the queues short: from 1 / k of the capacity on there is no stable queue at all, unless copies are cancelled.
+//! A gain only while the k-fold load leaves the queues short: from 1 / k of the capacity on there is no
+//! stable queue at all, unless copies are cancelled.
 
 use super::{Cancel, Rule};
 

@@ -1,7 +1,9 @@
-//! Copies in several queues that know of each other: whichever is served first cancels the others (Dean and Barroso 2013, "tied requests").
-//! Picks the queue that turns out shorter, without doing the work twice; only messages that cross on the network let two be served.
+//! Copies in several queues that know of each other: whichever is served first cancels the others (Dean and
+//! Barroso 2013, "tied requests"). Picks the queue that turns out shorter, without doing the work twice; only
+//! messages that cross on the network let two be served.
 //!
-//! The second copy follows two network delays after the first, so that on idle servers the cancellation is there before it.
+//! The second copy follows two network delays after the first, so that on idle servers the cancellation is
+//! there before it.
 
 use super::Rule;
 

@@ -9,8 +9,8 @@ use crate::cpus::Cpus;
 use crate::machine::Machine;
 use crate::transaction::Stop;
 
-/// A cell gives a CPU only while its outliers are this part of the target at most: it keeps a margin, and two cells do not pass one
-/// CPU to and fro.
+/// A cell gives a CPU only while its outliers are this part of the target at most: it keeps a margin, and two
+/// cells do not pass one CPU to and fro.
 const GIVES_BELOW: f64 = 0.5;
 
 /// At most this proportion of a cell's requests is slower than the threshold.
@@ -57,8 +57,8 @@ pub enum Step {
     },
 }
 
-/// Decides on one step: the cell with most outliers above the target gets a CPU of the one with fewest, which must be well below the
-/// target and keep one.
+/// Decides on one step: the cell with most outliers above the target gets a CPU of the one with fewest, which
+/// must be well below the target and keep one.
 pub fn decide(cells: &[(String, Cpus)], outliers: &BTreeMap<String, f64>, goal: Goal) -> Step {
     let known = || cells.iter().filter_map(|(name, cpus)| Some((name, cpus, *outliers.get(name)?)));
     let above = known().filter(|(.., share)| *share > goal.proportion);

@@ -1,7 +1,8 @@
 //! The rest of the machine: it keeps off the CPUs of all cells together.
 //!
-//! What a cpuset partition does not move by itself: interrupts, unbound work queues, movable threads of the kernel ("isolate first, then
-//! share": 10-ms computing section IV). One session holds all of it, computed from the values before and the cells that there are.
+//! What a cpuset partition does not move by itself: interrupts, unbound work queues, movable threads of the
+//! kernel ("isolate first, then share": 10-ms computing section IV). One session holds all of it, computed
+//! from the values before and the cells that there are.
 
 use model::Failure;
 
@@ -46,8 +47,8 @@ pub fn refresh(machine: &Machine, stop: &Stop) -> Result<Vec<String>, Failure> {
     make_way(machine, stop, &Cpus::default())
 }
 
-/// Clears CPUs for a partition to come, too. Before the partition: with it the kernel moves its own threads, and what they were told
-/// before could no longer be read.
+/// Clears CPUs for a partition to come, too. Before the partition: with it the kernel moves its own threads,
+/// and what they were told before could no longer be read.
 pub fn make_way(machine: &Machine, stop: &Stop, coming: &Cpus) -> Result<Vec<String>, Failure> {
     let journal = machine.journal();
     journal.sweep()?;

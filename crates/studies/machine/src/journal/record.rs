@@ -51,7 +51,8 @@ pub enum Record {
         /// Its new value.
         after: String,
     },
-    /// An earlier session was undone, so this one's undo leads back further; or its value changed under this one's.
+    /// An earlier session was undone, so this one's undo leads back further; or its value changed under this
+    /// one's.
     Before {
         /// The change.
         number: usize,

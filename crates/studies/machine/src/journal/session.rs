@@ -76,7 +76,8 @@ impl<'a> Session<'a> {
 
     /// Gives a target a value. On the disk before it is done, and read back after.
     ///
-    /// Where a later session has changed the same target, that one's value stays, and its undo will lead to this one's.
+    /// Where a later session has changed the same target, that one's value stays, and its undo will lead to
+    /// this one's.
     pub fn set(
         &mut self,
         journal: &Journal,
@@ -131,7 +132,8 @@ impl<'a> Session<'a> {
         Ok(back)
     }
 
-    /// A write that the kernel took may still have come to nothing: a partition that is invalid, a mask that was cut.
+    /// A write that the kernel took may still have come to nothing: a partition that is invalid, a mask that
+    /// was cut.
     fn write(&self, target: &Target, value: &str) -> Taken {
         let found = target.write(self.on, value).and_then(|()| target.read(self.on));
         match found {

@@ -1,4 +1,5 @@
-//! A command in a cgroup: this process enters it, then becomes the command, so that none of its threads ever ran elsewhere.
+//! A command in a cgroup: this process enters it, then becomes the command, so that none of its threads ever
+//! ran elsewhere.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

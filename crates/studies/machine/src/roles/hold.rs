@@ -1,4 +1,5 @@
-//! The process that holds a bound of the wake-up latency: the kernel keeps it for as long as the file is open (PM QoS).
+//! The process that holds a bound of the wake-up latency: the kernel keeps it for as long as the file is open
+//! (PM QoS).
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! The process that gives a real-time service back to the default class when it starves the machine.
 //!
-//! On every CPU a thread of the default class counts. One whose count stands still is starved: a real-time thread above all
-//! others sees that, because it runs nevertheless.
+//! On every CPU a thread of the default class counts. One whose count stands still is starved: a real-time
+//! thread above all others sees that, because it runs nevertheless.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub const ROLE: &str = "__host_watchdog";
 const BEAT: Duration = Duration::from_millis(100);
 /// How often the counts are looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// Looks in a row without a count, after which a CPU starves: 3 s. The kernel's own guards give 50 ms in each second.
+/// Looks in a row without a count, after which a CPU starves: 3 s. The kernel's own guards give 50 ms in each
+/// second.
 const LOOKS: u32 = 6;
 
 struct Canary {
@@ -93,7 +94,8 @@ fn give_back(machine: Machine, session: u64, cpu: usize) -> Result<(), Failure> 
         // The undo does not depend on the log.
         let _ = log.write_all(words.as_bytes());
     }
-    // Who has the lock may be the very command that raised the service, starved before it could give it back: it gets to run.
+    // Who has the lock may be the very command that raised the service, starved before it could give it back:
+    // it gets to run.
     let holder = machine.holder();
     let lift = |class| holder.map_or(Ok(()), |process| machine.on().set_class(process, class));
     // Both fail when that one has ended.

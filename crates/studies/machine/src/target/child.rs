@@ -14,8 +14,8 @@ pub const ABSENT: &str = "absent";
 
 /// A process of ours.
 ///
-/// Its token is in its environment from its first moment on, so it is found also when whoever started it died before it
-/// could write its number down.
+/// Its token is in its environment from its first moment on, so it is found also when whoever started it died
+/// before it could write its number down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Child {
     /// What tells it from all others.

@@ -34,8 +34,8 @@ impl Form {
 /// `ENODEV`: the kernel's word for a file whose device or group is going.
 const GONE: i32 = 19;
 
-/// A mask as it was asked for. The work queues' own file says what is left of that beside isolated CPUs (Linux 6.8): written back, a moment's
-/// exception would last.
+/// A mask as it was asked for. The work queues' own file says what is left of that beside isolated CPUs
+/// (Linux 6.8): written back, a moment's exception would last.
 pub fn read_mask(on: &dyn Platform, path: &str) -> io::Result<Option<String>> {
     match read(on, &format!("{path}_requested"))? {
         None => read(on, path),

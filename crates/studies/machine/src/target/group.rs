@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::{ABSENT, PRESENT};
 use crate::platform::Platform;
 
-/// How often to try to remove a group whose last process is about to go, and how long to wait in between: 5 s in all.
+/// How often to try to remove a group whose last process is about to go, and how long to wait in between: 5 s
+/// in all.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -17,7 +18,7 @@ pub fn read(on: &dyn Platform, path: &str) -> String {
     String::from(if there { PRESENT } else { ABSENT })
 }
 
-/// Makes it, or removes it with what runs in it, or after that went to the heir.
+/// Makes it, or removes it with what runs in it, or after that moved to the fallback group.
 pub fn write(on: &dyn Platform, path: &str, fallback: Option<&str>, value: &str) -> io::Result<()> {
     if value == PRESENT {
         return on.make_group(path);

@@ -1,4 +1,5 @@
-//! Threads that inherited a class: started after the change by threads that it changed, and in no list that was made then.
+//! Threads that inherited a class: started after the change by threads that it changed, and in no list that
+//! was made then.
 
 use std::io;
 

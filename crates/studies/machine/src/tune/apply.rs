@@ -88,7 +88,8 @@ fn settle(
     }
 }
 
-/// Turns all knobs back, the latest first; how many sessions there were, and what was done. The caller holds the lock.
+/// Turns all knobs back, the latest first; how many sessions there were, and what was done. The caller holds
+/// the lock.
 pub fn undo_all(machine: &Machine, force: bool) -> Result<(usize, Undone), Failure> {
     let journal = machine.journal();
     let mut undone = Undone::default();

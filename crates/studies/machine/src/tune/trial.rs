@@ -1,4 +1,5 @@
-//! Which knob matters: each alone and all together, in random order between controls, with a roll-back between runs.
+//! Which knob matters: each alone and all together, in random order between controls, with a roll-back
+//! between runs.
 
 mod design;
 mod figure;
@@ -73,7 +74,7 @@ pub struct Configuration {
     pub answer: Answer,
 }
 
-/// Runs a trial; `progress` hears of each run before it begins.
+/// Runs a trial; `progress` is told each run before it begins.
 pub fn run(
     machine: &Machine,
     trial: &Trial,
@@ -144,7 +145,7 @@ fn measure(trial: &Trial, stop: &Stop) -> Result<f64, Failure> {
         if let Some(status) = child.try_wait().map_err(|error| failed(error.to_string()))? {
             break status;
         }
-        // It hears Ctrl-C itself; what does not end by that is ended.
+        // It handles Ctrl-C itself. A process that does not end by that is ended.
         if stop.load(Ordering::Relaxed)
             && stopped.get_or_insert_with(Instant::now).elapsed() > Duration::from_secs(5)
         {

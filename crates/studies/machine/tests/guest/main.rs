@@ -1,4 +1,5 @@
-//! Changes of a real kernel and their undo, in guests of the lab. `make lab-test` runs what boots one; `cargo test` shows it as ignored.
+//! Changes of a real kernel and their undo, in guests of the lab. `make lab-test` runs what boots one; `cargo
+//! test` shows it as ignored.
 
 mod fuse;
 mod guest;

@@ -34,8 +34,8 @@ pub fn take() -> Snapshot {
     found
 }
 
-/// Every thread: its name, CPUs, class and cgroup. Workers of the kernel come and go by themselves, and so do threads of the lab's init,
-/// which carries the output.
+/// Every thread: its name, CPUs, class and cgroup. Workers of the kernel come and go by themselves, and so do
+/// threads of the lab's init, which carries the output.
 fn tasks() -> Snapshot {
     let mut found = Snapshot::new();
     for process in names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()) {

@@ -18,7 +18,8 @@ use crate::life;
 use crate::snapshot::{Snapshot, difference, take};
 
 const STATE: &str = "/root/state";
-/// All that a guest has a knob for, on one node and on two. A governor it has not; schedulers are the whole command's to load.
+/// All that a guest has a knob for, on one node and on two. A governor it has not; schedulers are the whole
+/// command's to load.
 const KNOBS: &str =
     "real-time=20 dedicated-cpus=2-3 irq-affinity=0 packet-steering=0 idle-latency=5";
 const KNOBS_OF_NODES: &str = "real-time=20 numa=1 dedicated-cpus=3";

@@ -1,5 +1,5 @@
-//! A machine that is a tree of files. Its files are read and written by the code that does so on real machines; only what the
-//! kernel would do to other files after a write is done here.
+//! A machine that is a tree of files. Its files are read and written by the code that does so on real
+//! machines; only what the kernel would do to other files after a write is done here.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! What the tree of a small machine holds: four CPUs on two nodes, a service, threads of the kernel, two interrupts, a network device.
+//! What the tree of a small machine holds: four CPUs on two nodes, a service, threads of the kernel, two
+//! interrupts, a network device.
 
 use std::fs;
 use std::path::Path;

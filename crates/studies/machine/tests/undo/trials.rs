@@ -11,7 +11,8 @@ use model::{Answer, Failure};
 use crate::fake::assert_same;
 use crate::{alive, machine, tree};
 
-/// A trial whose measurement looks at the tree: it has a figure that the governor halves and nothing else touches.
+/// A trial whose measurement looks at the tree: it has a figure that the governor halves and nothing else
+/// touches.
 fn trial(root: &Path, measure: &str) -> Result<Outcome, Failure> {
     let machine = alive(root);
     let trial = Trial {

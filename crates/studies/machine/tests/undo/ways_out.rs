@@ -62,7 +62,7 @@ fn killed_while_they_are_turned_back_and_again_and_again() {
         apply(&alive(folder.path()), &ALL).expect("applied");
         assert_ne!(snapshot(folder.path()), before, "the control: knobs change something");
         let done = tune::undo_all(&mortal(folder.path(), died), false).is_ok_and(|(_, undone)| {
-            // A refusal is all that a dead process hears.
+            // A refusal is all that a dead process gets.
             undone.is_complete()
         });
         // Also dies.

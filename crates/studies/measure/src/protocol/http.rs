@@ -1,4 +1,5 @@
-//! HTTP/1.1: GET over connections that stay; bodies by length, in chunks, or until the connection's end (RFC 9112).
+//! HTTP/1.1: GET over connections that stay; bodies by length, in chunks, or until the connection's end (RFC
+//! 9112).
 
 use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 

@@ -1,4 +1,5 @@
-//! What is asked of a key-value store: Tales section 3.1.2 has 90% reads, keys of 64 bytes and values of 1,024.
+//! What is asked of a key-value store: Tales section 3.1.2 has 90% reads, keys of 64 bytes and values of
+//! 1,024.
 
 use generator::Ask;
 use model::seed::derive;

@@ -1,6 +1,7 @@
 //! Thrift: a call in the binary protocol, framed or buffered, with no argument or one string.
 //!
-//! `doc/specs/thrift-binary-protocol.md` of Apache Thrift says what stands here; messages are the strict ones.
+//! `doc/specs/thrift-binary-protocol.md` of Apache Thrift says what stands here; messages are the strict
+//! ones.
 
 use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 

@@ -1,7 +1,7 @@
 //! The process that keeps a server and ends it, however the measurement ends.
 //!
-//! It is this executable in another role, told what to do by a line on its stdin. When that ends, because the measurement did or was killed, it
-//! kills the server's process group and removes the server's folder.
+//! It is this executable in another role, told what to do by a line on its stdin. When that ends, because the
+//! measurement did or was killed, it kills the server's process group and removes the server's folder.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -37,7 +37,8 @@ pub struct Orders {
 /// A server.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Work {
-    /// A program, started in a new folder with these files in it. `{folder}` in arguments and files is that folder.
+    /// A program, started in a new folder with these files in it. `{folder}` in arguments and files is that
+    /// folder.
     Program {
         /// The program and its arguments.
         command: Vec<String>,

@@ -46,7 +46,8 @@ impl TProcessor for Echo {
     }
 }
 
-/// Every call is answered, over framed or buffered transport; it serves for as long as the test's process lives.
+/// Every call is answered, over framed or buffered transport; it serves for as long as the test's process
+/// lives.
 pub fn served(framed: bool) -> Result<(), Failed> {
     let free = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let workers = CONNECTIONS as usize;

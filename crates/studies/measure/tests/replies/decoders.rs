@@ -31,7 +31,8 @@ impl Reply {
         verdict
     }
 
-    /// Byte by byte. `patient`: as a connection does, which asks again only when as much is there as was wanted.
+    /// Byte by byte. `patient`: as a connection does, which asks again only when as much is there as was
+    /// wanted.
     fn end(&mut self, patient: bool) -> End {
         let mut wanted = 1;
         for length in 1..=self.bytes.len() {

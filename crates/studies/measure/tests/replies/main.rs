@@ -1,4 +1,5 @@
-//! Random replies to the requests of every protocol: first to the decoders alone, then by servers over sockets. The same seed, the same replies.
+//! Random replies to the requests of every protocol: first to the decoders alone, then by servers over
+//! sockets. The same seed, the same replies.
 //!
 //! `RG_REPLIES` says how many (20,000; a million take minutes), `RG_SEED` which.
 

@@ -12,7 +12,8 @@ use crate::spoken::Spoken;
 /// Of a request.
 const MOST: usize = 4_096;
 
-/// Serves at a port of the loopback address for as long as the test's process lives. Without a seed it answers well.
+/// Serves at a port of the loopback address for as long as the test's process lives. Without a seed it
+/// answers well.
 pub fn serve(spoken: Spoken, seed: Option<u64>) -> u16 {
     if spoken.is_udp() { serve_datagrams(spoken, seed) } else { serve_streams(spoken, seed) }
 }

@@ -1,4 +1,5 @@
-//! Measurements of servers that answer as dice fall: every request is answered or lost for a reason, and counted once.
+//! Measurements of servers that answer as dice fall: every request is answered or lost for a reason, and
+//! counted once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A machine's life, drawn by lot: threads wake, run, block, are preempted, change and end.
+//! A machine's life, drawn at random: threads wake, run, block, are preempted, change and end.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const SEASON: u32 = 250;
 pub struct Life {
     pub pair: Pair,
     running: [Option<ThreadId>; CPUS],
-    /// Who blocked last on each CPU: dispatch hears of it.
+    /// Who blocked last on each CPU: dispatch is told.
     blocked: [Option<ThreadId>; CPUS],
     draw: u64,
     steps: u32,
@@ -180,7 +180,8 @@ impl Life {
         self.running[cpu].map_or(Ok(()), |thread| self.pair.call(Event::Tick(thread)).map(drop))
     }
 
-    /// Time passes: mostly less than a slice, seldom so much that targets, rounds and the starvation limit matter.
+    /// Time passes: mostly less than a slice, seldom so much that targets, rounds and the starvation limit
+    /// matter.
     fn pass(&mut self) -> Result<(), String> {
         let most = if self.below(200) == 0 { 6_000 * MS } else { 4 * MS };
         let ns = self.below(most as usize) as u64;

@@ -1,4 +1,5 @@
-//! A policy twice: as the simulator runs it and as the kernel runs it, callback by callback on the same machine.
+//! A policy twice: as the simulator runs it and as the kernel runs it, callback by callback on the same
+//! machine.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -8,8 +8,8 @@ use model::{CpuId, ThreadId};
 use crate::affinity::Affinities;
 use crate::cpu_set::CpuSet;
 
-/// An idle CPU near `from`, first whole idle cores, then any: the CPU itself, its cache, its node, the machine
-/// (`scx_select_cpu_dfl`).
+/// An idle CPU near `from`, first whole idle cores, then any: the CPU itself, its cache, its node, the
+/// machine (`scx_select_cpu_dfl`).
 pub fn nearest(machine: &Machine, idle: &CpuSet, from: CpuId) -> Option<CpuId> {
     let cores = || search(machine, from, |cpus| idle_core(machine, idle, cpus));
     let any = || search(machine, from, |cpus| idle.first_in(cpus));

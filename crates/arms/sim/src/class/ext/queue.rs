@@ -21,7 +21,8 @@ pub struct OrderedQueue {
 }
 
 impl OrderedQueue {
-    /// Puts a thread in. Costs most in the middle of a long queue; policies that order by arrival insert near the ends.
+    /// Puts a thread in. Costs most in the middle of a long queue; policies that order by arrival insert near
+    /// the ends.
     pub fn insert(&mut self, thread: ThreadId, slice: Nanos, key: u64) {
         let at = match self.entries.back() {
             Some(last) if last.key > key => self.entries.partition_point(|entry| entry.key <= key),
@@ -40,8 +41,8 @@ impl OrderedQueue {
         self.entries.get(position).copied()
     }
 
-    /// Where a thread stands that was put in with a key, if it is here. Those that came early are moved first, so it is looked for from the front on, with
-    /// strides that double.
+    /// Where a thread stands that was put in with a key, if it is here. Those that came early are moved
+    /// first, so it is looked for from the front on, with strides that double.
     pub fn position(&self, thread: ThreadId, key: u64) -> Option<usize> {
         let is_before = |position: usize| self.entries.get(position).is_some_and(|at| at.key < key);
         let (mut first, mut stride) = (0, 1);

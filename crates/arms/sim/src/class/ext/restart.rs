@@ -21,8 +21,8 @@ impl Ext {
         }
     }
 
-    /// `enqueue_task_scx` of such a thread: the current thread of a CPU goes on with its slice and without being put
-    /// anywhere (`sticky_cpu`).
+    /// `enqueue_task_scx` of such a thread: the current thread of a CPU goes on with its slice and without
+    /// being put anywhere (`sticky_cpu`).
     pub(super) fn put_in(&mut self, core: &mut Core, thread: ThreadId) {
         if !matches!(core.thread(thread).state, State::Blocked | State::Running) {
             self.queue(core, thread, false);
@@ -30,7 +30,8 @@ impl Ext {
     }
 
     /// A policy without callbacks for CPUs that come and go is ended by one, and its loader starts it anew
-    /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so nobody sees the class between.
+    /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so nobody sees the class
+    /// between.
     pub(super) fn restart(&mut self, core: &mut Core) {
         for cpu in (0..core.machine.cpus).map(CpuId) {
             core.take_ran(cpu);

@@ -104,12 +104,13 @@ impl Balancer {
         self.idle_tries[llc as usize]
     }
 
-    /// A CPU by lot.
+    /// A random CPU.
     pub fn any_cpu(&mut self, cpus: u32) -> CpuId {
         CpuId(self.random.random_range(0..cpus))
     }
 
-    /// A CPU without work balances as often as idle ones do, counted from when it last did (`update_next_balance()`).
+    /// A CPU without work balances as often as idle ones do, counted from when it last did
+    /// (`update_next_balance()`).
     fn bring_forward(&mut self, cpu: CpuId, level: usize) {
         let due = self.rhythms[cpu.index()][level].last + self.interval(cpu, level, false);
         let next = &mut self.next[cpu.index()];

@@ -1,4 +1,5 @@
-//! The levels over which load is balanced: SMT siblings, a cache, a node, the machine (`struct sched_domain`).
+//! The levels over which load is balanced: SMT siblings, a cache, a node, the machine (`struct
+//! sched_domain`).
 
 use std::ops::Range;
 
@@ -24,7 +25,8 @@ pub struct Level {
     pub shares_cache: bool,
     /// Whether the domain is one core (`SD_SHARE_CPUCAPACITY`).
     pub is_core: bool,
-    /// Between nodes: up to so many threads on the nearer side a small imbalance is left alone (`imb_numa_nr`).
+    /// Between nodes: up to so many threads on the nearer side a small imbalance is left alone
+    /// (`imb_numa_nr`).
     pub numa_slack: Option<u32>,
 }
 

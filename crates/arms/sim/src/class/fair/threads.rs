@@ -43,7 +43,7 @@ impl Threads {
         Threads { records: Vec::new(), lists: vec![List::default(); machine.cpus as usize] }
     }
 
-    /// A thread is born.
+    /// A thread is created.
     pub fn add(&mut self, thread: ThreadId, created: Nanos) {
         if self.records.len() <= thread.index() {
             self.records.resize(thread.index() + 1, Record::default());
@@ -51,8 +51,8 @@ impl Threads {
         self.records[thread.index()] = Record { created, ..Record::default() };
     }
 
-    /// Whether it wakes for the first time, at its birth. A thread that is older blocked at once when it was
-    /// born.
+    /// Whether it wakes for the first time, at its creation. An older thread blocked at once when it was
+    /// created.
     pub fn is_new(&self, thread: ThreadId, now: Nanos) -> bool {
         let record = &self.records[thread.index()];
         !record.woke_before && record.created == now
@@ -127,9 +127,9 @@ impl Threads {
 }
 
 impl<T: Timeline> Fair<T> {
-    /// A thread comes to life, blocked, on a CPU by lot: `find_idlest_cpu()` prefers the one that fell idle last or has
-    /// a little less load, which no scenario decides. Were it by turns, requests that come round the connections
-    /// would come round the CPUs.
+    /// A thread is created, blocked, on a random CPU: `find_idlest_cpu()` prefers the one that fell idle
+    /// last or has a little less load, which no scenario decides. Were it by turns, requests that come round
+    /// the connections would come round the CPUs.
     pub(super) fn place_on_fork(&mut self, core: &mut Core, thread: ThreadId) {
         let any = self.balancer.any_cpu(core.machine.cpus);
         let cpu = core.affinities.nearest(thread, any).unwrap_or(any);

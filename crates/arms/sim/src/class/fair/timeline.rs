@@ -129,7 +129,7 @@ pub trait Timeline: Clone + Default {
         0
     }
 
-    /// A thread is born, runs for no time to speak of and blocks, with the CPU to itself or not.
+    /// A thread is created, runs for no time to speak of and blocks, with the CPU to itself or not.
     fn on_fork(&mut self, _entity: &mut Entity<Self::Mark>, _debut: i64, _alone: bool) {}
 
     /// The timer tick: asks for a new choice where a turn is over. The running thread is charged already.

@@ -23,8 +23,8 @@ pub struct EntityId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueId(pub u32);
 
-/// What competes for a CPU (`struct sched_entity`). In whole cache lines: where threads are many, each line that an event touches has to be fetched. What
-/// orders a queue is in the first.
+/// What competes for a CPU (`struct sched_entity`). In whole cache lines: where threads are many, each line
+/// that an event touches has to be fetched. What orders a queue is in the first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Entity<M> {

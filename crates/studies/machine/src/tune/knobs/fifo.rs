@@ -1,4 +1,5 @@
-//! A scheduler of ours for every thread of the default class, which serves the threads of a service first come, first served.
+//! A scheduler of ours for every thread of the default class, which serves the threads of a service first
+//! come, first served.
 
 use model::Failure;
 

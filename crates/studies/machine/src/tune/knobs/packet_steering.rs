@@ -1,4 +1,5 @@
-//! Packets processed on CPUs of their own, whatever CPU the device interrupts (RPS), and sent by queues of those (XPS).
+//! Packets processed on CPUs of their own, whatever CPU the device interrupts (RPS), and sent by queues of
+//! those (XPS).
 
 use model::Failure;
 

@@ -94,7 +94,8 @@ impl RealTime {
         Class { policy: Policy::Fifo, priority: self.priority, nice }
     }
 
-    /// Threads that the service starts later inherit the class and are in no list of ours: the undo looks for them.
+    /// Threads that the service starts later inherit the class and are in no list of ours: the undo looks for
+    /// them.
     fn claim_inherited(
         &self,
         on: &dyn Platform,

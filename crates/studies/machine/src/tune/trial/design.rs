@@ -2,7 +2,8 @@
 
 use model::seed::derive;
 
-/// The machine as it is, twice: what differs between those two is noise. Then each knob alone, then all together.
+/// The machine as it is, twice: what differs between those two is noise. Then each knob alone, then all
+/// together.
 pub fn configurations(knobs: &[String]) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new(), Vec::new()];
     all.extend(knobs.iter().map(|knob| vec![knob.clone()]));
@@ -12,7 +13,8 @@ pub fn configurations(knobs: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// For each block every configuration once, in an order of its own: what drifts over time so falls on all alike.
+/// For each block every configuration once, in an order of its own: what drifts over time so falls on all
+/// alike.
 pub fn order(configurations: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let shuffled = |block: usize| {
         let mut order: Vec<usize> = (0..configurations).collect();

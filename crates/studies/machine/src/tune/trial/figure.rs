@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The number at `key`: names with dots between, the last part of its path. A number with its interval (`value`, `low`, `high`) counts
-/// by its value.
+/// The number at `key`: names with dots between, the last part of its path. A number with its interval
+/// (`value`, `low`, `high`) counts by its value.
 pub fn read(text: &str, key: &str) -> Result<f64, String> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| format!("its stdout is not one JSON document ({error}): add --json"))?;

@@ -15,10 +15,11 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// For each configuration its ratio to the machine as it is (configurations 0 and 1; of those, one to the other), and the answer.
+/// For each configuration its ratio to the machine as it is (configurations 0 and 1; of those, one to the
+/// other), and the answer.
 ///
-/// By pairs within blocks, on the logarithm, with Student's t: runs of one block are near in time, and what the block had cancels. Each
-/// answer alone is wrong in 1 of 20 trials at most when nothing differs.
+/// By pairs within blocks, on the logarithm, with Student's t: runs of one block are near in time, and what
+/// the block had cancels. Each answer alone is wrong in 1 of 20 trials at most when nothing differs.
 pub fn judge(figures: &[Vec<f64>]) -> Vec<(Ratio, Answer)> {
     let log = |at: usize, block: usize| figures[at][block].ln();
     let against = |at: usize, block: usize| match at {
@@ -63,7 +64,8 @@ mod tests {
         (0..12).map(part).sum::<f64>() - 6.0
     }
 
-    /// Trials of 5 blocks in which a knob has this ratio, blocks differ much and runs by 5%: how often each answer comes.
+    /// Trials of 5 blocks in which a knob has this ratio, blocks differ much and runs by 5%: how often each
+    /// answer comes.
     fn answers(ratio: f64) -> (usize, usize) {
         let trials = (0..2_000u64).map(|seed| {
             let figure = |at: u64, block: u64| {

@@ -52,8 +52,9 @@ impl Excess {
     }
 }
 
-/// What the CPU that looks should take from the busiest part; `None`: the domain is balanced. `density` answers the load for each CPU
-/// of the domain, which is asked only where it decides: it costs a look at every CPU.
+/// What the CPU that looks should take from the busiest part; `None`: the domain is balanced. `density`
+/// answers the load for each CPU of the domain, which is asked only where it decides: it costs a look at
+/// every CPU.
 pub fn excess(
     survey: &Survey,
     level: &Level,

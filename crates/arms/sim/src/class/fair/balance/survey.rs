@@ -1,7 +1,8 @@
 //! A look at the parts of a domain: how much each has to do (`update_sd_lb_stats()`).
 //!
-//! The kernel sums over every CPU. Here the counts of threads are at hand ([`super::super::census`]) and the averages of a part
-//! are summed only where the decision can depend on them: a part with fewer threads than CPUs has room, whatever its load.
+//! The kernel sums over every CPU. Here the counts of threads are at hand ([`super::super::census`]) and the
+//! averages of a part are summed only where the decision can depend on them: a part with fewer threads than
+//! CPUs has room, whatever its load.
 
 use std::ops::Range;
 
@@ -49,7 +50,8 @@ pub struct Part {
     pub runnable: u64,
     /// Whether one of its CPUs has two threads.
     pub crowded: bool,
-    /// CPUs that a real-time thread holds. They have no capacity for others (`scale_rt_capacity()`, whose average over time this stands for).
+    /// CPUs that a real-time thread holds. They have no capacity for others (`scale_rt_capacity()`, whose
+    /// average over time this stands for).
     pub held: u32,
     /// How short it is.
     pub pressure: Pressure,
@@ -156,8 +158,8 @@ impl<T: Timeline> Fair<T> {
         Some(Survey { local, busiest })
     }
 
-    /// Whether a CPU has a thread that may run on another. The kernel finds that out when it has chosen, and then chooses anew
-    /// without that CPU (`LBF_ALL_PINNED`).
+    /// Whether a CPU has a thread that may run on another. The kernel finds that out when it has chosen, and
+    /// then chooses anew without that CPU (`LBF_ALL_PINNED`).
     pub(super) fn gives(&self, core: &Core, from: CpuId, to: CpuId) -> bool {
         !core.affinities.are_restricted()
             || self.threads.of_cpu(from).any(|thread| core.may_run_on(thread, to))
