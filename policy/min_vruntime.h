@@ -159,7 +159,7 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime)
 RG_SUBPROGRAM bool rg_vtime_look_on(s32 cpu, u64 now)
 {
 	u32 level = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE ? RG_LEVEL_MACHINE
-								       : RG_OPTION(scope);
+								       : RG_OPTION(queue);
 	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(cpu));
 	struct rg_cpu *here = rg_cpu(cpu);
 	u32 busy = 0;

@@ -25,10 +25,10 @@ RG_INLINE s32 rg_preempt_candidate(struct rg_queue *queue, s32 home, u32 i)
 	u32 at = queue->cursor + i;
 
 	if (queue->cpus <= RG_PREEMPT_ASKED)
-		return rg_cpu_in(home, RG_OPTION(scope), i);
+		return rg_cpu_in(home, RG_OPTION(queue), i);
 	if (!i)
 		return queue->victim;
-	return rg_cpu_in(queue->cpu, RG_OPTION(scope), at < queue->cpus ? at : at - queue->cpus);
+	return rg_cpu_in(queue->cpu, RG_OPTION(queue), at < queue->cpus ? at : at - queue->cpus);
 }
 
 /* The CPU to preempt for a thread that has just been queued, -1: none. */

@@ -16,7 +16,7 @@
 /* The queue that serves a CPU with others. */
 RG_INLINE u32 rg_queue_of(s32 cpu)
 {
-	return rg_domain(cpu, RG_OPTION(scope));
+	return rg_domain(cpu, RG_OPTION(queue));
 }
 
 /* Rows of each of `count` heaps that share half of the table: a power of two. */
@@ -66,7 +66,7 @@ RG_INLINE u32 rg_queue_count(void)
 /* In init: a CPU finds its queues, which come into being with their first one. */
 RG_INLINE s32 rg_queue_join(s32 cpu, u32 queues)
 {
-	bool alone = rg_cpu_in(cpu, RG_OPTION(scope), 1) < 0;
+	bool alone = rg_cpu_in(cpu, RG_OPTION(queue), 1) < 0;
 	u32 capacity = rg_queue_capacity(queues);
 	u32 own_capacity = rg_queue_capacity(RG_OPTION(cpus));
 	u32 id = rg_queue_of(cpu);

@@ -231,49 +231,26 @@ struct rg_shared {
 	u32 spread; /* where the next new thread looks for a queue */
 };
 
-/* The choices of the three dimensions. 0 is what `cts` chooses. */
-enum rg_balance {
-	RG_BALANCE_STEAL,
-	RG_BALANCE_NONE,
-	RG_BALANCE_GVTS,
-	RG_BALANCE_DWRR,
-	RG_BALANCE_CREDIT,
+/* The words of policies.def: RG_BALANCE_STEAL and so on. */
+enum rg_word {
+#define RG_VALUE(option, word, number, help) RG_##option##_##word = (number),
+#include "policies.def"
 };
-enum rg_pick { RG_PICK_PROCESS, RG_PICK_THREAD, RG_PICK_CREDIT, RG_PICK_ALL };
-enum rg_order { RG_ORDER_FCFS, RG_ORDER_LCFS, RG_ORDER_VTIME, RG_ORDER_RANDOM };
-enum rg_requeue { RG_REQUEUE_HEAD, RG_REQUEUE_TAIL };
-enum rg_fair { RG_FAIR_THREAD, RG_FAIR_PROCESS };
 
-/*
- * What a waking thread is placed by: the min_vruntime of its queue, which has a virtual time of its
- * own; that of the machine, whose virtual time is one; or the least target (balance/gvts.h).
- */
-enum rg_min_vruntime { RG_MIN_VRUNTIME_QUEUE, RG_MIN_VRUNTIME_MACHINE, RG_MIN_VRUNTIME_TARGET };
-
+/* What the policy was loaded with: the options of policies.def, and two facts of the machine. */
 struct rg_options {
-	u64 slice_ns;
-	u64 wakeup_credit_ns; /* how far before the min_vruntime a waking thread is placed */
-	u64 burst_limit_ns; /* RG_NEVER: no thread is batch */
-	/* Between targets of a domain on each level; 0: the level is not in use. */
-	u64 interval_ns[RG_LEVEL_ROWS];
-	u64 vruntime_cap_ns; /* how far past the min_vruntime while none waits; RG_NEVER: any */
-	u64 sticky_ns; /* what batch threads forgo to stay where they ran */
+#define RG_DURATION(name, ...) u64 name##_ns;
+#define RG_DURATIONS(name, ...) u64 name##_ns[RG_LEVEL_ROWS];
+#define RG_LIMIT(name, ...) u64 name##_ns;
+#include "policies.def"
 	u32 cpus;
 	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
-	u32 balance;
-	u32 pick;
-	u32 order;
-	u32 scope; /* of a queue: an rg_level */
-	u32 requeue;
-	u32 fair;
-	u32 preempt; /* whether a waking thread may end another's slice */
-	u32 starvation_limit; /* whether a batch thread that waits too long goes first */
-	u32 infeasible; /* whether a domain held up by an infeasible weight is left out */
-	u32 min_vruntime;
-	u32 direct; /* whether a lone waker may pass by the queue: see direct.h */
+#define RG_CHOICE(name, ...) u32 name;
+#define RG_SWITCH(name, ...) u32 name;
+#include "policies.def"
 };
 
-/* What a choice is: known when the policy is loaded, so that BPF removes the others. */
+/* The value of an option: known when the policy is loaded, so that BPF removes the others. */
 #define RG_OPTION(choice) (rg_options()->choice)
 
 #endif

@@ -41,7 +41,7 @@ RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
 /* The i-th CPU of those that a queue serves; 0 past the last. */
 RG_INLINE struct rg_cpu *rg_need_cpu(s32 home, u32 i)
 {
-	s32 at = rg_cpu_in(home, RG_OPTION(scope), i);
+	s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
 
 	return at < 0 ? 0 : rg_cpu(at);
 }

@@ -180,7 +180,7 @@ RG_INLINE bool rg_target_is_infeasible(struct rg_target *domain, u32 level, u64 
 
 		if (!cpu)
 			break;
-		if (rg_queue_length(rg_domain(at, RG_OPTION(scope))))
+		if (rg_queue_length(rg_domain(at, RG_OPTION(queue))))
 			return 0;
 		if (cpu->pool && cpu->weight < weight)
 			return 0;

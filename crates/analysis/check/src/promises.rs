@@ -199,10 +199,9 @@ fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
 fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     let pools = options.word("pick") == "process" && options.word("balance") != "credit";
     let kept = options.word("order") == "fcfs" && options.word("requeue") == "head";
-    let burst_limit = if options.is("burst_limit") { options.burst_limit() } else { Nanos::NEVER };
     let promise = InOrder {
         scope: options.scope,
-        burst_limit,
+        burst_limit: options.burst_limit(),
         starvation_limit: if options.is("starvation_limit") {
             STARVATION_LIMIT
         } else {

@@ -2,7 +2,7 @@
 
 use model::{Failure, Nanos, PolicySpec, scenario::Machine};
 
-use crate::options::{DEFAULT_SLICE, checked_slice, slice_of};
+use crate::options::{checked_slice, default_slice, slice_of};
 
 /// The same few options for every such policy.
 #[repr(C)]
@@ -26,7 +26,7 @@ impl FileOptions {
             )));
         }
         let given = spec.options.get("slice").map(|value| slice_of(value)).transpose()?;
-        let slice = given.map(Nanos).or(slice).unwrap_or(DEFAULT_SLICE);
+        let slice = given.map(Nanos).or(slice).unwrap_or(default_slice());
         Ok(FileOptions { slice_ns: checked_slice(slice)?.0, cpus: machine.cpus, unused: 0 })
     }
 }

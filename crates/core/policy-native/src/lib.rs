@@ -16,11 +16,13 @@ mod policy_options;
 mod program;
 mod shim;
 mod state;
+mod table;
 
 pub use file::{HEADERS, compiles, source};
 pub use file_options::FileOptions;
-pub use options::{Options, policies};
+pub use options::policies;
 pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;
 pub use policy_options::PolicyOptions;
 pub use state::Owner;
+pub use table::{OPTIONS, OptionRow, Options, POLICIES, PolicyRow, Values, option, policy};

@@ -1,172 +1,15 @@
-//! What a policy can be told: the three dimensions and their options, by the words of the command line.
+//! What a policy is told: the options of `policy/policies.def`, by the words of the command line.
 
-use crate::domains::{MACHINE, ROWS, intervals, stride};
+use crate::domains::{MACHINE, intervals, stride};
+use crate::table::*;
 use model::{Failure, Nanos, PolicySpec, did_you_mean, scenario::Machine, units};
-
-/// The choices of one policy instance: `struct rg_options` of `policy/state.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    slice_ns: u64,
-    wakeup_credit_ns: u64,
-    burst_limit_ns: u64,
-    interval_ns: [u64; ROWS],
-    vruntime_cap_ns: u64,
-    sticky_ns: u64,
-    pub(crate) cpus: u32,
-    stride: u32,
-    balance: u32,
-    pick: u32,
-    order: u32,
-    scope: u32,
-    requeue: u32,
-    fair: u32,
-    preempt: u32,
-    starvation_limit: u32,
-    infeasible: u32,
-    min_vruntime: u32,
-    direct: u32,
-}
-
-/// One tick at HZ=250, as Debian builds its kernels: a slice cannot end sooner. EEVDF's is of the same size
-/// (2.8 ms from 8 CPUs on: `sysctl_sched_base_slice`, scaled).
-pub(crate) const DEFAULT_SLICE: Nanos = Nanos::from_millis(4);
-
-/// Below, ticks would end slices at random; above, waiting threads would seem to hang.
-const SLICES: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_secs(1)];
-
-/// The least burst limit: above the longest request that shall keep its place.
-const LEAST_BURST_LIMIT: Nanos = Nanos::from_millis(50);
 
 /// What a thread of normal weight receives in a round of `dwrr` (GVTS section 5.1).
 const ROUND: Nanos = Nanos::from_millis(30);
 
-/// By how much CPU time a batch thread may go early to stay where it ran. At 4 ms threads move twice as
-/// often; at 12 ms a light thread waits half as long again for its turn.
-const STICKY: Nanos = Nanos::from_millis(10);
-
-/// How far past the min_vruntime a vruntime may get that is charged while nobody waited.
-const VRUNTIME_CAP: Nanos = Nanos::from_millis(10);
-
-/// A choice: its key, its words in the order of C's numbers, and where it is kept.
-struct Choice {
-    key: &'static str,
-    words: &'static [&'static str],
-    field: fn(&mut Options) -> &mut u32,
-}
-
-const BALANCE_NONE: u32 = 1;
-const BALANCE_GVTS: u32 = 2;
-const BALANCE_DWRR: u32 = 3;
-const BALANCE_CREDIT: u32 = 4;
-const PICK_THREAD: u32 = 1;
-const PICK_CREDIT: u32 = 2;
-const PICK_ALL: u32 = 3;
-const MIN_VRUNTIME_QUEUE: u32 = 0;
-const MIN_VRUNTIME_MACHINE: u32 = 1;
-const MIN_VRUNTIME_TARGET: u32 = 2;
-const MIN_VRUNTIME_BY_BALANCE: u32 = u32::MAX;
-const ORDER_VTIME: u32 = 2;
-const FAIR_PROCESS: u32 = 1;
-
-/// `queue` follows the levels of `platform.h`, of which a core's and a node's are not offered: nothing is
-/// gained over the cache's.
-const CHOICES: [Choice; 11] = [
-    Choice {
-        key: "balance",
-        words: &["steal", "none", "gvts", "dwrr", "credit"],
-        field: |o| &mut o.balance,
-    },
-    Choice { key: "pick", words: &["process", "thread", "credit", "all"], field: |o| &mut o.pick },
-    Choice { key: "order", words: &["fcfs", "lcfs", "vtime", "random"], field: |o| &mut o.order },
-    Choice { key: "queue", words: &["cpu", "", "llc", "", "machine"], field: |o| &mut o.scope },
-    Choice { key: "requeue", words: &["head", "tail"], field: |o| &mut o.requeue },
-    Choice { key: "fair", words: &["thread", "process"], field: |o| &mut o.fair },
-    Choice { key: "preempt", words: &["off", "on"], field: |o| &mut o.preempt },
-    Choice {
-        key: "min_vruntime",
-        words: &["queue", "machine", "target"],
-        field: |o| &mut o.min_vruntime,
-    },
-    Choice { key: "starvation_limit", words: &["off", "on"], field: |o| &mut o.starvation_limit },
-    Choice { key: "infeasible", words: &["off", "on"], field: |o| &mut o.infeasible },
-    Choice { key: "direct", words: &["off", "on"], field: |o| &mut o.direct },
-];
-
-/// A policy by name: one line on it, and what it chooses where its options say nothing.
-struct Named {
-    name: &'static str,
-    line: &'static str,
-    chosen: &'static [(&'static str, &'static str)],
-}
-
-/// Options that are not choices.
-const OTHER_KEYS: [&str; 6] =
-    ["burst_limit", "interval", "vruntime_cap", "wakeup_credit", "slice", "sticky"];
-
-const POLICIES: [Named; 9] = [
-    Named {
-        name: "rearguard",
-        line: "first come, first served inside a process, fair between groups over the whole machine",
-        chosen: &[("balance", "gvts"), ("sticky", "on"), ("vruntime_cap", "on"), ("direct", "on")],
-    },
-    Named {
-        name: "cts",
-        line: "first come, first served inside a process, fair between processes (CTS)",
-        chosen: &[],
-    },
-    Named {
-        name: "lcfs",
-        line: "as cts, but last come, first served inside a process",
-        chosen: &[("order", "lcfs")],
-    },
-    Named {
-        name: "random",
-        line: "as cts, but in random order inside a process",
-        chosen: &[("order", "random")],
-    },
-    Named {
-        name: "vtime",
-        line: "threads compete one by one for the least virtual time",
-        chosen: &[("pick", "thread")],
-    },
-    Named {
-        name: "global",
-        line: "one queue for the machine, first come, first served, in slices of 20 ms",
-        chosen: &[
-            ("pick", "all"),
-            ("queue", "machine"),
-            ("requeue", "tail"),
-            ("burst_limit", "off"),
-            ("slice", "20ms"),
-        ],
-    },
-    Named {
-        name: "gvts",
-        line: "virtual time global to the machine, held together by targets of its domains (GVTS)",
-        chosen: &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")],
-    },
-    Named {
-        name: "dwrr",
-        line: "rounds in which every thread receives its weight; groups are not seen (DWRR)",
-        chosen: &[("balance", "dwrr"), ("pick", "thread"), ("queue", "cpu")],
-    },
-    Named {
-        name: "credit",
-        line: "credits given out every 30 ms by weight; groups are flat (Xen's credit scheduler)",
-        chosen: &[
-            ("balance", "credit"),
-            ("pick", "credit"),
-            ("queue", "cpu"),
-            ("requeue", "tail"),
-            ("slice", "30ms"),
-        ],
-    },
-];
-
 /// The policies behind the seam: name and one line.
 pub fn policies() -> impl Iterator<Item = (&'static str, &'static str)> {
-    POLICIES.iter().map(|named| (named.name, named.line))
+    POLICIES.iter().map(|row| (row.name, row.help))
 }
 
 impl Options {
@@ -178,74 +21,84 @@ impl Options {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Options, Failure> {
-        let Some(named) = POLICIES.iter().find(|named| named.name == spec.name) else {
+        let Some(row) = policy(&spec.name) else {
             let names: Vec<&str> = policies().map(|(name, _)| name).collect();
             return Err(unknown("policy", &spec.name, &names));
         };
-        let mut options = Options::cts(machine, slice.unwrap_or(DEFAULT_SLICE));
+        let mut options = Options::default();
+        (options.cpus, options.stride) = (machine.cpus, stride(machine.cpus));
         let given = spec.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let (mut burst_limit, mut wakeup_credit) = (true, true);
-        let mut interval = None;
-        for (key, value) in named.chosen.iter().copied().chain(given) {
-            match key {
-                "slice" => options.slice_ns = slice_of(value)?,
-                "interval" => interval = Some(interval_of(value)?),
-                "burst_limit" => burst_limit = switch(key, value)?,
-                "wakeup_credit" => wakeup_credit = switch(key, value)?,
-                "sticky" => options.sticky_ns = if switch(key, value)? { STICKY.0 } else { 0 },
-                "vruntime_cap" => {
-                    options.vruntime_cap_ns =
-                        if switch(key, value)? { VRUNTIME_CAP.0 } else { u64::MAX }
-                }
-                _ => options.choose(key, value)?,
-            }
+        let said: Vec<(&str, &str)> = row.options.iter().copied().chain(given).collect();
+        if let Some((key, _)) = said.iter().find(|(key, _)| option(key).is_none()) {
+            let names: Vec<&str> = OPTIONS.iter().map(|row| row.name).collect();
+            return Err(unknown("policy option", key, &names));
         }
-        if options.pick == PICK_THREAD {
-            options.order = ORDER_VTIME;
+        let value = |name: &str| said.iter().rev().find(|(key, _)| *key == name).map(|said| said.1);
+        let slice = value("slice").map(slice_of).transpose()?.map(Nanos).or(slice);
+        let slice = checked_slice(slice.unwrap_or(default_slice()))?;
+        options.slice_ns = slice.0;
+        for row in OPTIONS {
+            options.take(row, value(row.name), slice)?;
         }
-        match options.balance {
-            BALANCE_GVTS => {
-                options.interval_ns = intervals(machine, options.scope as usize, interval);
-            }
-            BALANCE_DWRR => options.interval_ns[MACHINE] = interval.unwrap_or(ROUND).0,
-            _ => {}
-        }
-        if options.min_vruntime == MIN_VRUNTIME_BY_BALANCE {
-            options.min_vruntime = options.min_vruntime_of_balance();
-        }
-        options.refuse(spec)?;
-        if options.min_vruntime == MIN_VRUNTIME_TARGET {
-            // Targets hold vruntimes together, and no CPU looks for a min_vruntime.
-            options.vruntime_cap_ns = u64::MAX;
-        }
-        if options.needs_queue() {
-            options.direct = 0;
-        }
-        options.derive(burst_limit, wakeup_credit)
+        let interval = value("interval").map(interval_of).transpose()?;
+        options.settle(spec, machine, interval)?;
+        Ok(options)
     }
 
-    fn cts(machine: &Machine, slice: Nanos) -> Options {
-        Options {
-            slice_ns: slice.0,
-            wakeup_credit_ns: 0,
-            burst_limit_ns: u64::MAX,
-            interval_ns: [0; ROWS],
-            vruntime_cap_ns: u64::MAX,
-            sticky_ns: 0,
-            cpus: machine.cpus,
-            stride: stride(machine.cpus),
-            balance: 0,
-            pick: 0,
-            order: 0,
-            scope: 2,
-            requeue: 0,
-            fair: 0,
-            preempt: 1,
-            starvation_limit: 1,
-            infeasible: 1,
-            min_vruntime: MIN_VRUNTIME_BY_BALANCE,
-            direct: 0,
+    /// Takes an option over as it was said, or its default.
+    fn take(&mut self, row: &OptionRow, said: Option<&str>, slice: Nanos) -> Result<(), Failure> {
+        let number = |words: &[(&str, u32)]| {
+            let Some(said) = said else { return Ok(None) };
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            match words.iter().find(|(word, _)| *word == said) {
+                Some((_, number)) => Ok(Some(*number)),
+                None => Err(unknown(&format!("value of `{}`", row.name), said, &known)),
+            }
+        };
+        match row.values {
+            Values::Duration { .. } => {}
+            Values::Limit { on, off, .. } => {
+                let on = number(&[("off", 0), ("on", 1)])?.map_or(on, |said| said == 1);
+                let limit = row.limit(slice).filter(|_| on).unwrap_or(off);
+                self.set(row.name, limit.0);
+            }
+            Values::Choice { default, words } => {
+                let chosen = number(words)?.or(default).unwrap_or(DERIVED);
+                self.set(row.name, u64::from(chosen));
+            }
         }
+        Ok(())
+    }
+
+    /// What follows from the choices for each other.
+    fn settle(
+        &mut self,
+        spec: &PolicySpec,
+        machine: &Machine,
+        interval: Option<Nanos>,
+    ) -> Result<(), Failure> {
+        if self.pick == PICK_THREAD {
+            self.order = ORDER_VTIME;
+        }
+        match self.balance {
+            BALANCE_GVTS => {
+                self.interval_ns = intervals(machine, self.queue as usize, interval);
+            }
+            BALANCE_DWRR => self.interval_ns[MACHINE] = interval.unwrap_or(ROUND).0,
+            _ => {}
+        }
+        if self.min_vruntime == DERIVED {
+            self.min_vruntime = self.min_vruntime_of_balance();
+        }
+        self.refuse(spec)?;
+        if self.min_vruntime == MIN_VRUNTIME_TARGET {
+            // Targets hold vruntimes together, and no CPU looks for a min_vruntime.
+            self.vruntime_cap_ns = u64::MAX;
+        }
+        if self.needs_queue() {
+            self.direct = 0;
+        }
+        Ok(())
     }
 
     /// Vruntimes that no balance holds together belong to their queue; GVTS's own placement is by target.
@@ -305,36 +158,29 @@ impl Options {
         Err(Failure::Input(format!("{reason}; leave one of them out")))
     }
 
-    fn choose(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        let Some(choice) = CHOICES.iter().find(|choice| choice.key == key) else {
-            let keys = CHOICES.iter().map(|choice| choice.key).chain(OTHER_KEYS);
-            return Err(unknown("policy option", key, &keys.collect::<Vec<&str>>()));
-        };
-        *(choice.field)(self) = position(key, value, choice.words)?;
-        Ok(())
-    }
-
-    /// What follows from the slice.
-    fn derive(mut self, burst_limit: bool, wakeup_credit: bool) -> Result<Options, Failure> {
-        let slice = checked_slice(Nanos(self.slice_ns))?;
-        if wakeup_credit {
-            // More would let a thread that sleeps briefly run ahead of those that do not.
-            self.wakeup_credit_ns = slice.0 / 2;
-        }
-        if burst_limit {
-            self.burst_limit_ns = LEAST_BURST_LIMIT.0.max(4 * slice.0);
-        }
-        Ok(self)
-    }
-
     /// The slice that threads get.
     pub fn slice(&self) -> Nanos {
         Nanos(self.slice_ns)
     }
 }
 
+/// A number of none of the words of a choice.
+const DERIVED: u32 = u32::MAX;
+
+/// What the table says of a duration: its default, and the least and the most.
+fn bounds(name: &str) -> [Nanos; 3] {
+    match option(name).map(|row| &row.values) {
+        Some(Values::Duration { default, least, most }) => [*default, *least, *most],
+        _ => unreachable!("{name} is a duration of policies.def"),
+    }
+}
+
+pub(crate) fn default_slice() -> Nanos {
+    bounds("slice")[0]
+}
+
 pub(crate) fn checked_slice(slice: Nanos) -> Result<Nanos, Failure> {
-    let [shortest, longest] = SLICES;
+    let [_, shortest, longest] = bounds("slice");
     if slice < shortest || slice > longest {
         let range = format!("expected {shortest} to {longest}");
         return Err(Failure::Input(format!("a slice of {slice}: {range}")));
@@ -342,25 +188,10 @@ pub(crate) fn checked_slice(slice: Nanos) -> Result<Nanos, Failure> {
     Ok(slice)
 }
 
-fn switch(key: &str, value: &str) -> Result<bool, Failure> {
-    Ok(position(key, value, &["off", "on"])? == 1)
-}
-
-fn position(key: &str, value: &str, words: &[&str]) -> Result<u32, Failure> {
-    let known: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    match words.iter().position(|word| *word == value) {
-        Some(position) if known.contains(&value) => Ok(position as u32),
-        _ => Err(unknown(&format!("value of `{key}`"), value, &known)),
-    }
-}
-
-/// Below, every slice would end in a look at other CPUs; above, nothing would be even within a run.
-const INTERVALS: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(10)];
-
 fn interval_of(value: &str) -> Result<Nanos, Failure> {
     let reason = |reason: String| Failure::Input(format!("interval: {reason}"));
     let interval = units::duration(value).map_err(|error| reason(error.to_string()))?;
-    let [shortest, longest] = INTERVALS;
+    let [_, shortest, longest] = bounds("interval");
     if interval < shortest || interval > longest {
         return Err(reason(format!("{interval}: expected {shortest} to {longest}")));
     }

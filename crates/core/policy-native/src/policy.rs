@@ -6,12 +6,12 @@ use std::sync::Arc;
 use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId, scenario::Machine};
 
 use crate::file;
-use crate::options::Options;
 use crate::platform::Platform;
 use crate::policy_options::PolicyOptions;
 use crate::program::{Callbacks, Program};
 use crate::shim::{enter, handle, slot};
 use crate::state::{Owner, State};
+use crate::table::Options;
 
 // What a test may ask of the project's own policies.
 unsafe extern "C" {

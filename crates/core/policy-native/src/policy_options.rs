@@ -4,7 +4,7 @@ use model::{Failure, Nanos, PolicySpec, scenario::Machine};
 
 use crate::file;
 use crate::file_options::FileOptions;
-use crate::options::Options;
+use crate::table::Options;
 
 /// The options of one of the project's policies, or the few of a policy in a file.
 #[derive(Clone, Copy, Debug)]

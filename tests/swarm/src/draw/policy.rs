@@ -3,35 +3,28 @@
 use std::collections::BTreeMap;
 
 use model::{PolicySpec, Scenario};
-use policy_native::Options;
+use policy_native::{OPTIONS, OptionRow, Options};
 
 use crate::rng::Rng;
 
 /// The kernel's own classes have no options.
 const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
 
-/// Options and their values.
-const OPTIONS: [(&str, &[&str]); 16] = [
-    ("balance", &["steal", "none", "gvts", "dwrr", "credit"]),
-    ("pick", &["process", "thread", "credit"]),
-    ("order", &["fcfs", "lcfs", "vtime", "random"]),
-    ("queue", &["cpu", "llc", "machine"]),
-    ("requeue", &["head", "tail"]),
-    ("fair", &["thread", "process"]),
-    ("preempt", &["off", "on"]),
-    ("burst_limit", &["off", "on"]),
-    ("infeasible", &["off", "on"]),
-    ("min_vruntime", &["queue", "machine", "target"]),
-    ("sticky", &["off", "on"]),
-    ("vruntime_cap", &["off", "on"]),
-    ("starvation_limit", &["off", "on"]),
-    ("direct", &["off", "on"]),
+/// Durations to draw, inside the bounds of `policy/policies.def`.
+const DURATIONS: [(&str, &[&str]); 2] = [
     ("slice", &["100us", "1ms", "4ms", "10ms", "100ms"]),
     ("interval", &["1ms", "10ms", "30ms", "300ms"]),
 ];
 
+/// The values of an option that are drawn.
+fn values(option: &OptionRow) -> Vec<&'static str> {
+    let duration = DURATIONS.iter().find(|(name, _)| *name == option.name);
+    duration.map_or_else(|| option.words(), |(_, values)| values.to_vec())
+}
+
 /// A policy: mostly as it is, else with a few options. What the policy itself refuses is drawn again.
 pub fn draw(rng: &mut Rng, scenario: &Scenario) -> PolicySpec {
+    let options_known: Vec<&OptionRow> = OPTIONS.iter().collect();
     let behind_the_seam: Vec<&str> = policy_native::policies().map(|(name, _)| name).collect();
     if rng.one_in(6) {
         return PolicySpec::plain(rng.of(&CLASSES));
@@ -41,8 +34,8 @@ pub fn draw(rng: &mut Rng, scenario: &Scenario) -> PolicySpec {
         let count = rng.of(&[0, 0, 1, 1, 2, 3, 6]);
         let mut options = BTreeMap::new();
         for _ in 0..count {
-            let (key, values) = rng.of(&OPTIONS);
-            options.insert(key.to_string(), rng.of(values).to_string());
+            let option = rng.of(&options_known);
+            options.insert(option.name.to_string(), rng.of(&values(option)).to_string());
         }
         let spec = PolicySpec { name: name.to_string(), options };
         if !left_out(&spec) && Options::parse(&spec, &scenario.machine, scenario.slice).is_ok() {

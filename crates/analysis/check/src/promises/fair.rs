@@ -24,9 +24,6 @@ pub struct Fair {
 /// Between targets of a domain (GVTS section 4): cores, caches, nodes, the machine.
 const INTERVALS_MS: [u64; 4] = [30, 90, 150, 300];
 
-/// What a batch thread may go early to stay on its CPU (`sticky`).
-const STICKY: Nanos = Nanos::from_millis(10);
-
 /// A thread may be an interval behind its target and one ahead, on each level.
 const SIDES: f64 = 2.0;
 
@@ -39,14 +36,14 @@ impl Fair {
         let by_vruntime = ["process", "thread"].contains(&options.word("pick"))
             && options.word("fair") == "thread"
             && ["steal", "none", "gvts"].contains(&options.word("balance"))
-            && options.word("min_vruntime") == "by balance"
+            && options.word("min_vruntime").is_empty()
             && options.is("burst_limit");
         if !by_vruntime || !(one_queue || global) || hands_on_in_groups(scenario) {
             return None;
         }
         let pools = options.word("pick") == "process";
         let first = if pools { options.burst_limit() } else { Nanos::ZERO };
-        let sticky = if options.is("sticky") { STICKY } else { Nanos::ZERO };
+        let sticky = options.limit("sticky").unwrap_or(Nanos::ZERO);
         let (lowest, sum) = intervals(options, &scenario.machine);
         if !one_queue && passes_targets(options.quantum(), lowest, scenario) {
             return None;

@@ -1,62 +1,10 @@
-//! The choices of each policy, as `docs/reference/policies.md` has them.
+//! The choices of each policy, as `policy/policies.def` has them.
 
 use model::{Failure, Nanos, PolicySpec, Scenario, units};
 
+use policy_native::{OPTIONS, POLICIES, option};
+
 use super::Scope;
-
-/// Options with a word for a value, and their default.
-const DEFAULTS: [(&str, &str); 14] = [
-    ("balance", "steal"),
-    ("pick", "process"),
-    ("order", "fcfs"),
-    ("queue", "llc"),
-    ("requeue", "head"),
-    ("fair", "thread"),
-    ("preempt", "on"),
-    ("burst_limit", "on"),
-    ("infeasible", "on"),
-    ("min_vruntime", "by balance"),
-    ("sticky", "off"),
-    ("vruntime_cap", "off"),
-    ("starvation_limit", "on"),
-    ("direct", "off"),
-];
-
-/// A policy and what it chooses beside the defaults.
-type Row = (&'static str, &'static [(&'static str, &'static str)]);
-
-const POLICIES: [Row; 9] = [
-    (
-        "rearguard",
-        &[("balance", "gvts"), ("sticky", "on"), ("vruntime_cap", "on"), ("direct", "on")],
-    ),
-    ("cts", &[]),
-    ("lcfs", &[("order", "lcfs")]),
-    ("random", &[("order", "random")]),
-    ("vtime", &[("pick", "thread")]),
-    (
-        "global",
-        &[
-            ("pick", "all"),
-            ("queue", "machine"),
-            ("requeue", "tail"),
-            ("burst_limit", "off"),
-            ("slice", "20ms"),
-        ],
-    ),
-    ("gvts", &[("balance", "gvts"), ("pick", "thread"), ("queue", "cpu")]),
-    ("dwrr", &[("balance", "dwrr"), ("pick", "thread"), ("queue", "cpu")]),
-    (
-        "credit",
-        &[
-            ("balance", "credit"),
-            ("pick", "credit"),
-            ("queue", "cpu"),
-            ("requeue", "tail"),
-            ("slice", "30ms"),
-        ],
-    ),
-];
 
 /// The kernel's own classes, which promise what [`super::Promises::of`] says.
 const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
@@ -64,13 +12,9 @@ const CLASSES: [&str; 4] = ["cfs", "eevdf", "fifo", "rr"];
 /// One tick at HZ=250, where slices end; also the default slice.
 const TICK: Nanos = Nanos::from_millis(4);
 
-/// The least burst limit, and how many slices it is at least.
-const LEAST_BURST_LIMIT: Nanos = Nanos::from_millis(50);
-const BURST_LIMIT_SLICES: u64 = 4;
-
 /// All policies of which something is known.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CLASSES.into_iter().chain(POLICIES.iter().map(|(name, _)| *name))
+    CLASSES.into_iter().chain(POLICIES.iter().map(|row| row.name))
 }
 
 /// The choices of a policy with its options.
@@ -87,12 +31,13 @@ pub struct PolicyOptions {
 impl PolicyOptions {
     /// Reads a policy that is valid otherwise; later choices go over earlier ones.
     pub fn read(policy: &PolicySpec, scenario: &Scenario) -> Result<PolicyOptions, Failure> {
-        let Some((_, row)) = POLICIES.iter().find(|(name, _)| *name == policy.name) else {
+        let Some(row) = policy_native::policy(&policy.name) else {
             let text = format!("policy `{policy}`: nothing is known of what it promises");
             return Err(Failure::Input(text));
         };
         let given = policy.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let words = DEFAULTS.iter().copied().chain(row.iter().copied()).chain(given);
+        let defaults = OPTIONS.iter().filter_map(|row| Some((row.name, row.default_word()?)));
+        let words = defaults.chain(row.options.iter().copied()).chain(given);
         let mut options = PolicyOptions {
             words: words.map(|(key, value)| (key.to_string(), value.to_string())).collect(),
             scope: Scope::Llc,
@@ -125,9 +70,14 @@ impl PolicyOptions {
         self.word(key) == "on"
     }
 
-    /// The CPU time that costs a thread its place, while `burst_limit` is on.
+    /// The CPU time that costs a thread its place; [`Nanos::NEVER`] where `burst_limit` is off.
     pub fn burst_limit(&self) -> Nanos {
-        LEAST_BURST_LIMIT.max(Nanos(BURST_LIMIT_SLICES * self.slice.0))
+        self.limit("burst_limit").unwrap_or(Nanos::NEVER)
+    }
+
+    /// The span of time that an option means; `None` where it is off.
+    pub fn limit(&self, key: &str) -> Option<Nanos> {
+        option(key).filter(|_| self.is(key)).and_then(|row| row.limit(self.slice))
     }
 
     /// How long a thread runs at least when others wait: slices end at ticks.

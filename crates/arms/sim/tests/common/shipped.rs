@@ -12,7 +12,9 @@ pub const DURATION: Nanos = Nanos::from_millis(200);
 
 /// All of them.
 pub fn cut_short() -> Vec<Scenario> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let folder =
+        above.map(|folder| folder.join("scenarios")).find(|folder| folder.is_dir()).unwrap();
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
