@@ -78,6 +78,10 @@ coverage: ## how often 95% intervals cover the truth on exact queues (about 10 m
 	$(CARGO) run --release --package stats --example coverage
 	$(CARGO) run --release --package queue --example ideal_coverage
 
+book: ## make the pages of docs/ a static site, target/book (installs mdbook from crates.io, if it is missing: minutes)
+	@command -v mdbook >/dev/null || $(CARGO) install --locked mdbook
+	mdbook build
+
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
@@ -94,4 +98,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage fmt setup-build setup-test setup-lab
+.PHONY: help demo test check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod layers;
+pub mod pages;
 pub mod size;
 pub mod sources;
 pub mod words;

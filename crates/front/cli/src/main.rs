@@ -7,6 +7,8 @@ mod cluster;
 mod compare;
 mod diff;
 mod doctor;
+#[cfg(all(test, feature = "scx"))]
+mod documented;
 mod explain;
 mod exporter;
 mod fanout;
