@@ -7,7 +7,7 @@ mod cluster;
 mod compare;
 mod diff;
 mod doctor;
-#[cfg(all(test, feature = "scx"))]
+#[cfg(all(test, feature = "bpf"))]
 mod documented;
 mod explain;
 mod exporter;
