@@ -28,7 +28,7 @@ const DESCRIPTORS: u64 = 65_536;
 pub struct Measurement {
     /// What was measured.
     pub shape: Shape,
-    /// Instructions a round trip: all that the machine executed, whoever for.
+    /// Instructions a round trip: all that the machine executed, for any thread.
     pub instructions: f64,
     /// Where the scheduler's own went; empty without a profile.
     pub callbacks: Vec<Callback>,

@@ -13,7 +13,7 @@ use scx_cargo::{BpfBuilder, ClangInfo};
 const ADAPTER: &str = "src/bpf/main.bpf.c";
 /// Where a policy's source belongs in the packed adapter.
 const PLACE: &str = "#pragma rearguard policy\n";
-/// The bindings look for the map of the kernel's version, which is there only where somebody asks; not every
+/// The bindings look for the map of the kernel's version, which is there only where code asks; not every
 /// policy makes the adapter ask.
 const VERSIONED: &str = "static __always_inline s32 rg_init_versioned(void)
 {

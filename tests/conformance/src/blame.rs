@@ -20,9 +20,9 @@ pub fn on_inversions(arm: &dyn Arm) -> Result<(), Failed> {
     cfs.foretold(Source::Inversion, &fifo)
 }
 
-/// A spinning thread beside a service makes its requests slow under EEVDF, and it is named; without it nobody
-/// is. The service has one thread: of several some slow requests would be slow by inversions, and rightly
-/// blame them.
+/// A spinning thread beside a service makes its requests slow under EEVDF, and it is named; without it no
+/// program is. The service has one thread: of several some slow requests would be slow by inversions, and
+/// rightly blame them.
 pub fn on_batch(arm: &dyn Arm) -> Result<(), Failed> {
     let alone = service("500us", 0.3) + "architecture = \"shared-queue\"\nworkers = 1\n";
     let beside = alone.clone() + &batch("batch", 1, "");
@@ -40,11 +40,11 @@ pub fn on_partition(arm: &dyn Arm) -> Result<(), Failed> {
         let workers = format!("architecture = \"{architecture}\"\nworkers = 4\n");
         Told::of(arm, &timed_scenario(TIMES, 4, &(service("2ms", 0.7) + &workers))?, "fifo")
     };
-    let dealt = of("partitioned")?;
-    dealt.blames(Source::IdleElsewhere, Culprit::Worker)?;
+    let partitioned = of("partitioned")?;
+    partitioned.blames(Source::IdleElsewhere, Culprit::Worker)?;
     let shared = of("shared-queue")?;
     shared.is_free_of(Source::IdleElsewhere)?;
-    dealt.foretold(Source::IdleElsewhere, &shared)
+    partitioned.foretold(Source::IdleElsewhere, &shared)
 }
 
 /// A run's first program, explained.
@@ -57,7 +57,7 @@ impl Told {
         let mut explained = explain(&trace, &setting)?;
         let service = explained.services.pop().ok_or("no request is explained")?;
         let unknown = service.unknown as f64;
-        expect(unknown == 0.0, "requests whose thread nobody knows", &[unknown])?;
+        expect(unknown == 0.0, "requests of unknown threads", &[unknown])?;
         Ok(Told(service))
     }
 

@@ -33,10 +33,10 @@ pub const BODIES: [Body; 15] = [
     Body { name: "equal_processes_share_equally_and_nice_ones_yield", check: share::processes },
     Body { name: "a_policy_in_a_file_is_in_force", check: share::by_file },
     Body { name: "groups_share_by_weight_however_many_threads_they_have", check: share::groups },
-    Body { name: "nobody_starves_but_under_fifo", check: share::nobody_starves },
+    Body { name: "no_thread_starves_but_under_fifo", check: share::no_thread_starves },
     Body {
-        name: "whoever_ran_alone_waits_little_when_others_come",
-        check: share::whoever_ran_alone_waits_little,
+        name: "a_thread_that_ran_alone_waits_little_when_others_come",
+        check: share::a_thread_that_ran_alone_waits_little,
     },
     Body {
         name: "a_spinner_lives_neither_on_its_siblings_turns_nor_by_naps",

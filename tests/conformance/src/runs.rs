@@ -83,7 +83,7 @@ impl Seen {
         longest
     }
 
-    /// The share of the machine that nobody used.
+    /// The share of the machine that was idle.
     pub fn idle(&self) -> f64 {
         1.0 - self.summary.programs.iter().map(|program| program.utilisation).sum::<f64>()
     }

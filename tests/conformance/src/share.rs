@@ -51,7 +51,7 @@ pub fn groups(arm: &dyn Arm) -> Result<(), Failed> {
 
 /// A batch gets its part beside a service that wants more than the machine; SCHED_FIFO leaves it what the
 /// kernel reserves.
-pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
+pub fn no_thread_starves(arm: &dyn Arm) -> Result<(), Failed> {
     let scenario = scenario(1, &(service("500us", 1.5) + &batch("batch", 64, "")))?;
     let fair = run(arm, &scenario, "eevdf")?.share(1);
     expect(fair > 0.4, "the batch's share under eevdf", &[fair])?;
@@ -62,7 +62,7 @@ pub fn nobody_starves(arm: &dyn Arm) -> Result<(), Failed> {
 /// A light thread has one of two CPUs to itself while three others sleep; when they are back, it waits for
 /// little more than a turn. It would have to let them catch up with all that it has received meanwhile, if
 /// that counted.
-pub fn whoever_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
+pub fn a_thread_that_ran_alone_waits_little(arm: &dyn Arm) -> Result<(), Failed> {
     let others = "[[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 3\nrun = \"4s\"\nsleep = \"5s\"\n";
     let programs = batch("light", 1, "nice = 2") + &batch("hog", 1, "") + others;
     // They run from 0 to about 9.3 s, and again from 14.3 s on.

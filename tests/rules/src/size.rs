@@ -1,5 +1,7 @@
 //! Files and functions stay small: one that passes the bound is asking which room is missing.
 
+use crate::pages::COLUMNS;
+
 /// Lines of a file at most.
 pub const FILE_LINES: usize = 500;
 /// Lines of a function at most.
@@ -26,6 +28,18 @@ pub fn wide_lines(text: &str) -> Vec<usize> {
     let columns =
         |line: &str| line.chars().fold(0, |at, c| if c == '\t' { at / 8 * 8 + 8 } else { at + 1 });
     (1..).zip(text.lines()).filter(|(_, line)| columns(line) > C_COLUMNS).map(|(n, _)| n).collect()
+}
+
+/// Lines of comments that are wider than prose may be, in a file of this name.
+pub fn wide_comments(path: &str, text: &str) -> Vec<usize> {
+    let (marks, after_code): (&[&str], &str) =
+        if path.ends_with(".py") { (&["#"], "  # ") } else { (&["//", "/*", "*"], " // ") };
+    let is_comment = |line: &str| {
+        let begins = marks.iter().any(|mark| line.trim_start().starts_with(mark));
+        begins || line.split_once(after_code).is_some_and(|(code, _)| !code.contains('"'))
+    };
+    let wide = |line: &str| line.chars().count() > COLUMNS && is_comment(line);
+    (1..).zip(text.lines()).filter(|(_, line)| wide(line)).map(|(n, _)| n).collect()
 }
 
 fn length(from_head: &[&str], indent: usize) -> Option<usize> {

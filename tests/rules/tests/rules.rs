@@ -1,7 +1,7 @@
 //! The sources keep the rules of the house, and each rule catches its fault.
 
 use rules::layers;
-use rules::size::{long_file, long_functions, wide_lines};
+use rules::size::{long_file, long_functions, wide_comments, wide_lines};
 use rules::sources::{Source, root, sources};
 use rules::words::{ABSENCES, broken};
 
@@ -29,6 +29,15 @@ fn files_and_functions_are_small() {
 fn c_keeps_to_100_columns() {
     let faults = sources(&["c", "h"]).into_iter().flat_map(|Source { path, text }| {
         wide_lines(&text).into_iter().map(move |at| format!("{path}:{at}: wider than 100 columns"))
+    });
+    assert_none(faults.collect());
+}
+
+#[test]
+fn comments_keep_to_110_columns() {
+    let faults = sources(&["rs", "py"]).into_iter().flat_map(|Source { path, text }| {
+        let wide = wide_comments(&path, &text).into_iter();
+        wide.map(|at| format!("{path}:{at}: a comment wider than 110 columns")).collect::<Vec<_>>()
     });
     assert_none(faults.collect());
 }
@@ -103,6 +112,9 @@ fn the_rules_catch_their_faults() {
     assert!(layers::is_inside_its_folder("crates/arms/lab/src/boot/mod.rs"));
     assert!(!layers::is_inside_its_folder("crates/arms/lab/src/boot.rs"));
     assert!(!layers::is_inside_its_folder("crates/arms/sim/tests/common/mod.rs"));
+    let comment = format!("    // {}", "x".repeat(104));
+    assert_eq!(wide_comments("x.rs", &comment), [1]);
+    assert_eq!(wide_comments("x.rs", &comment[1..]), []);
     let folders =
         [("sim", "arms"), ("model", "core"), ("stats", "analysis"), ("cluster", "studies")];
     let folders = folders.map(|(name, folder)| (name.to_string(), folder.to_string())).into();

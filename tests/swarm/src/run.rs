@@ -41,7 +41,7 @@ pub fn run(case: &Case) -> Outcome {
     })
 }
 
-/// Judges a run that somebody else makes.
+/// Judges a run of another program.
 pub fn watch(
     case: &Case,
     simulate: impl FnOnce(&mut Watcher) -> Result<Run<Tournament>, Failure>,

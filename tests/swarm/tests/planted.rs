@@ -170,7 +170,7 @@ fn groups_whose_weights_are_forgotten() {
 }
 
 #[test]
-fn threads_that_nobody_balances() {
+fn threads_that_are_never_balanced() {
     let batch = "[[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 6\n";
     let case = case("cpus = 4", batch, "gvts", "20s");
     let mut loaded = case.clone();

@@ -62,7 +62,7 @@ struct Args {
 /// Faults to plant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Fault {
-    /// Another scheduler's end: the loader is killed and nobody says so.
+    /// Another scheduler's end: the loader is killed and it is not reported.
     Killed,
     /// A thread that never gets its CPU.
     Starved,

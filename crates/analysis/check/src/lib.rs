@@ -1,5 +1,4 @@
-//! Checkers: what can be said of a scheduler by somebody who sees its events and its trace, and nothing of
-//! its inside.
+//! Checkers: what can be said of a scheduler from its events and its trace, without its inside.
 //!
 //! [`Checks`] follows a run event by event. One rule a file below [`rules`], each by the slowest method that
 //! is obviously right; [`promises`] says which policy promises what.

@@ -1,7 +1,7 @@
 //! Which policy promises what, as data: read from `docs/reference/policies.md` and the files of `policy/`
 //! that it names.
 //!
-//! What is promised to nobody is not asked of anybody: there is no row for it.
+//! What no policy promises is not checked: there is no row for it.
 
 mod fair;
 mod policies;
@@ -65,7 +65,7 @@ pub struct InOrder {
     /// theirs.
     pub burst_limit: Nanos,
     /// One that has waited for so long goes first, for one turn, and to the end of the queue;
-    /// [`Nanos::NEVER`]: nobody does.
+    /// [`Nanos::NEVER`]: no thread does.
     pub starvation_limit: Nanos,
     /// Whether threads of different processes stand in one order.
     pub across_processes: bool,
@@ -89,7 +89,7 @@ pub struct Promises {
     pub conserving: Option<Reach>,
     /// Whether and where it serves in order.
     pub order: Option<InOrder>,
-    /// How long at most anybody waits.
+    /// How long a thread waits at most.
     pub wait: Option<Nanos>,
     /// How evenly it divides.
     pub fair: Option<Fair>,
@@ -134,8 +134,8 @@ fn answers_late(scenario: &Scenario) -> bool {
 }
 
 /// SCHED_FIFO runs M threads on M CPUs, and those of one CPU in turn; what the fair server displaces for
-/// normal threads nobody pulls. Affinities make it an approximation (no push of a running thread for one that
-/// is pinned).
+/// normal threads is not pulled. Affinities make it an approximation (no push of a running thread for one
+/// that is pinned).
 fn fifo(scenario: &Scenario) -> Promises {
     let service = |program: &Program| matches!(program.kind, Kind::Service(_));
     let alone = scenario.programs.iter().all(service);
@@ -172,7 +172,7 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
 /// A CPU idles only where no queue that it asks has work for it. Where threads have affinities, it may choose
 /// a queue of whose threads none may run there.
 ///
-/// `pick=credit` keeps no index, by which other balances than its own know where somebody waits: nothing is
+/// `pick=credit` keeps no index, by which other balances than its own know where a thread waits. Nothing is
 /// promised then.
 fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
     if options.word("pick") == "credit" && options.word("balance") != "credit" {
@@ -194,7 +194,7 @@ fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
     })
 }
 
-/// With `requeue=tail` a place lasts for a slice only; without pools there is nobody to stand in order with;
+/// With `requeue=tail` a place lasts for a slice only; without pools there is no sibling to be in order with.
 /// `balance=credit` takes the first thread with credit before its siblings without.
 fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     let pools = options.word("pick") == "process" && options.word("balance") != "credit";
@@ -214,8 +214,8 @@ fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     (pools && kept).then_some(promise)
 }
 
-/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that
-/// nobody meets the kernel's watchdog (`policy/pick/starvation.h`); with too many threads nothing can keep
+/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that no
+/// thread meets the kernel's watchdog (`policy/pick/starvation.h`); with too many threads nothing can keep
 /// them from it.
 fn longest_wait(options: &PolicyOptions, scenario: &Scenario) -> Option<Nanos> {
     let in_order = options.word("pick") == "process" && options.word("order") == "fcfs";

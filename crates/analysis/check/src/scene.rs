@@ -11,7 +11,7 @@ use model::{CpuId, Nanos, Scenario, ThreadId};
 pub enum State {
     /// It wants no CPU.
     Asleep,
-    /// It wants one, and waits at this one as far as anybody could see.
+    /// It wants one, and waits at this one as far as the events tell.
     Waits(Option<CpuId>),
     /// It runs.
     Runs(CpuId),
@@ -60,7 +60,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Before the run: everybody sleeps.
+    /// Before the run: all threads sleep.
     pub fn new(scenario: &Scenario) -> Scene {
         let cpus = scenario.machine.cpus as usize;
         let thread = |program| Thread {
@@ -98,14 +98,14 @@ impl Scene {
         self.online[cpu.index()] && self.thread(thread).admitted[cpu.index()]
     }
 
-    /// Whether a CPU is there and runs nobody, though it could.
+    /// Whether a CPU is online and idle, though it could run a thread.
     pub fn is_idle(&self, cpu: CpuId) -> bool {
         let at = cpu.index();
         let could = self.interrupts[at] == 0 && self.awake_at[at] <= self.now;
         self.online[at] && self.occupants[at].is_none() && could
     }
 
-    /// CPUs that are there and run nobody.
+    /// CPUs that are online and idle.
     pub fn idle(&self) -> impl Iterator<Item = CpuId> {
         (0..self.occupants.len() as u32).map(CpuId).filter(|&cpu| self.is_idle(cpu))
     }
@@ -199,7 +199,7 @@ impl Scene {
         }
     }
 
-    /// Where a thread waits nobody knows if it may not wait there any more; its wait begins anew.
+    /// A thread that may not wait at its CPU any more waits at an unknown one. Its wait begins anew.
     fn disturb(&mut self, thread: ThreadId) {
         let waits = match self.thread(thread).state {
             State::Waits(at) => at.filter(|&cpu| self.may_run_on(thread, cpu)),

@@ -30,7 +30,7 @@ pub fn run(plan: &Plan, arm: &dyn Arm, watch: &dyn Watch) -> Result<Document, Fa
     run_with_sink(plan, arm, watch, &())
 }
 
-/// [`run`], with somebody who keeps the trace of every run.
+/// [`run`], with a sink for the trace of every run.
 pub fn run_with_sink(
     plan: &Plan,
     arm: &dyn Arm,

@@ -196,7 +196,7 @@ fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
     }
 }
 
-/// The name of somebody to blame, and the group of a program.
+/// The name of a culprit, and the group of a program.
 fn culprit_name(
     (source, culprit): (Source, Culprit),
     own: usize,

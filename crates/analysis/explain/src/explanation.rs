@@ -47,7 +47,7 @@ impl Service {
 pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation<'a>, Failure> {
     let Some(events) = trace.events.as_deref() else {
         return Err(Failure::Input(
-            "the trace has no scheduling events, so nobody can say who held the CPUs: record one with events (docs/reference/traces.md says which arms have them)"
+            "the trace has no scheduling events, so it cannot be told which thread held the CPUs: record one with events (docs/reference/traces.md says which arms have them)"
                 .to_string(),
         ));
     };

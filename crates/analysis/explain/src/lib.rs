@@ -1,7 +1,7 @@
 //! Where the excess of a service's slow requests comes from (Tales section 4 and Table 1).
 //!
-//! Sweeps a trace with scheduling events over time: whoever held the CPUs that a waiting request could have
-//! used is to blame for its wait. Knows neither the arm that made the trace nor the policy that ran.
+//! Sweeps a trace with scheduling events over time: the thread that held a CPU which a waiting request could
+//! have used is to blame for its wait. Knows neither the arm that made the trace nor the policy that ran.
 #![forbid(unsafe_code)]
 
 mod apportion;

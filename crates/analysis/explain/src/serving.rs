@@ -135,7 +135,7 @@ impl<'a> Serving<'a> {
         }
     }
 
-    /// Who served a request; `None` where nobody did, or events do not say.
+    /// The thread that served a request; `None` where none did, or events do not say.
     pub fn of(&self, program: usize, request: usize) -> Option<Served> {
         self.served[program][request]
     }

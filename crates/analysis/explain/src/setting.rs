@@ -24,7 +24,7 @@ pub struct Program {
     pub serves: bool,
     /// Index of the program whose process its threads belong to: another, or itself.
     pub process: usize,
-    /// Whose first CPU says where its memory lies; `None`: no memory is remote, or nobody knows.
+    /// Whose first CPU says where its memory lies; `None`: no memory is remote, or it is unknown.
     pub memory: Option<Home>,
 }
 

@@ -65,7 +65,7 @@ pub struct Blame {
 /// Who has a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// Nobody.
+    /// None.
     Idle,
     /// A thread.
     Thread(ThreadId),

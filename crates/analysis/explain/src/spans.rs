@@ -7,7 +7,7 @@ use crate::serving::Served;
 use crate::source::Holder;
 use crate::timeline::Cursor;
 
-/// Who somebody is to a request.
+/// What a thread is to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The thread that serves it.
@@ -16,13 +16,13 @@ pub enum Kind {
     First,
     /// A sibling with a request that came later.
     Later,
-    /// Another program, or a sibling that serves nobody.
+    /// Another program, or a sibling without a request.
     Background,
     /// An interrupt or a softirq.
     Interrupt,
     /// The exit from an idle state.
     Power,
-    /// Nobody.
+    /// None.
     Idle,
     /// The CPU is offline.
     Offline,
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// Somebody held a CPU.
+/// A thread held a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// From this moment.

@@ -45,7 +45,7 @@ impl Explained {
         self.blames.iter().map(|blame| blame.ns).sum()
     }
 
-    /// Its latency if a source were gone. Without inversions nobody passes anybody, so what was saved by
+    /// Its latency if a source were gone. Without inversions no request passes another, so what was saved by
     /// passing goes with them; without any source the ideal is left.
     pub fn without(&self, source: Source) -> Nanos {
         let back = if source == Source::Inversion { self.saved } else { 0 };
@@ -150,7 +150,7 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
 /// A wait for siblings beyond the ideal's, and one for siblings that the ideal would not have met, come from
 /// what held them or this request up: they are divided like their blames, each by how long it was waited for,
 /// and like this request's own. A sibling's inversions are left out: who passes another does not add to the
-/// work that is ahead of a third. Says whether there was anybody to blame.
+/// work that is ahead of a third. Says whether there was a culprit.
 fn induce<'a>(
     parts: &mut Parts,
     induced: u64,

@@ -8,7 +8,7 @@ use model::{CpuId, Nanos, ThreadId};
 
 use crate::source::Holder;
 
-/// From this moment on somebody else holds a CPU.
+/// From this moment on another thread holds a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub at: Nanos,

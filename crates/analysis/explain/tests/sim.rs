@@ -75,12 +75,12 @@ fn a_hog_is_named_and_without_it_the_tail_is_what_was_foretold() {
     assert!(named(&beside, Culprit::Program(1)) >= 0.95);
     let alone = service_of(&lines("20s", 1, &[ONE]), "eevdf");
     near(beside.p99_9_without(Source::Background).0, common::p99_9(&alone));
-    // The control: nobody is blamed who is not there.
+    // The control: an absent program is not blamed.
     assert_eq!(share(&alone, Source::Background), 0.0);
 }
 
 #[test]
-fn later_siblings_are_named_under_cfs_and_nobody_under_fifo() {
+fn later_siblings_are_named_under_cfs_and_none_under_fifo() {
     let text = lines("20s", 1, &[&ONE.replace("0.4", "0.8")]);
     let cfs = service_of(&text, "cfs");
     assert!(share(&cfs, Source::Inversion) > 0.9, "{}", share(&cfs, Source::Inversion));
@@ -92,18 +92,22 @@ fn later_siblings_are_named_under_cfs_and_nobody_under_fifo() {
 }
 
 #[test]
-fn dealt_out_connections_are_named_and_shared_ones_are_not() {
+fn partitioned_connections_are_named_and_shared_ones_are_not() {
     let workers = |architecture: &str| {
         let service = ONE
             .replace("thread-per-connection\"", &format!("{architecture}\"\nworkers = 4"))
             .replace("0.4", "0.8");
         service_of(&lines("20s", 4, &[&service]), "fifo")
     };
-    let dealt = workers("partitioned");
-    assert!(share(&dealt, Source::IdleElsewhere) > 0.9, "{}", share(&dealt, Source::IdleElsewhere));
-    assert!(named(&dealt, Culprit::Worker) >= 0.95);
+    let partitioned = workers("partitioned");
+    assert!(
+        share(&partitioned, Source::IdleElsewhere) > 0.9,
+        "{}",
+        share(&partitioned, Source::IdleElsewhere)
+    );
+    assert!(named(&partitioned, Culprit::Worker) >= 0.95);
     let shared = workers("shared-queue");
-    near(dealt.p99_9_without(Source::IdleElsewhere).0, common::p99_9(&shared));
+    near(partitioned.p99_9_without(Source::IdleElsewhere).0, common::p99_9(&shared));
     let of_shared: u64 = shared.requests.iter().map(|one| one.of(Source::IdleElsewhere)).sum();
     let waited: u64 = shared.requests.iter().map(|one| one.inherent).sum();
     assert!(of_shared < waited / 50, "{of_shared} ns of {waited}");

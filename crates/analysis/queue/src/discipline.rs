@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use model::Failure;
 
-/// How requests reach workers. Nobody is interrupted once served, but for [`Discipline::ProcessorSharing`].
+/// How requests reach workers. No request is interrupted once served, but for
+/// [`Discipline::ProcessorSharing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// One queue, first come, first served.

@@ -131,7 +131,7 @@ fn random_request_is_fair() {
     let mut first = [0u32; 5];
     for seed in 0..8_000 {
         let latencies = ideal(&requests, 1, Discipline::RandomRequest, seed);
-        let next = (1..5).find(|i| latencies[*i].0 + *i as u64 == 200).expect("somebody is next");
+        let next = (1..5).find(|i| latencies[*i].0 + *i as u64 == 200).expect("one is next");
         first[next] += 1;
     }
     // Four standard deviations of a binomial with 8,000 trials of 1/4.

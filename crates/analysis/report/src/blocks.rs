@@ -175,7 +175,7 @@ pub fn verdict_cell(verdict: &Verdict) -> Cell {
     Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
 }
 
-/// A difference below 1% with certainty: many requests on the same arrivals show it, and nobody would feel
+/// A difference below 1% with certainty: many requests on the same arrivals show it, and no user would feel
 /// it.
 fn is_slight(verdict: &Verdict) -> bool {
     let within = |end: Option<f64>| end.is_some_and(|end| (0.99..=1.01).contains(&end));

@@ -74,7 +74,7 @@ pub struct ClusterCase {
     pub copies_per_sub_request: f64,
     /// The share of the leaves' time that they served; `None` for measured leaves.
     pub utilisation: Option<f64>,
-    /// The share of their serving that nobody needed.
+    /// The share of their serving that was not needed.
     pub wasted_share: f64,
     /// Sub-requests answered in time over all of them, as a mean over requests; lost requests count as 0.
     pub quality: f64,
@@ -243,7 +243,7 @@ fn notes(run: &ClusterRun) -> Vec<Cell> {
     let threshold = run.cases.first().map(|case| {
         let over = human::round_span(case.outlier.threshold_ns);
         Cell::plain(format!(
-            "Outliers take more than {over}. Busy and wasted: shares of the leaves' time, and of their serving that nobody needed."
+            "Outliers take more than {over}. Busy and wasted: shares of the leaves' time, and of their serving that was not needed."
         ))
         .tone(Tone::Faint)
     });

@@ -105,7 +105,7 @@ pub struct PolicyResult {
     pub migrations: Option<u64>,
     /// Moves of a thread between balancing domains, a second.
     pub pulls_per_s: Option<f64>,
-    /// The share of the machine's CPU time that nobody used.
+    /// The share of the machine's CPU time that was idle.
     pub idle_share: Option<f64>,
     /// The lag at regular moments, for the chart.
     pub lag_samples: Vec<LagSample>,

@@ -112,7 +112,7 @@ pub struct Finding {
     pub from: String,
 }
 
-/// Somebody to blame.
+/// A culprit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Culprit {
     /// The name of a program, an interrupt, an idle state, or what else it is.
@@ -159,7 +159,7 @@ pub struct CpuSpans {
     pub spans: Vec<Span>,
 }
 
-/// Somebody held a CPU.
+/// A thread held a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// From this moment.

@@ -13,7 +13,7 @@ pub fn span(ns: f64) -> String {
     whole(ns).to_string()
 }
 
-/// A span that somebody chose, without the zeros that a measured one carries: `5 ms`, `2.5 ms`.
+/// A span that a user chose, without the zeros that a measured one carries: `5 ms`, `2.5 ms`.
 pub fn round_span(ns: u64) -> String {
     let scale = Nanos(ns).scale();
     let number = scale.number(ns as f64);

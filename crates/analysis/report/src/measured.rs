@@ -77,8 +77,8 @@ pub struct Measured {
     pub self_check: SelfCheckResult,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
-    /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: nobody
-    /// traced it.
+    /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: not
+    /// traced.
     pub stages: Option<Vec<Stage>>,
     /// What of it is unknown, and why.
     pub stages_note: Option<String>,

@@ -36,7 +36,7 @@ pub struct OverheadRow {
     pub cpu_ns: Estimate,
     /// Instructions of a request; null where they cannot be counted.
     pub instructions: Estimate,
-    /// What it adds to a request of the same round that nobody watched, as a share of that, in CPU time.
+    /// What it adds to an untraced request of the same round, as a share of that, in CPU time.
     pub cpu_overhead: Estimate,
     /// The same in instructions.
     pub instruction_overhead: Estimate,

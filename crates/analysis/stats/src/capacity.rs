@@ -5,7 +5,7 @@ use model::{Scenario, Trace};
 use crate::course::received_s;
 
 /// CPUs of the machine, less what interrupts, the kernel's threads and other processes took of them in the
-/// window: nobody owes that to a thread. It is what the threads received and left idle. All CPUs where idle
+/// window: that is not owed to a thread. It is what the threads received and left idle. All CPUs where idle
 /// time is unknown.
 pub(crate) fn cpus(scenario: &Scenario, trace: &Trace) -> f64 {
     let all = f64::from(scenario.machine.cpus);

@@ -88,8 +88,8 @@ fn wanted_by(who: Who, demand: &[f64], wanted: &[f64]) -> f64 {
     }
 }
 
-/// Divides `capacity` among claims of (weight, demand): whoever wants least for its weight is satisfied
-/// first.
+/// Divides `capacity` among claims of (weight, demand): the claim that wants least for its weight is
+/// satisfied first.
 fn fill(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     let level = |i: &usize| claims[*i].1 / claims[*i].0;

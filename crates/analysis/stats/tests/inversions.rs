@@ -46,7 +46,7 @@ fn order_decides() {
     };
     assert_eq!(served([1, 2, 3, 4]), 0, "first come, first served");
     assert_eq!(served([4, 3, 2, 1]), 6, "last come, first served");
-    assert_eq!(served([5, 5, 5, 5]), 0, "at one moment nobody is first");
+    assert_eq!(served([5, 5, 5, 5]), 0, "at one moment none is first");
 }
 
 #[test]

@@ -121,8 +121,8 @@ impl Ratio {
     }
 }
 
-/// Water-filling round by round: offer everybody unsatisfied its weighted part of what is left; whoever wants
-/// no more than that is satisfied and leaves; when nobody leaves, the parts are final.
+/// Water-filling round by round: offer each unsatisfied claim its weighted part of what is left. A claim that
+/// wants no more than that is satisfied and leaves. When none leaves, the parts are final.
 fn filled_in_rounds(capacity: Ratio, claims: &[(i128, Ratio)]) -> Vec<Ratio> {
     let mut parts = vec![None; claims.len()];
     let mut left = capacity;
@@ -211,14 +211,14 @@ fn lag_is_what_was_due_less_what_was_received() {
 }
 
 #[test]
-fn what_interrupts_took_is_due_to_nobody() {
+fn what_interrupts_took_is_due_to_no_group() {
     let scenario = scenario(2, vec![], vec![batch("b", None, 0, 2)]);
     let mut trace = trace(&scenario, &[0, 0], &[vec![0.9, 0.9]]);
     trace.counters.idle = Some(Nanos::ZERO);
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.0]);
     assert_close(&[summary.groups[0].due_share, summary.groups[0].share], &[0.9, 0.9]);
-    // The control: where nobody tells whether it was idle, it may have been.
+    // The control: where events do not tell whether it was idle, it may have been.
     trace.counters.idle = None;
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.1]);

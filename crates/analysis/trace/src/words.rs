@@ -135,7 +135,7 @@ fn of_cpu(what: &What, names: &Names) -> String {
     }
 }
 
-/// What somebody changed.
+/// A change from outside.
 fn change(what: &What, names: &Names) -> String {
     match *what {
         What::Affinity { thread, cpus } => {

@@ -17,7 +17,7 @@ fn said(a: &Recorded, b: &Recorded) -> String {
 }
 
 #[test]
-fn a_run_made_twice_does_not_differ_whoever_wrote_it() {
+fn a_run_made_twice_does_not_differ_on_any_writer() {
     let (a, mut b) = (run("rearguard", 1), run("rearguard", 1));
     b.header.version = "another".to_string();
     b.header.replay = "another".to_string();

@@ -316,7 +316,7 @@ impl Link {
         if transport == Transport::Datagram {
             self.datagrams.push(self.incoming.len());
         }
-        // Bytes that nobody asked for, or the end of an idle connection.
+        // Unrequested bytes, or the end of an idle connection.
         let Some(request) = self.request else { return News::Broken(Loss::Closed) };
         if self.incoming.len() < self.wanted && !ended {
             return News::None;

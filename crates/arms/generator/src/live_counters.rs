@@ -1,4 +1,4 @@
-//! What a run has done so far, for somebody who watches it: counters that the generator's thread raises and
+//! What a run has done so far, for an observer: counters that the generator's thread raises and
 //! others read.
 
 use std::sync::Mutex;
@@ -52,7 +52,7 @@ impl LiveCounters {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The generator waits for nobody: while somebody takes them, or another thread adds one, a request is
+    /// The generator does not wait: while an observer takes them, or another thread adds one, a request is
     /// missed.
     pub(crate) fn add_stamped(&self, record: &Record) {
         if let Ok(mut stamped) = self.stamped.try_lock() {

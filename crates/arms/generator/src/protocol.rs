@@ -27,7 +27,8 @@ pub struct ReceivedBytes<'a> {
 /// What is to be said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Not whole yet: there will be at least so many bytes in all. Nobody asks again before they are there.
+    /// Not whole yet: there will be at least so many bytes in all. It is not asked again before they are
+    /// there.
     More(usize),
     /// The response is whole, and nothing is left over.
     Whole(Answer),

@@ -11,8 +11,8 @@ use crate::record::Record;
 
 /// Without the requests' lags, a quantile of the latency may be lower by so much of itself.
 const LAG_SHARE: f64 = 0.05;
-/// A delay up to this is none: reading clocks, a system call and the end of a sleep cost as much, and nobody
-/// sends faster.
+/// A delay up to this is none: reading clocks, a system call and the end of a sleep cost as much, and no
+/// client sends faster.
 const LEAST_DELAY: Nanos = Nanos::from_micros(5);
 /// A quantile is judged when at least so many requests lie beyond it.
 const SAMPLES_BEYOND: f64 = 5.0;

@@ -29,7 +29,7 @@ const LEFT: u32 = 0;
 const QUEUED: u32 = 1;
 const ACKNOWLEDGED: u32 = 2;
 
-/// When the last byte of a request, and that of its response, passed; [`Nanos::NEVER`]: nobody saw it.
+/// When the last byte of a request, and that of its response, passed; [`Nanos::NEVER`]: not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketTimestamps {
     /// The request came to the queue of the device.

@@ -17,7 +17,7 @@ const GENERATOR_PRIORITY: u8 = 20;
 /// have it.
 pub fn shield() -> io::Result<()> {
     set_timerslack(1)?;
-    // Without the privilege it runs as everybody does, and its self-check says whether that was enough.
+    // Without the privilege it runs like any thread, and its self-check says whether that was enough.
     let _ = real_time(RealtimeThreadSchedulePolicy::Fifo, GENERATOR_PRIORITY);
     Ok(())
 }

@@ -16,7 +16,7 @@ use server::{BYTES, Conduct, serve, serve_datagrams};
 
 /// Half a second at 400 a second.
 const DURATION: Nanos = Nanos::from_millis(500);
-/// How long answers are waited for on a machine with much else to do; shorter than whoever is patient waits.
+/// How long answers are waited for on a machine with much else to do; shorter than a patient client waits.
 const LATE: Nanos = Nanos::from_secs(10);
 
 fn service(connections: u32) -> Service {

@@ -1,4 +1,4 @@
-//! The host arm as everybody else sees it.
+//! The host arm as other crates see it.
 
 use std::thread;
 
@@ -17,7 +17,7 @@ use crate::sampler::Pulls;
 /// `fifo`, `rr`.
 #[derive(Clone, Copy, Default)]
 pub struct HostArm {
-    /// Who records scheduling events; `None`: nobody can.
+    /// What records scheduling events; `None`: nothing can.
     pub tracer: Option<&'static dyn KernelTracer>,
 }
 

@@ -16,7 +16,7 @@ const SPINS: u64 = 256;
 /// service for free, and the scheduler that preempts most would look best.
 ///
 /// The clock is looked at whenever an eighth of what is left should be done, at the speed so far. Each look
-/// takes the lock of the CPU's run queue, which whoever wakes a thread there wants, too: a look every
+/// takes the lock of the CPU's run queue, which a waker of a thread there wants, too: a look every
 /// microsecond made one wake-up in 40 late by 0.6 ms in guests whose CPUs take turns.
 pub fn burn(wanted: Nanos) -> Nanos {
     let start = clock::thread_cpu();

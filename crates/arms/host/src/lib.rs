@@ -24,5 +24,5 @@ pub use exclusive::Exclusive;
 use generator::clock;
 pub use machine::{Placement, cpu_model, cpus, idle, release};
 pub use policy::Policy as Services;
-pub use role::{role_main, serve_anybody};
+pub use role::{role_main, serve_until_killed};
 pub use sampler::Pulls;

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::groups;
 use generator::thread::bind;
 use order::{Go, Order, Reply, Work};
-pub use server::serve_anybody;
+pub use server::serve_until_killed;
 use thread_pool::ThreadPool;
 
 /// The argument that makes an executable play a role.

@@ -92,7 +92,7 @@ impl Loaded {
         Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids, own)))
     }
 
-    /// A quick look at who is active, several times a second while somebody `watches`.
+    /// A quick look at the active threads, several times a second while a client `watches`.
     pub fn snapshot(&mut self, watches: bool) {
         let own = self.code == Code::BuiltIn;
         let Some(present) = self.present.as_mut() else { return };

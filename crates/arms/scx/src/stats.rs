@@ -1,4 +1,4 @@
-//! A loaded policy at work, for whoever watches: shares, lag, queues, targets.
+//! A loaded policy at work, for monitors: shares, lag, queues, targets.
 //!
 //! The rows of the tables are read where they lie (libbpf maps them into this process), so a look costs the
 //! scheduler nothing.

@@ -18,7 +18,7 @@ pub struct Affinities {
 }
 
 impl Affinities {
-    /// Everybody everywhere.
+    /// Every thread on every CPU.
     pub fn new(cpus: u32) -> Affinities {
         let online = CpuSet::all(cpus);
         let sets = vec![online.clone()];

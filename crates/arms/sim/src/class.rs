@@ -84,7 +84,7 @@ pub trait Class {
         core.fail(UNCHANGING);
     }
 
-    /// A CPU has come or gone; if it has gone, it runs nothing and nobody waits there.
+    /// A CPU has come or gone; if it has gone, it runs nothing and no thread waits there.
     fn hotplug(&mut self, core: &mut Core) {
         core.fail("this class does not model CPUs that come and go; leave hotplug out");
     }

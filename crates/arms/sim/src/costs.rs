@@ -24,10 +24,10 @@ pub struct Costs {
     /// nothing.
     pub tick_spread: Nanos,
     /// From the moment at which a tick looks at what the thread has received until the CPU chooses, where the
-    /// tick asks it to: the rest of the interrupt and its softirqs, which whoever ran pays. 4.3 us: the mean
-    /// of 1,206 such ticks (nine tenths 2.2 to 8.6 us; what `sched_stat_runtime` says the second time, the
-    /// same machine). A turn that should end with a tick lasts until the next one therefore, if it began at a
-    /// tick.
+    /// tick asks it to: the rest of the interrupt and its softirqs, which the running thread pays. 4.3 us:
+    /// the mean of 1,206 such ticks (nine tenths 2.2 to 8.6 us; what `sched_stat_runtime` says the second
+    /// time, the same machine). A turn that should end with a tick lasts until the next one therefore, if it
+    /// began at a tick.
     pub tick: Nanos,
     /// The kernel's part of a request beside the switch: reading it, answering, going to sleep; the mean. 14
     /// us: what the host arm's null RPC server takes beyond its service time (Tales section 3.2's amortised

@@ -5,7 +5,7 @@ use model::event::{Event, Tables, What};
 
 /// Hears of every event, in order. It cannot change the run.
 pub trait Observer {
-    /// Whether it listens at all. A run that nobody listens to is compiled without its events, so that they
+    /// Whether it listens at all. A run without a listener is compiled without its events, so that they
     /// cost nothing.
     const LISTENS: bool = true;
 
@@ -16,7 +16,7 @@ pub trait Observer {
     fn changed(&mut self, _change: &Change) {}
 }
 
-/// Nobody listens.
+/// No listener.
 impl Observer for () {
     const LISTENS: bool = false;
 

@@ -1,4 +1,4 @@
-//! A modelled machine that is stepped from outside: its requests come when somebody sends them, as in a
+//! A modelled machine that is stepped from outside: its requests come when a caller sends them, as in a
 //! cluster of such machines.
 
 use model::law::{Law, Sampler};

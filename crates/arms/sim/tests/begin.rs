@@ -45,14 +45,14 @@ fn neighbours(barrier: bool) -> Vec<u64> {
 }
 
 #[test]
-fn threads_that_are_born_into_their_work_spread_and_others_start_at_one_queue() {
+fn threads_that_fork_into_their_work_spread_and_others_start_at_one_queue() {
     // Traced on Linux 7.2, whose programs wait for a sign: 5, 1, 1 and 1 on the four CPUs.
     assert_eq!(neighbours(true), [1, 1, 1, 5, 5, 5, 5, 5]);
     assert_eq!(neighbours(false), [2; 8]);
 }
 
 #[test]
-fn nobody_sees_more_of_a_birth_than_that_it_was() {
+fn an_observer_sees_the_forks_alone() {
     let mut both = scenario(2, vec![("service", Kind::Service(service(500, 0.3)))]);
     both.programs.extend(scenario(2, vec![("hogs", Kind::Batch { threads: 3 })]).programs);
     let (_, events) = recorded(&beginning(true, both), "rearguard");
@@ -63,7 +63,7 @@ fn nobody_sees_more_of_a_birth_than_that_it_was() {
 }
 
 #[test]
-fn births_take_no_time_and_cost_nobody_anything() {
+fn forks_at_the_start_take_no_time_and_cost_nothing() {
     let connections = 4;
     let alone = Kind::Service(Service { connections, ..service(500, 0.8) });
     let alone = scenario(1, vec![("service", alone)]);
@@ -91,7 +91,7 @@ fn moved(scenario: &Scenario, class: impl Class, from: Nanos) -> usize {
 }
 
 #[test]
-fn who_may_not_run_everywhere_is_born_where_it_may() {
+fn a_thread_is_created_on_a_cpu_of_its_affinity() {
     let naps = Kind::Daemon { threads: 8, run: Nanos::from_millis(1), sleep: Nanos::from_secs(60) };
     let naps = beginning(true, scenario(4, vec![("naps", naps)]));
     let (machine, groups) = (&naps.machine, &naps.groups);

@@ -29,7 +29,7 @@ fn groups_count_on_one_level_only() {
 }
 
 #[test]
-fn whoever_wakes_with_credit_goes_before_those_who_run() {
+fn a_waking_thread_with_credit_goes_before_running_ones() {
     let scenario = Scenario { seeds: vec![1], ..shipped("service-and-batch") };
     let [with, without] =
         ["credit", "credit:preempt=off"].map(|policy| p99(&summary(&scenario, policy)));

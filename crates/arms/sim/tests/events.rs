@@ -36,7 +36,7 @@ impl Follower {
         }
     }
 
-    fn hear(&mut self, event: &Event) -> Result<(), String> {
+    fn follow(&mut self, event: &Event) -> Result<(), String> {
         let ensure = |holds: bool| if holds { Ok(()) } else { Err(format!("{event:?}")) };
         ensure(event.at >= self.now)?;
         self.now = event.at;
@@ -99,7 +99,7 @@ impl Follower {
 
 fn follow(trace: &Trace, events: &[Event], cpus: u32) -> Result<(), String> {
     let mut follower = Follower::new(trace, cpus);
-    events.iter().try_for_each(|event| follower.hear(event))
+    events.iter().try_for_each(|event| follower.follow(event))
 }
 
 fn count(events: &[Event], window: Window, is: impl Fn(&What) -> bool) -> u64 {

@@ -363,7 +363,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every nanosecond of every CPU goes to a thread or to nobody, every spinning thread runs, and a second
+    /// Every nanosecond of every CPU goes to a thread or is idle, every spinning thread runs, and a second
     /// run is the same.
     #[test]
     fn nothing_is_lost(

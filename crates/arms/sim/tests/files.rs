@@ -83,7 +83,10 @@ fn vtime_shares_as_the_built_in_but_lets_who_wakes_wait() {
         fairness::p99(&summary)
     });
     println!("p99 of service-and-batch: built in {ours}, vtime.c {file}");
-    assert!(file.0 > ours.0 * 11 / 10, "{ours} and {file}: nobody is preempted for who wakes");
+    assert!(
+        file.0 > ours.0 * 11 / 10,
+        "{ours} and {file}: no thread is preempted for a waking one"
+    );
 }
 
 #[test]

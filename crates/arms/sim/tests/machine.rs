@@ -117,7 +117,7 @@ fn stretched_us(mechanisms: Mechanisms) -> f64 {
 }
 
 #[test]
-fn interrupts_stretch_whoever_runs_unless_they_have_a_cpu_of_their_own() {
+fn interrupts_slow_the_running_thread_unless_they_have_a_dedicated_cpu() {
     let spread = interrupts(InterruptCpus::Spread);
     let heavy = |mut mechanisms: Mechanisms| {
         let interrupts = mechanisms.interrupts.as_mut().unwrap();
@@ -154,7 +154,7 @@ fn a_cpu_that_slept_wakes_up_late_at_low_load_and_not_under_a_limit() {
     let (awake, asleep) = (quantile(Mechanisms::default()), quantile(idle(133, Nanos::NEVER)));
     assert!((asleep - awake - 133.0).abs() < 5.0, "{awake} {asleep}");
     assert_eq!(quantile(idle(133, Nanos::from_micros(100))), awake, "the control: PM QoS");
-    // Where gaps are shorter than the residency nobody sleeps.
+    // Where gaps are shorter than the residency no CPU sleeps.
     let busy = quick(1, 0.8);
     let (trace, events) = recorded(&with(&busy, idle(133, Nanos::NEVER)));
     let exits = events.iter().filter(|e| matches!(e.what, What::IdleExit { .. })).count();
@@ -262,10 +262,10 @@ fn interrupts_between_cpus_delay_who_is_woken_elsewhere() {
     let kicks =
         |us| Mechanisms { reschedule_interrupt: Nanos::from_micros(us), ..Mechanisms::default() };
     let of = |machine, us| rounds(machine, kicks(us), MemoryUse::LITTLE) as f64;
-    // A round is 1 ms, and whoever is last wakes the other one 100 us late.
+    // A round is 1 ms, and the last thread wakes the other one 100 us late.
     assert!((of(two, 100) / of(two, 0) - 1.0 / 1.1).abs() < 0.01);
     let alone = Machine::ONE_CPU;
-    assert_eq!(of(alone, 100), of(alone, 0), "the control: nobody else to be asked");
+    assert_eq!(of(alone, 100), of(alone, 0), "the control: no other CPU to be asked");
     let (trace, events) = recorded(&with(&quick(2, 0.3), kicks(100)));
     let asked = begun(&events, Interrupt::Hard).len();
     // Now and then a tick balances for an idle CPU.
@@ -280,7 +280,7 @@ fn interrupts_between_cpus_delay_who_is_woken_elsewhere() {
 }
 
 #[test]
-fn ticks_take_time_from_whoever_runs() {
+fn ticks_take_time_from_the_running_thread() {
     let one = Machine { cpus: 2, ..Machine::ONE_CPU };
     let of = |us| {
         let timer_interrupt = Nanos::from_micros(us);

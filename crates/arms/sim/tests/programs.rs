@@ -166,7 +166,7 @@ fn one_queue_beats_partitions() {
     };
     // Only a shared queue gains from idle workers (Tales section 2.3): M/D/1 against M/D/4.
     assert!(worse(0.7) > 2.0, "{}", worse(0.7));
-    // With hardly any load nobody waits, and nothing is to be gained.
+    // With hardly any load no request waits, and nothing is to be gained.
     assert!(worse(0.003) < 1.2, "{}", worse(0.003));
 }
 

@@ -112,7 +112,7 @@ fn daemon(run: Nanos, sleep: Nanos) -> Kind {
 }
 
 #[test]
-fn whoever_wakes_beside_an_infeasible_weight_takes_its_turn() {
+fn a_waking_thread_beside_an_infeasible_weight_takes_its_turn() {
     let late = |policy: &str| {
         let late = daemon(Nanos::from_secs(2), Nanos::from_secs(6));
         share(&beside_a_heavy_thread(vec![("equal", batch(3)), ("late", late)], policy), 2)
@@ -125,7 +125,7 @@ fn whoever_wakes_beside_an_infeasible_weight_takes_its_turn() {
 }
 
 #[test]
-fn what_a_thread_owes_is_not_forgiven_while_nobody_waits() {
+fn what_a_thread_owes_is_not_forgiven_while_no_thread_waits() {
     let naps = daemon(Nanos::from_millis(180), Nanos::from_millis(20));
     let trace = beside_a_heavy_thread(vec![("hog", batch(1)), ("napper", naps)], "rearguard");
     let [hog, napper] = [share(&trace, 1), share(&trace, 2)];

@@ -54,7 +54,7 @@ fn a_turn_that_begins_at_a_tick_and_should_end_with_one_lasts_until_the_next() {
 }
 
 #[test]
-fn whoever_runs_pays_for_the_rest_of_the_interrupt() {
+fn the_running_thread_pays_for_the_rest_of_the_interrupt() {
     let work = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(1) };
     let two = scenario(1, vec![("a", work.clone()), ("b", work)]);
     let rounds = |tick| {

@@ -64,7 +64,7 @@ impl CpuTime {
     }
 }
 
-/// Who had each CPU when the recording began: whoever is the first to leave it.
+/// The thread on each CPU when the recording began: the first one that leaves it.
 fn first(seen: &[Seen]) -> Vec<Cpu> {
     let count = seen.iter().map(|one| usize::from(one.cpu) + 1).max().unwrap_or(0);
     let since = seen.first().map_or(Nanos::ZERO, |first| first.at);

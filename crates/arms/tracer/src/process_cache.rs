@@ -24,7 +24,7 @@ pub(super) struct ProcessInfo {
 }
 
 impl ProcessInfo {
-    /// What there is to say of a thread's process; `None`: it ended before anybody asked.
+    /// What there is to say of a thread's process; `None`: it ended before the lookup.
     pub fn process(info: Option<&ProcessInfo>, thread: u32) -> Process {
         match info {
             Some(info) => Process {
@@ -39,7 +39,7 @@ impl ProcessInfo {
     }
 }
 
-/// Everybody who was met.
+/// Every thread that was looked up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessCache {
     pub known: BTreeMap<u32, ProcessInfo>,

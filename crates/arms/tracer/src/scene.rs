@@ -1,4 +1,4 @@
-//! Requests that were served, and everybody who had a CPU meanwhile.
+//! Requests that were served, and every thread that had a CPU meanwhile.
 
 use model::event::{Event, Process, Tables, What};
 use model::trace::{Stages, ThreadTrace, Usage, Window};
@@ -13,7 +13,7 @@ use super::thread_table::ThreadTable;
 /// A request as the server's side saw it; moments count from a beginning.
 pub(super) struct Exchanged {
     pub stages: Stages,
-    /// The thread that read it; 0: nobody saw.
+    /// The thread that read it; 0: not seen.
     pub thread: u32,
 }
 

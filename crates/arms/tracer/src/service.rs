@@ -1,4 +1,4 @@
-//! A recording as a trace: requests with their stages, and scheduling events of everybody.
+//! A recording as a trace: requests with their stages, and scheduling events of every thread.
 
 use std::fs;
 
@@ -112,7 +112,7 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
             all.push(Exchanged { stages: stages.since(begin), thread });
         }
     }
-    // What arrived before the recording has no first moment and is nobody's fault.
+    // What arrived before the recording has no first moment and counts as no loss.
     all.retain(|one| one.stages.arrived != Nanos::NEVER);
     all
 }

@@ -1,4 +1,4 @@
-//! Who was seen: threads with numbers, and their programs.
+//! The threads that were seen, by number, and their programs.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub(super) struct ThreadTable {
     pub numbers: BTreeMap<u32, ThreadId>,
     /// The program of each thread.
     pub programs_of: Vec<usize>,
-    /// Processes that nobody knew: programs behind the known ones.
+    /// Unknown processes: programs behind the known ones.
     pub others: Vec<Process>,
 }
 
 impl ThreadTable {
-    /// Everybody who had a CPU. `known` are (thread, program), of which there are `programs`; all threads of
-    /// a process of `homes` belong to its program.
+    /// Every thread that had a CPU. `known` are (thread, program), of which there are `programs`; all threads
+    /// of a process of `homes` belong to its program.
     pub fn new(
         recording: &Recording,
         known: impl IntoIterator<Item = (u32, usize)>,

@@ -21,7 +21,7 @@ fn storm(stop: &AtomicBool) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let own = socket.local_addr().expect("its address");
     while !stop.load(Ordering::Relaxed) {
-        // Nobody reads: what finds no room is dropped by the softirq.
+        // No reader: what finds no room is dropped by the softirq.
         let _ = socket.send_to(&[0; 8], own);
     }
 }

@@ -1,4 +1,4 @@
-//! The vm arm as everybody else sees it.
+//! The vm arm as other crates see it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
 const ROUND: Nanos = Nanos::from_micros(50);
-/// Where nobody waits for an answer, a wake-up that is late by some turns changes nothing.
+/// Where no client waits for an answer, a wake-up that is late by some turns changes nothing.
 const LONG_TURN: Nanos = Nanos::from_micros(100);
 /// From so many CPUs on an instruction takes 4 ns: they share the instructions of a second, and a run takes a
 /// quarter of the time.

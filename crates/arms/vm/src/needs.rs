@@ -1,4 +1,4 @@
-//! What a policy needs: a kernel, and somebody who schedules.
+//! What a policy needs: a kernel, and a scheduler.
 
 use std::path::{Path, PathBuf};
 

@@ -27,8 +27,7 @@ pub struct Trace {
     pub usage: Vec<Usage>,
     /// Totals over the window.
     pub counters: Counters,
-    /// Scheduling events of the whole run, warm-up included; `None`: nobody asked for them, or the arm has
-    /// none.
+    /// Scheduling events of the whole run, warm-up included; `None`: not asked for, or the arm has none.
     pub events: Option<Vec<Event>>,
     /// What the events refer to.
     pub tables: Tables,
@@ -74,7 +73,7 @@ pub struct ProgramTrace {
     /// Every request of a service in the order of intended times, those of the warm-up included; empty for
     /// other kinds.
     pub requests: Vec<Request>,
-    /// The stages of every request, in the order of `requests`; empty where nobody traced them.
+    /// The stages of every request, in the order of `requests`; empty where not traced.
     pub stages: Vec<Stages>,
     /// Rounds that a fork-join program completed inside the window; cycles of a daemon or a periodic one; 0
     /// for others.
@@ -142,8 +141,8 @@ pub struct Counters {
     pub idle: Option<Nanos>,
 }
 
-/// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that
-/// nobody saw.
+/// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that was
+/// not seen.
 ///
 /// Neighbours are stages, and the stages of a request sum to T6 - T1 exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +162,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Of a request that nobody saw.
+    /// Of a request that was not seen.
     pub const UNSEEN: Stages = Stages {
         arrived: Nanos::NEVER,
         ready: Nanos::NEVER,

@@ -36,7 +36,7 @@ pub struct Run<'a> {
 pub struct CapturedEvents {
     /// What the scheduler and interrupts did.
     pub events: Vec<Event>,
-    /// What the events refer to, with everybody who had a CPU and is not of the scenario.
+    /// What the events refer to, with every thread that had a CPU and is not of the scenario.
     pub tables: Tables,
     /// Their threads, which are numbered behind the scenario's.
     pub threads: Vec<ThreadTrace>,

@@ -34,7 +34,7 @@ pub fn intervals(machine: &Machine, queue: usize, lowest: Option<Nanos>) -> [u64
         }
     }
     if intervals.iter().all(|interval| *interval == 0) {
-        // One queue serves all: nobody to pull from, but wakers are placed by a target all the same.
+        // One queue serves all: no queue to pull from, but wakers are placed by a target all the same.
         let shared = sizes.iter().position(|size| *size == cpus).unwrap_or(0);
         intervals[MACHINE] = INTERVALS[shared].0;
     }

@@ -69,8 +69,8 @@ fn load(path: &Path) -> Result<Program, Failure> {
     let library = unsafe { Library::new(built.path()) }.map_err(unfit)?;
     for (name, call) in calls() {
         let place = format!("{name}{}", compile::SUFFIX);
-        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; nobody
-        // reads it before the first callback.
+        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; it is
+        // not read before the first callback.
         unsafe { **library.get::<*mut *const ()>(place.as_bytes()).map_err(unfit)? = call };
     }
     // SAFETY: compiled from the same platform.h; `Program` keeps the library beside the table.

@@ -1,6 +1,6 @@
 //! The scheduler's C source compiled natively, behind a safe trait.
 //!
-//! `policy/` in C decides; whoever implements [`Platform`] answers its questions and does what it orders. A
+//! `policy/` in C decides. An implementation of [`Platform`] answers its questions and does what it orders. A
 //! [`Policy`] is one loaded instance: it owns the state that the C code hangs on threads, CPUs and queues.
 //! Its code is built in, or compiled when it is named from a file of the user's. This crate is the only one
 //! with `unsafe`: C calls into [`Platform`] through a thread-local pointer that is set while a callback runs.

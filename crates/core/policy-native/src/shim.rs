@@ -82,7 +82,7 @@ fn unlocked<R>(answer: impl FnOnce(&mut Context) -> R, after_panic: R) -> R {
     call(checked, after_panic)
 }
 
-/// Threads travel through C as pointers that nobody follows: the number plus one, so that none is null.
+/// Threads travel through C as pointers that are never followed: the number plus one, so that none is null.
 pub fn handle(thread: Option<ThreadId>) -> *mut c_void {
     std::ptr::without_provenance_mut(thread.map_or(0, |thread| thread.0 as usize + 1))
 }
@@ -94,7 +94,7 @@ fn thread(handle: *mut c_void) -> ThreadId {
     }
 }
 
-/// The row of a thread's state. Row 0 is nobody's.
+/// The row of a thread's state. Row 0 is unused.
 pub fn slot(thread: ThreadId) -> u32 {
     thread.0 + 1
 }

@@ -1,4 +1,4 @@
-//! A lone waker passes by the queue, and nobody is harmed by it (`policy/direct.h`), on a toy platform.
+//! A lone waker passes by the queue, and no thread is harmed by it (`policy/direct.h`), on a toy platform.
 
 mod toy;
 
@@ -47,12 +47,12 @@ fn a_lone_waker_is_next_without_a_question() {
 }
 
 #[test]
-fn only_one_goes_there_and_nobody_while_others_wait() {
+fn only_one_goes_there_and_none_while_others_wait() {
     let (mut bench, threads) = bench(ON, &[0, 0, 0, 0]);
     bench.wake(threads[1]);
     bench.wake(threads[2]);
     assert_eq!(local(&bench), [threads[1]]);
-    // It runs, and somebody waits: whoever wakes now waits behind that one.
+    // It runs, and a thread waits: one that wakes now waits behind it.
     bench.run(threads[0], MS, true);
     bench.toy.locals[0].clear();
     bench.wake(threads[3]);
@@ -60,14 +60,14 @@ fn only_one_goes_there_and_nobody_while_others_wait() {
     bench.run(threads[1], MS, true);
     assert_eq!(bench.dispatch(0, None), Some(threads[2]));
     bench.run(threads[2], MS, true);
-    // The control: with nobody left in the queue but who runs, the next one goes there.
+    // The control: with no thread left in the queue but the running one, the next one goes there.
     assert_eq!(bench.dispatch(0, None), Some(threads[3]));
     bench.wake(threads[1]);
     assert_eq!(local(&bench), [threads[1]]);
 }
 
 #[test]
-fn whoever_may_run_elsewhere_waits_in_the_queue() {
+fn a_thread_that_may_run_elsewhere_waits_in_the_queue() {
     let went = |only_on| {
         let mut bench = Bench::new(ON, 2);
         let runs = bench.thread(0, 0);

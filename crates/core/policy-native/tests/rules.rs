@@ -233,7 +233,7 @@ fn shares_of_groups_follow_who_is_active() {
 }
 
 #[test]
-fn a_group_that_nobody_counts_in_divides_by_nothing() {
+fn a_group_without_counted_threads_divides_by_nothing() {
     let mut bench = Bench::new("cts", 1);
     bench.policy.init_group(&mut bench.toy, 1, 0, 100);
     let plain = bench.thread(0, 0);
@@ -285,7 +285,7 @@ fn a_new_weight_of_a_group_counts_at_once() {
     assert_eq!(charged(&mut bench, x), 24 * MS);
     bench.policy.weigh_group(&mut bench.toy, 2, 300);
     assert_eq!([x, y].map(|thread| charged(&mut bench, thread)), [16 * MS, 48 * MS]);
-    // The outermost group's own weight, too; and whoever sleeps meanwhile returns at the new weight.
+    // The outermost group's own weight, too; and a thread that sleeps meanwhile returns at the new weight.
     bench.policy.weigh_group(&mut bench.toy, 1, 200);
     assert_eq!(charged(&mut bench, y), 24 * MS);
     bench.policy.exit_thread(&mut bench.toy, y);
@@ -376,13 +376,13 @@ fn preempted_next(has_asked: bool) -> (u32, Option<(u32, Kick)>) {
     assert_eq!(bench.dispatch(other, None), Some(served[0]));
     if has_asked {
         let own = Some(batch[first as usize]);
-        assert_eq!(bench.dispatch(first, own), own, "nobody waits any more");
+        assert_eq!(bench.dispatch(first, own), own, "no thread waits any more");
     }
     (first, preempted(&mut bench, served[1]))
 }
 
 #[test]
-fn a_cpu_that_was_preempted_for_nobody_can_be_preempted_again() {
+fn a_cpu_that_was_preempted_in_vain_can_be_preempted_again() {
     let (first, again) = preempted_next(true);
     assert_eq!(again, Some((first, Kick::Preempt)));
     assert_eq!(preempted_next(false).1, None, "the control: it is about to ask");
@@ -421,7 +421,7 @@ fn served_after_a_long_wait(policy: &str) -> Vec<u32> {
 }
 
 #[test]
-fn whoever_has_waited_long_goes_once_and_then_the_next() {
+fn the_longest_waiter_goes_once_and_then_the_next() {
     assert_eq!(served_after_a_long_wait("cts"), [1, 2]);
     assert_eq!(served_after_a_long_wait("cts:starvation_limit=off"), [0; 0], "the control");
 }

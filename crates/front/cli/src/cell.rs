@@ -71,7 +71,7 @@ pub struct DestroyArgs {
     /// End the cell's processes
     #[arg(long)]
     kill: bool,
-    /// Restore also what somebody else has changed since
+    /// Restore also what another program has changed since
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! OpenMetrics to a file, or to whoever asks at an address.
+//! OpenMetrics to a file, or to clients at an address.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -38,7 +38,7 @@ impl Exporter {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let text = served.lock().expect("no panic while it is held").clone();
-                // One who hangs up early misses a scrape; the next one is for whoever comes then.
+                // One who hangs up early misses a scrape; the next one is for a later client.
                 let _ = answer(stream, &text);
             }
         });
@@ -67,7 +67,7 @@ fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Reads a request to its blank line: to hang up on bytes that nobody read resets the connection, and the
+/// Reads a request to its blank line: to hang up on unread bytes resets the connection, and the
 /// answer is lost.
 fn read_request(stream: &mut TcpStream) -> io::Result<()> {
     let (mut asked, mut room) = (Vec::new(), [0; 1024]);

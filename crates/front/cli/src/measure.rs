@@ -89,7 +89,7 @@ impl Session<'_> {
     fn run(&self, service_time: Option<ServiceTime>, watch: &Terminal) -> Result<(), Failure> {
         let live = Live::new(self.args, self.load)?;
         if self.args.stages {
-            // Whoever looks at stages does so beside the generator, which goes first there, and not beside
+            // What looks at stages runs beside the generator, which goes first there, and not beside
             // the server.
             generator::thread::bind(&self.setup.cpus).map_err(|error| {
                 Failure::Machine(format!("CPUs {:?} cannot be had: {error}", self.setup.cpus))

@@ -1,4 +1,4 @@
-//! `rearguard serve`: a server to be measured, for as long as somebody wants it.
+//! `rearguard serve`: a server to be measured, until it is interrupted.
 
 use std::thread;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let cpus = if args.cpus.is_empty() { all() } else { args.cpus.clone() };
     let placed = Placed { cpus, connections: args.connections };
     let mut started = Started::start(kind, target, &placed, &watch)?;
-    anstream::println!("{} process {}", started.target.text, started.keeper());
+    anstream::println!("{} process {}", started.target.text, started.process());
     while !watch.cancelled() {
         started.check_alive()?;
         thread::sleep(LOOK);

@@ -36,10 +36,10 @@ pub struct ApplyArgs {
     service: Service,
 }
 
-/// Turn every knob back, whoever turned it and however that ended
+/// Turn every knob back, in whatever way the run that turned it ended
 #[derive(clap::Args)]
 pub struct UndoArgs {
-    /// Also what somebody else has changed since
+    /// Also what another program has changed since
     #[arg(long)]
     force: bool,
 }
@@ -152,6 +152,6 @@ pub fn report_undone(undone: &Undone, forced: &str) -> Result<(), Failure> {
     }
     let left = undone.conflicts.len() + undone.refused.len();
     Err(Failure::Run(format!(
-        "{left} changes are not undone, and stay in the journal: `{forced}` restores also what somebody else has changed"
+        "{left} changes are not undone, and stay in the journal: `{forced}` restores also what another program has changed"
     )))
 }

@@ -34,7 +34,7 @@ fn rearguard(folder: &Path, within: &[&str], args: &[&str]) -> Output {
 
 /// Where the time of all requests went; `None` where this machine cannot say.
 struct Told {
-    /// Of whom nobody but the machine's other work made slow.
+    /// Made slow by the machine's other work alone.
     calm: Vec<Explained>,
     all: Vec<Explained>,
 }

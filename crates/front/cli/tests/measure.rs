@@ -121,7 +121,7 @@ fn losses_are_named() {
     };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["losses"]["closed"], document["requests"], "every answer is the end");
-    assert!(text(&output.stderr).contains("no request was answered"), "nobody reads on");
+    assert!(text(&output.stderr).contains("no request was answered"), "the client has stopped");
     assert_eq!(document["lost"], document["requests"]);
     assert!(document["latency_ns"]["p50"]["value"].is_null(), "lost requests are infinitely slow");
     assert!(document["connections_opened"].as_u64() > Some(64));
@@ -286,13 +286,13 @@ fn stages_are_in_the_result_and_their_trace_is_explained() {
     assert!(explained.status.success(), "{}", text(&explained.stderr));
     let explained: Value = serde_json::from_slice(&explained.stdout).expect("JSON");
     assert_eq!(explained["services"][0]["unknown"], 0, "every request's thread is known");
-    // The control: nobody traced.
+    // The control: no trace.
     let Some(output) = measured(&[&NULL_RPC[..], &["--json"]].concat()) else { return };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(document["stages"].is_null());
 }
 
-/// The command for somebody without privileges: for root, as nobody, who may have real-time priority and
+/// The command for a user without privileges: for root, as `nobody`, who may have real-time priority and
 /// nothing else, or the generator would share its CPU.
 fn unprivileged(folder: &Path) -> Command {
     if std::fs::metadata("/proc/self").expect("it is there").uid() != 0 {
@@ -322,7 +322,7 @@ fn without_privileges_the_clients_own_sockets_tell_what_they_know() {
     }
     let live = text(&output.stderr);
     assert!(live.contains("T1-T6") && live.contains("BACK-READ"), "while it runs, too: {live}");
-    assert!(!live.contains("T2-T3") && !live.contains("slow by"), "told by nobody: {live}");
+    assert!(!live.contains("T2-T3") && !live.contains("slow by"), "not known: {live}");
     let mean = |name: &str| {
         let mut stages = document["stages"].as_array().expect("stages").iter();
         stages.find(|stage| stage["stage"] == name).expect(name)["span_ns"]["mean"]["value"]
@@ -334,7 +334,7 @@ fn without_privileges_the_clients_own_sockets_tell_what_they_know() {
     assert!(whole >= 2e6, "the service of 2 ms is the server's: {document}");
     assert!(((taken + waits + whole + back) / all - 1.0).abs() < 1e-6, "parts sum to the whole");
     for unknown in ["t1_t2", "t2_t3", "t3_t4", "t4_t5", "t5_t6"] {
-        assert_eq!(mean(unknown), None, "{unknown} is told by nobody");
+        assert_eq!(mean(unknown), None, "{unknown} is not known");
     }
     let note = document["stages_note"].as_str().expect("why");
     assert!(note.contains("sudo") || note.contains("default features"), "{note}");

@@ -153,7 +153,7 @@ fn explain_names_the_source_of_slow_requests_and_says_what_a_trace_lacks() {
         (greatest.to_string(), source(greatest))
     };
     assert_eq!(first("eevdf").0, "background", "four threads spin beside the service");
-    assert_eq!(first("fifo").1, 0.0, "the control: nobody holds a CPU before SCHED_FIFO");
+    assert_eq!(first("fifo").1, 0.0, "the control: no thread holds a CPU before SCHED_FIFO");
     let args = ["compare", "scenarios/weights-nice-5.toml", "--duration", "200ms", "--policy"];
     let batch =
         rearguard(folder, &[&args[..], &["eevdf", "--seed", "1", "--trace", "b.trace"]].concat());

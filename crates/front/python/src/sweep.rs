@@ -87,7 +87,7 @@ impl Grid {
         self.folder.keep(&self.points[place], found).map_err(exception)
     }
 
-    /// What is reported of a point that nobody could run, as JSON.
+    /// What is reported of a point that could not run, as JSON.
     fn failed(&self, place: usize, reason: &str) -> String {
         json(&self.points[place].failed(reason, None))
     }

@@ -16,13 +16,13 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What the work receives and sends.
 #[derive(Default)]
-struct Ear {
+struct Control {
     stop: AtomicBool,
     /// The done share, as the bits of an `f64`.
     done: AtomicU64,
 }
 
-impl Watch for Ear {
+impl Watch for Control {
     fn progress(&self, done: f64) {
         self.done.store(done.to_bits(), Ordering::Relaxed);
     }
@@ -40,15 +40,15 @@ pub fn work<T: Send>(
     progress: Option<&Bound<PyAny>>,
     job: impl FnOnce(&dyn Watch) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let ear = Ear::default();
+    let control = Control::default();
     let (send, receive) = channel();
     let receive = Mutex::new(receive);
-    let heard = || receive.lock().expect("one thread alone receives");
+    let receiver = || receive.lock().expect("one thread alone receives");
     let outcome = thread::scope(|scope| {
-        let ear = &ear;
-        let worker = scope.spawn(move || drop(send.send(job(ear))));
+        let control = &control;
+        let worker = scope.spawn(move || drop(send.send(job(control))));
         loop {
-            match py.detach(|| heard().recv_timeout(LOOK)) {
+            match py.detach(|| receiver().recv_timeout(LOOK)) {
                 Ok(outcome) => return outcome.map_err(exception),
                 // A panic is a bug, and no reason to end the interpreter.
                 Err(RecvTimeoutError::Disconnected) => {
@@ -56,10 +56,10 @@ pub fn work<T: Send>(
                     return Err(RunError::new_err("rearguard has a bug: its report is on stderr"));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(stopped) = look(py, ear, progress) {
-                        ear.stop.store(true, Ordering::Relaxed);
+                    if let Err(stopped) = look(py, control, progress) {
+                        control.stop.store(true, Ordering::Relaxed);
                         // The work sees it soon, and lets go of what it borrows.
-                        let _ = py.detach(|| heard().recv());
+                        let _ = py.detach(|| receiver().recv());
                         return Err(stopped);
                     }
                 }
@@ -72,9 +72,9 @@ pub fn work<T: Send>(
     outcome
 }
 
-fn look(py: Python, ear: &Ear, progress: Option<&Bound<PyAny>>) -> PyResult<()> {
+fn look(py: Python, control: &Control, progress: Option<&Bound<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
-    let done = f64::from_bits(ear.done.load(Ordering::Relaxed));
+    let done = f64::from_bits(control.done.load(Ordering::Relaxed));
     progress.map(|progress| progress.call1((done,))).transpose()?;
     Ok(())
 }

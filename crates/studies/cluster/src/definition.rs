@@ -65,7 +65,7 @@ pub struct Tier {
 pub enum Work {
     /// The time of a worker, on a machine of a CPU: by a law, and its mean.
     Law(Law, Nanos),
-    /// A latency of a measured server, which nobody waits for.
+    /// A latency of a measured server, without a queue.
     Measured(Measured),
 }
 

@@ -74,7 +74,7 @@ impl Cluster {
     }
 }
 
-/// The cases' outcomes in their order, whoever simulated them.
+/// The cases' outcomes in their order, from any simulation.
 fn outcomes(
     cluster: &Cluster,
     cases: &[Case],

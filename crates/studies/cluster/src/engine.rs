@@ -1,7 +1,7 @@
 //! The simulation: time moves from event to event, requests fan out, servers serve, rules decide.
 //!
 //! A request fans out the moment that it comes (or that its root has served it), its sub-requests' copies
-//! travel to leaves, wait and are served, and answers travel back. Whoever is not needed any more is
+//! travel to leaves, wait and are served, and answers travel back. A copy that is not needed any more is
 //! forgotten by its key: queues, messages and timers may still hold the key, and find nothing.
 
 mod clock;

@@ -1,7 +1,7 @@
 //! From one server to ten thousand: what fan-out, dispatch and redundancy make of the tail.
 //!
-//! [`Measured`] is one server's latency as somebody measured it. [`Cluster`] is many servers, read from a
-//! file and simulated case by case with queueing feedback: what a rule sends more, everybody waits for. The
+//! [`Measured`] is one server's latency as it was measured. [`Cluster`] is many servers, read from a
+//! file and simulated case by case with queueing feedback: what a rule sends more delays all. The
 //! same seed gives the same bytes.
 #![forbid(unsafe_code)]
 

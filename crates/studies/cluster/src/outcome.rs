@@ -36,7 +36,7 @@ pub struct Outcome {
     pub copies_per_sub_request: f64,
     /// The share of the leaves' time that they served; `None` for leaves that are no queues.
     pub utilisation: Option<f64>,
-    /// The share of their serving that nobody needed.
+    /// The share of their serving that was not needed.
     pub wasted_share: f64,
     /// Sub-requests answered in time over all of them, as a mean over requests; lost ones count as 0.
     pub quality: f64,

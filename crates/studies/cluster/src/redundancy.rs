@@ -45,7 +45,7 @@ pub enum Redundancy {
     },
 }
 
-/// What becomes of copies that nobody needs any more.
+/// What becomes of copies that are not needed any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancel {
     /// Those in queues are dropped; one that is served is served to its end.

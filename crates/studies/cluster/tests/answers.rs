@@ -118,8 +118,7 @@ fn the_same_seed_gives_the_same_outcome() {
             "replicas = 10, slow = { share = 0.1, length = \"10ms\", factor = 3 }"
         )
     ));
-    let run =
-        |seed: u64| cluster.run(&cluster.cases()[0], seed, &Silent).expect("nobody interrupts");
+    let run = |seed: u64| cluster.run(&cluster.cases()[0], seed, &Silent).expect("no interrupt");
     assert_eq!(run(1), run(1));
     assert_ne!(run(1).latency, run(2).latency, "control: another seed shows");
 }

@@ -140,13 +140,12 @@ fn the_first_of_two_copies_takes_half_as_long() {
     covers("two", &found[1].1.latency.mean, 1e6 / 0.6 / 2.0);
     assert_eq!(found[1].1.copies_per_sub_request, 2.0);
     assert!((found[1].1.utilisation.expect("queues") - 0.4).abs() < 0.005);
-    // The copy that loses is the longer one more often than not; with nobody waiting it would be three
+    // The copy that loses is the longer one more often than not; without a queue it would be three
     // quarters of the work.
     assert!((0.5..0.75).contains(&found[1].1.wasted_share), "{}", found[1].1.wasted_share);
 }
 
-/// A server that is slow for a share s of the time, f times: its mean work is (1 - s) + s f where nobody
-/// waits.
+/// A server that is slow for a share s of the time, f times: its mean work is (1 - s) + s f without a queue.
 #[test]
 fn episodes_take_their_share() {
     let text = |slow: &str| {

@@ -41,7 +41,7 @@ fn run(text: &str) -> Outcome {
     let find = |_: &str| Ok(SCENARIO.to_string());
     let cluster =
         Cluster::read(&text, "test.toml", &find).unwrap_or_else(|failure| panic!("{failure}"));
-    cluster.run(&cluster.cases()[0], 1, &Silent).expect("nobody interrupts")
+    cluster.run(&cluster.cases()[0], 1, &Silent).expect("no interrupt")
 }
 
 /// One machine in a cluster of one, against the same machine with its own client: the same load, other

@@ -16,7 +16,7 @@ kind = "service"
 service_time = { law = "exponential", mean = "500us" }
 arrivals.utilisation = 0.5"#;
 
-const BATCH: &str = r#"# Nobody to ask.
+const BATCH: &str = r#"# No servers.
 duration = "1s"
 machine.cpus = 1
 [[program]]
@@ -37,7 +37,7 @@ fn read(text: &str) -> Result<Cluster, Failure> {
 
 fn run(text: &str) -> Outcome {
     let cluster = read(text).unwrap_or_else(|failure| panic!("{failure}"));
-    cluster.run(&cluster.cases()[0], cluster.seed, &Silent).expect("nobody interrupts")
+    cluster.run(&cluster.cases()[0], cluster.seed, &Silent).expect("no interrupt")
 }
 
 fn near(found: f64, exact: f64, by: f64) {

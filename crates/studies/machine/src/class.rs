@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Policy {
     /// The default class.
     Normal,
-    /// The default class, for work that nobody waits for.
+    /// The default class, for work without a deadline.
     Batch,
-    /// Only when nobody else wants the CPU.
+    /// Only when no other thread wants the CPU.
     Idle,
     /// SCHED_FIFO.
     Fifo,
@@ -40,7 +40,7 @@ pub struct Class {
 impl Class {
     /// Above every service.
     pub const HIGHEST: Class = Class { policy: Policy::Fifo, priority: 99, nice: 0 };
-    /// What threads have that nobody gave another.
+    /// The class of threads that were given no other.
     pub const USUAL: Class = Class { policy: Policy::Normal, priority: 0, nice: 0 };
 
     /// From the kernel's numbers; `None` for classes with more parameters (deadline, sched_ext).

@@ -1,5 +1,5 @@
-//! The journal: every change is on the disk, with the value before, when it is made; so it can be undone by
-//! anybody at any time.
+//! The journal: every change is on the disk, with the value before, when it is made; so any later process can
+//! undo it.
 //!
 //! A session of changes is a file. Several sessions may change the same target, one upon the other: the undo
 //! of a lower one leaves the value of the upper one in place and gives it the value to restore.

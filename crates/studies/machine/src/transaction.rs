@@ -108,7 +108,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Leaves the changes in place after this command's end, until somebody undoes them.
+    /// Leaves the changes in place after this command's end, until they are undone.
     pub fn keep(mut self) -> Vec<String> {
         if let Some(guard) = self.guard.take() {
             guard.dismiss();
@@ -134,7 +134,7 @@ pub fn take_back(
     force: bool,
 ) -> Result<Undone, Failure> {
     let undone = undo(journal, session, force)?;
-    // Nobody stops an undo half-way.
+    // An undo is not stopped half-way.
     housekeeping::refresh(machine, &Stop::new(false))?;
     Ok(undone)
 }

@@ -63,8 +63,8 @@ impl Started {
         Ok(started)
     }
 
-    /// The process that keeps it: the server is all that this one started, or itself.
-    pub fn keeper(&self) -> u32 {
+    /// The process whose end is the server's: what this one started, or the server itself.
+    pub fn process(&self) -> u32 {
         self.guard.process()
     }
 

@@ -1,5 +1,5 @@
-//! Stages of requests by the stamps that the client's own kernel puts on its sockets: what is known where
-//! nobody may ask the server's kernel.
+//! Stages of requests by the stamps that the client's own kernel puts on its sockets: what is known where the
+//! server's kernel may not be asked.
 
 use generator::{Record, SocketTimestamps};
 use model::Nanos;
@@ -71,7 +71,7 @@ pub fn stage((key, what): (&str, &str), spans: Vec<Nanos>) -> Stage {
 fn moments(record: &Record) -> Option<Moments> {
     let (sent, back) = (record.sent, record.received);
     let SocketTimestamps { queued, left, acknowledged, read } = record.timestamps?;
-    // What nobody saw was never.
+    // An unseen moment is `NEVER`.
     let is_whole = read != Nanos::NEVER && [sent, queued, left, back, read].is_sorted();
     let acknowledged = Some(acknowledged).filter(|at| (left..back).contains(at));
     is_whole.then_some(Moments { sent, queued, left, acknowledged, back, read })
@@ -113,7 +113,7 @@ mod tests {
         let (_, rows) = told(&[record(95, 93)], false);
         let keys: Vec<&str> = rows.iter().map(|row| row.0.as_str()).collect();
         assert!(keys.contains(&"left_back") && !keys.contains(&"t1_t6"), "{keys:?}");
-        assert!(!keys.contains(&"left_acknowledged"), "nobody said so");
+        assert!(!keys.contains(&"left_acknowledged"), "no acknowledgement");
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn cannot_start() -> Result<(), Failed> {
     }
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let target = format!("memcached+udp://{}", taken.local_addr()?);
-    // It accepts connections, but the server's own end is what counts: fill speaks to nobody.
+    // It accepts connections, but the server's own end is what counts: fill has no peer.
     let failed = start(Kind::Redis, &target, 1);
     assert!(
         matches!(failed, Err(ref failed) if failed.message().is_some_and(|m| m.contains("does not speak")))
@@ -204,10 +204,10 @@ fn cannot_start() -> Result<(), Failed> {
 }
 
 /// The argument of a process that starts a server and waits to be killed.
-const KEEPER: &str = "__keep-until-killed";
+const SUPERVISOR: &str = "__keep-until-killed";
 
 fn keep_until_killed() -> Option<ExitCode> {
-    if std::env::args().nth(1)? != KEEPER {
+    if std::env::args().nth(1)? != SUPERVISOR {
         return None;
     }
     let started = start(Kind::Memcached, "memcached://127.0.0.1:0", 1).ok()?;
@@ -221,13 +221,14 @@ fn killed() -> Result<(), Failed> {
     if !installed(Kind::Memcached) {
         return Ok(());
     }
-    let mut keeper = Command::new("/proc/self/exe").arg(KEEPER).stdout(Stdio::piped()).spawn()?;
+    let mut supervisor =
+        Command::new("/proc/self/exe").arg(SUPERVISOR).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
-    BufReader::new(keeper.stdout.take().expect("piped")).read_line(&mut line)?;
+    BufReader::new(supervisor.stdout.take().expect("piped")).read_line(&mut line)?;
     let address = format!("127.0.0.1:{}", line.trim());
     assert!(TcpStream::connect(&address).is_ok(), "{address}");
-    keeper.kill()?;
-    keeper.wait()?;
+    supervisor.kill()?;
+    supervisor.wait()?;
     let gone = || TcpStream::connect(&address).is_err();
     assert!((0..200).any(|_| gone() || {
         std::thread::sleep(Duration::from_millis(50));

@@ -28,7 +28,7 @@ impl Folder {
         self.kept(point).is_some()
     }
 
-    /// Keeps what a point found: whole or not at all, whenever somebody stops us.
+    /// Keeps what a point found: whole or not at all, at any interrupt.
     pub fn keep(&self, point: &Point, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path(point);
         let written = NamedTempFile::new_in(self.0.join("points")).and_then(|mut file| {
@@ -39,8 +39,8 @@ impl Folder {
         written.map(drop).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
     }
 
-    /// The tables of all points that are finished, in the order of the grid: the same rows whoever ran them,
-    /// and when.
+    /// The tables of all points that are finished, in the order of the grid: the same rows for any runner, at
+    /// any time.
     pub fn tables(&self, grid: &Grid, points: &[Point]) -> Vec<Table> {
         let found = points.iter().filter_map(|point| Some((point, self.kept(point)?)));
         tables::tables(&grid.keys(), found.collect())

@@ -136,7 +136,7 @@ impl Point {
 /// Why a point has no results.
 #[derive(Debug)]
 pub enum PointFailure {
-    /// Somebody stopped it.
+    /// It was interrupted.
     Interrupted,
     /// It cannot be run.
     Failed(Box<Failed>),
@@ -160,7 +160,7 @@ struct Blame {
 
 impl Blame {
     fn seed(&self) -> Option<u64> {
-        *self.seed.lock().expect("nobody panics with it")
+        *self.seed.lock().expect("no thread panics with it")
     }
 }
 
@@ -175,7 +175,7 @@ impl TraceSink for Blame {
 
     /// Asked for the run that failed. The report of the point has the command in a place of its own.
     fn replay(&self, _policy: &PolicySpec, seed: u64) -> Option<String> {
-        *self.seed.lock().expect("nobody panics with it") = Some(seed);
+        *self.seed.lock().expect("no thread panics with it") = Some(seed);
         None
     }
 }

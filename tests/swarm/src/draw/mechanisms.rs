@@ -90,7 +90,7 @@ fn idle(rng: &mut Rng) -> IdleStates {
 
 fn kernel(rng: &mut Rng, cpus: u32) -> KernelState {
     let kernels: Vec<u32> = (1..=cpus).filter(|count| cpus.is_multiple_of(*count)).collect();
-    // A lock that is held for longer than the machine has time would let nobody through.
+    // A lock that is held for longer than the machine has time would let no thread through.
     let hold = Nanos(rng.magnitude(1, 2 * MICROSECOND));
     let transfer = Nanos(rng.magnitude(1, 100));
     KernelState { hold, transfer, kernels: rng.of(&kernels), exit: span(rng) }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_has_a_cpu_and_does_not_wait() {
+    fn the_reading_thread_has_a_cpu_and_does_not_wait() {
         let mut audit = Audit::default();
         audit.longest_wait();
         let me = nix::unistd::gettid().as_raw() as u32;

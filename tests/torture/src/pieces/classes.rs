@@ -24,7 +24,7 @@ pub fn switches(stage: &mut Stage) -> Result<String, String> {
     Ok(format!("{changes} nice values; each thread went round {least} times or more"))
 }
 
-/// Gives a thread another nice value, of a range in which nobody starves by right.
+/// Gives a thread another nice value, of a range in which no thread may starve.
 pub fn renice(workers: &[Worker], chance: &mut Chance) -> bool {
     let Some(thread) = any_thread(workers, chance) else { return false };
     let thread = rustix::process::Pid::from_raw(thread.as_raw());

@@ -8,10 +8,11 @@ use super::{PolicyOptions, Scope};
 
 /// Every thread, and so every group, receives what is due to it (weighted max-min fairness), up to a lag.
 ///
-/// In one order of vruntimes whoever has the least is next, for a turn: so nobody is ahead of the least by
-/// more than a turn, nor behind the average by more than the turns of all others. First come, first served
-/// inside a process makes the first turn as long as it takes a thread to lose its place. Where virtual times
-/// are held together by targets, their intervals come to it, as CPU time by the thread's effective weight.
+/// In one order of vruntimes the thread with the least is next, for a turn. So no thread is ahead of the
+/// least by more than a turn, nor behind the average by more than the turns of all others. First come, first
+/// served inside a process makes the first turn as long as it takes a thread to lose its place. Where virtual
+/// times are held together by targets, their intervals come to it, as CPU time by the thread's effective
+/// weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fair {
     /// How long a thread runs at most while others of its weight wait.
@@ -28,8 +29,9 @@ const INTERVALS_MS: [u64; 4] = [30, 90, 150, 300];
 const SIDES: f64 = 2.0;
 
 impl Fair {
-    /// Promised by whoever holds all vruntimes in one order: in one queue, or by targets. Who shares by
-    /// process instead of by thread, sees no groups, or lets spinning threads keep their place, does not.
+    /// Promised by policies that hold all vruntimes in one order: in one queue, or by targets. A policy that
+    /// shares by process instead of by thread, sees no groups, or lets spinning threads keep their place,
+    /// does not.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
         let one_queue = options.scope.count(&scenario.machine) == 1;
         let global = options.word("balance") == "gvts" && options.is("infeasible");

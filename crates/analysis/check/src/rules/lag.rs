@@ -16,7 +16,7 @@ pub const NAME: &str = "lag";
 pub struct Lag {
     scenario: Scenario,
     promise: Fair,
-    /// Whether what is due is known: everybody always wants to run, everywhere.
+    /// Whether what is due is known: every thread always wants to run, everywhere.
     known: bool,
 }
 

@@ -1,4 +1,4 @@
-//! No lost thread: nobody waits while every CPU that admits it idles, and where waiting is bounded nobody
+//! No lost thread: no thread waits while every CPU that admits it idles, and where waiting is bounded nobody
 //! waits longer.
 
 use model::{CpuId, Nanos, ThreadId};
@@ -34,7 +34,7 @@ impl Lost {
     }
 }
 
-/// Whether no CPU that admits a thread runs anybody.
+/// Whether every CPU that admits a thread is idle.
 fn is_forgotten(scene: &Scene, thread: ThreadId) -> bool {
     let mut admitting =
         (0..scene.occupants.len() as u32).map(CpuId).filter(|&cpu| scene.may_run_on(thread, cpu));

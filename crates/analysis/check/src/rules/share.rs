@@ -15,7 +15,7 @@ pub struct Share {
     /// As changes of weights leave it.
     scenario: Scenario,
     promise: Fair,
-    /// Whether what is due is known: everybody always wants to run, everywhere, and keeps its own weight.
+    /// Whether what is due is known: every thread always wants to run, everywhere, and keeps its own weight.
     known: bool,
     /// Since when what is due is as it is.
     since: Nanos,

@@ -3,7 +3,7 @@
 use super::{Engine, Request, Sink, Workers};
 
 /// First come, first served: the recursion of Kiefer and Wolfowitz (1955). Nothing ever waits in a queue
-/// here: a request's start is known when it arrives, since nobody who comes later goes first.
+/// here: a request's start is known when it arrives, since no later request goes first.
 #[derive(Clone, Debug)]
 pub(crate) struct Fifo<W>(pub W);
 

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 
 use super::{Engine, Request, Sink};
 
-/// Everybody present is served at once, at the speed min(1, workers / present).
+/// All requests present are served at once, at the speed min(1, workers / present).
 ///
-/// In virtual time, the service that everybody present has had since the workers were last idle, a request
+/// In virtual time, the service that each request present has had since the workers were last idle, a request
 /// is completed a fixed span after it arrived: a heap of those moments replaces the update of all requests
 /// at each event.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Sharing {
         (self.workers / self.present.len() as f64).min(1.0)
     }
 
-    /// Completes everybody who is done by `until`.
+    /// Completes all requests that are done by `until`.
     fn advance(&mut self, until: f64, sink: &mut impl Sink) {
         while let Some(&Reverse((completion, number, arrival))) = self.present.peek() {
             let completion = f64::from_bits(completion);

@@ -120,7 +120,7 @@ fn zeros(workers: u32, load: f64) -> Vec<Complex64> {
 fn mean_queue(workers: u32, load: f64, zeros: &[Complex64]) -> f64 {
     let c = f64::from(workers);
     let sum: Complex64 = zeros.iter().map(|zero| (1.0 - zero).inv()).sum();
-    // Where next to nobody waits, rounding may leave less than nobody.
+    // Where hardly a request waits, rounding may leave less than none.
     (sum.re - (c * (c - 1.0) - load * load) / (2.0 * (c - load))).max(0.0)
 }
 

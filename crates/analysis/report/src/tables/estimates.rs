@@ -83,7 +83,7 @@ pub fn tail<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &CcdfPoint) -> Co
         .float("proportion_high", |row| of(row).high)
 }
 
-/// What a program did, whoever measured it.
+/// What a program did, on any arm.
 pub fn program<'a, T>(
     columns: Columns<'a, T>,
     of: impl Fn(&T) -> &ProgramResult,

@@ -43,7 +43,7 @@ pub fn overhead(document: &Overhead) -> Vec<(&'static str, RecordBatch)> {
     vec![("overhead", columns.batch())]
 }
 
-/// A stage, whoever watched.
+/// A stage, from either side.
 pub fn stage(columns: Columns<Stage>) -> Columns<Stage> {
     let columns = columns.text("stage", |row| Some(&row.stage)).text("what", |row| Some(&row.what));
     latency(columns, "span", |row| Some(row.span_ns))
@@ -135,7 +135,7 @@ fn slow(explained: &Explained) -> RecordBatch {
         .batch()
 }
 
-/// Somebody who held a CPU while a request was under way.
+/// A thread that held a CPU while a request was under way.
 type Held<'a> = (&'a SlowRequest, u32, &'a Span);
 
 fn spans(explained: &Explained) -> RecordBatch {

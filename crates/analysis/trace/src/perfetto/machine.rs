@@ -1,5 +1,5 @@
 //! What the machine does beside threads: interrupts and exits from idle states on tracks of each CPU, and
-//! what somebody changed.
+//! changes from outside.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub fn encode(out: &mut Out) {
     let recorded = out.recorded;
     let events = recorded.trace.events.as_deref().unwrap_or_default();
     let mut machine = Machine { out, tracks: BTreeMap::new(), open: BTreeMap::new() };
-    events.iter().for_each(|event| machine.hear(event));
+    events.iter().for_each(|event| machine.add(event));
     machine.close(events.last().map_or(Nanos::ZERO, |event| event.at));
 }
 
@@ -28,7 +28,7 @@ struct Machine<'a, 'b> {
 }
 
 impl Machine<'_, '_> {
-    fn hear(&mut self, event: &Event) {
+    fn add(&mut self, event: &Event) {
         match event.what {
             What::InterruptBegin { cpu, kind, name } => self.begin(event.at, cpu, kind, name),
             What::InterruptEnd { cpu, .. } => self.end(event.at, cpu),

@@ -51,8 +51,8 @@ fn thread_per_connection(serve: Serve, connections: Vec<TcpStream>) -> io::Resul
     }))
 }
 
-/// The same for whoever connects, for as long as the process lives; for messages of these lengths.
-pub fn serve_anybody(listener: &TcpListener, request_bytes: usize, response_bytes: usize) {
+/// The same for any client that connects, for as long as the process lives; for messages of these lengths.
+pub fn serve_until_killed(listener: &TcpListener, request_bytes: usize, response_bytes: usize) {
     let serve =
         Serve { connections: 0, workers: None, shared: false, request_bytes, response_bytes };
     for connection in listener.incoming().flatten() {

@@ -55,7 +55,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Lets everybody through, from now on.
+    /// Lets all threads through, from now on.
     pub fn open(&self) {
         *self.is_open.lock().expect("no thread panics with it") = true;
         self.opened.notify_all();

@@ -1,4 +1,4 @@
-//! Programs that serve nobody: batch, daemon, periodic, fork-join.
+//! Programs without requests: batch, daemon, periodic, fork-join.
 
 use std::io;
 use std::sync::{Arc, Barrier};

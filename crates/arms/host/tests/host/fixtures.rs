@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 pub const RUN: &str = "__run-until-signalled";
 /// Prints what the arm says to a policy for a user without privileges, at nice 0 where this user may go
 /// there.
-pub const CHECK_AS_NOBODY: &str = "__check-as-nobody";
+pub const CHECK_UNPRIVILEGED: &str = "__check-as-nobody";
 
 /// How the failure of a run begins that this machine has no time for.
 const TOO_BUSY: &str = "this machine is too busy";
@@ -157,7 +157,7 @@ pub fn generators_cpu() -> CpuSet {
 pub fn play(mut arguments: impl Iterator<Item = String>) -> Option<ExitCode> {
     match arguments.nth(1)?.as_str() {
         RUN => Some(run_until_signalled()),
-        CHECK_AS_NOBODY => Some(check_as_nobody(&arguments.next()?)),
+        CHECK_UNPRIVILEGED => Some(check_unprivileged(&arguments.next()?)),
         _ => None,
     }
 }
@@ -191,7 +191,7 @@ fn run_until_signalled() -> ExitCode {
     }
 }
 
-fn check_as_nobody(policy: &str) -> ExitCode {
+fn check_unprivileged(policy: &str) -> ExitCode {
     let nobody = nix::unistd::Uid::from_raw(65_534);
     let _ = rustix::process::setpriority_process(None, 0);
     if nix::unistd::geteuid().is_root() {

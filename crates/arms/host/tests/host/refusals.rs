@@ -7,13 +7,13 @@ use libtest_mimic::{Failed, Trial};
 use model::scenario::{Architecture, Group, Kind, Machine, Scenario};
 use model::{Arm, Failure, Nanos, PolicySpec};
 
-use crate::fixtures::{CHECK_AS_NOBODY, scenario, service};
+use crate::fixtures::{CHECK_UNPRIVILEGED, scenario, service};
 
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("unknown_policies_and_options_are_bad_input", bad_input),
         Trial::test("what_the_machine_lacks_is_said", bad_machine),
-        Trial::test("a_user_without_privileges_hears_the_remedy", no_privileges),
+        Trial::test("a_user_without_privileges_is_told_the_remedy", no_privileges),
     ]
 }
 
@@ -84,7 +84,7 @@ fn bad_machine() -> Result<(), Failed> {
 
 fn no_privileges() -> Result<(), Failed> {
     let ask = |policy: &str| -> Result<(Option<i32>, String), Failed> {
-        let output = Command::new("/proc/self/exe").args([CHECK_AS_NOBODY, policy]).output()?;
+        let output = Command::new("/proc/self/exe").args([CHECK_UNPRIVILEGED, policy]).output()?;
         Ok((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
     };
     for policy in ["fifo", "rr", "nice"] {

@@ -17,7 +17,7 @@ use crate::fixtures::{
     calmest_policy, generators_cpu, may_have_real_time, run, scenario, service, trial,
 };
 
-/// How long a starver with the highest priority holds the CPU, and then leaves it to everybody else.
+/// How long a starver with the highest priority holds the CPU, and then leaves it to all others.
 const HOLD: Duration = Duration::from_millis(3);
 const LEAVE: Duration = Duration::from_millis(7);
 /// Without such a priority: so many threads, and they never leave it.
@@ -63,8 +63,8 @@ fn fixture() -> Scenario {
 fn starve(done: &AtomicBool) {
     sched_setaffinity(Pid::from_raw(0), &generators_cpu()).expect("one of this process's CPUs");
     let is_strong = generator::thread::real_time(RealtimeThreadSchedulePolicy::Fifo, 99).is_ok();
-    let born = Instant::now();
-    while !done.load(Ordering::Relaxed) && born.elapsed() < LIFETIME {
+    let started = Instant::now();
+    while !done.load(Ordering::Relaxed) && started.elapsed() < LIFETIME {
         let end = Instant::now() + HOLD;
         while Instant::now() < end {
             spin_loop();

@@ -39,14 +39,14 @@ static __always_inline void rg_affinity_note(struct task_struct *t, const struct
 	u32 slot = rg_slot(t);
 
 	if (slot)
-		rg_seat_at(slot)->affinity = rg_admits_all(mask) ? 0 : rg_mask_hash(mask);
+		rg_task_ctx_at(slot)->affinity = rg_admits_all(mask) ? 0 : rg_mask_hash(mask);
 }
 
 RG_CALL u32 rg_affinity(struct task_struct *t)
 {
 	u32 slot = rg_slot(t);
 
-	return slot ? rg_seat_at(slot)->affinity : 0;
+	return slot ? rg_task_ctx_at(slot)->affinity : 0;
 }
 
 /*

@@ -17,9 +17,9 @@ struct {
 } rg_group_rows SEC(".maps");
 
 RG_STACK(rg_free_groups, RG_GROUPS);
-struct rg_deal rg_group_deal = {};
+struct rg_slot_allocator rg_group_allocator = {};
 struct rg_group rg_groups[RG_GROUPS] SEC(".bss.groups");
-u64 rg_group_ids[RG_GROUPS] SEC(".bss.group_ids"); /* of the cgroup; 0: nobody's row */
+u64 rg_group_ids[RG_GROUPS] SEC(".bss.group_ids"); /* of the cgroup; 0: no group's row */
 
 RG_CALL struct rg_group *rg_group_at(u32 group)
 {
@@ -47,7 +47,7 @@ static __always_inline u32 rg_group_parent(struct cgroup *group)
 
 static __always_inline u32 rg_group_enter(u64 id)
 {
-	u32 row = rg_row_take(&rg_free_groups, &rg_group_deal, RG_GROUPS);
+	u32 row = rg_row_take(&rg_free_groups, &rg_group_allocator, RG_GROUPS);
 
 	if (!row)
 		return 0;

@@ -80,7 +80,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
 	bpf_rcu_read_unlock();
 	if (bpf_core_field_exists(args->cgroup))
 		group = rg_group_of(args->cgroup->kn->id);
-	rg_seat_at(slot)->group = group;
+	rg_task_ctx_at(slot)->group = group;
 	return rg_init_thread(p, group);
 }
 
@@ -114,7 +114,7 @@ void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup 
 
 	if (!slot)
 		return;
-	rg_seat_at(slot)->group = group;
+	rg_task_ctx_at(slot)->group = group;
 	rg_move_thread_group(p, group);
 }
 
@@ -171,8 +171,7 @@ void BPF_STRUCT_OPS(rearguard_exit, struct scx_exit_info *ei)
 }
 
 /*
- * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before
- * everybody, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
+ * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before all others, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
  * where dispatch brings nothing.
  */
 SCX_OPS_DEFINE(rearguard,

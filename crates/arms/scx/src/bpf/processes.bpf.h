@@ -27,7 +27,7 @@ struct {
 } rg_memberships SEC(".maps");
 
 RG_STACK(rg_free_processes, RG_PROCESSES);
-struct rg_deal rg_process_deal = {};
+struct rg_slot_allocator rg_process_allocator = {};
 struct rg_process rg_processes[RG_PROCESSES] SEC(".bss.processes");
 
 static __always_inline struct rg_process *rg_process_at(u32 row)
@@ -39,7 +39,7 @@ static __always_inline u32 rg_process_begin(u32 tgid)
 {
 	struct rg_membership new = { .threads = 1 };
 
-	new.row = rg_row_take(&rg_free_processes, &rg_process_deal, RG_PROCESSES);
+	new.row = rg_row_take(&rg_free_processes, &rg_process_allocator, RG_PROCESSES);
 	if (!new.row)
 		return 0;
 	__builtin_memset(rg_process_at(new.row), 0, sizeof(struct rg_process));

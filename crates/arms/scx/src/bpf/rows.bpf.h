@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of the policy's tables are dealt out here: a number goes to whoever comes and returns when
+ * Rows of the policy's tables are allocated here: a thread or group takes a number and returns it when
  * it leaves.
  *
  * Returned rows wait on a stack, because the row used last is still in a cache. A stack starts
- * empty: rows that nobody has had yet come from a counter, so that loading fills nothing.
+ * empty: rows that were never used come from a counter, so that loading fills nothing.
  */
 #ifndef RG_ROWS_BPF_H
 #define RG_ROWS_BPF_H
 
-struct rg_deal {
-	u32 dealt; /* rows ever handed out */
+struct rg_slot_allocator {
+	u32 allocated; /* rows ever handed out */
 };
 
 #define RG_STACK(name, rows)                                                                    \
@@ -21,15 +21,15 @@ struct rg_deal {
 	} name SEC(".maps")
 
 /* A row of 1 to rows - 1, 0 where all are taken. */
-static __always_inline u32 rg_row_take(void *stack, struct rg_deal *deal, u32 rows)
+static __always_inline u32 rg_row_take(void *stack, struct rg_slot_allocator *allocator, u32 rows)
 {
 	u32 row = 0;
 
 	if (!bpf_map_pop_elem(stack, &row))
 		return row;
-	if (deal->dealt >= rows - 1)
+	if (allocator->allocated >= rows - 1)
 		return 0;
-	row = __sync_add_and_fetch(&deal->dealt, 1);
+	row = __sync_add_and_fetch(&allocator->allocated, 1);
 	return row < rows ? row : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What each process and group received, counted for whoever watches. Sums outlive the threads that
+ * What each process and group received, counted for monitors. Sums outlive the threads that
  * they come from, so a storm of short ones is counted as well.
  */
 #ifndef RG_TALLY_BPF_H
@@ -17,20 +17,20 @@ struct rg_tally {
 struct rg_tally rg_process_tallies[RG_PROCESSES] SEC(".bss.tallies");
 struct rg_tally rg_group_tallies[RG_GROUPS] SEC(".bss.shares");
 
-static __always_inline struct rg_tally *rg_process_tally(struct rg_seat *seat)
+static __always_inline struct rg_tally *rg_process_tally(struct rg_task_ctx *ctx)
 {
-	return &rg_process_tallies[seat->process & (RG_PROCESSES - 1)];
+	return &rg_process_tallies[ctx->process & (RG_PROCESSES - 1)];
 }
 
-static __always_inline struct rg_tally *rg_group_tally(struct rg_seat *seat)
+static __always_inline struct rg_tally *rg_group_tally(struct rg_task_ctx *ctx)
 {
-	return &rg_group_tallies[seat->group & (RG_GROUPS - 1)];
+	return &rg_group_tallies[ctx->group & (RG_GROUPS - 1)];
 }
 
 /* CPU time from before, or in another class, is not ours to count. */
 static __always_inline void rg_tally_begin(struct task_struct *t)
 {
-	rg_seat_at(rg_slot(t))->exec_seen = t->se.sum_exec_runtime;
+	rg_task_ctx_at(rg_slot(t))->exec_seen = t->se.sum_exec_runtime;
 }
 
 static __always_inline void rg_tally_add(struct rg_tally *tally, u64 ran_ns, u64 slices, bool moved)
@@ -45,15 +45,15 @@ static __always_inline void rg_tally_add(struct rg_tally *tally, u64 ran_ns, u64
 /* The thread has run; `slices`: 1 if it stops now. */
 static __always_inline void rg_tally_charge(struct task_struct *t, u64 slices)
 {
-	struct rg_seat *seat = rg_seat_at(rg_slot(t));
-	u64 ran_ns = t->se.sum_exec_runtime - seat->exec_seen;
+	struct rg_task_ctx *ctx = rg_task_ctx_at(rg_slot(t));
+	u64 ran_ns = t->se.sum_exec_runtime - ctx->exec_seen;
 	s32 cpu = scx_bpf_task_cpu(t);
-	bool moved = seat->cpu != cpu;
+	bool moved = ctx->cpu != cpu;
 
-	seat->exec_seen += ran_ns;
-	seat->cpu = cpu;
-	rg_tally_add(rg_process_tally(seat), ran_ns, slices, moved);
-	rg_tally_add(rg_group_tally(seat), ran_ns, slices, moved);
+	ctx->exec_seen += ran_ns;
+	ctx->cpu = cpu;
+	rg_tally_add(rg_process_tally(ctx), ran_ns, slices, moved);
+	rg_tally_add(rg_group_tally(ctx), ran_ns, slices, moved);
 }
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "processes.bpf.h"
 
-struct rg_seat {
-	u64 thread;    /* the address of the thread whose row this is; 0: nobody's */
+struct rg_task_ctx {
+	u64 thread;    /* the address of the thread whose row this is; 0: none's */
 	u64 exec_seen; /* what it had received when it was last counted */
 	u32 process;   /* the row of its process */
 	u32 id;        /* its process's */
@@ -25,7 +25,7 @@ struct rg_seat {
 
 #define RG_TASK_DEAD 0x80 /* TASK_DEAD of linux/sched.h: macros are not in BTF */
 
-struct rg_ticket {
+struct rg_task_slot {
 	u32 slot;
 };
 
@@ -33,8 +33,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct rg_ticket);
-} rg_tickets SEC(".maps");
+	__type(value, struct rg_task_slot);
+} rg_task_slots SEC(".maps");
 
 /*
  * The thread itself, to be moved: a reference, held from when the thread comes under the policy
@@ -52,21 +52,21 @@ struct {
 } rg_references SEC(".maps");
 
 RG_STACK(rg_free_threads, RG_THREADS);
-struct rg_deal rg_thread_deal = {};
+struct rg_slot_allocator rg_thread_allocator = {};
 struct rg_thread rg_threads[RG_THREADS] SEC(".bss.threads");
-struct rg_seat rg_seats[RG_THREADS] SEC(".bss.seats");
+struct rg_task_ctx rg_task_ctxs[RG_THREADS] SEC(".bss.tasks");
 u32 rg_last_slots[RG_THREADS] SEC(".bss.slots"); /* by id */
 
-static __always_inline struct rg_seat *rg_seat_at(u32 slot)
+static __always_inline struct rg_task_ctx *rg_task_ctx_at(u32 slot)
 {
-	return &rg_seats[slot & (RG_THREADS - 1)];
+	return &rg_task_ctxs[slot & (RG_THREADS - 1)];
 }
 
 static __noinline u32 rg_slot_by_ticket(struct task_struct *t)
 {
-	struct rg_ticket *ticket = bpf_task_storage_get(&rg_tickets, t, 0, 0);
+	struct rg_task_slot *id = bpf_task_storage_get(&rg_task_slots, t, 0, 0);
 
-	return ticket ? ticket->slot : 0;
+	return id ? id->slot : 0;
 }
 
 /* 0: the thread came when all rows were taken. */
@@ -74,7 +74,7 @@ RG_CALL u32 rg_slot(struct task_struct *t)
 {
 	u32 slot = rg_last_slots[t->pid & (RG_THREADS - 1)];
 
-	if (rg_seat_at(slot)->thread == (u64)t)
+	if (rg_task_ctx_at(slot)->thread == (u64)t)
 		return slot;
 	slot = rg_slot_by_ticket(t);
 	if (slot)
@@ -82,7 +82,7 @@ RG_CALL u32 rg_slot(struct task_struct *t)
 	return slot;
 }
 
-/* NULL: the row is nobody's, or its thread's that ends. */
+/* NULL: the row is free, or its thread's that ends. */
 static __always_inline struct task_struct *rg_task_at(u32 slot)
 {
 	struct rg_reference *reference = bpf_map_lookup_elem(&rg_references, &slot);
@@ -101,8 +101,8 @@ static __always_inline void rg_refer(u32 slot, struct task_struct *t)
 }
 
 /*
- * A thread that is dead stays in memory as long as somebody refers to it, and kernels before 6.19
- * tell us of its end only when nobody does.
+ * A thread that is dead stays in memory as long as it is referred to, and kernels before 6.19
+ * tell us of its end only when nothing does.
  */
 static __always_inline void rg_forget_dead(struct task_struct *t)
 {
@@ -126,12 +126,12 @@ RG_CALL struct rg_process *rg_process(struct task_struct *t)
 {
 	u32 slot = rg_slot(t);
 
-	return slot ? rg_process_at(rg_seat_at(slot)->process) : 0;
+	return slot ? rg_process_at(rg_task_ctx_at(slot)->process) : 0;
 }
 
 static __always_inline void rg_seat_fill(struct task_struct *t, u32 slot, u32 process)
 {
-	struct rg_seat seat = {
+	struct rg_task_ctx ctx = {
 		.thread = (u64)t,
 		.exec_seen = t->se.sum_exec_runtime,
 		.process = process,
@@ -139,25 +139,25 @@ static __always_inline void rg_seat_fill(struct task_struct *t, u32 slot, u32 pr
 		.cpu = -1,
 	};
 
-	*rg_seat_at(slot) = seat;
+	*rg_task_ctx_at(slot) = ctx;
 	__builtin_memset(rg_thread_at(slot), 0, sizeof(struct rg_thread));
 }
 
 /* Gives the thread a row; 0 where none is left, or no memory. */
 static __always_inline u32 rg_thread_enter(struct task_struct *t)
 {
-	struct rg_ticket *ticket = bpf_task_storage_get(&rg_tickets, t, 0,
+	struct rg_task_slot *id = bpf_task_storage_get(&rg_task_slots, t, 0,
 							BPF_LOCAL_STORAGE_GET_F_CREATE);
-	u32 slot = ticket ? rg_row_take(&rg_free_threads, &rg_thread_deal, RG_THREADS) : 0;
+	u32 slot = id ? rg_row_take(&rg_free_threads, &rg_thread_allocator, RG_THREADS) : 0;
 	u32 process = slot ? rg_process_enter(t->tgid) : 0;
 
-	if (!ticket)
+	if (!id)
 		return 0;
 	if (slot && !process) {
 		rg_row_give(&rg_free_threads, slot);
 		slot = 0;
 	}
-	ticket->slot = slot;
+	id->slot = slot;
 	if (slot)
 		rg_seat_fill(t, slot, process);
 	return slot;
@@ -165,7 +165,7 @@ static __always_inline u32 rg_thread_enter(struct task_struct *t)
 
 static __always_inline void rg_thread_leave(struct task_struct *t, u32 slot)
 {
-	rg_seat_at(slot)->thread = 0;
+	rg_task_ctx_at(slot)->thread = 0;
 	rg_refer(slot, 0);
 	rg_process_leave(t->tgid);
 	rg_row_give(&rg_free_threads, slot);

@@ -1,7 +1,7 @@
 //! What is due to those who want a CPU.
 
-/// The share of one CPU that is due to each weight on `cpus` CPUs: in proportion, but nobody runs on two at
-/// once, and what that leaves goes to the others.
+/// The share of one CPU that is due to each weight on `cpus` CPUs: in proportion, but no thread runs on two
+/// at once, and what that leaves goes to the others.
 pub fn due(weights: &[f64], cpus: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_due_more_than_a_cpu_and_the_rest_is_shared() {
+    fn no_thread_is_due_more_than_a_cpu_and_the_rest_is_shared() {
         assert_eq!(due(&[1.0, 1000.0, 1.0, 2.0], 3.0), [0.5, 1.0, 0.5, 1.0]);
         assert_eq!(due(&[7.0, 1.0], 4.0), [1.0, 1.0]);
     }

@@ -78,8 +78,8 @@ impl Span<'_> {
         standings
     }
 
-    /// A standing (none: nobody is active) with what was received between two tallies (none: the row is new),
-    /// and what was due.
+    /// A standing (none: no thread is active) with what was received between two tallies (none: the row is
+    /// new), and what was due.
     pub fn figures(
         &self,
         standing: Option<&Figures>,

@@ -112,7 +112,7 @@ pub struct Report {
     /// Threads that balance moved from one queue to another.
     #[stat(desc = "threads that balance moved from one queue to another, per second")]
     pub pulls_per_s: f64,
-    /// First come ran before whoever held its pool's least vruntime.
+    /// The first-come thread ran before the one that held its pool's least vruntime.
     #[stat(desc = "threads that ran before a later one of lesser virtual time, per second")]
     pub inversions_avoided_per_s: f64,
     /// By the cgroup's path.

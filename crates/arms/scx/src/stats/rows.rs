@@ -89,14 +89,16 @@ impl<'a> Rows<'a> {
         self.own
     }
 
-    /// Rows of threads that somebody has.
-    fn seats(&self) -> impl Iterator<Item = (usize, &types::rg_seat)> {
-        let dealt = self.maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_thread_deal.dealt));
-        let seats = self.maps.bss_seats_data.iter().flat_map(|table| &table.rg_seats).enumerate();
-        seats.take(dealt as usize + 1).filter(|(_, seat)| now(&seat.thread) != 0)
+    /// Rows of threads in use.
+    fn tasks(&self) -> impl Iterator<Item = (usize, &types::rg_task_ctx)> {
+        let allocated =
+            self.maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_thread_allocator.allocated));
+        let tasks =
+            self.maps.bss_tasks_data.iter().flat_map(|table| &table.rg_task_ctxs).enumerate();
+        tasks.take(allocated as usize + 1).filter(|(_, ctx)| now(&ctx.thread) != 0)
     }
 
-    /// Threads that run or wait; not our own, of which one runs whenever anybody looks.
+    /// Threads that run or wait; not our own, of which one runs at each look.
     pub fn active(&self) -> Vec<Active> {
         let Some(threads) = self.maps.bss_threads_data.as_ref().filter(|_| self.own) else {
             return Vec::new();
@@ -105,11 +107,11 @@ impl<'a> Rows<'a> {
             self.maps.rodata_options_data.as_ref().map_or(0, |data| data.rg_loaded_options.fair);
         let processes = self.maps.bss_processes_data.as_ref();
         let me = std::process::id();
-        let seats = self.seats().map(|(row, seat)| (seat, &threads.rg_threads[row]));
-        seats
-            .filter(|(seat, thread)| now(&thread.counted) != 0 && now(&seat.id) != me)
-            .map(|(seat, thread)| {
-                let process = now(&seat.process);
+        let tasks = self.tasks().map(|(row, ctx)| (ctx, &threads.rg_threads[row]));
+        tasks
+            .filter(|(ctx, thread)| now(&thread.counted) != 0 && now(&ctx.id) != me)
+            .map(|(ctx, thread)| {
+                let process = now(&ctx.process);
                 let account = match processes {
                     Some(table) if fair == FAIR_PROCESS => {
                         &table.rg_processes[process as usize].account
@@ -118,7 +120,7 @@ impl<'a> Rows<'a> {
                 };
                 Active {
                     process,
-                    group: now(&seat.group),
+                    group: now(&ctx.group),
                     clock: now(&account.queue),
                     vruntime: now(&account.vruntime),
                     weight: now(&thread.weight) as f64 / WEIGHT_ONE,
@@ -132,11 +134,11 @@ impl<'a> Rows<'a> {
     pub fn processes(&self) -> BTreeMap<u32, ProcessRow> {
         let mut processes = BTreeMap::new();
         let Some(tallies) = self.maps.bss_tallies_data.as_ref() else { return processes };
-        for (_, seat) in self.seats() {
-            let row = now(&seat.process);
+        for (_, ctx) in self.tasks() {
+            let row = now(&ctx.process);
             let process = processes.entry(row).or_insert_with(|| ProcessRow {
-                id: now(&seat.id),
-                group: now(&seat.group),
+                id: now(&ctx.id),
+                group: now(&ctx.group),
                 threads: 0,
                 tally: tally(&tallies.rg_process_tallies[row as usize]),
             });
@@ -154,8 +156,9 @@ impl<'a> Rows<'a> {
         else {
             return groups;
         };
-        let dealt = maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_deal.dealt));
-        let ids = ids.rg_group_ids.iter().take(dealt as usize + 1);
+        let allocated =
+            maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_allocator.allocated));
+        let ids = ids.rg_group_ids.iter().take(allocated as usize + 1);
         for (row, id) in ids.map(now).enumerate() {
             if row == 0 || id != 0 {
                 let group = self.own.then(|| &rows.rg_groups[row]);

@@ -25,7 +25,7 @@ pub struct Sample {
     pub(super) due: Due,
 }
 
-/// What was due so far, added up while somebody watched.
+/// What was due so far, added up while a client watched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     /// CPU seconds, by row of the process.
@@ -43,11 +43,11 @@ impl Sample {
     }
 }
 
-/// Adds up what is due while somebody watches: that changes with everybody who wakes, so it is sampled.
+/// Adds up what is due while a client watches. That changes with every wake-up, so it is sampled.
 pub struct Meter {
     scheduler: String,
     cpus: usize,
-    /// When it was looked last; `None` if nobody has watched since.
+    /// When it was looked last; `None` if no client has watched since.
     looked: Option<Instant>,
     due: Due,
 }
@@ -58,12 +58,12 @@ impl Meter {
         Meter { scheduler: scheduler.to_string(), cpus, looked: None, due: Due::default() }
     }
 
-    /// Nobody watches.
+    /// No client watches.
     pub fn rest(&mut self) {
         self.looked = None;
     }
 
-    /// A quick look, several times a second while somebody watches.
+    /// A quick look, several times a second while a client watches.
     pub fn snapshot(&mut self, rows: &Rows) -> Vec<Active> {
         let active = rows.active();
         if let Some(looked) = self.looked.replace(Instant::now()) {

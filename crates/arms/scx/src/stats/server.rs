@@ -15,7 +15,7 @@ use super::report::{Group, Process, Queue, Report, report};
 use super::sample::Sample;
 
 const SOCKET: &str = "/var/run/scx/root/stats";
-/// How long after a question somebody counts as watching.
+/// How long after a question a client counts as watching.
 const WATCHING: Duration = Duration::from_secs(10);
 
 /// How long a watcher waits for an answer, at most; the first one for as long as the server was told to
@@ -48,7 +48,7 @@ impl Server {
         Ok(Server { server, asked: None })
     }
 
-    /// Answers whoever asks about the policy within `wait`.
+    /// Answers questions about the policy that come within `wait`.
     ///
     /// It sleeps between looks at the questions: to wait at the channel spins before it blocks, which costs
     /// half a CPU where virtual CPUs take turns on one.

@@ -1,4 +1,4 @@
-//! What every policy costs the verifier, beside what it cost when somebody last looked.
+//! What every policy costs the verifier, beside what it cost at the last update.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const SLACK: f64 = 100.0;
 
 const HEAD: &str = "# Each policy's programs in Linux 7.2: instructions that the verifier walked (it refuses above 1,000,000), instructions
 # that are left of the program, bytes of machine code. Written by RG_UPDATE_GOLDEN=1 cargo test -p scx --test guest --
-# --ignored costs; a difference of 25% (or 100) is a change that somebody has to want.
+# --ignored costs; a difference of 25% (or 100) is a change that has to be wanted.
 ";
 
 pub fn trials() -> Vec<Trial> {

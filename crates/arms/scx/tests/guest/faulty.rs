@@ -19,7 +19,7 @@ pub fn trials() -> Vec<Trial> {
     vec![Trial::test("faulty_policies_are_refused_or_ejected", faulty).with_ignored_flag(true)]
 }
 
-/// The sound policy, and faults planted in it: a pointer that may be none, threads of nice 19 that nobody
+/// The sound policy, and faults planted in it: a pointer that may be none, threads of nice 19 that no queue
 /// keeps.
 const FAULTS: [(&str, &str, &str); 3] = [
     ("sound", "", ""),

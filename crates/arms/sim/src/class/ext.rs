@@ -108,7 +108,7 @@ impl Ext {
         }
     }
 
-    /// Whether `prev` keeps the CPU without anybody being asked, or else what its local queue then holds
+    /// Whether `prev` keeps the CPU without a question to the policy, or else what its local queue then holds
     /// (`balance_one`).
     fn next(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         let departed = self.departed[cpu.index()].take();

@@ -168,7 +168,7 @@ impl Class for Rt {
         self.note_occupied(cpu);
     }
 
-    /// `task_tick_rt`: the slice of a thread with nobody behind it starts anew.
+    /// `task_tick_rt`: the slice of a thread with none behind it starts anew.
     fn tick(&mut self, core: &mut Core, cpu: CpuId, _current: ThreadId) {
         if self.kind == Kind::Fifo {
             return;

@@ -62,7 +62,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// `__set_cpus_allowed_ptr`: the set first, then whoever is where it may not be has to go.
+    /// `__set_cpus_allowed_ptr`: the set first, then a thread on a CPU outside of it has to go.
     fn set_affinity(&mut self, thread: ThreadId, cpus: &[CpuId]) {
         self.alter(thread, |kernel| kernel.core.affinities.assign(thread, cpus));
         self.free_if_stuck(thread);
@@ -100,7 +100,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.switch(cpu, Some(thread), None);
     }
 
-    /// Whoever runs or waits there goes (`balance_push`); sleepers choose another CPU when they wake.
+    /// Running and waiting threads go (`balance_push`); sleepers choose another CPU when they wake.
     fn take_offline(&mut self, cpu: CpuId) {
         self.core.affinities.set_online(cpu, false);
         self.core.idle.remove(cpu);

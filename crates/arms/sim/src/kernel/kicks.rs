@@ -11,7 +11,7 @@ use crate::observer::Observer;
 
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Those that were asked to choose again, from the `first` on, by a CPU other than themselves are
-    /// interrupted for it. `by` is `None` where nobody of this machine asked: an interrupt from outside comes
+    /// interrupted for it. `by` is `None` where no CPU of this machine asked: an interrupt from outside comes
     /// to the CPU itself.
     #[inline]
     pub(super) fn kick_asked(&mut self, first: usize, by: Option<CpuId>) {
@@ -71,7 +71,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Some(cpu)
     }
 
-    /// The timer of a CPU interrupts it: whoever runs there pays, else who is woken by it.
+    /// The timer of a CPU interrupts it: the running thread pays, or else the woken one.
     #[inline]
     pub(super) fn pay_timer(&mut self, cpu: CpuId, woken: Option<ThreadId>) {
         let takes = self.machinery.as_ref().map_or(Nanos::ZERO, |machinery| machinery.timer);

@@ -21,7 +21,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     }
 
     fn put_off_by_machine(&mut self, cpu: CpuId) -> bool {
-        // A kick has to arrive before it wakes anybody.
+        // A kick has to arrive before it wakes a thread.
         let kicked = self.machinery.as_ref().is_some_and(|machinery| machinery.is_kicked(cpu));
         let idle = !kicked && self.core.current(cpu).is_none();
         let late = idle && self.awaken(cpu) > self.core.now;
@@ -225,8 +225,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// Whoever runs on a CPU's core, or under its cache where that is contended for, has the pace that is due
-    /// there.
+    /// A thread that runs on a CPU's core, or under its cache where that is contended for, has the pace that
+    /// is due there.
     fn repace_around(&mut self, cpu: CpuId) {
         let paces = self.machinery.as_ref().and_then(|machinery| machinery.paces.as_ref());
         let Some(paces) = paces else { return };

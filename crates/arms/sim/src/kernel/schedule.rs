@@ -154,8 +154,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.vacate(cpu, thread, State::Blocked);
     }
 
-    /// Whoever runs leaves its CPU, which chooses again, now: there is nobody whom the interrupt of a tick
-    /// could keep.
+    /// The running thread leaves its CPU, which chooses again, now: there is no thread that the interrupt of
+    /// a tick could keep.
     pub(super) fn vacate(&mut self, cpu: CpuId, thread: ThreadId, state: State) {
         self.core.take_ran(cpu);
         self.core.threads[thread.index()].state = state;

@@ -61,7 +61,7 @@ pub struct Paces {
 }
 
 impl Paces {
-    /// Of a scenario; nobody runs.
+    /// Of a scenario; no thread runs.
     pub fn new(scenario: &Scenario) -> Paces {
         let mechanisms = &scenario.mechanisms;
         let machine = scenario.machine;

@@ -131,7 +131,7 @@ impl Service {
         };
         if let Some(connection) = connection {
             self.send(now, connection);
-            self.carry(connection, wake);
+            self.transmit(connection, wake);
         }
     }
 
@@ -142,8 +142,8 @@ impl Service {
         self.sent += 1;
     }
 
-    /// Brings what was sent on a connection on its way.
-    fn carry(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
+    /// Transmits what was sent on a connection.
+    fn transmit(&mut self, connection: u32, wake: &mut impl FnMut(u32)) {
         match &mut self.wire {
             Some(wire) => wire.push(connection),
             None => self.deliver(connection, wake),

@@ -1,5 +1,5 @@
 //! Moves of threads between last-level caches, counted by the kernel itself: a histogram over its tracepoint
-//! for migrations, which costs nothing where nobody moves and is the same under every scheduler.
+//! for migrations, which costs nothing where no thread moves and is the same under every scheduler.
 
 use std::fs;
 use std::io;

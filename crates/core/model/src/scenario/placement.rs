@@ -21,11 +21,11 @@ pub struct Cpuset {
 /// `cpuset.cpus.partition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Partition {
-    /// Anybody.
+    /// Any thread.
     Member,
-    /// Nobody else.
+    /// No other thread.
     Root,
-    /// Nobody else, and nobody balances: threads are pinned in turn.
+    /// No other thread, and no balancing: threads are pinned in turn.
     Isolated,
 }
 

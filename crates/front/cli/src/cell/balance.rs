@@ -32,7 +32,7 @@ pub struct Args {
     /// of JSON lines
     #[arg(long, value_name = "ADDRESS|FILE", value_parser = Source::from_user)]
     metrics: Source,
-    /// A cell of work that nobody waits for: it has no target, and gives CPUs while others need them
+    /// A cell of work without a deadline: it has no target, and gives CPUs while others need them
     /// (repeatable)
     #[arg(long, value_name = "CELL")]
     batch: Vec<String>,
@@ -54,7 +54,7 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
     let (mut looks, mut rest, mut last) = (0, 0, String::new());
     while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|most| looks < most) {
         let next = Instant::now() + Duration::from_nanos(args.interval.0);
-        // Where nobody tells anything new, nothing moves.
+        // Without new metrics nothing moves.
         let text = teller.text()?.unwrap_or_else(|| last.clone());
         // A source that says the same again has measured nothing new.
         if rest == 0 && text != last {

@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub blamed: Option<Vec<Blamed>>,
 }
 
-/// Somebody's part in what made requests slow.
+/// A culprit's part in what made requests slow.
 pub struct Blamed {
     /// The source, as in results: `background`.
     pub source: String,
@@ -65,7 +65,7 @@ struct Frame<'a> {
 }
 
 impl Live {
-    /// As the options ask for it; `None`: nobody looks.
+    /// As the options ask for it; `None`: no view.
     pub fn new(args: &Args, load: &measure::Load) -> Result<Option<Live>, Failure> {
         if !args.live && args.metrics.is_none() {
             return Ok(None);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_and_culprits_are_shown_where_somebody_watches() {
+    fn stages_and_culprits_are_shown_where_they_are_traced() {
         let histogram = Histogram::default();
         let with = frame(&histogram, Some(snapshot()));
         assert!(
@@ -353,7 +353,7 @@ mod tests {
         let of_client = Snapshot { blamed: None, ..snapshot() };
         let of_client = frame(&histogram, Some(of_client));
         assert!(of_client.line().ends_with("T2-T3 7.00 us"), "{}", of_client.line());
-        assert!(!of_client.block().contains("slow by"), "nobody knows: {}", of_client.block());
+        assert!(!of_client.block().contains("slow by"), "unknown: {}", of_client.block());
         assert!(!of_client.open_metrics(None).contains("blame_share{"));
         let without = frame(&histogram, None);
         assert!(!without.line().contains("slow by") && !without.block().contains("stages"));

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "bpf")]
 mod server;
-/// Nobody watches without the kernel's part.
+/// Nothing watches without the kernel's part.
 #[cfg(not(feature = "bpf"))]
 #[path = "stages/blind.rs"]
 mod server;
@@ -23,7 +23,7 @@ pub enum Watching {
     Server(server::Watching),
     /// Stamps of the client's kernel.
     Client {
-        /// Why nobody asks the server's.
+        /// Why the server's is not asked.
         why: String,
         /// Whether the server is on this machine.
         is_here: bool,
@@ -42,7 +42,7 @@ pub struct Staged {
 
 /// What the server's kernel saw.
 pub struct Traced {
-    /// The measurement's trace with stages, events, and everybody who had a CPU.
+    /// The measurement's trace with stages, events, and every thread that had a CPU.
     pub trace: Trace,
     /// CPUs of the machine.
     pub cpus: u32,
@@ -93,7 +93,7 @@ impl Watching {
     }
 }
 
-/// What the client's kernel stamped of some requests: the stages that it knows, and nobody to blame.
+/// What the client's kernel stamped of some requests: the stages that it knows, and no culprit.
 fn of_client(records: &[Record], is_here: bool) -> Option<Snapshot> {
     let SocketStages { mut stages, complete, .. } = socket_stages(records, is_here);
     stages.retain(|stage| stage.span_ns.p50.value.is_some());

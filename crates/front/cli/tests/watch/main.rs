@@ -33,7 +33,7 @@ fn rearguard(words: &[&str]) -> Command {
 /// cannot.
 fn explained(server: &Server, which: [&str; 2]) -> Option<Value> {
     let mut command = rearguard(&["explain", "--json", "--duration", "3s"]);
-    // Into a file: nobody reads a pipe before the watch is over.
+    // Into a file: a pipe is not read before the watch is over.
     let mut document = tempfile::tempfile().expect("a file");
     let copy = document.try_clone().expect("a second handle");
     command.args(which).stdout(copy).stderr(Stdio::piped());
@@ -114,7 +114,7 @@ fn hogs_are_named(server: &Server, which: [&str; 2]) {
 }
 
 #[test]
-fn a_hog_beside_a_server_is_named_and_without_it_nobody_is() {
+fn a_hog_beside_a_server_is_named_and_without_it_no_program_is() {
     let _alone = ALONE.lock();
     let Some(server) = Server::start(LAST, "memcached", "get nothing\r\n") else { return };
     hogs_are_named(&server, ["--port", &server.port()]);

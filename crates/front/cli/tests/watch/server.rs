@@ -1,4 +1,4 @@
-//! A server on the machine's last CPU, and somebody who asks it.
+//! A server on the machine's last CPU, and a client.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -36,7 +36,7 @@ pub fn on_last_cpu(words: &[&str]) -> ChildGuard {
 
 /// The kernel lets a sleeper go before hogs at once, but not one as nice as this.
 pub const LAST: [&str; 3] = ["nice", "-n", "19"];
-/// Before everybody but the kernel itself.
+/// Before all but the kernel itself.
 pub const FIRST: [&str; 3] = ["chrt", "-f", "10"];
 
 /// A server, for as long as this lives.

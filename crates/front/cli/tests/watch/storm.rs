@@ -1,4 +1,4 @@
-//! A storm of softirqs on one CPU: datagrams to everybody at a port at which hundreds of sockets wait, in a
+//! A storm of softirqs on one CPU: datagrams to all sockets of a port at which hundreds of sockets wait, in a
 //! network of their own, sent from another CPU and received on this one (receive packet steering).
 
 use std::io;

@@ -1,6 +1,6 @@
 //! The shortest of d servers drawn at random. Two already keep the longest queues from growing but doubly
-//! logarithmically (Mitzenmacher 1996, "The Power of Two Choices in Randomized Load Balancing"), and nobody
-//! need know all queues.
+//! logarithmically (Mitzenmacher 1996, "The Power of Two Choices in Randomized Load Balancing"), and no
+//! dispatcher need know all queues.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -166,8 +166,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Machines have served copies. Those that were cancelled meanwhile were served all the same: nobody
-    /// tells a kernel.
+    /// Machines have served copies. Those that were cancelled meanwhile were served all the same: a kernel is
+    /// not told.
     fn complete_all(&mut self, answered: Answered<CopyKey>) {
         self.unless_fault(answered).into_iter().for_each(|copy| self.complete(copy));
     }
@@ -255,7 +255,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Forgets a copy, and with the last one a sub-request that nobody waits for.
+    /// Forgets a copy, and with the last one a sub-request that is no longer awaited.
     pub(super) fn drop_copy(&mut self, copy: CopyKey) {
         let Some(gone) = self.copies.remove(copy) else { return };
         if self.dispatch != Dispatch::Central {

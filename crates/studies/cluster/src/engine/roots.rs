@@ -136,7 +136,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Whoever waits next; those that were lost meanwhile do not keep a root.
+    /// The next waiting visit. Those that were lost meanwhile do not hold a root.
     fn next_at_root(&mut self, root: u32) -> Option<VisitKey> {
         loop {
             let roots = self.roots.as_mut()?;

@@ -1,4 +1,4 @@
-//! Servers, whoever they serve: workers of queues, latencies as measured, whole machines.
+//! Servers of leaves and roots: workers of queues, latencies as measured, whole machines.
 //!
 //! Who waits for a worker is the business of those who queue: [`super::leaves`], [`super::roots`].
 

@@ -17,14 +17,14 @@ pub(super) struct Episodes {
 impl Episodes {
     /// As many servers, each slow with the probability that it is slow at any moment.
     pub fn new(slow: Slow, servers: u32, seed: u64) -> Episodes {
-        let mut lots = Sampler::new(&Law::Exponential, seed);
+        let mut lengths = Sampler::new(&Law::Exponential, seed);
         // Of two exponential draws, one is the smaller in its share of the sum of their rates.
-        let mut lot = || {
-            let (a, b) = (lots.next() / slow.share, lots.next() / (1.0 - slow.share));
+        let mut is_slow = || {
+            let (a, b) = (lengths.next() / slow.share, lengths.next() / (1.0 - slow.share));
             a < b
         };
-        let now_slow = (0..servers).map(|_| lot()).collect();
-        Episodes { slow, now_slow, lengths: lots }
+        let now_slow = (0..servers).map(|_| is_slow()).collect();
+        Episodes { slow, now_slow, lengths }
     }
 
     /// Whether a server is slow now.

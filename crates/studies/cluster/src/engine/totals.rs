@@ -17,7 +17,7 @@ pub(crate) struct Totals {
     pub copies: u64,
     /// Time that leaves' workers served.
     pub busy_ns: u128,
-    /// Of that, for copies whose answer nobody needed.
+    /// Of that, for copies whose answer was not needed.
     pub wasted_ns: u128,
     /// Sub-requests answered by the time their request was, over all sub-requests: summed over requests.
     pub quality: f64,

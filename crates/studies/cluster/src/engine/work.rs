@@ -120,7 +120,7 @@ pub(super) enum Mail {
     Item { server: u32, item: Item },
     /// The answer to a sub-request that was served for so long.
     Answer { task: TaskKey, served_ns: u64 },
-    /// Nobody needs this copy any more.
+    /// This copy is not needed any more.
     Cancel { copy: CopyKey, abort: bool },
     /// A server's worker is free for the central queue.
     Free { server: u32 },

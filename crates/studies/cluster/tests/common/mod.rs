@@ -14,7 +14,7 @@ pub fn cluster(text: &str) -> Cluster {
 pub fn outcomes(text: &str) -> Vec<(Case, Outcome)> {
     let cluster = cluster(text);
     let run = |case: Case| {
-        let outcome = cluster.run(&case, cluster.seed, &Silent).expect("nobody interrupts");
+        let outcome = cluster.run(&case, cluster.seed, &Silent).expect("no interrupt");
         (case, outcome)
     };
     cluster.cases().into_iter().map(run).collect()

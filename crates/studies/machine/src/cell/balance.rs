@@ -50,7 +50,7 @@ pub enum Step {
         /// The CPU.
         cpu: usize,
     },
-    /// A cell has too many outliers, and nobody has a CPU to give.
+    /// A cell has too many outliers, and no cell has a CPU to give.
     Short {
         /// The cell.
         cell: String,
@@ -95,7 +95,7 @@ pub fn look(
         let stop = Stop::new(false);
         resize(machine, &stop, from, &of(from).without(&one))?;
         if let Err(failure) = resize(machine, &stop, to, &of(to).or(&one)) {
-            // Nobody's CPU would help nobody.
+            // No cell's CPU would help.
             resize(machine, &stop, from, &of(from))?;
             return Err(failure);
         }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_the_last_cpu_or_what_it_needs() {
+    fn no_cell_gives_its_last_cpu_or_one_that_it_needs() {
         let short = || Step::Short { cell: "a".into() };
         assert_eq!(decided(&[("a", "1", 0.02), ("b", "2", 0.0)]), short());
         assert_eq!(decided(&[("a", "1", 0.02), ("b", "2-3", 0.006)]), short());

@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 /// What an endpoint has to answer in.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The metrics that count, `rearguard measure`'s and anybody's; of one of them each cell has a sample with
-/// its name as a label.
+/// The metrics that count, `rearguard measure`'s and those of other programs; of one of them each cell has a
+/// sample with its name as a label.
 const METRICS: [&str; 2] = ["rearguard_measure_outlier_proportion", "rearguard_outlier_proportion"];
 /// Labels by which a sample may name its cell.
 const LABELS: [&str; 2] = ["cell", "name"];

@@ -15,7 +15,7 @@ pub struct Undone {
     pub needless: usize,
     /// What a reboot had undone.
     pub rebooted: usize,
-    /// What somebody else has changed since, and so was left; with the values.
+    /// What another program has changed since, and so was left; with the values.
     pub conflicts: Vec<String>,
     /// What the machine refused.
     pub refused: Vec<String>,
@@ -45,7 +45,7 @@ enum How {
     Refused(String),
 }
 
-/// Undoes a session. With `force` also what somebody else has changed since.
+/// Undoes a session. With `force` also what another program has changed since.
 ///
 /// What could not be undone stays in the journal.
 pub fn undo(journal: &Journal, mut session: Session, force: bool) -> Result<Undone, Failure> {
@@ -99,7 +99,7 @@ fn one(journal: &Journal, session: &Session, entry: &Entry, force: bool) -> Resu
     }
     if !entry.is_ours(&now) && !force {
         return Ok(How::Conflict(format!(
-            "{target}: it was `{before}`, we made it `{}`, somebody else made it `{now}`",
+            "{target}: it was `{before}`, we made it `{}`, another program made it `{now}`",
             entry.after()
         )));
     }

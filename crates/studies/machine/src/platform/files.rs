@@ -55,7 +55,7 @@ impl Files {
         if is_new { fs::File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
-    /// Waits until nobody else has the file locked, locks it, and writes into it who has.
+    /// Waits until no other process has the file locked, locks it, and writes its own process into it.
     pub fn lock(&self, path: &str) -> io::Result<fs::File> {
         let place = self.place(path);
         place.parent().map_or(Ok(()), fs::create_dir_all)?;

@@ -107,7 +107,7 @@ impl Platform for Live {
             .stderr(out)
             .spawn()?;
         let ready = ready(&mut child, Path::new(&said));
-        // What it says later is for nobody.
+        // What it says later is not read.
         fs::remove_file(&said)?;
         ready
     }

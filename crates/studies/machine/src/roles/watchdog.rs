@@ -40,7 +40,7 @@ impl Canary {
         let own = Arc::clone(&beats);
         thread::spawn(move || {
             let mut set = nix::sched::CpuSet::new();
-            // A CPU that went away, or into a cell, is nobody's to starve here.
+            // A CPU that went away, or into a cell, cannot be starved here.
             let bound = set
                 .set(cpu)
                 .and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set));
@@ -70,7 +70,7 @@ pub fn play(args: &[String]) -> Result<(), Failure> {
     let own = std::process::id() as i32;
     let cpus = proc::affinity(&live, own).unwrap_or_default();
     let mut canaries: Vec<Canary> = cpus.iter().map(Canary::start).collect();
-    // They have to count before anybody can be missed.
+    // They have to count before one can be missed.
     while canaries.iter().any(|canary| canary.beats.load(Ordering::Relaxed) == 0) {
         thread::sleep(BEAT);
     }

@@ -1,4 +1,4 @@
-//! Processes of ours that stay: what lasts only as long as somebody holds a file open, or watches.
+//! Processes of ours that stay: what lasts only as long as a process holds a file open, or watches.
 
 use std::io;
 
@@ -14,8 +14,8 @@ pub const ABSENT: &str = "absent";
 
 /// A process of ours.
 ///
-/// Its token is in its environment from its first moment on, so it is found also when whoever started it died
-/// before it could write its number down.
+/// Its token is in its environment from its first moment on, so it is found also when its parent died before
+/// writing its number down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Child {
     /// What tells it from all others.
@@ -45,7 +45,7 @@ impl Child {
         // Who undoes everything and is part of it ends by itself after that.
         let own = std::process::id() as i32;
         let has_token = |process: &i32| {
-            // Of a process of somebody else the environment cannot be read; that of one that ended is empty.
+            // The environment of another user's process cannot be read; that of one that ended is empty.
             let environment = on.read(&format!("/proc/{process}/environ")).unwrap_or_default();
             environment.split('\0').any(|entry| entry == wanted)
         };

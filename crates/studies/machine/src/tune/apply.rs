@@ -99,7 +99,7 @@ pub fn undo_all(machine: &Machine, force: bool) -> Result<(usize, Undone), Failu
     for session in sessions.into_iter().rev() {
         undone.add(take_back(machine, &journal, session, force)?);
     }
-    // Whoever removed the last cell may have died before this.
+    // The command that removed the last cell may have died before this.
     housekeeping::refresh(machine, &Stop::new(false))?;
     Ok((count, undone))
 }

@@ -1,4 +1,4 @@
-//! What a machine is like: all that `tune` and `cell` can change, and whoever runs.
+//! What a machine is like: all that `tune` and `cell` can change, and the processes.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -14,7 +14,7 @@ use model::Failure;
 use crate::guest::{ROLE, under};
 
 const STATE: &str = "/root/state";
-/// The watchdog waits 3 s, and this play is starved as everybody.
+/// The watchdog waits 3 s, and this role is starved like all others.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn trials() -> Vec<Trial> {

@@ -1,4 +1,4 @@
-//! A cell's whole life beside another's, for whoever kills it at any step.
+//! A cell's whole life beside another's, to be killed at any step.
 
 use machine::cell::{self, Wanted};
 use machine::{Cpus, Machine, Stop, tune};

@@ -197,7 +197,7 @@ impl Platform for Fake {
     }
 }
 
-/// Every file of a tree, but the lock, which nobody needs to undo.
+/// Every file of a tree, but the lock, which is not undone.
 pub fn snapshot(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect(root, root, &mut found);

@@ -10,7 +10,7 @@ use crate::{alive, apply, machine, tree};
 const GOVERNOR: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
 
 #[test]
-fn what_somebody_else_changed_is_named_and_left_until_forced() {
+fn what_another_program_changed_is_named_and_left_until_forced() {
     let (folder, before) = machine();
     let machine = alive(folder.path());
     apply(&machine, &["governor"]).expect("applied");
@@ -60,7 +60,7 @@ fn what_has_ended_and_is_still_listed_is_left_alone() {
 }
 
 #[test]
-fn a_number_that_is_used_again_is_somebody_else() {
+fn a_reused_process_id_is_another_process() {
     let (folder, _) = machine();
     let machine = alive(folder.path());
     apply(&machine, &["real-time"]).expect("applied");

@@ -24,7 +24,7 @@ const ALL: [&str; 8] = [
     "governor",
 ];
 
-/// For every N, the process is killed at its act N; then somebody else undoes what it left.
+/// For every N, the process is killed at its act N; then another process undoes what it left.
 fn killed_at_every_step(knobs: &[&str]) {
     let (mut died, mut changed) = (0, 0);
     for acts in 0..MANY {
@@ -110,7 +110,7 @@ fn an_undo_without_changes_does_nothing_and_a_second_one_too() {
 #[test]
 fn what_fails_half_way_is_undone_at_once() {
     let (folder, before) = machine();
-    // The last knob's place cannot be made: somebody has a cgroup of that name.
+    // The last knob's place cannot be made: a cgroup of that name exists.
     let astray = "sys/fs/cgroup/rearguard-tune-1/cgroup.procs";
     tree::put(folder.path(), astray, "");
     let failure = apply(&alive(folder.path()), &["governor", "dedicated-cpus=2"]).unwrap_err();

@@ -136,7 +136,9 @@ fn stand() -> io::Result<ExitCode> {
     match orders.work {
         Work::NullRpc { port, request_bytes, response_bytes } => {
             let listener = TcpListener::bind(("127.0.0.1", port))?;
-            thread::spawn(move || host::serve_anybody(&listener, request_bytes, response_bytes));
+            thread::spawn(move || {
+                host::serve_until_killed(&listener, request_bytes, response_bytes)
+            });
             let _ = end.recv();
             Ok(ExitCode::SUCCESS)
         }

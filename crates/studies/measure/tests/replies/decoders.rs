@@ -48,7 +48,7 @@ impl Reply {
         End::Open
     }
 
-    /// A stream says the same however it is cut, and nobody waits for more than an answer has.
+    /// A stream says the same however it is cut, and no reader waits for more than an answer has.
     fn check_stream(&mut self) {
         let (length, end) = (self.bytes.len(), self.end(false));
         let at_once = self.judge(length, &[], false);

@@ -53,7 +53,7 @@ fn answer(mut stream: &TcpStream, spoken: &Spoken, dice: Option<&mut Dice>) -> i
             setsockopt(stream, sockopt::Linger, &at_once)?;
             Err(over())
         }
-        // What nobody asked for, on a connection that may be idle by then.
+        // Unrequested bytes, on a connection that may be idle by then.
         _ => {
             stream.write_all(&good)?;
             thread::yield_now();

@@ -39,12 +39,12 @@ impl Life {
             life.pair.call(Event::InitGroup(group, parent, weight))?;
         }
         for id in 0..THREADS {
-            life.birth(id)?;
+            life.create(id)?;
         }
         Ok(life)
     }
 
-    fn birth(&mut self, id: u32) -> Result<(), String> {
+    fn create(&mut self, id: u32) -> Result<(), String> {
         let cpu = id % MACHINE.cpus;
         let pinned = id >= THREADS - 6;
         let thread = Thread {
@@ -96,7 +96,7 @@ impl Life {
         match self.below(24) {
             0..7 => self.wake(),
             7 => self.change(),
-            8 => self.reborn(),
+            8 => self.recreate(),
             9 => self.weigh(),
             10 => self.leave(),
             11 => self.block(cpu),
@@ -155,7 +155,7 @@ impl Life {
     }
 
     /// A thread ends and another has its number.
-    fn reborn(&mut self) -> Result<(), String> {
+    fn recreate(&mut self) -> Result<(), String> {
         let asleep = self.asleep();
         let Some(thread) = self.one_of(&asleep) else { return Ok(()) };
         self.pair.call(Event::ExitThread(thread))?;

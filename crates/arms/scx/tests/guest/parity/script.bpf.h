@@ -98,7 +98,7 @@ static __always_inline struct task_struct *parity_visit(u32 queue)
 	return parity_handle(parity_act(PARITY_VISIT, queue, 0, 0, 0));
 }
 
-/* Whoever is moved belongs to the CPU that dispatches. */
+/* A moved thread belongs to the CPU that dispatches. */
 static __always_inline bool parity_moved(u64 id)
 {
 	if (!id)

@@ -27,7 +27,7 @@ struct {
 	__type(value, struct rg_lock);
 } locks SEC(".maps");
 
-/* Row 0 is nobody's. */
+/* Row 0 is unused. */
 RG_CALL u32 rg_slot(struct task_struct *t)
 {
 	return parity_thread(t)->id;

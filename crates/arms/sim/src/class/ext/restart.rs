@@ -30,7 +30,7 @@ impl Ext {
     }
 
     /// A policy without callbacks for CPUs that come and go is ended by one, and its loader starts it anew
-    /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so nobody sees the class
+    /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so no event shows the class
     /// between.
     pub(super) fn restart(&mut self, core: &mut Core) {
         for cpu in (0..core.machine.cpus).map(CpuId) {

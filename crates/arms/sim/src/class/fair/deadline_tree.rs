@@ -189,7 +189,7 @@ impl DeadlineTree {
             node.insert(position, entry);
             return None;
         }
-        // Deadlines mostly grow: where one comes last, nobody is likely to come between those before.
+        // Deadlines mostly grow: where one comes last, none is likely to come between those before.
         let kept = if position == FANOUT { FANOUT } else { FANOUT / 2 };
         let mut behind = node.split_off(kept);
         if position < kept {

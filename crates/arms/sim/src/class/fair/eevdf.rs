@@ -51,7 +51,7 @@ impl Eevdf {
         (self.moment + moment, self.weight + weight)
     }
 
-    /// The average virtual time, weighted, rounded down so that whoever stands on it is eligible
+    /// The average virtual time, weighted, rounded down so that an entity at the average is eligible
     /// (`avg_vruntime()`).
     fn mean(&mut self, current: Option<Peer>) -> i64 {
         let (moment, weight) = self.sums(current);
@@ -80,7 +80,7 @@ impl Eevdf {
         let limit = virtual_time(tunables.base_slice + TICK, entity.weight);
         let mut lag = (mean - entity.vruntime).clamp(-limit, limit);
         if entity.mark.delayed {
-            // Debt may shrink while it sleeps, not grow, and nobody earns credit asleep (DELAY_ZERO).
+            // Debt may shrink while it sleeps, not grow, and no entity earns credit asleep (DELAY_ZERO).
             lag = lag.max(entity.mark.lag).min(0);
         }
         entity.mark.lag = lag;
@@ -272,7 +272,7 @@ impl Timeline for Eevdf {
         }
     }
 
-    /// As `wakeup_preempt_fair()`: whoever the queue would choose now. New threads preempt nobody.
+    /// As `wakeup_preempt_fair()`: the entity that the queue would choose now. New threads do not preempt.
     fn preempts(
         tree: &mut Tree<Eevdf>,
         now: Nanos,

@@ -1,4 +1,4 @@
-//! A program without the kernel's part can ask nobody.
+//! A program without the kernel's part cannot trace.
 
 use ::measure::{Measurement, Target};
 use model::{Failure, trace_session};
@@ -6,7 +6,7 @@ use model::{Failure, trace_session};
 use super::Staged;
 use crate::measure::live::Snapshot;
 
-/// Nobody.
+/// None.
 pub enum Watching {}
 
 impl Watching {

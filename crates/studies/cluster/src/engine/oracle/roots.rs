@@ -23,7 +23,7 @@ pub(super) struct Roots<'a> {
     merging: Option<ServiceTimes>,
     /// Who waits where, in the order of coming.
     waiting: Vec<(u32, Visit)>,
-    /// Who is served until when and where; with a measured root everybody is.
+    /// The visits in service: until when, and where. With a measured root all are.
     served: Vec<(u64, u32, Visit)>,
     machines: Vec<(Stepped, Vec<Visit>)>,
     episodes: Option<Episodes>,
@@ -113,7 +113,7 @@ impl Roots<'_> {
         answered.into_iter().map(|number| sent[number as usize]).collect()
     }
 
-    /// Serves whoever waits at a root, as long as it has room.
+    /// Serves the visits that wait at a root, as long as it has room.
     fn begin(&mut self, root: u32, now: u64) {
         let room =
             if self.root.tier.is_queue() { self.root.tier.workers as usize } else { usize::MAX };

@@ -127,7 +127,7 @@ impl Bench {
 
 proptest! {
     /// Whatever comes, goes and runs: the average is that of all, the lags sum to nothing, the choice is that
-    /// of a scan, and somebody is always eligible.
+    /// of a scan, and an entity is always eligible.
     #[test]
     fn sums_and_choices_are_those_of_a_scan(
         weights in prop::collection::vec(1..90u64, 2..12),
@@ -173,7 +173,7 @@ fn after_running(span: u64) -> Bench {
 }
 
 #[test]
-fn lag_survives_a_move_though_the_average_follows_whoever_joins() {
+fn lag_survives_a_move_though_the_average_follows_the_joining_entity() {
     let mut bench = after_running(800_000);
     for id in [0, 1] {
         let lag = bench.lag(id);
@@ -181,7 +181,7 @@ fn lag_survives_a_move_though_the_average_follows_whoever_joins() {
         let there = bench.lag(2);
         bench.arrive(id, Arrival::Move);
         assert!(bench.lag(id).abs_diff(lag) <= 2, "{} for {lag}", bench.lag(id));
-        assert!(there != bench.lag(2), "joining moved nobody");
+        assert!(there != bench.lag(2), "joining moved no lag");
     }
 }
 
