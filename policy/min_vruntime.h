@@ -141,15 +141,29 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 	       vtime->last_weight * (vtime->seen - 1) > 2 * others;
 }
 
-/* A look has been round. */
-RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime)
+/*
+ * The min_vruntime after a look that has been round: the least vruntime that was seen, or what the
+ * waiting threads allow where one running thread holds it back. It never falls.
+ *
+ * It is too low by what threads have run since they were seen: a waking thread then goes a little
+ * early. It is too high where a thread of less vruntime moved between CPUs past the look and no
+ * callback offered it (rg_vtime_offer): such a thread has credit until the next look. And it is
+ * held back for all where a thread that is confined to busy CPUs cannot get its due: `infeasible`
+ * sees a weight that no CPU can serve, not an affinity.
+ */
+RG_INLINE u64 rg_min_vruntime_of(struct rg_vtime *vtime)
 {
 	u64 least = vtime->least;
 
 	if (rg_vtime_is_held_back(vtime) && vtime->floor > least)
 		least = vtime->floor;
-	if (least != RG_NEVER && least > vtime->min_vruntime)
-		vtime->min_vruntime = least;
+	return least != RG_NEVER && least > vtime->min_vruntime ? least : vtime->min_vruntime;
+}
+
+/* A look has been round. */
+RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime)
+{
+	vtime->min_vruntime = rg_min_vruntime_of(vtime);
 	vtime->contended = vtime->waited;
 	vtime->waited = 0;
 	vtime->seen = 0;

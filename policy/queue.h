@@ -124,15 +124,15 @@ RG_INLINE u32 rg_follower(struct rg_cpu *cpu)
 	return RG_OPTION(direct) && cpu->follower != cpu->thread ? cpu->follower : 0;
 }
 
-/* The thread belongs to this queue from now on; `next` is its number plus 1, 0: to none. */
-RG_INLINE void rg_queue_move(struct rg_thread *thread, u32 next)
+/* The thread belongs to this queue from now on, or to none. */
+RG_INLINE void rg_queue_move(struct rg_thread *thread, rg_maybe next)
 {
 	struct rg_queue *from, *to;
 
 	if (thread->queue == next)
 		return;
-	from = thread->queue ? rg_queue(thread->queue - 1) : 0;
-	to = next ? rg_queue(next - 1) : 0;
+	from = thread->queue ? rg_queue(rg_number(thread->queue)) : 0;
+	to = next ? rg_queue(rg_number(next)) : 0;
 	if (from && !rg_add(&from->threads, -1))
 		rg_target_queue_idle(from->cpu);
 	if (to && rg_add(&to->threads, 1) == 1)

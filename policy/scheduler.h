@@ -12,10 +12,7 @@
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
 
-#include "balance/credit.h"
-#include "balance/gvts.h"
-#include "balance/fork.h"
-#include "balance/steal.h"
+#include "balance/balance.h"
 #include "direct.h"
 #include "order/order.h"
 
@@ -63,17 +60,6 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	return 0;
 }
 
-RG_INLINE void rg_place(struct rg_account *account, struct rg_thread *thread,
-			struct rg_vtime *vtime)
-{
-	if (RG_OPTION(balance) == RG_BALANCE_DWRR)
-		rg_dwrr_place(account);
-	else if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_TARGET)
-		rg_gvts_place(account, thread);
-	else
-		rg_vruntime_place(account, vtime->min_vruntime);
-}
-
 /* The thread begins to want a CPU, at this one: here it gets its vruntime and its place. */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
@@ -85,19 +71,15 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	if (!vtime || !cpu)
 		return;
 	rg_vtime_look(at, cpu, now);
-	if (RG_OPTION(balance) == RG_BALANCE_GVTS)
-		rg_utilisation_wake(thread, now);
 	rg_burst_drain(thread, rg_less(now, thread->slept_at));
 	rg_attach(t, thread, queue);
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)
 		thread->exec_seen = rg_exec_ns(t);
-	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_wake(t, thread);
+	rg_balance_wake(t, thread, now);
 	if (rg_weight_join(t, thread))
-		rg_place(account, thread, vtime);
-	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_change(thread, thread->counted, 1);
+		rg_balance_place(account, thread, vtime);
+	rg_balance_join(thread);
 	rg_vtime_offer(vtime, account->vruntime);
 	rg_weight_refresh(thread);
 	thread->woke_at = now;
@@ -111,10 +93,7 @@ RG_INLINE void rg_deactivate(struct task_struct *t, struct rg_thread *thread)
 	u64 now = rg_now();
 
 	thread->slept_at = now;
-	if (RG_OPTION(balance) == RG_BALANCE_GVTS)
-		rg_gvts_block(thread, now);
-	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_change(thread, -(u64)thread->counted, -1);
+	rg_balance_leave(thread, now);
 	rg_weight_leave(t, thread);
 	rg_queue_move(thread, 0);
 }
@@ -142,8 +121,8 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 
 	if (!thread)
 		return prev_cpu;
-	if (thread->fresh && RG_OPTION(balance) != RG_BALANCE_NONE)
-		prev_cpu = rg_fork_cpu(t, prev_cpu);
+	if (thread->fresh)
+		prev_cpu = rg_balance_fork(t, prev_cpu);
 	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
 	if (!idle)
 		return cpu;
@@ -221,16 +200,6 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	rg_announce(t, thread, home, flags);
 }
 
-/* Whether balance has brought a thread that goes before all of this CPU's own. */
-RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_thread *thread)
-{
-	if (rg_is_global())
-		return rg_gvts_before(cpu, thread);
-	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		return rg_credit_before(cpu, thread ? prev : 0);
-	return 0;
-}
-
 /*
  * Compares prev, which is in no queue now, with those who wait; whoever is best gets the next
  * slice.
@@ -249,8 +218,8 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_OPTION(slice_ns));
-	else if (RG_OPTION(balance) != RG_BALANCE_CREDIT)
-		rg_steal(cpu);
+	else
+		rg_balance_idle(cpu);
 }
 
 /* Also the first to see a thread that came to run without dispatch or select_cpu, or anew. */
@@ -267,8 +236,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!rg_counts(t, thread))
 		rg_activate(t, thread, at, rg_now());
 	rg_set_next(at, t, thread);
-	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_tick(cpu, thread);
+	rg_balance_tick(cpu, thread);
 	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_OPTION(slice_ns));

@@ -5,6 +5,20 @@
 
 #include "platform.h"
 
+/* A number or none. State is zero at first, so 0 is none and n + 1 stands for n. */
+typedef u32 rg_maybe;
+
+RG_INLINE rg_maybe rg_some(u32 number)
+{
+	return number + 1;
+}
+
+/* The number; meaningful where there is one. */
+RG_INLINE u32 rg_number(rg_maybe maybe)
+{
+	return maybe - 1;
+}
+
 /*
  * The sum of the weights of those who are active (runnable or running) in a group or process, and
  * what the group itself adds to its parent's sum meanwhile. Both change on wake-up, sleep, fork,
@@ -17,43 +31,43 @@ struct rg_share {
 
 /*
  * A vruntime: virtual time in ns of CPU time at nice 0, and the queue in whose virtual time it
- * counts, plus 1 (0: none yet).
+ * counts.
  */
 struct rg_account {
 	u64 vruntime;
-	u32 queue;
+	rg_maybe queue;
 	u32 unused;
 };
 
 struct rg_thread {
 	struct rg_account account;
-	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
-	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
-	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
-	u64 burst;    /* the level of its bucket in ns */
-	u64 slept_at;  /* when it last blocked */
-	u64 queued_at; /* when it last entered a queue */
-	u64 woke_at;   /* when it last became runnable */
-	u64 asleep;    /* the least target when it last blocked */
-	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/account.h) */
-	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
-	u64 credited;  /* of a child of the root: what it counts among those who share credits */
-	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
-	u32 slot;      /* its own row */
-	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
-	u32 batch;     /* the bucket has been full and is not yet empty */
-	u32 queue;     /* the queue that it runs from or waits in, plus 1; 0: none */
-	u32 fresh;     /* it has never been runnable */
-	u32 group;     /* where it belongs; 0: the root */
-	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
-	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
-	u32 earns;     /* one has met it since it last held all the credit that it may */
-	u32 cpu;       /* the one that it ran on last */
+	u64 exec_seen;  /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
+	u64 weight;     /* effective, in 1/65536 of a weight of 1; cached for dispatch */
+	u64 arrival;    /* the key in its queue: lower runs first among those of its pool */
+	u64 burst;      /* the level of its bucket in ns */
+	u64 slept_at;   /* when it last blocked */
+	u64 queued_at;  /* when it last entered a queue */
+	u64 woke_at;    /* when it last became runnable */
+	u64 asleep;     /* the least target when it last blocked */
+	u64 credit;     /* in ns above RG_CREDIT_ZERO (balance/account.h) */
+	u64 earned;     /* what a unit of weight had earned when its credit was last settled */
+	u64 credited;   /* of a child of the root: what it counts among those who share credits */
+	u64 pool;       /* see rg_pool; as of when it last entered a queue or ran */
+	u32 slot;       /* its own row */
+	u32 counted;    /* what it adds to the sum of its process or group; 0: not active */
+	u32 batch;      /* the bucket has been full and is not yet empty */
+	rg_maybe queue; /* the one that it runs from or waits in */
+	u32 fresh;      /* it has never been runnable */
+	u32 group;      /* where it belongs; 0: the root */
+	u32 utilised;   /* its utilisation when it last woke or blocked, in 1/1024 */
+	u32 boosted;    /* it woke with credit, and no tick of the account has met it since */
+	u32 earns;      /* one has met it since it last held all the credit that it may */
+	u32 cpu;        /* the one that it ran on last */
 	/* Under the lock of the queue where it waits, see index/: */
-	u32 waits; /* that queue, plus 1; 0: it waits in none */
-	u32 row;   /* of its pool in the index, plus 1; 0: it is not in the index */
-	u32 last_row; /* where it was last */
-	u32 next;  /* its neighbours there, by slot; 0: none */
+	rg_maybe waits;    /* that queue */
+	rg_maybe row;      /* of its pool, while it is in the index */
+	rg_maybe last_row; /* where it was last */
+	u32 next;          /* its neighbours there, by slot; 0: none */
 	u32 prev;
 	u32 unlisted; /* it waits, and there was no room in the index */
 };
@@ -69,7 +83,7 @@ struct rg_group {
 	u64 credited; /* what it counts among those who share credits */
 	u32 parent;   /* 0: the root */
 	u32 weight;   /* cpu.weight */
-	u32 threads; /* how many those of `members` are */
+	u32 threads;  /* how many those of `members` are */
 	u32 unused;
 };
 
@@ -80,12 +94,12 @@ struct rg_group {
 struct rg_pool {
 	u64 key;      /* see rg_pool_key; 0: nobody's yet */
 	u64 pool;     /* see rg_pool */
-	u64 vruntime;    /* of a thread alone: what its entry in the heap says */
+	u64 vruntime; /* of a thread alone: what its entry in the heap says */
 	u32 affinity; /* of all its threads: rg_affinity */
 	u32 first;    /* thread by place, by slot; 0: nobody waits */
 	u32 last;
-	u32 waiting; /* threads */
-	u32 vruntimes;  /* entries in the heap */
+	u32 waiting;   /* threads */
+	u32 vruntimes; /* entries in the heap */
 	u32 unused;
 };
 
@@ -101,13 +115,13 @@ struct rg_entry {
  * come: see min_vruntime.h.
  */
 struct rg_vtime {
-	u64 min_vruntime;      /* it never falls */
-	u64 least;     /* of those seen in this look */
-	u64 busy;      /* somebody is looking */
+	u64 min_vruntime; /* it never falls */
+	u64 least;        /* of those seen in this look */
+	u64 busy;         /* somebody is looking */
 	/* Of this look, too: see rg_vtime_is_held_back. */
-	u64 floor;     /* how far those who wait let it fall behind */
-	u64 weight;    /* of all who run */
-	u64 last;      /* the least vruntime of these */
+	u64 floor;  /* how far those who wait let it fall behind */
+	u64 weight; /* of all who run */
+	u64 last;   /* the least vruntime of these */
 	u64 last_weight;
 	u32 seen;      /* how many CPUs */
 	u32 contended; /* whether somebody waited when the last look was complete */
@@ -120,15 +134,15 @@ struct rg_vtime {
  * is the row of a CPU by the domain's number. A child is a domain on the next lower level in use.
  */
 struct rg_target {
-	u64 at;       /* virtual time */
-	u64 least;    /* the least target of its lowest domains that count; RG_NEVER: none does */
-	u32 busy;     /* of a lowest domain: how many of its queues have threads */
-	u32 cpus;     /* how many it has */
-	u32 cursor;   /* the CPU where the next look for lagging queues begins, by rg_cpu_in */
-	u32 clear;    /* how many CPUs in a row were looked at without finding a lagging queue */
-	u32 children; /* the number of the first one, plus 1; 0: none */
-	u32 sibling;  /* the number of the parent's next child, plus 1 */
-	s32 cpu;      /* its first one */
+	u64 at;            /* virtual time */
+	u64 least; /* the least target of its lowest domains that count; RG_NEVER: none does */
+	u32 busy;          /* of a lowest domain: how many of its queues have threads */
+	u32 cpus;          /* how many it has */
+	u32 cursor;        /* where the next look for lagging queues begins, by rg_cpu_in */
+	u32 clear; /* how many CPUs in a row were looked at without finding a lagging queue */
+	rg_maybe children; /* the number of the first one */
+	rg_maybe sibling;  /* the number of the parent's next child */
+	s32 cpu;           /* its first one */
 	u32 unused;
 };
 
@@ -157,9 +171,9 @@ struct rg_ask {
 	u32 affinity; /* its affinity */
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
-	u32 cpu;      /* who asks */
-	u32 gone;     /* a thread was not, or not yet, where the index said */
-	u32 again;    /* how often in a row the CPU has asked again for such a thread */
+	u32 cpu;             /* who asks */
+	u32 gone;            /* a thread was not, or not yet, where the index said */
+	u32 again;           /* how often in a row the CPU has asked again for such a thread */
 };
 
 /* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */
@@ -176,25 +190,25 @@ struct rg_need {
 
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
-	u64 pool;      /* 0: nothing of ours */
-	u64 vruntime;     /* at `since` */
-	u64 weight;    /* effective, as in rg_thread */
+	u64 pool;     /* 0: nothing of ours */
+	u64 vruntime; /* at `since` */
+	u64 weight;   /* effective, as in rg_thread */
 	u64 since;
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
-	u32 thread;    /* its row; meaningful while pool is not 0 */
-	u32 own;       /* the queue of those who may run here alone */
-	u32 hint;      /* a queue where somebody waits that this CPU was woken for, plus 1 */
-	u32 choices;   /* dispatches so far */
+	u32 thread;               /* its row; meaningful while pool is not 0 */
+	u32 own;		  /* the queue of those who may run here alone */
+	rg_maybe hint;            /* a queue where a thread waits that this CPU was woken for */
+	u32 choices;              /* dispatches so far */
 	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
-	u32 refusals;  /* how many were noted */
-	u32 ordered;   /* a preemption is on its way */
-	u32 asked;     /* queues that it has asked for work in vain */
-	u32 class;     /* of what it runs, under pick=credit */
-	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
+	u32 refusals;             /* how many were noted */
+	u32 ordered;              /* a preemption is on its way */
+	u32 asked;                /* queues that it has asked for work in vain */
+	u32 class;                /* of what it runs, under pick=credit */
+	u32 follower; /* who last entered its local queue behind what it runs: see direct.h */
 	u32 unused;
-	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
+	struct rg_need needs[2];                 /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of whoever held the least vruntime */
 };
@@ -212,20 +226,20 @@ struct rg_queue {
 	u32 capacity; /* a power of two */
 	u32 count;
 	u32 stamp;
-	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
-	u32 cursor;   /* where the next look for a victim begins */
+	u32 victim; /* the CPU that was last seen to run the greatest vruntime */
+	u32 cursor; /* where the next look for a victim begins */
 	u32 unused;
 };
 
 struct rg_shared {
-	u64 pulls;        /* threads that balance moved from one queue to another */
+	u64 pulls;             /* threads that balance moved from one queue to another */
 	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
-	u64 account_at;   /* when credits are next given out */
-	u64 earned;       /* by a unit of weight since the start (balance/account.h) */
-	u64 sharing;      /* the sum of the weights that share credits */
-	u64 active;       /* how many threads do */
-	u64 advanced;     /* credit that sleepers collected, off what is next given out */
-	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
+	u64 account_at;        /* when credits are next given out */
+	u64 earned;            /* by a unit of weight since the start (balance/account.h) */
+	u64 sharing;           /* the sum of the weights that share credits */
+	u64 active;            /* how many threads do */
+	u64 advanced;          /* credit that sleepers collected, off what is next given out */
+	u64 balance; /* the sum of the credits of active threads, in ns; wraps below 0 */
 	struct rg_vtime vtime; /* of the machine */
 	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
 	u32 spread; /* where the next new thread looks for a queue */

@@ -29,12 +29,6 @@
 #include "min_vruntime.h"
 #include "index/index.h"
 
-/* Whether a balance holds the virtual times of all queues together. */
-RG_INLINE bool rg_is_global(void)
-{
-	return RG_OPTION(balance) == RG_BALANCE_GVTS || RG_OPTION(balance) == RG_BALANCE_DWRR;
-}
-
 /* Where the thread's CPU time is charged. */
 RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread *thread)
 {
@@ -68,7 +62,7 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 	u64 exec = rg_exec_ns(t);
 	u64 ran = rg_less(exec, thread->exec_seen);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_vtime *vtime = account->queue ? rg_vtime_of(account->queue - 1) : 0;
+	struct rg_vtime *vtime = account->queue ? rg_vtime_of(rg_number(account->queue)) : 0;
 	u64 before = account->vruntime;
 
 	thread->exec_seen = exec;
@@ -93,10 +87,10 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u32 id)
 {
 	struct rg_vtime *to, *from;
 
-	if (account->queue == id + 1)
+	if (account->queue == rg_some(id))
 		return;
 	to = rg_vtime_of(id);
-	from = account->queue ? rg_vtime_of(account->queue - 1) : 0;
+	from = account->queue ? rg_vtime_of(rg_number(account->queue)) : 0;
 	if (!to)
 		return;
 	if (!from)
@@ -104,14 +98,14 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u32 id)
 	else if (from != to)
 		account->vruntime = rg_less(account->vruntime + to->min_vruntime,
 					    from->min_vruntime);
-	account->queue = id + 1;
+	account->queue = rg_some(id);
 }
 
 /* The thread belongs to the queue with its vruntime. */
 RG_INLINE void rg_attach(struct task_struct *t, struct rg_thread *thread, u32 id)
 {
 	rg_renormalise(rg_account(t, thread), id);
-	rg_queue_move(thread, id + 1);
+	rg_queue_move(thread, rg_some(id));
 }
 
 /* The thread is the next that the CPU runs. */

@@ -48,11 +48,11 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 /* Takes a thread from the queue that the CPU was woken for. */
 RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu)
 {
-	u32 hint = here->hint;
+	rg_maybe hint = here->hint;
+	u32 id = rg_number(hint);
 
 	here->hint = 0;
-	return hint && hint - 1 != rg_queue_of(cpu) && rg_has_waiting(hint - 1) &&
-	       rg_pick_other(cpu, hint - 1);
+	return hint && id != rg_queue_of(cpu) && rg_has_waiting(id) && rg_pick_other(cpu, id);
 }
 
 /* Looks at the next few queues, near ones first; where that was not all, the CPU asks again. */

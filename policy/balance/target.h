@@ -68,7 +68,7 @@ RG_INLINE void rg_target_create(s32 cpu)
 			target->cpu = cpu;
 			target->sibling = parent ? parent->children : 0;
 			if (parent)
-				parent->children = rg_domain(cpu, level) + 1;
+				parent->children = rg_some(rg_domain(cpu, level));
 		}
 		target->cpus++;
 		parent = target;
@@ -79,10 +79,10 @@ RG_INLINE void rg_target_create(s32 cpu)
 RG_INLINE struct rg_target *rg_target_least_child(struct rg_target *parent, u32 below)
 {
 	struct rg_target *least = 0;
-	u32 next = parent->children;
+	rg_maybe next = parent->children;
 
 	RG_FOR(i, 0, RG_MAX_CPUS) {
-		struct rg_cpu *row = next ? rg_cpu(next - 1) : 0;
+		struct rg_cpu *row = next ? rg_cpu(rg_number(next)) : 0;
 		struct rg_target *child;
 
 		if (!row)

@@ -26,6 +26,21 @@ enum rg_verdict {
 	RG_TAKEN, /* another was popped, or has been moved */
 };
 
+/* What a decision changes in the index. */
+enum rg_act {
+	RG_ACT_NONE,
+	RG_EXCHANGE,    /* the CPU's own thread takes the vruntime at a position for its own */
+	RG_POP,         /* that vruntime, and the first thread of its pool, are taken out */
+	RG_POP_SIBLING, /* the first thread of a row is; it runs on the vruntime of the CPU's own */
+};
+
+/* Which thread is next: a value that nothing has been changed for yet. */
+struct rg_decision {
+	u32 verdict; /* an rg_verdict */
+	u32 act; /* an rg_act */
+	u32 at; /* a position in the heap; of RG_POP_SIBLING the row of the pool */
+};
+
 /* Remembers an affinity that does not admit the CPU: what a number means never changes. */
 RG_INLINE void rg_refuse(struct rg_cpu *here, u32 affinity)
 {
@@ -153,56 +168,82 @@ RG_INLINE void rg_pop(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_
 }
 
 /*
- * The CPU's own thread holds the least vruntime. If a sibling has an earlier place it takes over
- * that vruntime; its own stays and is adopted when the other is enqueued.
+ * The CPU's own thread holds the least vruntime. If a sibling arrived earlier it takes over that
+ * vruntime; its own stays and is adopted when the other is enqueued.
  */
-RG_INLINE bool rg_yield_to_sibling(struct rg_vtime *vtime, struct rg_cpu *here, u64 key)
+RG_INLINE struct rg_decision rg_decide_for_sibling(struct rg_cpu *here, u64 key)
 {
-	u32 row = rg_pool_find(key, rg_mine(here)->last_row, 0);
-	struct rg_pool *pool = rg_pool_at(row - 1);
+	rg_maybe row = rg_pool_find(key, rg_mine(here)->last_row, 0);
+	struct rg_pool *pool = rg_pool_at(rg_number(row));
+	struct rg_decision stays = { .verdict = RG_STAYS };
+	struct rg_decision yields = { .verdict = RG_TAKEN, .act = RG_POP_SIBLING };
 
-	if (!row || !rg_may_take(here, row - 1))
-		return 0;
+	if (!row || !rg_may_take(here, rg_number(row)))
+		return stays;
 	if (rg_thread_at(pool->first)->arrival >= rg_mine(here)->arrival)
-		return 0;
-	rg_pop_thread(vtime, here, row - 1, here->ask.vruntime);
-	return 1;
+		return stays;
+	yields.at = rg_number(row);
+	return yields;
 }
 
-/* Whether the CPU's own thread comes first in the pool of the least vruntime: it takes that. */
+/* Whether the CPU's own thread comes first in the pool at a position. */
 RG_INLINE bool rg_arrived_first(struct rg_queue *queue, struct rg_cpu *here, u32 best)
 {
 	struct rg_pool *pool = rg_pool_at(rg_heap_at(queue, best)->row);
 	struct rg_thread *mine = rg_mine(here);
 
-	if (pool->pool != mine->pool || mine->arrival > rg_thread_at(pool->first)->arrival)
-		return 0;
-	here->ask.vruntime = rg_heap_exchange(queue, best, here->ask.vruntime);
-	return 1;
+	return pool->pool == mine->pool && mine->arrival <= rg_thread_at(pool->first)->arrival;
 }
 
-/* Under the lock: decides, and pops who is taken. `key`: of the CPU's own thread's pool. */
-RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here,
-			u64 key)
+/* Under the lock: which thread is next. `key`: of the pool of the CPU's own thread. */
+RG_INLINE struct rg_decision rg_decide(struct rg_queue *queue, struct rg_cpu *here, u64 key)
 {
+	struct rg_decision decision = { .verdict = RG_NOBODY };
 	u32 best;
 
-	rg_index_tidy(queue);
 	if (!queue->count)
-		return RG_NOBODY;
+		return decision;
 	best = rg_least_of_top(queue, here, 0);
 	if (best == RG_TOP)
-		return RG_NOBODY;
+		return decision;
+	decision.verdict = RG_STAYS;
 	if (here->ask.mine && here->ask.vruntime <= rg_heap_at(queue, best)->vruntime)
-		return rg_yield_to_sibling(vtime, here, key) ? RG_TAKEN : RG_STAYS;
-	if (here->ask.mine && rg_arrived_first(queue, here, best))
-		return RG_STAYS;
+		return rg_decide_for_sibling(here, key);
+	if (here->ask.mine && rg_arrived_first(queue, here, best)) {
+		decision.act = RG_EXCHANGE;
+		decision.at = best;
+		return decision;
+	}
 	if (RG_OPTION(sticky_ns))
 		best = rg_stick(queue, here, best);
 	if (best == RG_TOP)
-		return RG_STAYS;
-	rg_pop(queue, vtime, here, best);
-	return RG_TAKEN;
+		return decision;
+	decision.verdict = RG_TAKEN;
+	decision.act = RG_POP;
+	decision.at = best;
+	return decision;
+}
+
+/* Under the lock: decides, does so in the index, and answers the verdict. */
+RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here,
+			u64 key)
+{
+	struct rg_decision decision;
+
+	rg_index_tidy(queue);
+	decision = rg_decide(queue, here, key);
+	switch (decision.act) {
+	case RG_EXCHANGE:
+		here->ask.vruntime = rg_heap_exchange(queue, decision.at, here->ask.vruntime);
+		break;
+	case RG_POP:
+		rg_pop(queue, vtime, here, decision.at);
+		break;
+	case RG_POP_SIBLING:
+		rg_pop_thread(vtime, here, decision.at, here->ask.vruntime);
+		break;
+	}
+	return decision.verdict;
 }
 
 #endif

@@ -33,7 +33,7 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 			    struct rg_listing *pick)
 {
 	bool full = queue->count >= queue->capacity;
-	u32 row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
+	rg_maybe row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	struct rg_pool *pool;
 
 	if (!row && !full)
@@ -43,14 +43,14 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 		queue->unlisted++;
 		return;
 	}
-	pool = rg_pool_at(row - 1);
+	pool = rg_pool_at(rg_number(row));
 	pool->pool = thread->pool;
 	pool->affinity = pick->affinity;
 	if (pool->vruntimes <= pool->waiting ||
 	    ((pool->pool & 1) && pool->vruntime > pick->vruntime)) {
 		pool->vruntimes++;
 		pool->vruntime = pick->vruntime;
-		rg_heap_push(queue, pick->vruntime, row - 1);
+		rg_heap_push(queue, pick->vruntime, rg_number(row));
 	}
 	rg_pool_link(pool, pick->slot, thread);
 	thread->row = row;
@@ -90,7 +90,7 @@ RG_INLINE void rg_index_tidy(struct rg_queue *queue)
 /* The thread no longer waits where it waited. */
 RG_INLINE void rg_index_leave(struct rg_thread *thread)
 {
-	u32 id = thread->waits - 1;
+	u32 id = rg_number(thread->waits);
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 
@@ -98,7 +98,7 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 		return;
 	rg_acquire(lock);
 	if (thread->row)
-		rg_pool_unlink(rg_pool_at(thread->row - 1), thread);
+		rg_pool_unlink(rg_pool_at(rg_number(thread->row)), thread);
 	rg_index_tidy(queue);
 	if (thread->unlisted)
 		queue->unlisted--;
@@ -122,7 +122,7 @@ RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u
 		return;
 	pick.key = rg_pool_key(thread->pool, id, pick.affinity);
 	rg_acquire(lock);
-	thread->waits = id + 1;
+	thread->waits = rg_some(id);
 	rg_index_add(queue, thread, &pick);
 	rg_release(lock);
 }
@@ -136,7 +136,7 @@ RG_INLINE void rg_index_put_back(struct rg_lock *lock, struct rg_queue *queue, u
 	struct rg_thread *thread = rg_thread_at(pick->slot);
 
 	rg_acquire(lock);
-	if (thread->waits == id + 1 && !thread->row && !thread->unlisted)
+	if (thread->waits == rg_some(id) && !thread->row && !thread->unlisted)
 		rg_index_add(queue, thread, pick);
 	rg_release(lock);
 }

@@ -52,28 +52,28 @@ RG_INLINE bool rg_pool_is(u32 row, u64 key, bool again)
 	return again && pool->key == empty && rg_compare_and_swap(&pool->key, empty, key) == empty;
 }
 
-/* The row of a key plus 1, `hint` if that is it; 0: none. */
-RG_INLINE u32 rg_pool_find(u64 key, u32 hint, bool again)
+/* The row of a key, `hint` if that is it. */
+RG_INLINE rg_maybe rg_pool_find(u64 key, rg_maybe hint, bool again)
 {
 	u32 first = rg_pool_bucket(key);
-	u32 found = 0;
+	rg_maybe found = 0;
 
-	if (hint && rg_pool_is(hint - 1, key, again))
+	if (hint && rg_pool_is(rg_number(hint), key, again))
 		return hint;
 	RG_FOR(i, 0, RG_BUCKET_ROWS) {
 		if (!rg_pool_is(first + i, key, again))
 			continue;
-		found = first + i + 1;
+		found = rg_some(first + i);
 		break;
 	}
 	return found;
 }
 
-/* Claims a row that is empty; 0: none is. */
-RG_INLINE u32 rg_pool_claim(u64 key)
+/* Claims a row that is empty, if there is one. */
+RG_INLINE rg_maybe rg_pool_claim(u64 key)
 {
 	u32 first = rg_pool_bucket(key);
-	u32 claimed = 0;
+	rg_maybe claimed = 0;
 
 	RG_FOR(i, 0, RG_BUCKET_ROWS) {
 		struct rg_pool *pool = rg_pool_at(first + i);
@@ -83,7 +83,7 @@ RG_INLINE u32 rg_pool_claim(u64 key)
 			continue;
 		if (rg_compare_and_swap(&pool->key, now, key) != now)
 			continue;
-		claimed = first + i + 1;
+		claimed = rg_some(first + i);
 		break;
 	}
 	return claimed;

@@ -65,7 +65,7 @@ RG_SUBPROGRAM bool rg_pick_credit_above(s32 cpu, u32 id, u32 above)
 	if (!here || class <= above || rg_move_thread(id, first) != RG_MOVED)
 		return 0;
 	thread = rg_thread_at(first);
-	rg_queue_move(thread, rg_queue_of(cpu) + 1);
+	rg_queue_move(thread, rg_some(rg_queue_of(cpu)));
 	rg_cpu_set_curr(here, thread, thread->account.vruntime, rg_now());
 	here->class = class;
 	return 1;
