@@ -42,7 +42,10 @@ const VARIANTS: [&str; 5] = [
 
 /// Differences that must be found, each in the room of the policy that it is planted in.
 const PLANTED: [(&str, Planted); 4] = [
-    ("rearguard", Planted { file: "preempt.h", from: "LEAD_NS 1000000", to: "LEAD_NS 3000000" }),
+    (
+        "rearguard",
+        Planted { file: "preempt.h", from: "GRANULARITY_NS 1000000", to: "GRANULARITY_NS 3000000" },
+    ),
     ("cts", Planted { file: "index/heap.h", from: "b->stamp) < 0", to: "b->stamp) > 0" }),
     ("gvts", Planted { file: "weight.h", from: "WEIGHT_ONE 65536", to: "WEIGHT_ONE 65537" }),
     ("credit", Planted { file: "pick/credit.h", from: "class <= best", to: "class < best" }),
