@@ -3,7 +3,7 @@
 use crate::guest::Measurement;
 use crate::profile::Callback;
 
-/// A measurement and whose it is.
+/// A measurement and its owner.
 pub struct Row {
     /// The scheduler.
     pub policy: String,

@@ -40,7 +40,7 @@ def _run(words: Sequence[str]) -> str:
             "the arms `host` and `vm` take the command `rearguard`, which is not in PATH: "
             "`make build` makes it, target/release/rearguard"
         )
-    # A session of its own: of a Ctrl-C it hears once, from us.
+    # A session of its own: a Ctrl-C reaches it once, from us.
     pipes = subprocess.Popen(
         [path, *words],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-//! Who gets how much of the machine.
+//! Shares of the machine.
 
 use libtest_mimic::Failed;
 use model::Arm;

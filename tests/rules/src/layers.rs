@@ -29,8 +29,8 @@ pub fn wrong_way(manifest: &str, folders: &Folders) -> Vec<String> {
         .collect()
 }
 
-/// Whether a module is a `mod.rs` in its folder and not a file beside it. What tests share has to be one: cargo takes
-/// each file of `tests/` for a test.
+/// Whether a module is a `mod.rs` in its folder and not a file beside it. What tests share has to be one:
+/// cargo takes each file of `tests/` for a test.
 pub fn is_inside_its_folder(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     parts.next() == Some("mod.rs") && parts.nth(1) != Some("tests")

@@ -6,7 +6,7 @@ pub struct Entry<'a> {
     pub word: &'a str,
     /// What to write instead.
     pub instead: &'a str,
-    /// Path prefixes where it must not stand; one with `!` is left out of them.
+    /// Where it must not stand: prefixes of paths from `/`, the project's folder; one with `!` is left out.
     pub places: Vec<&'a str>,
 }
 
@@ -27,6 +27,7 @@ impl Entry<'_> {
     pub fn found_in(&self, path: &str, text: &str) -> Vec<usize> {
         let (left_out, places): (Vec<&str>, Vec<&str>) =
             self.places.iter().copied().partition(|place| place.starts_with('!'));
+        let path = format!("/{path}");
         let holds = places.iter().any(|place| path.starts_with(place))
             && !left_out.iter().any(|place| path.starts_with(&place[1..]));
         let lines = (1..).zip(text.lines()).filter(|(_, line)| holds && self.stands_in(line));
@@ -35,13 +36,14 @@ impl Entry<'_> {
 
     fn stands_in(&self, line: &str) -> bool {
         line.match_indices(self.word).any(|(at, word)| {
-            let before = line[..at].chars().next_back();
-            let after = line[at + word.len()..].chars().next();
-            ![before, after].into_iter().flatten().any(is_of_a_word)
+            !goes_on(line[..at].chars().next_back(), word.chars().next())
+                && !goes_on(word.chars().next_back(), line[at + word.len()..].chars().next())
         })
     }
 }
 
-fn is_of_a_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+/// Whether two neighbours are of one word.
+fn goes_on(left: Option<char>, right: Option<char>) -> bool {
+    let of_a_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    of_a_word(left) && of_a_word(right)
 }

@@ -3,6 +3,7 @@
 use rules::layers;
 use rules::size::{long_file, long_functions, wide_comments, wide_lines};
 use rules::sources::{Source, root, sources};
+use rules::vocabulary::entries;
 use rules::words::{ABSENCES, broken};
 
 fn assert_none(faults: Vec<String>) {
@@ -50,6 +51,30 @@ fn what_must_be_absent_is_absent() {
             let found = broken(absence, &path, &text).into_iter();
             faults
                 .extend(found.map(|(at, word)| format!("{path}:{at}: `{word}`: {}", absence.why)));
+        }
+    }
+    assert_none(faults);
+}
+
+const VOCABULARY: &str = include_str!("../vocabulary.tsv");
+
+/// Everything that is written by hand, but for the history, which says what things were called.
+fn written() -> Vec<Source> {
+    let mut written = sources(&["rs", "c", "h", "py", "toml", "md"]);
+    written
+        .retain(|source| !source.path.starts_with("tests/rules/") && source.path != "CHANGELOG.md");
+    written
+}
+
+#[test]
+fn words_are_the_fields() {
+    let mut faults = Vec::new();
+    let entries = entries(VOCABULARY);
+    for Source { path, text } in written() {
+        for entry in &entries {
+            let found = entry.found_in(&path, &text).into_iter();
+            let fault = |at| format!("{path}:{at}: `{}`: write {}", entry.word, entry.instead);
+            faults.extend(found.map(fault));
         }
     }
     assert_none(faults);
@@ -112,6 +137,12 @@ fn the_rules_catch_their_faults() {
     assert!(layers::is_inside_its_folder("crates/arms/lab/src/boot/mod.rs"));
     assert!(!layers::is_inside_its_folder("crates/arms/lab/src/boot.rs"));
     assert!(!layers::is_inside_its_folder("crates/arms/sim/tests/common/mod.rs"));
+    let entries =
+        entries("word\tinstead\tplaces\nkeeper\tsink\t/crates/ !/crates/x/\n.meet(\tmeet\t/\n");
+    let found =
+        |path: &str, text: &str| entries.iter().flat_map(|e| e.found_in(path, text)).count();
+    assert_eq!(found("crates/a.rs", "a keeper, a timekeeper, keepers\nthe keeper.meet(it)"), 3);
+    assert_eq!(found("crates/x/a.rs", "a keeper") + found("docs/a.rs", "a keeper"), 0);
     let comment = format!("    // {}", "x".repeat(104));
     assert_eq!(wide_comments("x.rs", &comment), [1]);
     assert_eq!(wide_comments("x.rs", &comment[1..]), []);

@@ -21,7 +21,7 @@ pub struct Case {
     pub seed: u64,
     /// Machine, groups and programs.
     pub scenario: Scenario,
-    /// Who schedules.
+    /// The scheduler.
     pub policy: PolicySpec,
     /// What happens meanwhile.
     pub changes: Vec<Change>,
@@ -50,7 +50,7 @@ impl Case {
             mechanisms: Mechanisms::default(),
             alterations: Vec::new(),
         };
-        // Lots of their own: what else a seed decides does not depend on them.
+        // An RNG stream of their own: what else a seed decides does not depend on them.
         mechanisms::add(&mut Rng::new(seed, 1), &mut scenario);
         programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
         let policy = policy::draw(&mut rng, &scenario);

@@ -1,4 +1,4 @@
-//! Lots: the one source of chance of a case.
+//! The one RNG of a case.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

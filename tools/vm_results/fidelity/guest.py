@@ -1,6 +1,6 @@
 """What a guest's virtual CPUs do to time (docs/reference/vm.md): they take turns, and an instruction takes a nanosecond of a turn.
 
-There, as on every real machine, programs wait for a sign: their threads are born, block, and begin together.
+There, as on every real machine, programs wait at a barrier: their threads are created, block, and begin together.
 
 A CPU's timer interrupts it when its turn comes: a tick is late by up to a turn of each other CPU. A thread that works for so much CPU time asks the clock while it has a
 turn; what it wants is over somewhere between two of them, so it works longer by half of what lies between, on average.
@@ -36,7 +36,7 @@ def with_turns(text: str, cpus: int, serves: bool) -> str:
 
 
 def with_cycles(text: str, cpus: int, serves: bool, sleep_ns: float) -> str:
-    """The scenario with work that ends in its CPU's turn, and what the guest's kernel takes more of whoever sleeps and wakes up."""
+    """The scenario with work that ends in its CPU's turn, and what the guest's kernel takes more of a thread that sleeps and wakes up."""
     # With 16 CPUs or more an instruction takes 4 ns.
     extra = turn_ns(cpus, serves) * (cpus - 1) / 2 + sleep_ns * (4 if cpus >= 16 else 1)
     longer = lambda found: f'run = "{round(int(found[1]) * UNITS_NS[found[2]] + extra)}ns"'

@@ -7,7 +7,7 @@ use model::{CpuId, Nanos, ThreadId};
 /// What a rule says, without when and in which run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whom it concerns, if one thread.
+    /// The thread that it concerns, if one does.
     pub thread: Option<ThreadId>,
     /// Where, if on one CPU.
     pub cpu: Option<CpuId>,

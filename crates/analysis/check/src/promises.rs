@@ -56,7 +56,7 @@ pub struct Reach {
     pub services_only: bool,
 }
 
-/// Who came first starts first.
+/// First come, first started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InOrder {
     /// CPUs that share a queue.
@@ -102,7 +102,7 @@ const QUEUES_ASKED: u32 = 8;
 /// Waiting threads that a CPU looks at where the index knows none for it (`RG_WALK` in `policy/pick/pick.h`).
 const THREADS_ASKED: usize = 32;
 
-/// One choice in so many of a CPU looks for who waits longest (`policy/pick/starvation.h`), from this wait
+/// One choice in so many of a CPU looks for the longest waiter (`policy/pick/starvation.h`), from this wait
 /// on.
 const STARVATION_CHOICES: u64 = 16;
 const STARVATION_LIMIT: Nanos = Nanos::from_secs(10);
@@ -126,8 +126,8 @@ impl Promises {
     }
 }
 
-/// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. Who was given to it waits
-/// there, while others, that came later or may not run there, start elsewhere.
+/// Whether a CPU may be long in coming: it has to wake up, or an interrupt has it. A thread that was given to
+/// it waits there, while others, that came later or may not run there, start elsewhere.
 fn answers_late(scenario: &Scenario) -> bool {
     let on = &scenario.mechanisms;
     on.interrupts.is_some() || on.idle.is_some() || on.reschedule_interrupt > Nanos::ZERO

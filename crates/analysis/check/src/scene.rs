@@ -1,4 +1,4 @@
-//! What an observer knows of a machine at a moment: who runs where, who waits, who sleeps.
+//! What an observer knows of a machine at a moment: threads that run, wait and sleep, and where.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub struct Scene {
     pub interrupts: Vec<u32>,
     /// From when on each CPU can work: it may be about to wake up.
     pub awake_at: Vec<Nanos>,
-    /// Who waits.
+    /// Waiting threads.
     pub waiting: BTreeSet<ThreadId>,
     /// Whether a thread has an affinity, or had one, or a CPU has gone.
     pub restricted: bool,

@@ -76,7 +76,7 @@ impl Explanation<'_> {
 }
 
 impl Explained {
-    /// The source that took most, and who is most to blame for it.
+    /// The source that took most, and its worst culprit.
     pub fn worst(&self) -> Option<(Source, Culprit)> {
         let source = Source::ALL.into_iter().max_by_key(|source| self.of(*source))?;
         let (culprit, _) = *culprits(std::iter::once(self), source).first()?;
@@ -230,7 +230,7 @@ fn named_span(span: &Span, names: &Names) -> NamedSpan {
         }
         Holder::Interrupt(name, _) => (names.table(name).to_string(), None),
         Holder::Exit(state, _) => (format!("idle state {}", names.table(state)), None),
-        Holder::Idle => ("nobody".to_string(), None),
+        Holder::Idle => ("idle".to_string(), None),
         Holder::Away => ("offline".to_string(), None),
     };
     let kind = span.kind.word().to_string();

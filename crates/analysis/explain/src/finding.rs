@@ -17,7 +17,7 @@ pub struct Finding {
     pub ns: u64,
     /// Its part of what all sources took of them, 0 to 1.
     pub share: f64,
-    /// Who, by weight; their parts sum to `ns`.
+    /// The culprits, by weight. Their parts sum to `ns`.
     pub culprits: Vec<(Culprit, u64)>,
     /// The p99.9 of all requests if this source were gone.
     pub p99_9_without: Nanos,
@@ -55,7 +55,7 @@ pub(crate) fn p99_9(latencies: impl Iterator<Item = Nanos>) -> Nanos {
     latency_estimates(&[all]).map_or(Nanos::NEVER, |latency| Nanos(latency.p99_9.value as u64))
 }
 
-/// Who is to blame for what a source took, the greatest part first.
+/// The culprits of what a source took, the greatest part first.
 pub(crate) fn culprits<'a>(
     requests: impl Iterator<Item = &'a Explained>,
     source: Source,

@@ -1,4 +1,4 @@
-//! The sources of excess (Tales table 1), and who is to blame.
+//! The sources of excess (Tales table 1), and their culprits.
 
 use model::ThreadId;
 use model::event::NameId;
@@ -32,7 +32,7 @@ impl Source {
     ];
 }
 
-/// Who is to blame.
+/// The culprit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Culprit {
     /// Threads of a program: index into the trace's programs. Of the request's own program: later requests,
@@ -56,13 +56,13 @@ pub enum Culprit {
 pub struct Blame {
     /// Where it comes from.
     pub source: Source,
-    /// Who.
+    /// The owner.
     pub culprit: Culprit,
     /// How much.
     pub ns: u64,
 }
 
-/// Who has a CPU.
+/// The holder of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// None.

@@ -1,4 +1,4 @@
-//! A request's timeline: who held each CPU that it could have used.
+//! A request's timeline: the holder of each CPU that it could have used.
 
 use model::Nanos;
 
@@ -51,15 +51,15 @@ pub struct Span {
     pub from: Nanos,
     /// Until this.
     pub to: Nanos,
-    /// Who to the request.
+    /// The holder, as the request sees it.
     pub kind: Kind,
-    /// Who by himself.
+    /// The holder itself.
     pub holder: Holder,
 }
 
 impl Explanation<'_> {
-    /// For each CPU that a request could have used, who held it from its intended moment until its thread was
-    /// done with it.
+    /// For each CPU that a request could have used, its holders from the intended moment until the request's
+    /// thread was done.
     pub fn spans(&self, program: usize, request: u32) -> Vec<(usize, Vec<Span>)> {
         let scene = &self.scene;
         let Some(served) = scene.serving.of(program, request as usize) else { return Vec::new() };

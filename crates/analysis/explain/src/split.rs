@@ -149,8 +149,8 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
 
 /// A wait for siblings beyond the ideal's, and one for siblings that the ideal would not have met, come from
 /// what held them or this request up: they are divided like their blames, each by how long it was waited for,
-/// and like this request's own. A sibling's inversions are left out: who passes another does not add to the
-/// work that is ahead of a third. Says whether there was a culprit.
+/// and like this request's own. A sibling's inversions are left out: a request that passes another does not
+/// add to the work that is ahead of a third. Says whether there was a culprit.
 fn induce<'a>(
     parts: &mut Parts,
     induced: u64,

@@ -1,4 +1,4 @@
-//! One request's time, swept moment by moment and divided by who held the CPUs.
+//! One request's time, swept moment by moment and divided by the holders of the CPUs.
 
 use model::event::NameId;
 use model::{Nanos, ThreadId, Trace};
@@ -7,7 +7,7 @@ use crate::serving::{Served, Serving};
 use crate::source::{Culprit, Holder, Source};
 use crate::timeline::{Cursor, Timeline};
 
-/// Whom a piece of a request's time goes to.
+/// What a piece of a request's time goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A sibling that came first.

@@ -1,4 +1,4 @@
-//! Who held which CPU when: scheduling events as changes of holders.
+//! The holder of each CPU over time: scheduling events as changes of holders.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

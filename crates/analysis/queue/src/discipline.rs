@@ -1,4 +1,4 @@
-//! Who is next.
+//! The next request.
 
 use std::fmt;
 use std::str::FromStr;

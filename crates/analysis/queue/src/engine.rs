@@ -61,7 +61,7 @@ pub(crate) trait Drive {
 pub(crate) struct Plan {
     /// At least 1.
     pub workers: u32,
-    /// Who is next.
+    /// The next request.
     pub discipline: Discipline,
     /// Whether all services take as long.
     pub alike: bool,

@@ -30,7 +30,7 @@ pub struct Ideal {
     pub service_time: Nanos,
     /// Workers, 1 to 4,096.
     pub workers: u32,
-    /// Who is next.
+    /// The next request.
     pub discipline: Discipline,
     /// Requests to measure, at least 1. The warm-up, 20,000 / (1 - utilisation) requests, comes before them.
     pub requests: u64,

@@ -51,7 +51,7 @@ impl Figure {
 
 /// The progress of one run as part of the figure's.
 pub struct Part<'a> {
-    /// Who watches all.
+    /// The observer of all parts.
     pub whole: &'a dyn Watch,
     /// What was done before, 0 to 1.
     pub from: f64,

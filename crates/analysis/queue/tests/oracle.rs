@@ -99,7 +99,7 @@ proptest! {
         }
     }
 
-    /// With equal services the order says who waits, not how much is waited.
+    /// With equal services the order decides which request waits, not the sum of the waits.
     #[test]
     fn order_moves_waits_and_conserves_their_sum(requests in requests(), workers in 1u32..6, seed in 0u64..99) {
         let alike: Requests = requests.iter().map(|(at, _)| (*at, Nanos(7))).collect();

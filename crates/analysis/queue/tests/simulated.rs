@@ -155,7 +155,7 @@ fn unhindered(latencies: &[Nanos]) -> usize {
 }
 
 #[test]
-fn the_order_of_one_queue_changes_neither_the_mean_nor_who_waits_at_all() {
+fn the_order_of_one_queue_changes_neither_the_mean_nor_the_share_that_waits() {
     let fifo = drained(Discipline::Fifo, 4, 0.8);
     for discipline in [Discipline::Lifo, Discipline::RandomRequest] {
         let other = drained(discipline, 4, 0.8);

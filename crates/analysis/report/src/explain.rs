@@ -1,5 +1,5 @@
-//! The document of `rearguard explain`: where the time of a service's slow requests went, who is to blame,
-//! what helps.
+//! The document of `rearguard explain`: where the time of a service's slow requests went, the culprits, what
+//! helps.
 //!
 //! `docs/guide/explain.md` describes every key.
 
@@ -96,7 +96,7 @@ pub struct Finding {
     pub slow_ns: f64,
     /// Its part of what all sources took of them.
     pub share: f64,
-    /// Who is to blame, the greatest part first.
+    /// The culprits, the greatest part first.
     pub culprits: Vec<Culprit>,
     /// The p99.9 as it was.
     pub p99_9_ns: f64,
@@ -123,7 +123,7 @@ pub struct Culprit {
     pub share: f64,
 }
 
-/// A slow request and who held the CPUs meanwhile.
+/// A slow request and the holders of the CPUs meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowRequest {
     /// Its number among the program's requests.
@@ -144,9 +144,9 @@ pub struct SlowRequest {
     pub split_ns: Split,
     /// The greatest source; `None` without excess.
     pub source: Option<String>,
-    /// Who is most to blame for that.
+    /// The worst culprit of that.
     pub culprit: Option<String>,
-    /// Who held each CPU that it could have used.
+    /// The holders of each CPU that it could have used.
     pub cpus: Vec<CpuSpans>,
 }
 
@@ -155,7 +155,7 @@ pub struct SlowRequest {
 pub struct CpuSpans {
     /// Which.
     pub cpu: u32,
-    /// Who held it, in order, without gaps.
+    /// The holders, in order, without gaps.
     pub spans: Vec<Span>,
 }
 

@@ -26,7 +26,7 @@ pub trait Tables {
     fn tables(&self) -> Vec<Table>;
 }
 
-/// Documents say alike what they are, what wrote them, and who asked.
+/// Documents say alike what they are, what wrote them, and the command.
 macro_rules! tables {
     ($($document:ty: $batches:path),* $(,)?) => {
         $(impl Tables for $document {

@@ -75,7 +75,7 @@ impl Difference {
     }
 }
 
-/// Compares two traces. Who wrote them, and by which command, does not count.
+/// Compares two traces. Their writer and their command do not count.
 pub fn diff(a: &Recorded, b: &Recorded) -> Difference {
     let comparable = a.header.programs == b.header.programs;
     let programs = if comparable { latency::differences(a, b) } else { Vec::new() };

@@ -114,7 +114,7 @@ fn requests(recorded: &Recorded) -> Parts<'_> {
     })
 }
 
-/// Who served each request of each program, where events tell.
+/// The thread that served each request of each program, where events tell.
 fn servers(recorded: &Recorded) -> Vec<Vec<Option<ThreadId>>> {
     let programs = recorded.trace.programs.iter();
     let mut served: Vec<_> = programs.map(|program| vec![None; program.requests.len()]).collect();

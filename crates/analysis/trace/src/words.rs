@@ -1,4 +1,4 @@
-//! Events in words, and whom and where each is about.
+//! Events in words, and the thread and CPU that each is about.
 
 use model::event::{Interrupt, What, Why};
 use model::{CpuId, ThreadId};
@@ -98,7 +98,7 @@ fn happening(what: &What, names: &Names) -> String {
     let of = |thread: ThreadId| names.of(thread);
     let or_idle = |thread: Option<ThreadId>| thread.map_or("idle", of);
     match *what {
-        What::Fork { thread } => format!("{} is born", of(thread)),
+        What::Fork { thread } => format!("{} is created", of(thread)),
         What::Wake { thread, by, .. } => {
             let by = by.map_or("from outside".to_string(), |by| format!("by CPU {}", by.0));
             format!("{} wakes up, {by}", of(thread))

@@ -1,4 +1,4 @@
-//! Who may put programs into the kernel.
+//! The privilege to put programs into the kernel.
 
 use caps::{CapSet, Capability};
 use model::Failure;

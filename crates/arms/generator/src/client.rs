@@ -53,7 +53,7 @@ impl Default for Limits {
 
 /// What a client is to send, and how.
 pub struct Plan<'a> {
-    /// The service, for its connections and who owns them.
+    /// The service, for its connections and their owners.
     pub service: &'a Service,
     /// Its requests, in the order of their moments.
     pub requests: &'a [Planned],
@@ -61,7 +61,7 @@ pub struct Plan<'a> {
     pub protocol: Box<dyn Protocol>,
     /// What the client puts up with.
     pub limits: Limits,
-    /// Who watches.
+    /// The observer.
     pub live: Option<Arc<LiveCounters>>,
     /// Whether the client's kernel is to stamp what passes it.
     pub socket_timestamps: bool,

@@ -1,4 +1,4 @@
-//! Whose time a wait was, by the stamps that the client's own kernel puts on its sockets: the server's, the
+//! The owner of a wait, by the stamps that the client's own kernel puts on its sockets: the server's, the
 //! client's, or that of the way there. Delays are so long that no machine's own noise is taken for one.
 
 use std::io::{Read, Write};
@@ -41,7 +41,7 @@ impl Protocol for EchoProtocol {
     }
 }
 
-/// Who is slow.
+/// The slow side.
 #[derive(Clone, Copy)]
 struct Slow {
     server: Nanos,

@@ -80,9 +80,9 @@ pub struct Stage<'a> {
     pub placement: Placement,
     /// The seed of arrivals and service times.
     pub seed: u64,
-    /// Who records scheduling events, if they are wanted.
+    /// The tracer of scheduling events, if they are wanted.
     pub tracer: Option<&'a dyn KernelTracer>,
-    /// Who counts moves between balancing domains.
+    /// The counter of moves between balancing domains.
     pub pulls: Pulls<'a>,
 }
 

@@ -45,7 +45,7 @@ pub struct Seen {
     pub threads: Vec<Vec<i32>>,
     /// Rounds of each program inside the window.
     pub rounds: Vec<u64>,
-    /// Who had the CPUs, if that was recorded.
+    /// The threads on the CPUs, if that was recorded.
     pub captured: Option<CapturedEvents>,
 }
 

@@ -18,7 +18,7 @@ use closure::closure;
 /// Folders that hold nothing at first: places to mount on, and a home.
 const FOLDERS: [&str; 7] = ["proc", "sys", "dev", "run", "tmp", "root", "var/tmp"];
 
-/// Root, and whom servers become that refuse to be root.
+/// Root, and the user of servers that refuse to be root.
 const USERS: &[u8] = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
 const GROUPS: &[u8] = b"root:x:0:\nnogroup:x:65534:\n";
 

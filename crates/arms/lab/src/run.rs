@@ -77,7 +77,7 @@ impl Job {
     }
 }
 
-/// Who watches a run.
+/// The observer of a run.
 pub trait Watcher {
     /// A piece of the command's output.
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure>;

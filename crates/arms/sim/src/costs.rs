@@ -37,7 +37,7 @@ pub struct Costs {
     /// From a response until the request that waited for its connection is there. 20 us: after the 15 us in
     /// which a thread that has answered goes to sleep, and the fast end of what a client on a CPU of its own
     /// takes over loopback (22 to 63 us from 10% to 90% of 9,886 on a virtual AMD EPYC, 24 to 65 us in
-    /// guests). Who gets it at once goes on, and does not queue again.
+    /// guests). A worker that gets it at once goes on, and does not queue again.
     pub turnaround: Nanos,
     /// Added when the thread ran last on an SMT sibling. 0: siblings share their caches (GVTS section 3.1).
     pub migrate_core: Nanos,

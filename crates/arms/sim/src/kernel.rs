@@ -56,7 +56,7 @@ pub struct Setup<'a> {
     pub realtime: Option<rt::Kind>,
     /// What the kernel's work costs.
     pub costs: Costs,
-    /// Who watches.
+    /// The observer.
     pub watch: &'a dyn Watch,
 }
 
@@ -106,7 +106,7 @@ struct Clock {
     occupant: Option<ThreadId>,
     /// The next tick; [`Nanos::NEVER`] while idle.
     tick_at: Nanos,
-    /// How late the timer comes that ends the turn of who runs.
+    /// How late the timer comes that ends the running thread's turn.
     turn_late: Nanos,
     /// When the interrupt of a tick that asked it to choose is over; [`Nanos::NEVER`]: none is under way.
     chooses_at: Nanos,
@@ -180,7 +180,7 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
         let first = core.threads.len() as u32;
         let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
         let process = processes[index];
-        // Whose process it is was created before.
+        // The process's own program was created before.
         let host = programs.get(process).unwrap_or(&program);
         let realtime = setup.realtime.is_some() && !host.starts();
         core.threads.extend(program.threads().map(|_| Thread {
@@ -364,7 +364,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(())
     }
 
-    /// Lets requests under way finish after the window: who cut them off would call slow requests lost.
+    /// Lets requests under way finish after the window: to cut them off would call slow requests lost.
     fn drain(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         let last = self.window.end + self.window.span();
         let mut limit = self.window.end;

@@ -46,7 +46,7 @@ fn neighbours(barrier: bool) -> Vec<u64> {
 
 #[test]
 fn threads_that_fork_into_their_work_spread_and_others_start_at_one_queue() {
-    // Traced on Linux 7.2, whose programs wait for a sign: 5, 1, 1 and 1 on the four CPUs.
+    // Traced on Linux 7.2, whose programs wait at a barrier: 5, 1, 1 and 1 on the four CPUs.
     assert_eq!(neighbours(true), [1, 1, 1, 5, 5, 5, 5, 5]);
     assert_eq!(neighbours(false), [2; 8]);
 }

@@ -310,7 +310,7 @@ fn a_cpu_that_falls_idle_pulls_what_waits_elsewhere() {
 // ---- Beside real-time threads, and whatever comes ----
 
 #[test]
-fn a_client_beside_the_machine_makes_cfs_forget_who_waits_and_not_eevdf() {
+fn a_local_client_makes_cfs_forget_waiting_threads_and_not_eevdf() {
     let calls = || vec![("calls", Kind::Service(service(2_000, 0.8)))];
     let elsewhere = scenario(4, calls());
     let mechanisms = Mechanisms { client_local: true, ..Mechanisms::default() };
@@ -393,7 +393,7 @@ proptest! {
 }
 
 #[test]
-fn costs_do_not_change_who_gets_what() {
+fn costs_do_not_change_shares() {
     let two = scenario(1, vec![("a", hogs(1)), ("b", hogs(2))]);
     let free = run_with(&Setup { costs: Costs::NONE, ..setup(&two) }, Which::Eevdf);
     assert!(off(&free, 0, 1.0 / 3.0) < 0.002);

@@ -72,7 +72,7 @@ fn examples_share_by_what_they_look_at() {
 }
 
 #[test]
-fn vtime_shares_as_the_built_in_but_lets_who_wakes_wait() {
+fn vtime_shares_as_the_built_in_but_lets_waking_threads_wait() {
     let scenario = shipped("weights-nice-5");
     let [ours, file] =
         ["vtime".to_string(), example("vtime")].map(|p| worst_share(&summary(&scenario, &p)));

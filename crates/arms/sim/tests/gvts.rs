@@ -122,7 +122,7 @@ fn a_service_gets_what_it_wants_until_the_batch_has_too_great_a_weight() {
     }
     let gvts = at(97, "gvts");
     assert!(worst_share(&gvts) < 0.05 && p99(&gvts) > Nanos::from_secs(1), "{:?}", gvts.groups);
-    // Who does not see groups gives it all the same, and has the longest tail (GVTS section 5.4).
+    // A policy that does not see groups gives it all the same, and has the longest tail (GVTS section 5.4).
     let dwrr = at(95, "dwrr");
     assert!(over_due(&dwrr, "service") > 2.0, "{:?}", dwrr.groups);
     assert!(p99(&at(70, "dwrr")) > p99(&at(70, "gvts")));

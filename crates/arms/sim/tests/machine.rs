@@ -198,7 +198,7 @@ fn busy_siblings_share_a_core() {
 }
 
 #[test]
-fn memory_of_another_node_is_slower_for_who_leans_on_it() {
+fn memory_of_another_node_is_slower_for_memory_bound_threads() {
     let nodes = Machine { cpus: 2, smt: 1, llcs: 2, nodes: 2 };
     let memory = |home| Mechanisms {
         memory: Some(Memory { remote: 1.6, contention: 0.0, home }),
@@ -216,7 +216,7 @@ fn memory_of_another_node_is_slower_for_who_leans_on_it() {
 }
 
 #[test]
-fn who_leans_on_memory_is_slower_beside_others_who_do_under_its_cache() {
+fn memory_bound_threads_under_one_cache_slow_each_other() {
     let one = Machine { cpus: 2, ..Machine::ONE_CPU };
     let memory = |contention| Mechanisms {
         memory: Some(Memory { remote: 1.6, contention, home: Home::Process }),
@@ -224,7 +224,7 @@ fn who_leans_on_memory_is_slower_beside_others_who_do_under_its_cache() {
     };
     let half = MemoryUse { bound: 0.5, ..MemoryUse::LITTLE };
     let free = rounds(one, Mechanisms::default(), half) as f64;
-    // Half of its time takes half as long again beside one who asks for half of the time: 1 / 1.25.
+    // Half of its time takes half as long again beside one that asks for half of the time: 1 / 1.25.
     let of = |machine, contention, used| rounds(machine, memory(contention), used) as f64 / free;
     assert!((of(one, 1.0, half) - 0.8).abs() < 0.01);
     assert!((of(one, 0.0, half) - 1.0).abs() < 0.01, "the control: off");
@@ -257,7 +257,7 @@ fn a_batch_that_leans_on_memory_slows_its_neighbour_down_and_only_while_it_runs(
 }
 
 #[test]
-fn interrupts_between_cpus_delay_who_is_woken_elsewhere() {
+fn interrupts_between_cpus_delay_a_thread_woken_elsewhere() {
     let two = Machine { cpus: 2, ..Machine::ONE_CPU };
     let kicks =
         |us| Mechanisms { reschedule_interrupt: Nanos::from_micros(us), ..Mechanisms::default() };

@@ -124,7 +124,7 @@ fn beside_realtime(pinned: bool) -> f64 {
 }
 
 #[test]
-fn who_waits_behind_a_real_time_thread_is_pulled_by_an_idle_cpu() {
+fn a_thread_behind_a_real_time_one_is_pulled_by_an_idle_cpu() {
     let (free, pinned) = (beside_realtime(false), beside_realtime(true));
     assert!(free > 0.97, "{free}");
     assert!(pinned < 0.3, "the control, where no CPU may pull: {pinned}");

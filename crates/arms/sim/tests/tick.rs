@@ -89,7 +89,7 @@ fn is_in_interrupt(at: Nanos) -> bool {
 }
 
 #[test]
-fn who_blocks_in_the_interrupt_of_a_tick_leaves_its_cpu_at_once() {
+fn a_thread_that_blocks_in_the_interrupt_of_a_tick_leaves_its_cpu_at_once() {
     let once = |run_us| {
         let (run, sleep) = (Nanos::from_micros(run_us), Nanos::from_secs(20));
         Kind::Daemon { threads: 1, run, sleep }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_a_cpu_at_the_beginning_is_who_leaves_it_first() {
+    fn the_thread_on_a_cpu_at_the_beginning_is_the_first_to_leave_it() {
         let seen = |at, cpu, thread, from| Seen {
             at: Nanos(at),
             cpu,

@@ -45,7 +45,7 @@ pub(super) fn translate(
 }
 
 impl Translation<'_> {
-    /// Whom a CPU switches away from first, it ran from the beginning.
+    /// The thread that a CPU switches away from first, it ran from the beginning.
     fn open(&mut self, seen: &[Seen]) {
         let mut known = std::collections::BTreeSet::new();
         for one in seen {

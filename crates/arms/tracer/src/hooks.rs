@@ -1,4 +1,4 @@
-//! Who held the CPUs during a run of an arm.
+//! The holders of the CPUs during a run of an arm.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The stages of requests, T1 to T6 (Tales section 3.3.1), of a server that need not know: from tracepoints,
 //! joined by byte offsets.
 //!
-//! A [`Tracer`] records what every hook saw at a server's port, and who held the CPUs. The [`Recording`] is
-//! joined to [`Connections`], which answer with the [`Stages`](model::trace::Stages) of a request by its
-//! bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no client tells.
-//! [`Hooks`] records who held the CPUs alone, for arms that run real programs.
+//! A [`Tracer`] records what every hook saw at a server's port, and the holders of the CPUs. The
+//! [`Recording`] is joined to [`Connections`], which answer with the [`Stages`](model::trace::Stages) of a
+//! request by its bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no
+//! client tells. [`Hooks`] records the holders of the CPUs alone, for arms that run real programs.
 
 mod client;
 mod connection;

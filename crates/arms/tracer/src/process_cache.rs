@@ -1,4 +1,4 @@
-//! Who threads are: process, name, group. Looked up while they live.
+//! What threads are: process, name, group. Looked up while they live.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -140,7 +140,7 @@ pub struct Recording {
     pub lost: u64,
     /// Calls of hooks that the kernel skipped because it was in one already.
     pub missed: u64,
-    /// Who was seen.
+    /// Seen threads.
     pub(super) processes: ProcessCache,
 }
 

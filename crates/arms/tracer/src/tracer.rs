@@ -40,11 +40,11 @@ pub struct Wanted {
     /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then,
     /// since none of them would be complete.
     pub tcp: bool,
-    /// Of which CPUs to record who holds them.
+    /// The CPUs whose holders to record.
     pub scheduling: Scheduling,
 }
 
-/// Of which CPUs to record who holds them.
+/// The CPUs whose holders to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// Of none.

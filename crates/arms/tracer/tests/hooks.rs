@@ -1,4 +1,5 @@
-//! Who held the CPUs, as hooks that come into force one by one tell it. Takes root and a kernel with BTF.
+//! The holders of the CPUs, as hooks that come into force one by one tell it. Takes root and a kernel with
+//! BTF.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};

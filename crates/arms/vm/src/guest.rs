@@ -61,7 +61,7 @@ fn perform(order: &Order) -> Result<Report, Failure> {
     Ok(Report { traces: traces.collect::<Result<_, Failure>>()?, wakeups })
 }
 
-/// Who records scheduling events on the machine that this runs on; `None`: the program was built without the
+/// What records scheduling events on the machine that this runs on; `None`: the program was built without the
 /// kernel's part.
 pub fn kernel_tracer() -> Option<&'static dyn KernelTracer> {
     #[cfg(feature = "bpf")]

@@ -13,7 +13,7 @@ use crate::order::Scheduler;
 pub struct Needs {
     /// The kernel to boot.
     pub kernel: Kernel,
-    /// Who schedules normal threads.
+    /// The scheduler of normal threads.
     pub scheduler: Scheduler,
     /// The programs of a policy in a file.
     pub object: Option<Vec<u8>>,

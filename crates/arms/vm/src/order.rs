@@ -25,7 +25,7 @@ pub struct Order {
     pub scenario: Scenario,
     /// The policy as the trace names it.
     pub policy: String,
-    /// Who schedules.
+    /// The scheduler.
     pub scheduler: Scheduler,
     /// How services are scheduled.
     pub services: Services,
@@ -37,7 +37,7 @@ pub struct Order {
     pub events: bool,
 }
 
-/// Who schedules normal threads.
+/// The scheduler of normal threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scheduler {
     /// The kernel's default class.

@@ -1,6 +1,6 @@
 //! Tables of results: made of rows, column by column, and written as Parquet or Arrow files.
 //!
-//! Knows nothing of what the tables hold: who has results says which columns they make.
+//! Knows nothing of what the tables hold: the owner of results says which columns they make.
 #![forbid(unsafe_code)]
 
 mod columns;

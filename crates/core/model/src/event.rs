@@ -185,7 +185,8 @@ pub struct Tables {
     pub names: Vec<String>,
     /// Where threads may run, each set once.
     pub cpu_sets: Vec<Vec<CpuId>>,
-    /// Who had CPUs and is none of the scenario's programs: programs of the trace, behind the scenario's.
+    /// The processes that had CPUs and are none of the scenario's programs: programs of the trace, behind the
+    /// scenario's.
     #[serde(default)]
     pub others: Vec<Process>,
 }

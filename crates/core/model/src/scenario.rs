@@ -86,7 +86,7 @@ impl Scenario {
 
     /// The programs whose threads live in the process of a program that has one of its own: itself first.
     pub fn members(&self, process: usize) -> Vec<usize> {
-        // Whose process it is stands before the others.
+        // The process's own program stands before the others.
         (0..).zip(self.processes()).filter(|(_, of)| *of == process).map(|(own, _)| own).collect()
     }
 }

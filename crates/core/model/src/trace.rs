@@ -34,7 +34,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The trace of the scenario's own programs alone: without events, and without those whom only events
+    /// The trace of the scenario's own programs alone: without events, and without those that only events
     /// know.
     pub fn without_events(mut self) -> Trace {
         self.programs.truncate(self.programs.len() - self.tables.others.len());

@@ -28,7 +28,7 @@ pub fn source(name: &str) -> Option<PathBuf> {
     Some(PathBuf::from(format!("{name}.c"))).filter(|path| path.is_file())
 }
 
-/// Whether a file is a policy: for who compiles it for something else than this process.
+/// Whether a file is a policy: for a caller that compiles it for something else than this process.
 ///
 /// Fails as [`program`] does.
 pub fn compiles(path: &Path) -> Result<(), Failure> {

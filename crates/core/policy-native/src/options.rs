@@ -151,7 +151,7 @@ impl Options {
             ),
             (
                 self.min_vruntime == MIN_VRUNTIME_TARGET && given("vruntime_cap") == Some("on"),
-                "vruntime_cap=on has no meaning where targets place who wakes (min_vruntime=target)",
+                "vruntime_cap=on has no meaning where targets place waking threads (min_vruntime=target)",
             ),
         ];
         let Some((_, reason)) = meaningless.into_iter().find(|(is, _)| *is) else { return Ok(()) };

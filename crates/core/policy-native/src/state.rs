@@ -52,7 +52,7 @@ const QUEUES: usize = 8192;
 const POOLS: usize = 65_536;
 const ENTRIES: usize = 131_072;
 
-/// Whom the policy's state hangs on: a table of rows each.
+/// What the policy's state hangs on: a table of rows each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// `struct rg_thread`, from row 1 on.

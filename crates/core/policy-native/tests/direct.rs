@@ -29,7 +29,7 @@ fn each_runs(bench: &mut Bench, threads: &[ThreadId]) {
     }
 }
 
-/// Who is in the CPU's local queue.
+/// The threads in the CPU's local queue.
 fn local(bench: &Bench) -> Vec<ThreadId> {
     bench.toy.locals[0].iter().copied().collect()
 }
@@ -83,7 +83,7 @@ fn a_thread_that_may_run_elsewhere_waits_in_the_queue() {
 }
 
 #[test]
-fn only_who_is_due_goes_there() {
+fn only_a_due_thread_goes_there() {
     // Its vruntime is beyond what the other reaches in a slice: a thread of nice 19 that has run.
     let went = |weight| {
         let mut bench = Bench::new(ON, 1);
@@ -99,7 +99,7 @@ fn only_who_is_due_goes_there() {
 }
 
 #[test]
-fn who_may_preempt_does_so_through_the_queue() {
+fn a_thread_that_may_preempt_does_so_through_the_queue() {
     let (mut bench, threads) = bench(ON, &[0, 1]);
     bench.pass(threads[0], 10 * MS);
     bench.policy.tick(&mut bench.toy, threads[0]);

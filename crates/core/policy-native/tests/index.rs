@@ -1,5 +1,5 @@
-//! The index against a slow and exact oracle: a list of all who wait and of all vruntimes, searched from end
-//! to end.
+//! The index against a slow and exact oracle: a list of all waiting threads and of all vruntimes, searched
+//! from end to end.
 
 mod toy;
 
@@ -66,7 +66,7 @@ impl Oracle {
         self.waiting.retain(|entry| entry.0 != thread);
     }
 
-    /// Who runs next and on which vruntime: `prev` is (thread, pool without queue, place, vruntime).
+    /// The next thread and its vruntime: `prev` is (thread, pool without queue, place, vruntime).
     fn choose(&mut self, queue: u32, prev: Option<&Prev>) -> Option<(ThreadId, u64)> {
         self.drop_orphans(queue);
         let at = self.least(queue)?;
@@ -269,7 +269,7 @@ fn agreement(policy: &str, seed: u64, is_wrong: bool) -> (usize, u32) {
 }
 
 #[test]
-fn the_index_picks_whom_a_scan_would_pick() {
+fn the_index_picks_as_a_scan_would() {
     for policy in
         ["cts", "cts:order=lcfs", "cts:requeue=tail", "cts:burst_limit=off", "cts:order=random"]
     {

@@ -203,7 +203,7 @@ fn kernel_threads_of_a_cpu_go_first() {
 }
 
 #[test]
-fn shares_of_groups_follow_who_is_active() {
+fn shares_of_groups_follow_active_threads() {
     let mut bench = Bench::new("cts", 1);
     bench.policy.init_group(&mut bench.toy, 1, 0, 100);
     bench.policy.init_group(&mut bench.toy, 2, 1, 300);
@@ -319,7 +319,7 @@ fn a_thread_that_moves_takes_its_weight_along() {
 }
 
 /// Another wakes beside a batch thread; how often CPU 0 asks again in ten dispatches, for so many of which
-/// the kernel has not put the other into its queue yet, and who it runs then.
+/// the kernel has not put the other into its queue yet, and what it runs then.
 fn asks_again(late: usize) -> (usize, Option<ThreadId>) {
     let mut bench = Bench::new("cts", 1);
     let [served, batch] = [0, 1].map(|process| bench.thread(process, 0));
@@ -350,7 +350,7 @@ fn a_cpu_that_came_too_early_for_a_thread_asks_again_but_not_for_ever() {
 }
 
 /// Beside two batch threads one wakes and a CPU is to be preempted for it, but the other CPU takes it when
-/// its own blocks. Whom the next that wakes preempts, after the CPU has asked or before.
+/// its own blocks. What the next waking thread preempts, after the CPU has asked or before.
 fn preempted_next(has_asked: bool) -> (u32, Option<(u32, Kick)>) {
     let mut bench = Bench::new("cts", 2);
     let served = [(); 2].map(|()| bench.thread(0, 0));
@@ -388,7 +388,7 @@ fn a_cpu_that_was_preempted_in_vain_can_be_preempted_again() {
     assert_eq!(preempted_next(false).1, None, "the control: it is about to ask");
 }
 
-/// Who is served in 64 choices beside a greedy stranger, after two light threads have waited for 11 s.
+/// The threads served in 64 choices beside a greedy stranger, after two light threads have waited for 11 s.
 fn served_after_a_long_wait(policy: &str) -> Vec<u32> {
     let mut bench = Bench::new(policy, 1);
     let hog = bench.thread(1, 0);

@@ -11,7 +11,7 @@ use crate::output::{Output, signature};
 use crate::tables::TableFiles;
 use crate::traces;
 
-/// Say where the time of a service's slow requests went, who is to blame, and what helps
+/// Say where the time of a service's slow requests went, which programs are to blame, and what helps
 #[derive(clap::Args)]
 pub struct Args {
     /// A trace with scheduling events, as `compare --trace` and `stages --trace` write them

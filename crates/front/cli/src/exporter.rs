@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use model::Failure;
 
-/// How long one who asks may take to say what.
+/// How long a client may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A longer request is answered as it is.
@@ -38,7 +38,7 @@ impl Exporter {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let text = served.lock().expect("no panic while it is held").clone();
-                // One who hangs up early misses a scrape; the next one is for a later client.
+                // A client that hangs up early misses a scrape; the next one is for a later client.
                 let _ = answer(stream, &text);
             }
         });
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_in_pieces_gets_the_whole_answer() {
+    fn a_request_in_pieces_gets_the_whole_answer() {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port");
         let exporter = Exporter::open(&free.to_string()).expect("it listens");
         exporter.show("a 1\n".repeat(1_000)).expect("shown");

@@ -45,7 +45,7 @@ fn balance_gives_a_cell_cpus_until_its_outliers_are_as_wanted() {
     assert_eq!(said.matches("goes from batch to web").count(), 1, "{said}");
     let last = shares.last().copied().expect("seconds");
     assert!(last <= 5.0, "{last}% at the end: {shares:?}\n{said}");
-    // The control: who does not get a CPU stays slow.
+    // The control: a cell without a CPU more stays slow.
     let (_, shares) = played("no");
     assert!(shares.last().is_some_and(|last| *last > 50.0), "{shares:?}");
 }

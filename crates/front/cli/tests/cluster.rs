@@ -1,4 +1,4 @@
-//! `rearguard cluster` as a user meets it.
+//! `rearguard cluster` as a user sees it.
 
 use std::path::Path;
 use std::process::{Command, Output};

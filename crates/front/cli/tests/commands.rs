@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, where, and how it ends.
+//! The command as a user sees it: what it prints, where, and how it ends.
 
 use std::process::{Command, Output};
 

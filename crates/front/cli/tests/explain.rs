@@ -1,5 +1,5 @@
-//! Traces of this machine, explained: who made requests slow is found and named. Takes root and a kernel with
-//! BTF; says so where it is skipped.
+//! Traces of this machine, explained: the culprit of slow requests is found and named. Takes root and a
+//! kernel with BTF; says so where it is skipped.
 #![cfg(feature = "bpf")]
 
 use std::fs;

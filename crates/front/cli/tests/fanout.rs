@@ -1,4 +1,4 @@
-//! `rearguard fanout` as a user meets it.
+//! `rearguard fanout` as a user sees it.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! The lab as a user meets it. What boots a machine is left to `make lab-test`, which fetches the kernels.
+//! The lab as a user sees it. What boots a machine is left to `make lab-test`, which fetches the kernels.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! `rearguard measure` as a user meets it, against its own null RPC server and servers that misbehave. Counts
+//! `rearguard measure` as a user sees it, against its own null RPC server and servers that misbehave. Counts
 //! are asserted, never times.
 
 #[path = "support/child_guard.rs"]
@@ -300,9 +300,9 @@ fn unprivileged(folder: &Path) -> Command {
     }
     let copy = folder.join("rearguard");
     std::fs::copy(env!("CARGO_BIN_EXE_rearguard"), &copy).expect("a copy");
-    let anybody = || Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder, anybody()).expect("its folder");
-    std::fs::set_permissions(&copy, anybody()).expect("its file");
+    let readable = || Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder, readable()).expect("its folder");
+    std::fs::set_permissions(&copy, readable()).expect("its file");
     let mut command = Command::new("setpriv");
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let nice = ["--inh-caps=+sys_nice", "--ambient-caps=+sys_nice"];

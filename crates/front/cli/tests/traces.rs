@@ -1,4 +1,4 @@
-//! Traces as a user meets them: written by `compare`, shown, exported, compared.
+//! Traces as a user sees them: written by `compare`, shown, exported, compared.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `tune`, `cell` and `doctor` as a user meets them, where nothing is changed.
+//! `tune`, `cell` and `doctor` as a user sees them, where nothing is changed.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -72,7 +72,7 @@ fn documents_have_their_keys() {
     assert!(code == 0 && stdout.contains("remedy:"), "{stdout}");
 }
 
-/// An address of metrics that hangs up on those who ask, but for these of them in order.
+/// An address of metrics that hangs up on clients, but for these of them in order.
 fn metrics(answered: &'static [usize]) -> String {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("its address");

@@ -1,5 +1,5 @@
-//! Latencies and stamps from Python: lists, NumPy arrays, Arrow arrays and whatever else lends its memory or
-//! can be walked.
+//! Latencies and stamps from Python: lists, NumPy arrays, Arrow arrays and other objects that expose their
+//! memory or can be walked.
 
 use model::Nanos;
 use pyo3::buffer::PyBuffer;

@@ -1,4 +1,4 @@
-//! The parts of a sweep; who runs them, and where, is for the package to say.
+//! The parts of a sweep. The package says where they run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A cluster: who answers, what is asked, and which rules are tried.
+//! A cluster: its servers, its load, and the rules that are tried.
 
 use model::law::Law;
 use model::scenario::Arrivals;

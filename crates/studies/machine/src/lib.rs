@@ -1,7 +1,7 @@
 //! Changes to a machine and their undo: `tune`, `cell`, and what a machine supports.
 //!
 //! Every change is a [`target::Target`] that gets a value, and goes through the [`journal`], so that its undo
-//! does not depend on who is still alive.
+//! does not depend on which processes are still alive.
 #![forbid(unsafe_code)]
 
 pub mod cell;

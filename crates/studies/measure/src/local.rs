@@ -137,7 +137,7 @@ mod tests {
         2: 0100007F:2BCB 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 4713 1 0 100 0 0 10 0\n";
 
     #[test]
-    fn the_kernels_table_tells_who_listens() {
+    fn the_kernels_table_tells_listening_processes() {
         let at = |text: &str| -> Vec<String> {
             let rows = sockets::rows(TABLE, Transport::Stream);
             let here = rows.filter(|socket| serves(socket, text.parse().unwrap()));

@@ -54,7 +54,7 @@ pub(crate) struct Job<'a> {
     pub window: Window,
     /// When what is outstanding is given up.
     pub until: Nanos,
-    /// Who watches.
+    /// The observer.
     pub live: Option<Arc<LiveCounters>>,
 }
 
@@ -256,7 +256,7 @@ fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Ob
 fn allow_open_files(connections: u32) -> Result<(), Failure> {
     let wanted = u64::from(connections) + OTHER_FILES;
     let set = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| {
-        // Who may raise the hard limit, may; others stay below it.
+        // A privileged process raises the hard limit. Others stay below it.
         let raise = |hard| setrlimit(Resource::RLIMIT_NOFILE, soft.max(wanted), hard);
         if wanted <= soft { Ok(()) } else { raise(hard.max(wanted)) }
     });

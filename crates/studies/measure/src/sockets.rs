@@ -87,7 +87,7 @@ fn started_by(process: u32) -> Vec<u32> {
     family.split_off(1)
 }
 
-/// Who started a process: the second word behind its name in parentheses, which may hold anything.
+/// The parent of a process: the second word behind its name in parentheses, which may hold anything.
 fn parent_of(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()

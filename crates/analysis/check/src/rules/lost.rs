@@ -1,5 +1,5 @@
-//! No lost thread: no thread waits while every CPU that admits it idles, and where waiting is bounded nobody
-//! waits longer.
+//! No lost thread: no thread waits while every CPU that admits it idles, and where waiting is bounded no
+//! thread waits longer.
 
 use model::{CpuId, Nanos, ThreadId};
 

@@ -1,9 +1,9 @@
 //! First come, first served: of two threads of a process that wait in one queue, the one that came first
 //! starts first.
 //!
-//! Who began to wait in this very moment is not compared: an observer cannot tell what came first in it.
-//! Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket
-//! a thread, filled and drained here as an observer can, tells which.
+//! A thread that began to wait in this very moment is not compared: an observer cannot tell what came first
+//! in it. Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a
+//! bucket a thread, filled and drained here as an observer can, tells which.
 
 use model::change::ChangeKind;
 use model::event::{Event, What};

@@ -121,7 +121,7 @@ fn key(runs: &[(&str, &ProgramResult)]) -> Vec<(String, String, String)> {
     policies.chain(ideals).collect()
 }
 
-/// Who comes closest to the ideal and who stays furthest from it.
+/// The policy closest to the ideal and the one furthest from it.
 fn in_short(runs: &[(&str, &ProgramResult)]) -> String {
     let mut by_excess: Vec<(f64, &str)> = runs
         .iter()

@@ -80,7 +80,7 @@ pub fn bundles(curves: &[Vec<Point>]) -> Vec<Vec<usize>> {
     bundles
 }
 
-/// The two rooms for a name beside a point of its curve, each with the middle of its edge that faces the
+/// The two rectangles for a name beside a point of its curve, each with the middle of its edge that faces the
 /// curve.
 fn beside(point: Point, width: f64) -> [(Point, Rect); 2] {
     let (top, bottom) = (point.y - HEIGHT / 2.0, point.y + HEIGHT / 2.0);

@@ -1,4 +1,4 @@
-//! A slow request over time: what it was at, and who held each CPU.
+//! A slow request over time: its state, and the holder of each CPU.
 
 use super::axis::{Domain, latency_ticks};
 use super::chart::{Frame, Size};
@@ -18,7 +18,7 @@ const KINDS: [(&str, &str, &str); 8] = [
     ("background", "c5", "other programs"),
     ("interrupt", "c4", "interrupts"),
     ("power", "c6", "leaving an idle state"),
-    ("idle", "hint", "nobody"),
+    ("idle", "hint", "idle"),
     ("offline", "faint", "offline"),
 ];
 

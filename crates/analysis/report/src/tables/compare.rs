@@ -81,7 +81,7 @@ fn verdicts(document: &Document) -> RecordBatch {
     estimate(columns, "ratio", "", |row| row.1.ratio).batch()
 }
 
-/// A point of a curve, and whose.
+/// A point of a curve, and the curve's owner.
 pub type Point<'a> = (&'a ProgramResult, &'static str, &'a CcdfPoint);
 
 fn curves(document: &Document) -> RecordBatch {

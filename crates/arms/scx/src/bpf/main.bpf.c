@@ -171,7 +171,8 @@ void BPF_STRUCT_OPS(rearguard_exit, struct scx_exit_info *ei)
 }
 
 /*
- * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before all others, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
+ * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before all
+ * others, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
  * where dispatch brings nothing.
  */
 SCX_OPS_DEFINE(rearguard,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of the policy's tables are allocated here: a thread or group takes a number and returns it when
- * it leaves.
+ * Rows of the policy's tables are allocated here: a thread or group takes a number and returns it
+ * when it leaves.
  *
  * Returned rows wait on a stack, because the row used last is still in a cache. A stack starts
  * empty: rows that were never used come from a counter, so that loading fills nothing.

@@ -1,4 +1,4 @@
-//! What is due to those who want a CPU.
+//! What is due to the threads that want a CPU.
 
 /// The share of one CPU that is due to each weight on `cpus` CPUs: in proportion, but no thread runs on two
 /// at once, and what that leaves goes to the others.

@@ -12,7 +12,7 @@ use super::sample::Sample;
 pub struct Figures {
     /// Of all CPUs' time, 0 to 1.
     pub share: f64,
-    /// By the weights of those who wanted a CPU, 0 to 1.
+    /// By the weights of the threads that wanted a CPU, 0 to 1.
     pub due_share: f64,
     /// Above 0 it is owed.
     pub lag_ns: f64,

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_behind_is_owed_and_the_sum_is_nil() {
+    fn a_thread_that_is_behind_is_owed_and_the_sum_is_nil() {
         let high = 1 << 60;
         assert_eq!(
             lags(&[thread(0, high + 2_000, NORMAL), thread(0, high, NORMAL)]),

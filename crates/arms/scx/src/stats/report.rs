@@ -20,8 +20,8 @@ pub struct Group {
     /// Of all CPUs' time, 0 to 1.
     #[stat(desc = "received share of all CPUs, 0 to 1")]
     pub share: f64,
-    /// By the weights of those who wanted a CPU, 0 to 1.
-    #[stat(desc = "due share of all CPUs by the weights of those who want one, 0 to 1")]
+    /// By the weights of the threads that wanted a CPU, 0 to 1.
+    #[stat(desc = "due share of all CPUs by the weights of the threads that want one, 0 to 1")]
     pub due_share: f64,
     /// Above 0 it is owed.
     #[stat(desc = "CPU time that its active threads are owed at present, ns")]
@@ -59,8 +59,8 @@ pub struct Process {
     /// Of all CPUs' time, 0 to 1.
     #[stat(desc = "received share of all CPUs, 0 to 1")]
     pub share: f64,
-    /// By the weights of those who wanted a CPU, 0 to 1.
-    #[stat(desc = "due share of all CPUs by the weights of those who want one, 0 to 1")]
+    /// By the weights of the threads that wanted a CPU, 0 to 1.
+    #[stat(desc = "due share of all CPUs by the weights of the threads that want one, 0 to 1")]
     pub due_share: f64,
     /// Above 0 it is owed.
     #[stat(desc = "CPU time that its active threads are owed at present, ns")]

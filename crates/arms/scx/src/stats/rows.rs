@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         Rows { maps, cpus, own }
     }
 
-    /// Whether it is known what is due, and to whom.
+    /// Whether the due shares are known.
     pub fn own(&self) -> bool {
         self.own
     }

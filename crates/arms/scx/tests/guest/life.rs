@@ -1,4 +1,4 @@
-//! From load to end: what is in force when, who is refused, and what is left behind.
+//! From load to end: what is in force when, which threads are refused, and what is left behind.
 
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -157,7 +157,7 @@ fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     let share = |child: &Child| report.processes.get(&child.id()).map_or(0.0, |of| of.share);
     let even = spinners.iter().all(|child| (share(child) - 1.0 / 3.0).abs() < 0.05);
     let busy = report.groups["/"].share > 0.95;
-    // Who looks sleeps in between and is not counted among those who want a CPU. Spinning it took a quarter
+    // The reader sleeps in between and is not counted as wanting a CPU. Spinning it took a quarter
     // of the machine; its looks take a twentieth of an emulated one.
     let own = &report.processes[&std::process::id()];
     let cheap = own.share < 0.12 && own.due_share == 0.0;

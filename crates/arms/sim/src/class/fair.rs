@@ -1,8 +1,8 @@
 //! The kernel's default classes: CFS as in Linux 6.1 and EEVDF as in Linux 7.2.
 //!
 //! Both are one frame: entities in queues, one tree for each CPU (`tree`), a choice of CPU for wakers
-//! (`select`), load balancing between CPUs (`balance`). What differs is a `timeline::Timeline`: how one
-//! queue is ordered, when a turn ends, who preempts. Names in code font are the kernel's functions and
+//! (`select`), load balancing between CPUs (`balance`). What differs is a `timeline::Timeline`: how one queue
+//! is ordered, when a turn ends, which thread preempts. Names in code font are the kernel's functions and
 //! features whose behaviour is modelled.
 //!
 //! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, remote wake-ups that wait for

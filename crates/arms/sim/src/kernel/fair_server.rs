@@ -15,7 +15,7 @@ const RUNTIME: Nanos = Nanos::from_millis(50);
 /// The fair servers of all CPUs.
 pub struct FairServer {
     servers: Vec<Server>,
-    /// Threads that are not real-time, among which it is looked for who waits: those of services may be many.
+    /// Threads that are not real-time, which are searched for waiting ones: those of services may be many.
     normal: Vec<ThreadId>,
 }
 

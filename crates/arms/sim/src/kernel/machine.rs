@@ -161,7 +161,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// A request has reached its socket; who sleeps there is woken up by the softirq.
+    /// A request has reached its socket; a thread that sleeps there is woken up by the softirq.
     fn deliver(&mut self, cpu: CpuId) {
         let lines = self.machinery.as_mut().and_then(|machinery| machinery.lines.as_mut());
         let Some(lines) = lines else { return };

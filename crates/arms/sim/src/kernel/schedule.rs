@@ -116,7 +116,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.core.threads[thread.index()].remaining += work;
             self.arm(cpu);
         }
-        // Whom it wakes, it wakes before it blocks.
+        // The threads that it wakes, it wakes before it blocks.
         self.wake_all(Some(cpu));
         match next {
             Next::Run(_) => {}

@@ -52,8 +52,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
     }
 
-    /// The CPU was asked to choose by its tick: it does so when the interrupt is over. Who runs pays what it
-    /// has not paid yet.
+    /// The CPU was asked to choose by its tick: it does so when the interrupt is over. The running thread
+    /// pays what it has not paid yet.
     fn go_on_with_tick(&mut self, cpu: CpuId, current: ThreadId) {
         let paid = self.machinery.as_ref().map_or(Nanos::ZERO, |machinery| machinery.timer);
         let takes = self.costs.tick.max(paid);

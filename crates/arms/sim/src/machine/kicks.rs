@@ -1,5 +1,5 @@
-//! Interrupts between CPUs: who wakes a thread up for another CPU has to interrupt that CPU, which takes its
-//! time before it chooses.
+//! Interrupts between CPUs: a CPU that wakes a thread for another one has to interrupt that CPU, which takes
+//! its time before it chooses.
 //!
 //! The time counts as CPU time of the thread that was interrupted, as that of other interrupts. A CPU that
 //! asks itself needs none, nor does one that an interrupt has anyway: it looks when that is over.

@@ -1,6 +1,6 @@
-//! A lock a kernel (10-ms computing section III.C): who enters waits for those that came before, and the more
-//! wait the longer each hand-over takes, because the lock's cache line goes to every waiting CPU (S.
-//! Boyd-Wickizer et al., "Non-scalable locks are dangerous", 2012).
+//! A lock a kernel (10-ms computing section III.C): a thread that enters waits for those that came before,
+//! and the more wait the longer each hand-over takes, because the lock's cache line goes to every waiting CPU
+//! (S. Boyd-Wickizer et al., "Non-scalable locks are dangerous", 2012).
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_makes_all_wait_longer_and_kernels_are_apart() {
+    fn each_waiter_makes_all_wait_longer_and_kernels_are_apart() {
         let state =
             KernelState { hold: Nanos(100), transfer: Nanos(10), kernels: 2, exit: Nanos(5) };
         let mut locks = Locks::new(state, 4);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and who held the CPUs
- * meanwhile: every hook writes what it saw, and user space joins by byte offsets.
+ * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and the holders of the CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets.
  * Joining here would cost each request a dozen lookups, a record costs tens of nanoseconds.
  *
  * Only tracepoints with BTF: they load where kprobes and fentry are refused.
@@ -349,7 +348,7 @@ int BPF_PROG(on_send, const struct sock *sk)
 	return 0;
 }
 
-static __always_inline bool hears(__u32 cpu)
+static __always_inline bool is_traced(__u32 cpu)
 {
 	return cpu < CPUS && traced_cpus[cpu];
 }
@@ -361,7 +360,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	bool blocks = !preempted && prev_state;
 	__u32 cpu = bpf_get_smp_processor_id(), from, to;
 
-	if (!hears(cpu))
+	if (!is_traced(cpu))
 		return 0;
 	from = number(prev);
 	to = number(next);
@@ -374,7 +373,7 @@ static __always_inline void wakes(const struct task_struct *task)
 {
 	__u32 target = task->thread_info.cpu;
 
-	if (hears(target))
+	if (is_traced(target))
 		tell(WAKE, number(task), 0, 0, target, 0);
 }
 
@@ -394,7 +393,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 
 static __always_inline void interrupts(enum kind kind, __u32 vector, enum interrupt level)
 {
-	if (hears(bpf_get_smp_processor_id()))
+	if (is_traced(bpf_get_smp_processor_id()))
 		tell(kind, 0, 0, 0, vector, level);
 }
 

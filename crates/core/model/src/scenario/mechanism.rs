@@ -114,11 +114,11 @@ pub struct Memory {
     /// How much longer an access takes for each other CPU under the same last-level cache whose thread does
     /// nothing but wait for memory: at least 0.
     pub contention: f64,
-    /// Whose first CPU says where memory lies.
+    /// The first CPU of a process or thread says where memory lies.
     pub home: Home,
 }
 
-/// Whose first CPU says where memory lies.
+/// The first CPU of a process or thread says where memory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Home {
     /// The process's: all its threads have their memory on one node.

@@ -14,7 +14,7 @@ use crate::{CpuId, Nanos, ThreadId};
 pub struct Cpuset {
     /// Where its threads may run.
     pub cpus: Vec<CpuId>,
-    /// Who else may run there.
+    /// The other threads that may run there.
     pub partition: Partition,
 }
 

@@ -86,7 +86,7 @@ impl Bench {
         self.policy.enqueue(&mut self.toy, thread, true);
     }
 
-    /// The CPU asks for work; answers whom it got, else prev.
+    /// The CPU asks for work. Answers the thread that it got, else prev.
     pub fn dispatch(&mut self, cpu: u32, prev: Option<ThreadId>) -> Option<ThreadId> {
         self.toy.dispatching = (cpu, prev);
         self.policy.dispatch(&mut self.toy, CpuId(cpu), prev);

@@ -14,7 +14,7 @@ use crate::watch::interrupt_flag;
 
 /// How often the user's wish to stop is looked at.
 const TURN: Duration = Duration::from_millis(50);
-/// Looks in a row that may bring nothing: who tells of outliers may be started anew meanwhile.
+/// Looks in a row that may bring nothing: the source of outliers may be restarted meanwhile.
 const IN_VAIN: u64 = 5;
 /// Looks after a move in which nothing is moved: the tail needs time to show what it did.
 const SETTLE: u64 = 3;
@@ -75,7 +75,7 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Who tells of outliers, and how often in a row that failed.
+/// The source of outliers, and how often in a row it failed.
 struct Teller<'a> {
     source: &'a Source,
     in_vain: u64,

@@ -40,7 +40,8 @@ pub struct Live {
 pub struct Snapshot {
     /// How long each stage took.
     pub stages: Vec<Stage>,
-    /// Who made the slowest requests slow, the worst first; `None`: that is not the client's kernel to know.
+    /// The culprits of the slowest requests, the worst first; `None`: that is not the client's kernel to
+    /// know.
     pub blamed: Option<Vec<Blamed>>,
 }
 
@@ -48,7 +49,7 @@ pub struct Snapshot {
 pub struct Blamed {
     /// The source, as in results: `background`.
     pub source: String,
-    /// Who.
+    /// The owner.
     pub culprit: String,
     /// The part of all that made them slow.
     pub share: f64,
@@ -231,8 +232,7 @@ impl Snapshot {
     fn line(&self) -> String {
         let stages = self.stages.iter().map(|stage| format!("{} {}", named(stage), p99(stage)));
         let stages: Vec<String> = stages.collect();
-        let worst =
-            |blamed: &Vec<Blamed>| blamed.first().map_or("nobody".to_string(), Blamed::words);
+        let worst = |blamed: &Vec<Blamed>| blamed.first().map_or("none".to_string(), Blamed::words);
         let by = self.blamed.as_ref().map_or(String::new(), |b| format!("  slow by {}", worst(b)));
         format!("  p99 of stages: {}{by}", stages.join(" "))
     }

@@ -17,7 +17,7 @@ use report::stages::Stage;
 
 use super::live::Snapshot;
 
-/// Who tells the stages of a run.
+/// The source of a run's stages.
 pub enum Watching {
     /// Hooks in the server's kernel.
     Server(server::Watching),

@@ -20,7 +20,8 @@ pub fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The words of each command line of a page, the command's name first; `sudo` and lines with `...` are left out.
+/// The words of each command line of a page, the command's name first; `sudo` and lines with `...` are left
+/// out.
 pub fn command_lines(page: &str) -> Vec<Vec<String>> {
     let mut plain_fence = None;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Running services watched, as a user meets it: who disturbs them is named. Takes root, a kernel with BTF,
+//! Running services watched, as a user sees it: the culprit is named. Takes root, a kernel with BTF,
 //! memcached and nginx; says so where it is skipped.
 #![cfg(feature = "bpf")]
 
@@ -20,7 +20,7 @@ use serde_json::Value;
 use server::{FIRST, LAST, Server, last_cpu, on_last_cpu};
 use storm::{Storm, Weather};
 
-/// Servers and those who disturb them share a CPU.
+/// Servers and culprits share a CPU.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn rearguard(words: &[&str]) -> Command {
@@ -156,7 +156,7 @@ fn a_storm_of_softirqs_is_named_and_takes_ten_times_what_they_take_without_it() 
 }
 
 #[test]
-fn who_listens_nowhere_cannot_be_watched() {
+fn a_process_that_does_not_listen_cannot_be_watched() {
     let sleeper = ChildGuard::start("sleep", &["60"]);
     let sleeper = sleeper.process();
     for (process, words) in [(&*sleeper, "listens at no port"), ("99999999", "/proc/99999999")] {

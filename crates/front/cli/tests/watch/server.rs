@@ -43,7 +43,7 @@ pub const FIRST: [&str; 3] = ["chrt", "-f", "10"];
 pub struct Server {
     _kept: ChildGuard,
     address: SocketAddr,
-    /// Who keeps it.
+    /// The process.
     pub process: String,
     request: &'static str,
     /// Bytes of an answer.

@@ -75,7 +75,7 @@ impl Drop for Storm {
     }
 }
 
-/// This thread's own network, and those who wait in it. It is gone with the thread and its sockets.
+/// This thread's own network, and the threads that wait in it. It is gone with the thread and its sockets.
 fn network(weather: &Weather) -> io::Result<(UdpSocket, Vec<UdpSocket>)> {
     unshare(CloneFlags::CLONE_NEWNET)?;
     run("ip", &["link", "set", "lo", "up"])?;

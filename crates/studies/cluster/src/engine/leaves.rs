@@ -1,4 +1,4 @@
-//! The leaves: who waits at them, and how many copies each has.
+//! The leaves: the copies that wait at them, and how many each has.
 
 use model::Failure;
 

@@ -26,7 +26,7 @@ struct Entry {
     work: u64,
 }
 
-/// One leaf: who waits, who is served until when.
+/// One leaf: the copies that wait, and those in service until when.
 #[derive(Clone, Default)]
 struct Server {
     waiting: Vec<Entry>,

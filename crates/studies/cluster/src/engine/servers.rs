@@ -1,6 +1,6 @@
 //! Servers of leaves and roots: workers of queues, latencies as measured, whole machines.
 //!
-//! Who waits for a worker is the business of those who queue: [`super::leaves`], [`super::roots`].
+//! Waiting for a worker is left to the queues: [`super::leaves`], [`super::roots`].
 
 use model::{Failure, Nanos};
 

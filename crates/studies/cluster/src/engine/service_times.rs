@@ -20,7 +20,7 @@ pub(super) enum ServiceTimes {
 }
 
 impl ServiceTimes {
-    /// Lots of such work.
+    /// Service times of such work.
     pub fn new(work: &Work, seed: u64) -> ServiceTimes {
         match work {
             Work::Law(law, mean) => {

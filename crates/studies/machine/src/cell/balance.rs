@@ -43,9 +43,9 @@ pub enum Step {
     Content,
     /// A CPU goes from a cell to another.
     Move {
-        /// Who gives.
+        /// The giver.
         from: String,
-        /// Who gets.
+        /// The receiver.
         to: String,
         /// The CPU.
         cpu: usize,

@@ -115,7 +115,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 fn get(address: &str, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    // In one piece: who answers the first of several and hangs up resets the connection.
+    // In one piece: a server that answers the first of several and hangs up resets the connection.
     stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;

@@ -94,8 +94,8 @@ fn give_back(machine: Machine, session: u64, cpu: usize) -> Result<(), Failure> 
         // The undo does not depend on the log.
         let _ = log.write_all(words.as_bytes());
     }
-    // Who has the lock may be the very command that raised the service, starved before it could give it back:
-    // it gets to run.
+    // The holder of the lock may be the very command that raised the service, starved before it could give it
+    // back: it gets to run.
     let holder = machine.holder();
     let lift = |class| holder.map_or(Ok(()), |process| machine.on().set_class(process, class));
     // Both fail when that one has ended.

@@ -42,7 +42,7 @@ impl Child {
 
     fn find(&self, on: &dyn Platform) -> io::Result<Option<i32>> {
         let wanted = format!("{TOKEN}={}", self.token);
-        // Who undoes everything and is part of it ends by itself after that.
+        // A command that undoes everything and is part of it ends by itself after that.
         let own = std::process::id() as i32;
         let has_token = |process: &i32| {
             // The environment of another user's process cannot be read; that of one that ended is empty.

@@ -5,7 +5,7 @@ use measure::Target;
 use model::Nanos;
 use model::workload::Planned;
 
-/// A protocol and who speaks it well.
+/// A protocol and a server that speaks it well.
 #[derive(Clone, Copy)]
 pub struct Spoken {
     /// Its scheme, and what follows the port in its target.

@@ -22,7 +22,7 @@ const SEASON: u32 = 250;
 pub struct Life {
     pub pair: Pair,
     running: [Option<ThreadId>; CPUS],
-    /// Who blocked last on each CPU: dispatch is told.
+    /// The thread that blocked last on each CPU: dispatch is told.
     blocked: [Option<ThreadId>; CPUS],
     draw: u64,
     steps: u32,

@@ -7,7 +7,7 @@ use model::{Nanos, ThreadId};
 /// A thread that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Who.
+    /// The owner.
     pub thread: ThreadId,
     /// The slice that it gets.
     pub slice: Nanos,

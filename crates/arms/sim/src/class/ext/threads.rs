@@ -1,4 +1,4 @@
-//! What sched_ext keeps of threads and CPUs: slices, queues, and who owns a thread.
+//! What sched_ext keeps of threads and CPUs: slices, queues, and the owner of a thread.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::queue::OrderedQueue;
 use crate::affinity::Affinities;
 use crate::core::Core;
 
-/// Who owns a thread (`enum scx_ops_state`).
+/// The owner of a thread (`enum scx_ops_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     /// The kernel: it blocks, runs, or waits in a local queue.

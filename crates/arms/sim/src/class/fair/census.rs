@@ -1,5 +1,5 @@
-//! How many threads each part of the machine has, kept as they come and go: who balances a large domain need
-//! not ask every CPU.
+//! How many threads each part of the machine has, kept as they come and go: balancing a large domain need not
+//! ask every CPU.
 
 use model::CpuId;
 

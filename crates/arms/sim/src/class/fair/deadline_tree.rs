@@ -40,13 +40,13 @@ impl Node {
         &self.entries[..self.count as usize]
     }
 
-    /// The child that a key belongs to, or the entry that has it. Who leaves was among the first.
+    /// The child that a key belongs to, or the entry that has it. A leaving entry was among the first.
     fn position(&self, key: Key) -> usize {
         let behind = self.entries().iter().position(|entry| entry.key > key);
         behind.unwrap_or(self.count as usize).saturating_sub(1)
     }
 
-    /// How many entries come before a key. Who arrives comes among the last.
+    /// How many entries come before a key. An arriving entry comes among the last.
     fn before(&self, key: Key) -> usize {
         self.entries().iter().rposition(|entry| entry.key < key).map_or(0, |last| last + 1)
     }

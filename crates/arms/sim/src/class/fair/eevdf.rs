@@ -150,7 +150,7 @@ impl Timeline for Eevdf {
         entity.mark.deadline = entity.vruntime + request(entity, tunables) / parts;
     }
 
-    /// As `dequeue_entity()`: who sleeps in debt stays until the others caught up.
+    /// As `dequeue_entity()`: an entity that sleeps in debt stays until the others caught up.
     fn leave(
         &mut self,
         others: Option<Peer>,

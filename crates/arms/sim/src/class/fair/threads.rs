@@ -77,7 +77,7 @@ impl Threads {
         }
     }
 
-    /// What says who comes behind a thread of a CPU, or comes first.
+    /// The key of the thread behind one of a CPU, or of the first.
     fn link_behind(&mut self, cpu: CpuId, thread: Option<ThreadId>) -> &mut Option<ThreadId> {
         match thread {
             Some(thread) => &mut self.records[thread.index()].behind,
@@ -85,7 +85,7 @@ impl Threads {
         }
     }
 
-    /// What says who comes before a thread of a CPU, or comes last.
+    /// The key of the thread before one of a CPU, or of the last.
     fn link_before(&mut self, cpu: CpuId, thread: Option<ThreadId>) -> &mut Option<ThreadId> {
         match thread {
             Some(thread) => &mut self.records[thread.index()].before,

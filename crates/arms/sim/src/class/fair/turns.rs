@@ -1,4 +1,4 @@
-//! Whose turn it is: the choice down the tree, and the change from one thread to another.
+//! The next turn: the choice down the tree, and the change from one thread to another.
 
 use model::{CpuId, Nanos, ThreadId};
 

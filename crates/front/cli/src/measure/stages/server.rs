@@ -1,4 +1,5 @@
-//! What the server's kernel says of a measurement: the stages of its requests, and who made them wait.
+//! What the server's kernel says of a measurement: the stages of its requests, and the culprits of their
+//! waits.
 
 use std::net::{IpAddr, UdpSocket};
 
@@ -58,7 +59,7 @@ fn own_ip(target: &Target) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Who made the slowest requests slow, the worst first.
+/// The culprits of the slowest requests, the worst first.
 fn blamed(observed: &Observed) -> Vec<Blamed> {
     let program = |(index, process)| Program { serves: index == 0, ..Program::of(process, index) };
     let setting = Setting {

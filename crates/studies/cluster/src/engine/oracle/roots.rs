@@ -21,7 +21,7 @@ pub(super) struct Roots<'a> {
     root: &'a Root,
     splitting: ServiceTimes,
     merging: Option<ServiceTimes>,
-    /// Who waits where, in the order of coming.
+    /// The waiting visits, in the order of coming.
     waiting: Vec<(u32, Visit)>,
     /// The visits in service: until when, and where. With a measured root all are.
     served: Vec<(u64, u32, Visit)>,
@@ -76,7 +76,7 @@ impl Roots<'_> {
         machines.chain(served).chain(self.turns.iter().copied()).min().unwrap_or(u64::MAX)
     }
 
-    /// Lets what is due happen; who has passed.
+    /// Lets what is due happen. Returns the visits that are done.
     pub fn step(&mut self, now: u64) -> Vec<Visit> {
         let due = (0..self.turns.len()).filter(|server| self.turns[*server] == now);
         due.collect::<Vec<_>>().into_iter().for_each(|server| self.turn(server as u32, now));
@@ -91,7 +91,7 @@ impl Roots<'_> {
         passed
     }
 
-    /// A request comes to a root; who has passed by that.
+    /// A request comes to a root. Returns the visits that are done by that.
     pub fn visit(&mut self, root: u32, visit: Visit, now: u64) -> Vec<Visit> {
         if self.machines.is_empty() {
             self.waiting.push((root, visit));

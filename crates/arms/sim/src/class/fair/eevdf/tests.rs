@@ -196,7 +196,7 @@ fn lag_is_kept_up_to_a_request_and_a_tick() {
 }
 
 #[test]
-fn who_sleeps_in_debt_stays_until_the_others_caught_up() {
+fn an_entity_that_sleeps_in_debt_stays_until_the_others_caught_up() {
     let mut bench = after_running(1_000_000);
     bench.leave(0, Departure::Sleep);
     assert!(bench.entities[0].mark.delayed && bench.entities[0].on_queue);
@@ -219,7 +219,7 @@ fn who_sleeps_in_debt_stays_until_the_others_caught_up() {
 }
 
 #[test]
-fn who_sleeps_with_credit_leaves_at_once() {
+fn an_entity_that_sleeps_with_credit_leaves_at_once() {
     let mut bench = after_running(1_000_000);
     bench.leave(2, Departure::Sleep);
     assert!(!bench.entities[2].on_queue && bench.entities[2].mark.lag > 0);
