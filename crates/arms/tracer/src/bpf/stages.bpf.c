@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and the holders of the CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets.
- * Joining here would cost each request a dozen lookups, a record costs tens of nanoseconds.
+ * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and the holders of the
+ * CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets. Joining
+ * here would cost each request a dozen lookups, a record costs tens of nanoseconds.
  *
  * Only tracepoints with BTF: they load where kprobes and fentry are refused.
  */
