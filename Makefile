@@ -27,6 +27,14 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
+quick: ## the inner loop: format, clippy, the rules, the policies as BPF and natively, unit tests of the simulator (under two minutes, once built)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	$(CARGO) test --quiet --package rules
+	policy/check-bpf
+	$(CARGO) test --quiet --package policy_native
+	$(CARGO) test --quiet --package sim --lib
+
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but what loads BPF
 	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude tracer --exclude kernel-cost --no-default-features
 
@@ -98,4 +106,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo test quick check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
