@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use model::scenario::Kind;
-use model::{Arm, Nanos, PolicySpec, Recording, Scenario, Silent, Trace};
+use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
 use queue::{Discipline, ideal};
 use stats::{Summary, summarise, window_latencies};
 
@@ -45,7 +45,7 @@ pub struct Seen {
 pub fn run(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Seen, Failed> {
     let policy = PolicySpec::parse(policy)?;
     arm.check(scenario, &policy)?;
-    let trace = arm.run(scenario, &policy, 1, &Silent)?;
+    let trace = arm.run(scenario, &policy, 1, Events::Omitted, &Silent)?;
     let summary = summarise(scenario, &[&trace]);
     Ok(Seen { scenario: scenario.clone(), trace, summary })
 }
@@ -54,7 +54,7 @@ pub fn run(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Seen, Fai
 pub fn recorded(arm: &dyn Arm, scenario: &Scenario, policy: &str) -> Result<Trace, Failed> {
     let policy = PolicySpec::parse(policy)?;
     arm.check(scenario, &policy)?;
-    Ok(arm.run(scenario, &policy, 1, &Recording)?)
+    Ok(arm.run(scenario, &policy, 1, Events::Recorded, &Silent)?)
 }
 
 impl Seen {

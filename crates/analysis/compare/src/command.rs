@@ -29,10 +29,6 @@ pub fn quoted(word: &str) -> String {
 pub struct Again(pub String);
 
 impl TraceSink for Again {
-    fn wants_events(&self) -> bool {
-        false
-    }
-
     fn keep(&self, _trace: &Trace) -> Result<(), Failure> {
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use explain::{Setting, Slow, slow_sources};
-use model::{Arm, Failure, PolicySpec, Trace, Watch};
+use model::{Arm, Events, Failure, PolicySpec, Trace, Watch};
 
 use crate::batch::{Batch, batches};
 use crate::plan::{Plan, Run};
@@ -37,7 +37,7 @@ pub(crate) fn execute(
     let cores = || thread::available_parallelism().map_or(1, |n| n.get());
     let workers = if arm.exclusive() { 1 } else { plan.jobs.unwrap_or_else(cores) };
     // Events of several runs at once could be more than the arm has memory for.
-    let shared = arm.shares_preparation() && !sink.wants_events();
+    let shared = arm.shares_preparation() && plan.events == Events::Omitted;
     let batches = batches(runs, shared, workers);
     let queue = WorkQueue::new(runs.len(), batches.len(), watch, sink);
     thread::scope(|scope| {
@@ -111,7 +111,7 @@ impl<'a> WorkQueue<'a> {
         let policy = &plan.policies[batch.policy];
         let mut repeats = if arm.exclusive() { REPEATS } else { 0 };
         loop {
-            match arm.run_seeds(plan.scenario, policy, &batch.seeds, progress) {
+            match arm.run_seeds(plan.scenario, policy, &batch.seeds, plan.events, progress) {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     repeats -= 1;
                     let discarded = format!("{policy}, seed {}: {reason}", batch.seeds[0]);
@@ -190,11 +190,6 @@ impl Watch for BatchProgress<'_> {
     fn cancelled(&self) -> bool {
         self.queue.failed.load(Ordering::Relaxed) || self.queue.watch.cancelled()
     }
-
-    /// Of the baseline's second run, too: both runs of the A/A pair shall have the same overhead.
-    fn wants_events(&self) -> bool {
-        self.queue.sink.wants_events()
-    }
 }
 
 #[cfg(test)]
@@ -230,12 +225,13 @@ mod tests {
             scenario: &Scenario,
             policy: &PolicySpec,
             seed: u64,
+            events: Events,
             watch: &dyn Watch,
         ) -> Result<Trace, Failure> {
             if self.runs.fetch_add(1, Ordering::Relaxed) < self.failures {
                 return Err(Failure::Run("disturbed".to_string()));
             }
-            sim::SimArm.run(scenario, policy, seed, watch)
+            sim::SimArm.run(scenario, policy, seed, events, watch)
         }
     }
 
@@ -243,9 +239,6 @@ mod tests {
     struct Knowing;
 
     impl TraceSink for Knowing {
-        fn wants_events(&self) -> bool {
-            false
-        }
         fn keep(&self, _: &Trace) -> Result<(), Failure> {
             Ok(())
         }
@@ -263,7 +256,13 @@ mod tests {
                     [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
         let scenario = Scenario::read(text, "test.toml").unwrap();
         let policies = vec![PolicySpec::plain("cfs")];
-        let plan = Plan { scenario: &scenario, policies, seeds: vec![1], jobs: None };
+        let plan = Plan {
+            scenario: &scenario,
+            policies,
+            seeds: vec![1],
+            jobs: None,
+            events: Events::Omitted,
+        };
         let arm = Disturbed { failures, exclusive, runs: AtomicUsize::new(0) };
         execute(&plan, &plan.runs(), &arm, &Silent, sink).map(|outputs| outputs.discarded.len())
     }

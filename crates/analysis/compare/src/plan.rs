@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use model::{Failure, PolicySpec, Scenario};
+use model::{Events, Failure, PolicySpec, Scenario};
 
 /// What to compare.
 pub struct Plan<'a> {
@@ -15,6 +15,9 @@ pub struct Plan<'a> {
     pub seeds: Vec<u64>,
     /// Runs at a time where they do not disturb each other; `None`: one a core.
     pub jobs: Option<usize>,
+    /// Whether runs record scheduling events, where the arm has them. Both runs of the A/A pair do, so that they
+    /// have the same overhead.
+    pub events: Events,
 }
 
 /// One run to make.
@@ -89,7 +92,13 @@ mod tests {
     fn every_contender_takes_every_place_and_meets_every_seed() {
         let scenario = scenario();
         let policies = ["a", "b"].map(PolicySpec::plain).to_vec();
-        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8, 9], jobs: None };
+        let plan = Plan {
+            scenario: &scenario,
+            policies,
+            seeds: vec![7, 8, 9],
+            jobs: None,
+            events: Events::Omitted,
+        };
         let runs = plan.runs();
         let contender = |run: &Run| (run.policy, run.twin);
         for place in 0..3 {
@@ -106,7 +115,13 @@ mod tests {
     fn a_policy_alone_is_compared_with_nothing_and_runs_once() {
         let scenario = scenario();
         let policies = vec![PolicySpec::plain("a")];
-        let plan = Plan { scenario: &scenario, policies, seeds: vec![7, 8], jobs: None };
+        let plan = Plan {
+            scenario: &scenario,
+            policies,
+            seeds: vec![7, 8],
+            jobs: None,
+            events: Events::Omitted,
+        };
         let alone = |seed| Run { policy: 0, twin: false, seed };
         assert_eq!(plan.runs(), [alone(7), alone(8)]);
     }

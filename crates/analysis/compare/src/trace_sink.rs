@@ -4,9 +4,6 @@ use model::{Failure, PolicySpec, Trace};
 
 /// Keeps the traces of a comparison, and knows how to repeat a run that failed.
 pub trait TraceSink: Sync {
-    /// Whether traces shall hold scheduling events, where the arm has them.
-    fn wants_events(&self) -> bool;
-
     /// A run is done. The baseline's second run, which shows the machine's own noise, is not kept.
     fn keep(&self, trace: &Trace) -> Result<(), Failure>;
 
@@ -16,10 +13,6 @@ pub trait TraceSink: Sync {
 
 /// Keeps nothing.
 impl TraceSink for () {
-    fn wants_events(&self) -> bool {
-        false
-    }
-
     fn keep(&self, _trace: &Trace) -> Result<(), Failure> {
         Ok(())
     }

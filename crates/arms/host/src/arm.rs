@@ -3,7 +3,7 @@
 use std::thread;
 
 use model::trace_session::{KernelTracer, unbuilt};
-use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
+use model::{Arm, Events, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::assemble::assemble;
 use crate::check::{Ready, allow_open_files, check};
@@ -54,12 +54,13 @@ impl Arm for HostArm {
         scenario: &Scenario,
         policy: &PolicySpec,
         seed: u64,
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
         let Ready { policy: services, placement } = check(scenario, policy)?;
         let _alone = Exclusive::acquire(watch)?;
         let policy = policy.to_string();
-        let records = watch.wants_events() && self.has_events().is_ok();
+        let records = events == Events::Recorded && self.has_events().is_ok();
         let tracer = self.tracer.filter(|_| records);
         run_on(
             &Stage { scenario, policy, services, placement, seed, tracer, pulls: &|| None },

@@ -2,7 +2,7 @@
 
 use model::change::Change;
 use model::event::Tables;
-use model::{Arm, Failure, PolicySpec, Scenario, Silent, Trace, Watch};
+use model::{Arm, Events, Failure, PolicySpec, Scenario, Silent, Trace, Watch};
 
 use crate::class::ext::Ext;
 use crate::class::fair::{Cfs, Eevdf};
@@ -209,9 +209,10 @@ impl Arm for SimArm {
         scenario: &Scenario,
         policy: &PolicySpec,
         seed: u64,
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        if !watch.wants_events() {
+        if events == Events::Omitted {
             return run_on::<Tournament>(scenario, policy, seed, watch).map(|run| run.trace);
         }
         let mut log = EventLog::default();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{scenario, service};
 use model::scenario::Kind;
-use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Silent, Watch};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Watch};
 use sim::SimArm;
 use sim::arm::names;
 
@@ -39,7 +39,7 @@ fn every_name_passes_the_check_and_no_thread_is_lost() {
     for name in names() {
         let policy = PolicySpec::plain(name);
         SimArm.check(&scenario, &policy).unwrap();
-        let trace = SimArm.run(&scenario, &policy, 1, &Silent).unwrap();
+        let trace = SimArm.run(&scenario, &policy, 1, Events::Omitted, &Silent).unwrap();
         let (first, last) = (&trace.usage[0].cpu_time, &trace.usage[100].cpu_time);
         for (index, thread) in trace.threads.iter().enumerate() {
             let received = last[index] - first[index];
@@ -71,7 +71,7 @@ fn a_run_stops_when_its_watch_wants() {
     let scenario = Scenario { duration: Nanos::from_secs(300), ..scenario(16, programs) };
     let run = |looks_left| {
         let watch = Impatient { looks_left: AtomicU32::new(looks_left) };
-        SimArm.run(&scenario, &PolicySpec::plain("fifo"), 1, &watch).map(|_| ())
+        SimArm.run(&scenario, &PolicySpec::plain("fifo"), 1, Events::Omitted, &watch).map(|_| ())
     };
     assert_eq!(run(3), Err(Failure::Interrupted));
     assert_eq!(run(u32::MAX), Ok(()));

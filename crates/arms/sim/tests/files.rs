@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fairness::{shipped, summary, worst_share};
 use model::event::Event;
-use model::{Arm, Failure, Nanos, PolicySpec, Recording, Scenario, Silent};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent};
 use sim::SimArm;
 
 fn example(name: &str) -> String {
@@ -21,7 +21,8 @@ fn brief(name: &str) -> Scenario {
 
 fn events(scenario: &Scenario, policy: &str) -> Vec<Event> {
     let policy = PolicySpec::parse(policy).unwrap();
-    let events = SimArm.run(scenario, &policy, 7, &Recording).unwrap().events.unwrap();
+    let events =
+        SimArm.run(scenario, &policy, 7, Events::Recorded, &Silent).unwrap().events.unwrap();
     assert!(events.len() > 500, "{policy}: {} events", events.len());
     events
 }
@@ -32,7 +33,7 @@ fn verdict(source: &str) -> Result<(), Failure> {
     let path = folder.path().join("mine.c");
     std::fs::write(&path, source).unwrap();
     let spec = PolicySpec::parse(&path.display().to_string()).unwrap();
-    SimArm.run(&brief("four-cpus-and-batch"), &spec, 7, &Silent).map(drop)
+    SimArm.run(&brief("four-cpus-and-batch"), &spec, 7, Events::Omitted, &Silent).map(drop)
 }
 
 fn template() -> String {

@@ -4,7 +4,7 @@ mod common;
 #[path = "common/shipped.rs"]
 mod shipped;
 
-use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace};
+use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
 use sim::arm::{names, run_on};
 use sim::events::{Digest, Heap, Tournament};
@@ -21,7 +21,7 @@ fn each(check: impl Fn(&Scenario, &PolicySpec, &str)) {
 }
 
 fn run(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Trace {
-    SimArm.run(scenario, policy, seed, &Silent).unwrap()
+    SimArm.run(scenario, policy, seed, Events::Omitted, &Silent).unwrap()
 }
 
 #[test]

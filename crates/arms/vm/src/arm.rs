@@ -8,7 +8,7 @@ use host::Placement;
 use lab::{Cost, Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
 use model::scenario::Kind;
 use model::trace_session::unbuilt;
-use model::{Arm, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
 use crate::guest::kernel_tracer;
 use crate::guest_output::GuestOutput;
@@ -87,9 +87,10 @@ impl Arm for VmArm {
         scenario: &Scenario,
         policy: &PolicySpec,
         seed: u64,
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        let mut traces = self.run_seeds(scenario, policy, &[seed], watch)?;
+        let mut traces = self.run_seeds(scenario, policy, &[seed], events, watch)?;
         traces.pop().ok_or_else(|| Failure::Run("the guest's report is empty".to_string()))
     }
 
@@ -103,6 +104,7 @@ impl Arm for VmArm {
         scenario: &Scenario,
         policy: &PolicySpec,
         seeds: &[u64],
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Vec<Trace>, Failure> {
         let needs = needs(&self.lab, &self.programs, scenario, policy)?;
@@ -113,7 +115,7 @@ impl Arm for VmArm {
             services: needs.services,
             placement: placement(scenario),
             seeds: seeds.to_vec(),
-            events: watch.wants_events(),
+            events: events == Events::Recorded,
         };
         let kernel = needs.kernel.release.clone();
         let job = job(scenario, needs, &order)?;

@@ -29,6 +29,7 @@ pub trait Arm: Sync {
         scenario: &Scenario,
         policy: &PolicySpec,
         seed: u64,
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure>;
 
@@ -44,9 +45,26 @@ pub trait Arm: Sync {
         scenario: &Scenario,
         policy: &PolicySpec,
         seeds: &[u64],
+        events: Events,
         watch: &dyn Watch,
     ) -> Result<Vec<Trace>, Failure> {
-        seeds.iter().map(|seed| self.run(scenario, policy, *seed, watch)).collect()
+        seeds.iter().map(|seed| self.run(scenario, policy, *seed, events, watch)).collect()
+    }
+}
+
+/// Whether a trace holds scheduling events, where the arm has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// It does.
+    Recorded,
+    /// It does not: they are many.
+    Omitted,
+}
+
+impl Events {
+    /// Recorded if they are wanted.
+    pub fn when(wanted: bool) -> Events {
+        if wanted { Events::Recorded } else { Events::Omitted }
     }
 }
 
@@ -56,10 +74,6 @@ pub trait Watch: Sync {
     fn progress(&self, done: f64);
     /// Whether the user wants to stop. An arm that sees it cleans up and returns [`Failure::Interrupted`].
     fn cancelled(&self) -> bool;
-    /// Whether the trace shall hold scheduling events, where the arm has them.
-    fn wants_events(&self) -> bool {
-        false
-    }
 }
 
 /// A [`Watch`] that shows nothing and never stops.
@@ -69,18 +83,5 @@ impl Watch for Silent {
     fn progress(&self, _done: f64) {}
     fn cancelled(&self) -> bool {
         false
-    }
-}
-
-/// Shows nothing, never stops, and wants scheduling events.
-pub struct Recording;
-
-impl Watch for Recording {
-    fn progress(&self, _done: f64) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-    fn wants_events(&self) -> bool {
-        true
     }
 }

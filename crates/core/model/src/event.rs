@@ -1,8 +1,8 @@
 //! Scheduling events: what happened to threads and CPUs, moment by moment.
 //!
-//! An arm records them when [`Watch::wants_events`](crate::Watch::wants_events) says so and it has them. They
-//! are ordered by time; of one moment they stand in the order in which the kernel acted. What takes more room
-//! than a number stands once in [`Tables`].
+//! An arm that has them records them when [`Arm::run`](crate::Arm::run) is asked to. They are ordered by
+//! time; of one moment they stand in the order in which the kernel acted. What takes more room than a number
+//! stands once in [`Tables`].
 
 use serde::{Deserialize, Serialize};
 

@@ -25,7 +25,7 @@ pub mod weight;
 pub mod workload;
 
 pub use answer::Answer;
-pub use arm::{Arm, Recording, Silent, Watch};
+pub use arm::{Arm, Events, Silent, Watch};
 pub use failure::Failure;
 pub use ids::{CpuId, ThreadId};
 pub use policy_spec::PolicySpec;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use compare::command::{command, quoted};
-use compare::{Plan, TraceSink};
+use compare::Plan;
 use host::HostArm;
 use model::edit::Edit;
-use model::{Arm, Failure, Nanos, PolicySpec, Scenario};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario};
 use sim::SimArm;
 use trace::Making;
 use vm::VmArm;
@@ -89,6 +89,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         policies: args.policy.clone(),
         seeds: seeds(args, &scenario),
         jobs: args.jobs.map(usize::from),
+        events: Events::when(args.explain || args.trace.is_some()),
     };
     let arm: Box<dyn Arm> = match args.on {
         On::Sim => Box::new(SimArm),
@@ -99,7 +100,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (words, version) = signature();
     let traces = Traces {
         path: args.trace.as_deref(),
-        explained: args.explain,
         folder: plan.policies.len() * plan.seeds.len() > 1
             || args.trace.as_ref().is_some_and(|path| path.is_dir()),
         making: Making {
@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         command: replay(args),
     };
     traces.check()?;
-    if let (true, Err(lack)) = (traces.wants_events(), arm.has_events()) {
+    if let (true, Err(lack)) = (plan.events == Events::Recorded, arm.has_events()) {
         say(&format!(
             "rearguard: no scheduling events, so nothing says where the time went: {lack}"
         ));

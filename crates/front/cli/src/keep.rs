@@ -14,8 +14,6 @@ use crate::files::check_writable;
 pub struct Traces<'a> {
     /// The option; `None`: no traces.
     pub path: Option<&'a Path>,
-    /// Whether slow requests shall be explained.
-    pub explained: bool,
     /// Whether the path is a folder with a file a run.
     pub folder: bool,
     /// How runs are made.
@@ -55,10 +53,6 @@ fn plain(policy: &str) -> String {
 }
 
 impl TraceSink for Traces<'_> {
-    fn wants_events(&self) -> bool {
-        self.path.is_some() || self.explained
-    }
-
     fn keep(&self, trace: &Trace) -> Result<(), Failure> {
         let Some(path) = self.path else { return Ok(()) };
         let path = self.file(path, trace);

@@ -2,7 +2,7 @@
 
 use ::compare::command::{Again, command};
 use ::compare::{Plan, first_seeds};
-use model::{Arm, Nanos, PolicySpec, Watch, units};
+use model::{Arm, Events, Nanos, PolicySpec, Watch, units};
 use pyo3::prelude::*;
 use report::Document;
 use sim::SimArm;
@@ -55,6 +55,7 @@ pub fn compare(
         policies: specs.collect::<Result<_, _>>().map_err(exception)?,
         seeds: chosen(seeds.as_ref(), &changed)?,
         jobs,
+        events: Events::Omitted,
     };
     one_or_more("policy", plan.policies.len())?;
     one_or_more("job", jobs.unwrap_or(1))?;

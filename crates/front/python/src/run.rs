@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::compare::command::{command, of_run};
 use columnar::stack;
-use model::{Arm, Failure, PolicySpec, Watch};
+use model::{Arm, Events, Failure, PolicySpec};
 use pyo3::prelude::*;
 use sim::SimArm;
 use trace::{Header, Making, Recorded};
@@ -47,7 +47,7 @@ pub fn run(
     };
     work(py, progress, |watch| {
         SimArm.check(&changed, &spec)?;
-        let trace = SimArm.run(&changed, &spec, seed, &Listening { watch, events })?;
+        let trace = SimArm.run(&changed, &spec, seed, Events::when(events), watch)?;
         Ok(traced(Recorded { header: Header::new(&making, &trace), trace }))
     })
 }
@@ -68,24 +68,4 @@ fn traced(recorded: Recorded) -> Traced {
         Table::from(columnar::Table { name: parts.name, batch })
     });
     (header, tables.collect())
-}
-
-/// A watch that may want scheduling events, too.
-struct Listening<'a> {
-    watch: &'a dyn Watch,
-    events: bool,
-}
-
-impl Watch for Listening<'_> {
-    fn progress(&self, done: f64) {
-        self.watch.progress(done);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.watch.cancelled()
-    }
-
-    fn wants_events(&self) -> bool {
-        self.events
-    }
 }

@@ -1,7 +1,7 @@
 //! Leaves and roots that are whole machines: what they do alone they do in a cluster.
 
 use cluster::{Cluster, Outcome};
-use model::{Arm, Failure, PolicySpec, Scenario, Silent};
+use model::{Arm, Events, Failure, PolicySpec, Scenario, Silent};
 use sim::SimArm;
 use stats::{latency_estimates, window_latencies};
 
@@ -51,7 +51,7 @@ fn a_cluster_of_one_machine_is_that_machine() {
     let scenario = Scenario::read(SCENARIO, "one.toml").expect("valid");
     for policy in ["eevdf", "rearguard"] {
         let spec = PolicySpec::parse(policy).expect("a policy");
-        let trace = SimArm.run(&scenario, &spec, 1, &Silent).expect("runs");
+        let trace = SimArm.run(&scenario, &spec, 1, Events::Omitted, &Silent).expect("runs");
         let alone = latency_estimates(&[window_latencies(&trace, 0)]).expect("requests");
         for place in [outcome(policy, 1), behind_a_root(policy)] {
             let in_cluster = place.latency;

@@ -2,7 +2,7 @@
 
 use compare::Plan;
 use model::scenario::{Architecture, Arrivals, Home, Kind, Machine, Service};
-use model::{Failure, PolicySpec, Scenario, Watch};
+use model::{Events, Failure, PolicySpec, Scenario, Watch};
 use queue::tales;
 use report::PaperFigure;
 use sim::SimArm;
@@ -68,6 +68,7 @@ fn document(run: &Run, effort: Effort, watch: &dyn Watch) -> Result<report::Docu
         policies: policies.collect::<Result<_, _>>()?,
         seeds: scenario.seeds.iter().copied().take(effort.seeds).collect(),
         jobs: None,
+        events: Events::Omitted,
     };
     compare::run(&plan, &SimArm, watch)
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use columnar::{Format, Table, encode};
 use compare::command::{command, of_run};
 use compare::{Plan, TraceSink};
-use model::{Arm, Failure, PolicySpec, Scenario, Trace, Watch};
+use model::{Arm, Events, Failure, PolicySpec, Scenario, Trace, Watch};
 use report::document::PolicyResult;
 use report::{Document, Tables};
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,13 @@ impl Point {
 
     fn plan<'a>(&self, scenario: &'a Scenario) -> Result<Plan<'a>, Failure> {
         let policies = vec![PolicySpec::parse(&self.policy)?];
-        Ok(Plan { scenario, policies, seeds: self.seeds.clone(), jobs: Some(1) })
+        Ok(Plan {
+            scenario,
+            policies,
+            seeds: self.seeds.clone(),
+            jobs: Some(1),
+            events: Events::Omitted,
+        })
     }
 
     /// What [`Point::id`] has to be here and now.
@@ -165,10 +171,6 @@ impl Blame {
 }
 
 impl TraceSink for Blame {
-    fn wants_events(&self) -> bool {
-        false
-    }
-
     fn keep(&self, _trace: &Trace) -> Result<(), Failure> {
         Ok(())
     }

@@ -3,13 +3,13 @@
 use std::fs;
 
 use explain::{Service, Setting, explain};
-use model::{Arm, Nanos, PolicySpec, Recording, Scenario, Trace};
+use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
 
 /// A run with events.
 pub fn trace(scenario: &Scenario, policy: &str, seed: u64) -> Trace {
     let policy = PolicySpec::plain(policy);
-    SimArm.run(scenario, &policy, seed, &Recording).expect("a run")
+    SimArm.run(scenario, &policy, seed, Events::Recorded, &Silent).expect("a run")
 }
 
 /// The scenarios that are shipped, so long.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use model::{Arm, Nanos, PolicySpec, Recording, Scenario};
+use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent};
 use sim::SimArm;
 use trace::{Header, Making, Recorded};
 
@@ -31,7 +31,7 @@ pub fn recorded(name: &str, policy: &str, seed: u64, duration: Nanos) -> Recorde
     let read = Scenario::read(&text, name).unwrap();
     let scenario = Scenario { warm_up: Nanos::from_millis(20), duration, ..read };
     let policy = PolicySpec::parse(policy).unwrap();
-    let trace = SimArm.run(&scenario, &policy, seed, &Recording).unwrap();
+    let trace = SimArm.run(&scenario, &policy, seed, Events::Recorded, &Silent).unwrap();
     let making = Making {
         scenario: &scenario,
         scenario_text: &text,

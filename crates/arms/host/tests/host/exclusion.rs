@@ -7,7 +7,7 @@ use std::time::Duration;
 use host::{Exclusive, HostArm};
 use libtest_mimic::{Failed, Trial};
 use model::scenario::{Kind, Program, Scenario};
-use model::{Arm, Failure, Nanos, PolicySpec, Silent, Watch};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Silent, Watch};
 
 use crate::fixtures::{scenario, trial};
 use crate::processes::programs_of;
@@ -51,7 +51,13 @@ fn cancelled_when(meanwhile: impl FnOnce(&dyn Fn() -> bool)) -> Result<(), Failu
     let cancel = Cancel(AtomicBool::new(false));
     let outcome = thread::scope(|scope| {
         let running = scope.spawn(|| {
-            HostArm::default().run(&endless(), &PolicySpec::plain("default"), 1, &cancel)
+            HostArm::default().run(
+                &endless(),
+                &PolicySpec::plain("default"),
+                1,
+                Events::Omitted,
+                &cancel,
+            )
         });
         meanwhile(&|| !running.is_finished());
         cancel.0.store(true, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use model::law::Law;
 use model::scenario::{
     Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Scenario, Service,
 };
-use model::{Arm, Failure, Nanos, PolicySpec, Silent, Trace, Watch};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Silent, Trace, Watch};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -92,7 +92,7 @@ pub fn calmest_policy() -> PolicySpec {
 
 /// Runs a scenario, with as much patience as [`patiently`].
 pub fn run(scenario: &Scenario, policy: &PolicySpec) -> Result<Trace, Failure> {
-    patiently(|seed| HostArm::default().run(scenario, policy, seed, &Silent))
+    patiently(|seed| HostArm::default().run(scenario, policy, seed, Events::Omitted, &Silent))
 }
 
 /// Runs once; where the self-check fails the run, twice more.
@@ -182,7 +182,13 @@ fn run_until_signalled() -> ExitCode {
         Program::new("hogs", Kind::Batch { threads: 2 }),
     ];
     let endless = scenario(programs, Nanos::from_secs(600));
-    match HostArm::default().run(&endless, &calmest_policy(), 1, &Signals(interrupted)) {
+    match HostArm::default().run(
+        &endless,
+        &calmest_policy(),
+        1,
+        Events::Omitted,
+        &Signals(interrupted),
+    ) {
         Ok(_) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");

@@ -7,7 +7,7 @@ use host::HostArm;
 use libtest_mimic::{Failed, Trial};
 use model::scenario::Architecture;
 use model::trace::{Request, Trace};
-use model::{Arm, Failure, Nanos, PolicySpec, Silent};
+use model::{Arm, Events, Failure, Nanos, PolicySpec, Silent};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 use crate::fixtures::{calmest_policy, patiently, scenario, service, trial};
@@ -56,7 +56,8 @@ fn run_with_freeze(policy: &PolicySpec, seed: u64) -> Result<(Trace, Duration), 
     let programs = vec![service(Architecture::ThreadPerConnection, CONNECTIONS, 0.3)];
     let scenario = scenario(programs, Nanos::from_secs(4));
     thread::scope(|scope| {
-        let running = scope.spawn(|| HostArm::default().run(&scenario, policy, seed, &Silent));
+        let running = scope
+            .spawn(|| HostArm::default().run(&scenario, policy, seed, Events::Omitted, &Silent));
         let server = wait_for_programs(std::process::id(), 1)[0];
         sleep(Duration::from_secs(2));
         // Stamped within the freeze: what this thread itself waits for a CPU must not count.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use host::HostArm;
 use libtest_mimic::{Failed, Trial};
 use model::scenario::{Architecture, Scenario};
-use model::{Arm, Failure, Nanos, Silent};
+use model::{Arm, Events, Failure, Nanos, Silent};
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use thread_priority::RealtimeThreadSchedulePolicy;
@@ -38,7 +38,7 @@ fn starved() -> Result<(), Failed> {
     let done = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         (0..starvers).for_each(|_| drop(scope.spawn(|| starve(&done))));
-        let outcome = HostArm::default().run(&fixture(), &policy, 1, &Silent);
+        let outcome = HostArm::default().run(&fixture(), &policy, 1, Events::Omitted, &Silent);
         done.store(true, Ordering::Relaxed);
         outcome
     });

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use model::{Arm, Nanos, PolicySpec, Scenario, Silent, Trace};
+use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
 use stats::Summary;
 
@@ -21,7 +21,9 @@ pub fn shipped(name: &str) -> Scenario {
 /// The runs of a scenario under a policy, each seed once.
 pub fn runs(scenario: &Scenario, policy: &str) -> Vec<Trace> {
     let spec = PolicySpec::parse(policy).expect("a valid policy");
-    let run = |seed| SimArm.run(scenario, &spec, seed, &Silent).expect("the run succeeds");
+    let run = |seed| {
+        SimArm.run(scenario, &spec, seed, Events::Omitted, &Silent).expect("the run succeeds")
+    };
     scenario.seeds.iter().map(|seed| run(*seed)).collect()
 }
 
