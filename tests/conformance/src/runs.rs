@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use model::scenario::Kind;
 use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
-use queue::{Discipline, ideal};
+use queue::ideal_latencies;
 use stats::{Summary, summarise, window_latencies};
 
 /// A scenario of a second on so many CPUs, and its programs.
@@ -92,9 +92,8 @@ impl Seen {
     pub fn excess_p99(&self) -> f64 {
         let Kind::Service(service) = &self.scenario.programs[0].kind else { return f64::NAN };
         let requests = &self.trace.programs[0].requests;
-        let asked: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
         let workers = self.scenario.machine.cpus.min(service.threads());
-        let all = ideal(&asked, workers, Discipline::Fifo, 1);
+        let all = ideal_latencies(&self.trace, 0, workers);
         let inside = requests.iter().map(|request| self.trace.window.contains(request.intended));
         let ideal: Vec<Nanos> =
             all.into_iter().zip(inside).filter_map(|(at, inside)| inside.then_some(at)).collect();

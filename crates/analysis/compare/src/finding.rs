@@ -71,7 +71,7 @@ fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Na
     let Kind::Service(service) = &scenario.programs[program].kind else { return Vec::new() };
     let requests = &trace.programs[program].requests;
     let workers = scenario.machine.cpus.min(service.threads()).min(service.connections);
-    let all = explain::ideal_latencies(trace, program, workers);
+    let all = queue::ideal_latencies(trace, program, workers);
     let inside = requests.iter().map(|request| trace.window.contains(request.intended));
     all.into_iter().zip(inside).filter_map(|(latency, inside)| inside.then_some(latency)).collect()
 }

@@ -25,4 +25,4 @@ pub use finding::Finding;
 pub use setting::{Program, Setting};
 pub use source::{Blame, Culprit, Holder, Source};
 pub use spans::{Kind, Span};
-pub use split::{Explained, ideal_latencies};
+pub use split::Explained;

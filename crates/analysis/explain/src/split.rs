@@ -1,7 +1,7 @@
 //! The requests of a service, each with its excess split by source.
 
-use model::{Nanos, Trace};
-use queue::{Discipline, ideal};
+use model::Nanos;
+use queue::ideal_latencies;
 
 use crate::apportion::apportion;
 use crate::source::{Blame, Culprit, Source};
@@ -51,14 +51,6 @@ impl Explained {
         let back = if source == Source::Inversion { self.saved } else { 0 };
         Nanos((self.latency.0 + back).saturating_sub(self.of(source)))
     }
-}
-
-/// The ideal latencies of all requests of a program: a first-come, first-served queue with their own arrivals
-/// and service times (Tales section 3.2).
-pub fn ideal_latencies(trace: &Trace, program: usize, workers: u32) -> Vec<Nanos> {
-    let requests = &trace.programs[program].requests;
-    let asked: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
-    ideal(&asked, workers, Discipline::Fifo, trace.seed)
 }
 
 /// Splits every request of a program whose thread is known, in the order of intended moments.

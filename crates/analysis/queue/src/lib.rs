@@ -1,7 +1,8 @@
 //! The ideal: what an A/S/c queue does with given arrivals and services (Tales section 2).
 //!
-//! [`ideal`] replays the requests of a trace, [`Ideal`] simulates drawn ones, and [`exact`] knows closed
-//! forms to check both by. Nothing here reads a clock; every moment is a whole number of nanoseconds.
+//! [`ideal_latencies`] replays the requests of a trace and [`ideal`] any, [`Ideal`] simulates drawn ones, and
+//! [`exact`] knows closed forms to check both by. Nothing here reads a clock; every moment is a whole number of
+//! nanoseconds.
 #![forbid(unsafe_code)]
 
 mod discipline;
@@ -19,4 +20,4 @@ mod trace;
 pub use discipline::Discipline;
 pub use generated::{Ideal, IdealResult};
 pub use recording::{Recorded, Recording};
-pub use trace::ideal;
+pub use trace::{ideal, ideal_latencies};

@@ -1,6 +1,6 @@
 //! The ideal of a trace: what a queue would have done with the very same requests.
 
-use model::Nanos;
+use model::{Nanos, Trace};
 
 use crate::discipline::Discipline;
 use crate::engine::{Drive, Engine, Plan, Request, Sink, Tree};
@@ -33,6 +33,14 @@ pub fn ideal(
         first,
         latencies,
     })
+}
+
+/// The ideal latencies of all requests of a program: a first-come, first-served queue with their own arrivals
+/// and service times (Tales section 3.2).
+pub fn ideal_latencies(trace: &Trace, program: usize, workers: u32) -> Vec<Nanos> {
+    let requests = &trace.programs[program].requests;
+    let asked: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
+    ideal(&asked, workers, Discipline::Fifo, trace.seed)
 }
 
 /// Whether no moment of the trace leaves the range that an engine can tell apart.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use compare::command::{command, quoted};
 use compare::Plan;
+use compare::command::{command, quoted};
 use host::HostArm;
 use model::edit::Edit;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario};

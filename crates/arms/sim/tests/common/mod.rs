@@ -94,8 +94,7 @@ pub struct Tails {
 /// Those of a trace.
 pub fn tails(scenario: &Scenario, trace: &Trace) -> Tails {
     let requests = &trace.programs[0].requests;
-    let pairs: Vec<(Nanos, Nanos)> = requests.iter().map(|r| (r.intended, r.service)).collect();
-    let ideal = queue::ideal(&pairs, scenario.machine.cpus, queue::Discipline::Fifo, 1);
+    let ideal = queue::ideal_latencies(trace, 0, scenario.machine.cpus);
     let counted = |&(r, _): &(&model::trace::Request, Nanos)| trace.window.contains(r.intended);
     let both = requests.iter().zip(ideal).filter(counted);
     let (mut measured, mut ideal): (Vec<Nanos>, Vec<Nanos>) =
