@@ -7,8 +7,6 @@ use queue::{Discipline, Ideal};
 use report::Curve;
 use stats::latency_estimates;
 
-use crate::convert;
-
 /// A drawn queue, with the speed at which this machine simulated it.
 pub fn drawn(ideal: &Ideal, watch: &dyn Watch) -> Result<Curve, Failure> {
     let started = Instant::now();
@@ -16,7 +14,7 @@ pub fn drawn(ideal: &Ideal, watch: &dyn Watch) -> Result<Curve, Failure> {
     let took_s = started.elapsed().as_secs_f64();
     Ok(Curve {
         requests_per_s: Some(result.simulated as f64 / took_s),
-        ..convert::queue("ideal", &result)
+        ..figures::queue("ideal", &result)
     })
 }
 
@@ -33,8 +31,8 @@ pub fn traced(
     Ok(Curve {
         name: "ideal".to_string(),
         requests: requests.len() as u64,
-        latency_ns: convert::latency(&latency),
-        ccdf: convert::curve(&latencies),
+        latency_ns: figures::latency(&latency),
+        ccdf: figures::curve(&latencies),
         ..Curve::default()
     })
 }

@@ -4,7 +4,6 @@
 
 mod batch;
 pub mod command;
-pub mod convert;
 mod execute;
 mod finding;
 pub mod ideals;

@@ -4,7 +4,6 @@ use model::{Nanos, Scenario};
 use report::document::{GroupResult, LagSample, PolicyResult, ProgramResult, ShareSample};
 use stats::{Course, GroupShare, ProgramSummary, latency_estimates, summarise};
 
-use crate::convert;
 use crate::finding::Finding;
 
 /// The result of a policy's runs; `seed`: of the only one. Curves and courses are drawn for pooled results
@@ -21,8 +20,8 @@ pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) 
         seed,
         programs: programs.map(|(i, one)| program(one, finding, i, seed.is_none())).collect(),
         groups: groups.map(|(i, one)| group(one, course, i)).collect(),
-        threads_lag_s: convert::range(summary.threads_lag_s),
-        fairness: convert::range(summary.fairness),
+        threads_lag_s: figures::range(summary.threads_lag_s),
+        fairness: figures::range(summary.fairness),
         switches: summary.switches,
         migrations: summary.migrations,
         pulls_per_s: summary.pulls_per_s,
@@ -36,7 +35,7 @@ fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -
     let ideal_latency = latency_estimates(ideal);
     let is_service = one.inversions.is_some();
     let curve =
-        |runs: &[Vec<Nanos>]| if drawn && is_service { convert::curve(runs) } else { Vec::new() };
+        |runs: &[Vec<Nanos>]| if drawn && is_service { figures::curve(runs) } else { Vec::new() };
     ProgramResult {
         name: one.name.clone(),
         kind: one.kind.to_string(),
@@ -46,12 +45,12 @@ fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -
             .filter(|_| ["fork-join", "daemon", "periodic"].contains(&one.kind)),
         rate_per_s: Some(one.rate_per_s).filter(|_| is_service),
         utilisation: Some(one.utilisation),
-        latency_ns: one.latency.as_ref().map(convert::latency),
-        ideal_ns: ideal_latency.as_ref().map(convert::latency),
+        latency_ns: one.latency.as_ref().map(figures::latency),
+        ideal_ns: ideal_latency.as_ref().map(figures::latency),
         excess_p99_9: excess(one, ideal_latency.as_ref()),
         inversions_per_request: one.inversions.map(|inversions| inversions.start),
         completion_inversions_per_request: one.inversions.map(|inversions| inversions.completion),
-        outlier: one.outlier.as_ref().map(convert::outlier),
+        outlier: one.outlier.as_ref().map(figures::outlier),
         sources_ns: explain::pooled(finding.slow.iter().filter_map(|run| run.get(index)?.as_ref())),
         ccdf: curve(measured),
         ideal_ccdf: curve(ideal),

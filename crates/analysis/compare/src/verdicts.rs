@@ -4,7 +4,6 @@ use model::Nanos;
 use report::document::Verdict;
 use stats::{Metric, Quantile, compare};
 
-use crate::convert;
 use crate::finding::Finding;
 use crate::plan::Plan;
 
@@ -38,7 +37,7 @@ fn against(plan: &Plan, policy: usize, a: &Finding, b: &Finding) -> Vec<Verdict>
             a: plan.policies[policy].to_string(),
             b: plan.policies[0].to_string(),
             answer: found.answer,
-            ratio: convert::estimate(found.ratio),
+            ratio: figures::estimate(found.ratio),
         })
     });
     all.collect()

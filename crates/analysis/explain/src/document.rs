@@ -2,7 +2,7 @@
 
 use model::event::NameId;
 use model::{Nanos, Trace};
-use report::document::{Estimate, Latency, Sources};
+use report::document::{Latency, Sources};
 use report::explain::{
     CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, SlowRequest,
     Span as NamedSpan, Split,
@@ -86,24 +86,7 @@ impl Explained {
 
 fn latency(of: impl Iterator<Item = Nanos>) -> Latency {
     let all: Vec<Nanos> = of.collect();
-    latency_estimates(&[all]).as_ref().map(latency_figures).unwrap_or_default()
-}
-
-/// A latency distribution as documents say it.
-pub fn latency_figures(from: &stats::Latency) -> Latency {
-    Latency {
-        mean: estimate(from.mean),
-        p50: estimate(from.p50),
-        p90: estimate(from.p90),
-        p99: estimate(from.p99),
-        p99_9: estimate(from.p99_9),
-        max: Some(from.max.0).filter(|_| from.max != Nanos::NEVER),
-    }
-}
-
-/// An estimate as documents say it.
-pub fn estimate(from: stats::Estimate) -> Estimate {
-    Estimate::new(from.value, from.low, from.high)
+    latency_estimates(&[all]).as_ref().map(figures::latency).unwrap_or_default()
 }
 
 /// Where the time of one run's slow requests went.

@@ -19,7 +19,7 @@ mod split;
 mod sweep;
 mod timeline;
 
-pub use document::{Slow, estimate, latency_figures, pooled, slow_sources};
+pub use document::{Slow, pooled, slow_sources};
 pub use explanation::{Explanation, SLOWEST, Service, explain};
 pub use finding::Finding;
 pub use setting::{Program, Setting};

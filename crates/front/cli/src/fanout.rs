@@ -137,7 +137,7 @@ impl Args {
     fn simulated(&self) -> Result<Vec<Measured>, Failure> {
         let ideal = self.queue.ideal();
         let result = ideal.run(&Terminal::new("ideal"))?;
-        let curve = compare::convert::queue(&self.queue.kendall(), &result);
+        let curve = figures::queue(&self.queue.kendall(), &result);
         let document = report::json(&report::Ideal { curve, ..report::Ideal::default() });
         let mut measured = Measured::read(&document, "ideal", self.unit)?;
         measured.iter_mut().for_each(|one| one.rate_per_s = Some(ideal.rate_per_s()));

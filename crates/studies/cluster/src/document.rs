@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use compare::convert::{estimate, latency, point};
+use figures::{estimate, latency, point};
 use model::{Failure, Watch};
 use report::document::{self, Answer};
 use report::{CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests};

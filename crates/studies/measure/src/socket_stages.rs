@@ -64,7 +64,7 @@ pub fn stage((key, what): (&str, &str), spans: Vec<Nanos>) -> Stage {
     Stage {
         stage: key.to_string(),
         what: what.to_string(),
-        span_ns: figures.map(|f| compare::convert::latency(&f)).unwrap_or_default(),
+        span_ns: figures.map(|f| figures::latency(&f)).unwrap_or_default(),
     }
 }
 

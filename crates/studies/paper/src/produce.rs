@@ -49,8 +49,7 @@ fn results(definition: &Definition, effort: Effort, watch: &dyn Watch) -> Result
         let figure = tales::figure(number, effort.requests, effort.seed)?;
         let made = figure.run(watch)?;
         let named = figure.queues.iter().zip(&made);
-        results.queues =
-            named.map(|((name, _), queue)| compare::convert::queue(name, queue)).collect();
+        results.queues = named.map(|((name, _), queue)| figures::queue(name, queue)).collect();
     }
     let count = definition.runs.len() as f64;
     for (at, run) in definition.runs.iter().enumerate() {

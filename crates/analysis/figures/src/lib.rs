@@ -1,16 +1,18 @@
-//! From the types of the statistics to those of the document.
+//! Statistics as figures of the result document: the bridge from `stats` and `queue`, which know no document, to
+//! `report`, which knows no statistics.
+#![forbid(unsafe_code)]
 
-/// A latency distribution, an estimate.
-pub use explain::{estimate, latency_figures as latency};
 use model::Nanos;
 use queue::IdealResult;
-use report::{Curve, ExactLatency, document};
+use report::document::{self, Estimate, Latency};
+use report::{Curve, ExactLatency};
 use stats::{CcdfPoint, Outlier};
 
 /// Points of a curve.
 const CURVE_POINTS: usize = 200;
 
-pub(crate) fn outlier(from: &Outlier) -> document::Outlier {
+/// Requests over a threshold.
+pub fn outlier(from: &Outlier) -> document::Outlier {
     document::Outlier {
         threshold_ns: from.threshold.0,
         proportion: estimate(from.proportion),
@@ -18,8 +20,26 @@ pub(crate) fn outlier(from: &Outlier) -> document::Outlier {
     }
 }
 
-pub(crate) fn range(from: Option<(f64, f64)>) -> document::Range {
+/// The least and the most.
+pub fn range(from: Option<(f64, f64)>) -> document::Range {
     document::Range { min: from.map(|(min, _)| min), max: from.map(|(_, max)| max) }
+}
+
+/// An estimate.
+pub fn estimate(from: stats::Estimate) -> Estimate {
+    Estimate::new(from.value, from.low, from.high)
+}
+
+/// A latency distribution.
+pub fn latency(from: &stats::Latency) -> Latency {
+    Latency {
+        mean: estimate(from.mean),
+        p50: estimate(from.p50),
+        p90: estimate(from.p90),
+        p99: estimate(from.p99),
+        p99_9: estimate(from.p99_9),
+        max: Some(from.max.0).filter(|_| from.max != Nanos::NEVER),
+    }
 }
 
 /// The tail of pooled runs as a curve.
