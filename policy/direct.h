@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Two threads of one CPU that wake each other by turns pay twice a round trip for the way
- *          through the queue and its index, where nobody else waits.
- * Rule.    A thread that wakes where it alone may run enters the CPU's local queue at once, if
- *          nobody waits there and it would be next in any case: as a later sibling of what the CPU
- *          runs, or with a vruntime that this passes before the end of a slice, without preempting
- *          it. An earlier sibling goes on past the end of its slice, as the order wants it.
- * Why.     What is in a local queue no pick, no balance and no starvation limit reaches, and a
- *          slice that ends gives way to it: so only one thread goes there, and only one that is
- *          due. Let in with any vruntime, a thread of nice 19 that naps would take half of a CPU;
- *          made to wait there for all of lesser vruntimes, one waited for 46 s.
+ *          through the queue and its index, although no other thread waits.
+ * Rule.    A thread that wakes where it alone may run enters the CPU's local queue at once, if no
+ *          thread waits there and it would be next in any case: as a later sibling of what the CPU
+ *          runs, or with a vruntime that this passes before the end of a slice. It does not
+ *          preempt. An earlier sibling goes on past the end of its slice, as the order wants it.
+ * Why.     Pick, balance and starvation limit do not reach a thread in a local queue, and a slice
+ *          that ends gives way to it. So only one thread goes there, and only one that is due. Let
+ *          in with any vruntime, a thread of nice 19 that naps would take half of a CPU. Made to
+ *          wait there for all of lesser vruntime, one waited for 46 s.
  * Figure.  A pipe round trip with one pair: docs/evidence/kernel.md, Cost.
- * Limits.  Who comes after it with a lesser vruntime waits for one turn of it, at most a slice.
+ * Limits.  A thread of lesser vruntime that comes after it waits for one turn of it, at most a
+ *          slice.
  */
 #ifndef RG_DIRECT_H
 #define RG_DIRECT_H
@@ -30,7 +31,7 @@ RG_INLINE bool rg_follows(struct rg_cpu *cpu, struct rg_thread *thread)
 	       vruntime <= running + rg_virtual(RG_OPTION(slice_ns), cpu->weight);
 }
 
-/* In enqueue, for one who wakes: whether it has entered the local queue. */
+/* In enqueue, for a waking thread: whether it has entered the local queue. */
 RG_INLINE bool rg_direct(struct task_struct *t, struct rg_thread *thread, struct rg_cpu *cpu,
 			 s32 home)
 {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Whoever wakes is placed near the least vruntime of all who wait and run, its
+ * Problem. A waking thread is placed near the least vruntime of all that wait and run, the
  *          min_vruntime. Asking every CPU on each wake-up would cost more than the switch.
- * Rule.    CPUs look for the min_vruntime in turns: each, at most every 250 us, at the next two
- *          busy ones and the heads of their queues. When a look has been round, the least that was
- *          seen becomes the min_vruntime, which never falls. Vruntimes that move meanwhile are
- *          offered by whoever moves them.
- * Why.     Vruntimes only grow while they are in use, so an min_vruntime that is late is too low,
- *          never too high: a thread that wakes is then placed a little earlier. One that is too
- *          high would make wakers wait until the others caught up. One thread does not hold the
- *          min_vruntime back for ever: if it runs with more than twice a CPU's part of what else
- *          runs, its weight is infeasible, and whoever wakes would begin ever further behind the
- *          others (GVTS section 4). The min_vruntime then follows those who wait, behind the next
- *          of them by what it gets ahead in a turn and 300 ms: so far one cache may be behind
- *          another, whose running threads wakers shall still preempt.
- * Figure.  With all CPUs busy an min_vruntime is at most two ticks old, however many there are.
- * Limits.  An min_vruntime of the machine is one cache line that each CPU writes up to 4,000 times
- *          a second.
+ * Rule.    CPUs look for it in turns: each, at most every 250 us, at the next two busy ones and the
+ *          heads of their queues. When a look has been round, the least that was seen becomes the
+ *          min_vruntime, which never falls. A callback that moves a vruntime meanwhile offers it to
+ *          the look.
+ * Why.     Vruntimes only grow while they are in use, so a late min_vruntime is too low, never too
+ *          high: a waking thread is then placed a little earlier. One that is too high would make
+ *          waking threads wait until the others caught up. One thread does not hold it back for
+ *          ever. If it runs with more than twice a CPU's part of what else runs, its weight is
+ *          infeasible (GVTS section 4), and the min_vruntime follows the waiting threads. It stays
+ *          behind the next of them by what that gets ahead in a turn and by 300 ms: so far may one
+ *          cache be behind another, whose running threads a waking thread shall still preempt.
+ * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are.
+ * Limits.  A min_vruntime of the machine is one cache line that each CPU writes up to 4,000 times a
+ *          second.
  */
 #ifndef RG_MIN_VRUNTIME_H
 #define RG_MIN_VRUNTIME_H
@@ -63,7 +62,7 @@ RG_INLINE void rg_vtime_offer(struct rg_vtime *vtime, u64 vruntime)
 	}
 }
 
-/* Remembers whom of a queue a waking thread would preempt first. */
+/* Remembers which CPU of a queue a waking thread would preempt first. */
 RG_INLINE void rg_vtime_note_victim(struct rg_queue *queue, s32 at, u64 vruntime, u64 now)
 {
 	struct rg_cpu *victim = rg_cpu(queue->victim);
@@ -72,7 +71,7 @@ RG_INLINE void rg_vtime_note_victim(struct rg_queue *queue, s32 at, u64 vruntime
 		queue->victim = at;
 }
 
-/* How far behind those who wait in a queue the min_vruntime may be; RG_NEVER: nobody waits. */
+/* How far behind the waiting threads the min_vruntime may be; RG_NEVER: none waits. */
 RG_INLINE u64 rg_vtime_floor(u32 id, struct rg_queue *queue)
 {
 	struct rg_lock *lock = rg_lock_of(id);
@@ -90,7 +89,7 @@ RG_INLINE u64 rg_vtime_floor(u32 id, struct rg_queue *queue)
 				      RG_HELD_BACK_NS);
 }
 
-/* Notes who runs on a CPU. One that nobody has now lets nothing be held back. */
+/* Notes what runs on a CPU. One that is free lets nothing be held back. */
 RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime)
 {
 	vtime->weight += cpu->weight;
@@ -102,7 +101,7 @@ RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu,
 	vtime->last_weight = cpu->weight;
 }
 
-/* Looks at one CPU; answers whether anybody runs or waits there. */
+/* Looks at one CPU; answers whether a thread runs or waits there. */
 RG_INLINE bool rg_vtime_look_at(struct rg_vtime *vtime, s32 at, u64 now)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
@@ -132,7 +131,7 @@ RG_INLINE bool rg_vtime_look_at(struct rg_vtime *vtime, s32 at, u64 now)
 	return least != RG_NEVER;
 }
 
-/* Whether one thread alone, of an infeasible weight, is behind all who wait. */
+/* Whether one thread alone, of an infeasible weight, is behind all that wait. */
 RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 {
 	u64 others = vtime->weight - vtime->last_weight;
@@ -212,9 +211,9 @@ RG_INLINE void rg_vtime_look(s32 cpu, struct rg_cpu *here, u64 now)
 }
 
 /*
- * How far the vruntime of what a CPU runs may get ahead: without bound while somebody waits who
- * could run there, since it is what the others are owed; else little, since nobody went without.
- * What is owed already stays: a look may miss for a moment that somebody waits.
+ * How far the vruntime of what a CPU runs may get ahead: without bound while a thread waits that
+ * could run there, since it is what the others are owed; else little, since none went without.
+ * What is owed already stays: a look may miss for a moment that a thread waits.
  */
 RG_INLINE u64 rg_vruntime_cap(struct rg_vtime *vtime, s32 at, u64 before, u64 vruntime)
 {

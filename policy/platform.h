@@ -215,7 +215,7 @@ RG_CALL s32 rg_default_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags, 
 
 /*
  * Claims an idle CPU that admits the thread, the nearest first; -1 where none is idle. Stale:
- * whoever claims must kick it. Cost: as above.
+ * the policy must kick a CPU that it claims. Cost: as above.
  */
 RG_CALL s32 rg_pick_idle(struct task_struct *thread);
 
@@ -232,7 +232,7 @@ RG_CALL void rg_kick(s32 cpu, u32 how);
 /*
  * A queue holds threads in the order of a key; every CPU also has a local queue, first in, first
  * out, from which alone it runs. An insertion from select_cpu or enqueue takes effect after the
- * callback has returned: nobody finds the thread before. A thread may leave a queue without a
+ * callback has returned: no call finds the thread before. A thread may leave a queue without a
  * callback of the policy (exit, affinity, another class).
  */
 

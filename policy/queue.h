@@ -5,7 +5,7 @@
  * workers shorten the tail (Tales section 2.3).
  *
  * Beside it each CPU has a queue of its own, for threads that may run there alone, numbered from
- * RG_OPTION(cpus) on: in a shared queue they would stand in the way of those who may run anywhere.
+ * RG_OPTION(cpus) on: in a shared queue they would stand in the way of free threads.
  * Where a queue serves one CPU both are the same.
  */
 #ifndef RG_QUEUE_H
@@ -110,7 +110,7 @@ RG_INLINE u32 rg_queue_after(u32 id, u32 steps, u32 queues)
 	return id < queues ? id : id - queues;
 }
 
-/* Whether somebody waits in a queue, as far as the index knows. */
+/* Whether a thread waits in a queue, as far as the index knows. */
 RG_INLINE bool rg_is_waited_in(u32 id)
 {
 	struct rg_queue *queue = rg_queue(id);
@@ -118,7 +118,7 @@ RG_INLINE bool rg_is_waited_in(u32 id)
 	return queue && (queue->least != RG_NEVER || queue->unlisted);
 }
 
-/* Who waits in a CPU's local queue, past all others: its row, 0: nobody that is known of. */
+/* The row of the thread in a CPU's local queue that passed all others; 0: none is known. */
 RG_INLINE u32 rg_follower(struct rg_cpu *cpu)
 {
 	return RG_OPTION(direct) && cpu->follower != cpu->thread ? cpu->follower : 0;

@@ -7,7 +7,7 @@
  *   order     which of its threads     order/
  *
  * The frame is CTS's (section 3). vruntime.h holds the account that pick compares, burst.h what
- * belongs to a pool, weight.h the shares of groups, preempt.h who may interrupt whom.
+ * belongs to a pool, weight.h the shares of groups, preempt.h which thread may interrupt which.
  */
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
@@ -60,7 +60,7 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	return 0;
 }
 
-/* The thread begins to want a CPU, at this one: here it gets its vruntime and its place. */
+/* The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
 	u32 queue = rg_queue_of(at);
@@ -201,8 +201,7 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 }
 
 /*
- * Compares prev, which is in no queue now, with those who wait; whoever is best gets the next
- * slice.
+ * Compares prev, which is in no queue now, with the waiting threads: the best gets the next slice.
  */
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
@@ -269,9 +268,7 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 		rg_deactivate(t, thread);
 }
 
-/*
- * Whoever has come since the CPU asked last did not see it idle: it asks again.
- */
+/* A thread that came since the CPU asked last did not see it idle: the CPU asks again. */
 RG_CALLBACK void rg_idle(s32 at)
 {
 	struct rg_cpu *cpu = rg_cpu(at);

@@ -20,7 +20,7 @@ RG_INLINE u32 rg_number(rg_maybe maybe)
 }
 
 /*
- * The sum of the weights of those who are active (runnable or running) in a group or process, and
+ * The sum of the weights of the active (runnable or running) members of a group or process, and
  * what the group itself adds to its parent's sum meanwhile. Both change on wake-up, sleep, fork,
  * exit only (GVTS section 3.4).
  */
@@ -43,19 +43,19 @@ struct rg_thread {
 	struct rg_account account;
 	u64 exec_seen;  /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 weight;     /* effective, in 1/65536 of a weight of 1; cached for dispatch */
-	u64 arrival;    /* the key in its queue: lower runs first among those of its pool */
-	u64 burst;      /* the level of its bucket in ns */
+	u64 arrival;    /* the key in its queue: the lowest of its pool runs first */
+	u64 burst;      /* the level of its leaky bucket in ns (burst.h) */
 	u64 slept_at;   /* when it last blocked */
 	u64 queued_at;  /* when it last entered a queue */
 	u64 woke_at;    /* when it last became runnable */
 	u64 asleep;     /* the least target when it last blocked */
 	u64 credit;     /* in ns above RG_CREDIT_ZERO (balance/account.h) */
 	u64 earned;     /* what a unit of weight had earned when its credit was last settled */
-	u64 credited;   /* of a child of the root: what it counts among those who share credits */
+	u64 credited;   /* of a child of the root: what it counts among those that share credits */
 	u64 pool;       /* see rg_pool; as of when it last entered a queue or ran */
 	u32 slot;       /* its own row */
 	u32 counted;    /* what it adds to the sum of its process or group; 0: not active */
-	u32 batch;      /* the bucket has been full and is not yet empty */
+	u32 batch;      /* the burst has reached its limit and is not yet 0 */
 	rg_maybe queue; /* the one that it runs from or waits in */
 	u32 fresh;      /* it has never been runnable */
 	u32 group;      /* where it belongs; 0: the root */
@@ -80,10 +80,10 @@ struct rg_process {
 struct rg_group {
 	struct rg_share share;
 	u64 members;  /* of a child of the root: the active weights of all threads below */
-	u64 credited; /* what it counts among those who share credits */
+	u64 credited; /* what it counts among those that share credits */
 	u32 parent;   /* 0: the root */
 	u32 weight;   /* cpu.weight */
-	u32 threads;  /* how many those of `members` are */
+	u32 threads;  /* how many threads `members` is of */
 	u32 unused;
 };
 
@@ -92,11 +92,11 @@ struct rg_group {
  * queue's heap as there are threads, or more: see index/pools.h. Under the queue's lock.
  */
 struct rg_pool {
-	u64 key;      /* see rg_pool_key; 0: nobody's yet */
+	u64 key;      /* see rg_pool_key; 0: never claimed */
 	u64 pool;     /* see rg_pool */
 	u64 vruntime; /* of a thread alone: what its entry in the heap says */
 	u32 affinity; /* of all its threads: rg_affinity */
-	u32 first;    /* thread by place, by slot; 0: nobody waits */
+	u32 first;    /* thread by arrival, by slot; 0: none waits */
 	u32 last;
 	u32 waiting;   /* threads */
 	u32 vruntimes; /* entries in the heap */
@@ -111,20 +111,20 @@ struct rg_entry {
 };
 
 /*
- * The least vruntime of all who wait and run at some CPUs, and how far the present look at them has
- * come: see min_vruntime.h.
+ * The least vruntime of all that wait and run at some CPUs, and how far the present look has come:
+ * see min_vruntime.h.
  */
 struct rg_vtime {
 	u64 min_vruntime; /* it never falls */
 	u64 least;        /* of those seen in this look */
-	u64 busy;         /* somebody is looking */
+	u64 busy;         /* a CPU is looking */
 	/* Of this look, too: see rg_vtime_is_held_back. */
-	u64 floor;  /* how far those who wait let it fall behind */
-	u64 weight; /* of all who run */
+	u64 floor;  /* how far the waiting threads let it fall behind */
+	u64 weight; /* of all that run */
 	u64 last;   /* the least vruntime of these */
 	u64 last_weight;
 	u32 seen;      /* how many CPUs */
-	u32 contended; /* whether somebody waited when the last look was complete */
+	u32 contended; /* whether a thread waited when the last look was complete */
 	u32 waited;    /* whether in this look */
 	s32 cpu;       /* the first one that it serves */
 };
@@ -134,12 +134,12 @@ struct rg_vtime {
  * is the row of a CPU by the domain's number. A child is a domain on the next lower level in use.
  */
 struct rg_target {
-	u64 at;            /* virtual time */
-	u64 least; /* the least target of its lowest domains that count; RG_NEVER: none does */
-	u32 busy;          /* of a lowest domain: how many of its queues have threads */
-	u32 cpus;          /* how many it has */
-	u32 cursor;        /* where the next look for lagging queues begins, by rg_cpu_in */
-	u32 clear; /* how many CPUs in a row were looked at without finding a lagging queue */
+	u64 at;     /* virtual time */
+	u64 least;  /* the least target of its lowest domains that count; RG_NEVER: none does */
+	u32 busy;   /* of a lowest domain: how many of its queues have threads */
+	u32 cpus;   /* how many it has */
+	u32 cursor; /* where the next look for lagging queues begins, by rg_cpu_in */
+	u32 clear;  /* how many CPUs in a row were looked at without finding a lagging queue */
 	rg_maybe children; /* the number of the first one */
 	rg_maybe sibling;  /* the number of the parent's next child */
 	s32 cpu;           /* its first one */
@@ -150,7 +150,7 @@ struct rg_target {
 #define RG_LEVEL_ROWS 8
 #define RG_LEVEL_ROW(level) rg_masked(level, RG_LEVEL_ROWS)
 
-/* What a pop took out of an index, to be put back if the kernel does not have it. */
+/* What was popped from an index, to be put back if the kernel does not have it. */
 struct rg_listing {
 	u64 vruntime;
 	u64 key; /* of its pool */
@@ -162,16 +162,16 @@ struct rg_listing {
 
 #define RG_TRIES 4 /* a power of two */
 
-/* A CPU's question who is next, and what has been tried for it: see pick/pick.h. */
+/* A CPU's question which thread is next, and what has been tried for it: see pick/pick.h. */
 struct rg_ask {
 	struct rg_listing pick;
-	u64 vruntime;    /* of the CPU's own runnable thread */
+	u64 vruntime; /* of the CPU's own runnable thread */
 	u64 now;
 	u32 mine;     /* that thread's slot; 0: none */
 	u32 affinity; /* its affinity */
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
-	u32 cpu;             /* who asks */
+	u32 cpu;             /* that asks */
 	u32 gone;            /* a thread was not, or not yet, where the index said */
 	u32 again;           /* how often in a row the CPU has asked again for such a thread */
 };
@@ -181,7 +181,7 @@ struct rg_need {
 	u64 total_ns;
 	u64 weight;   /* effective, of all threads */
 	u64 capacity; /* in 1/1024 of a CPU */
-	u32 last;     /* of those seen to wait, the last that needs something */
+	u32 last;     /* the last that was seen to wait and needs something */
 	u32 unused;
 };
 
@@ -198,7 +198,7 @@ struct rg_cpu {
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
 	u32 thread;               /* its row; meaningful while pool is not 0 */
-	u32 own;		  /* the queue of those who may run here alone */
+	u32 own;                  /* the queue of threads that may run here alone */
 	rg_maybe hint;            /* a queue where a thread waits that this CPU was woken for */
 	u32 choices;              /* dispatches so far */
 	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
@@ -206,16 +206,16 @@ struct rg_cpu {
 	u32 ordered;              /* a preemption is on its way */
 	u32 asked;                /* queues that it has asked for work in vain */
 	u32 class;                /* of what it runs, under pick=credit */
-	u32 follower; /* who last entered its local queue behind what it runs: see direct.h */
+	u32 follower; /* last to enter its local queue behind what it runs: see direct.h */
 	u32 unused;
 	struct rg_need needs[2];                 /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
-	u64 inversions; /* avoided: first come ran instead of whoever held the least vruntime */
+	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */
 };
 
 struct rg_queue {
 	struct rg_vtime vtime;
-	u64 least;    /* the least vruntime of those who wait; RG_NEVER: nobody */
+	u64 least;    /* the least vruntime that waits; RG_NEVER: none */
 	u32 threads;  /* how many run from it or wait in it; kept where there are several */
 	u32 created;  /* in init */
 	s32 cpu;      /* the first one that it serves */
@@ -232,14 +232,14 @@ struct rg_queue {
 };
 
 struct rg_shared {
-	u64 pulls;             /* threads that balance moved from one queue to another */
+	u64 pulls;        /* threads that balance moved from one queue to another */
 	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
-	u64 account_at;        /* when credits are next given out */
-	u64 earned;            /* by a unit of weight since the start (balance/account.h) */
-	u64 sharing;           /* the sum of the weights that share credits */
-	u64 active;            /* how many threads do */
-	u64 advanced;          /* credit that sleepers collected, off what is next given out */
-	u64 balance; /* the sum of the credits of active threads, in ns; wraps below 0 */
+	u64 account_at;   /* when credits are next given out */
+	u64 earned;       /* by a unit of weight since the start (balance/account.h) */
+	u64 sharing;      /* the sum of the weights that share credits */
+	u64 active;       /* how many threads do */
+	u64 advanced;     /* credit that sleepers collected, off what is next given out */
+	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
 	struct rg_vtime vtime; /* of the machine */
 	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
 	u32 spread; /* where the next new thread looks for a queue */

@@ -3,21 +3,19 @@
  * Problem. Shares between processes must be what a fair scheduler of threads gives them, whatever
  *          order rules inside a process.
  * Rule.    Every thread carries a virtual time, its vruntime. It advances by CPU time / effective
- *          weight, and on wake-up is placed at max(own, min_vruntime - wakeup credit), where the
- *          min_vruntime is the least vruntime of all who wait or run at its queue, or at any
- *          (min_vruntime.h). Whoever runs takes the least vruntime of its pool in exchange for its
- *          own.
+ *          weight. On wake-up it becomes max(own, min_vruntime - wakeup credit). A thread that is
+ *          picked runs on the least vruntime of its pool and leaves its own in exchange.
  * Why.     Shares follow the vruntimes, and an exchange conserves them as a multiset: a process
- *          gets what its threads are due, and nothing is left to settle when the one that ran
- *          blocks. A wakeup credit above 0 lets a waking thread win against threads at the
- *          min_vruntime itself.
- * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it; with one vruntime
- *          a process (fair=process) it gets half. Each queue has a virtual time of its own, and a
- *          thread that moves keeps its distance to the min_vruntime, as in CFS: vruntimes of
- *          different queues drift apart, because balance feeds only CPUs that idle. With one
- *          min_vruntime for all queues p99.9 on two caches beside spinning threads was 1.06 to 1.25
- *          times the ideal instead of 1.22 to 1.29; but then a queue that runs ahead owes its lead
- *          to whoever comes from another, without bound.
+ *          gets what its threads are due. Nothing is left to settle when the one that ran blocks.
+ *          With a wakeup credit above 0 a waking thread wins against threads at the min_vruntime
+ *          itself.
+ * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it. With one vruntime
+ *          a process (fair=process) it gets half. Under `cts` each queue has a virtual time of its
+ *          own, and a thread that moves keeps its distance to the min_vruntime, as in CFS. One
+ *          min_vruntime for all queues had p99.9 of 1.06 to 1.25 times the ideal on two caches
+ *          beside spinning threads, in place of 1.22 to 1.29. But `steal` feeds only CPUs that
+ *          idle, so virtual times of queues drift apart, and a queue that runs ahead would owe its
+ *          lead to threads that come from another, without bound.
  * Limits.  Fair within a queue. A thread that moves may gain or lose what the two queues' times
  *          differ by.
  */
@@ -79,9 +77,9 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 /*
  * The account enters the virtual time of another queue: it keeps its distance to the min_vruntime.
  * With one min_vruntime for the machine there is nothing to change. A new one starts behind the
- * min_vruntime by what a waker may be before it: at the min_vruntime itself, threads that are born
- * and die without end would hold it where it is, and whoever has run already would never be the
- * least.
+ * min_vruntime by what a waking thread may be before it: at the min_vruntime itself, threads that
+ * are created and exit without end would hold it where it is, and one that has run already would
+ * never be the least.
  */
 RG_INLINE void rg_renormalise(struct rg_account *account, u32 id)
 {
@@ -119,7 +117,7 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	thread->cpu = cpu;
 }
 
-/* Places the vruntime of whoever wakes: sleep earns no more than the wakeup credit. */
+/* Places the vruntime of a waking thread: sleep earns no more than the wakeup credit. */
 RG_INLINE void rg_vruntime_place(struct rg_account *account, u64 min_vruntime)
 {
 	u64 earliest = rg_less(min_vruntime, RG_OPTION(wakeup_credit_ns));

@@ -2,15 +2,15 @@
 /*
  * Problem. Shares are promised to groups, which may hold any number of threads and further groups;
  *          virtual time is per thread.
- * Rule.    A thread's virtual time advances by CPU time / effective weight, which is its weight /
+ * Rule.    A thread's virtual time advances by CPU time / effective weight. That is its weight /
  *          the sum of the active weights in its group x the group's effective weight, and so on up
  *          to the root (GVTS section 3.4).
- * Why.     One number a thread, so that one queue serves any nesting; the sums change only when
- *          somebody wakes or sleeps. The root's members keep their own weight instead of a share of
+ * Why.     One number a thread, so that one queue serves any nesting. The sums change only when a
+ *          thread wakes or sleeps. The root's members keep their own weight instead of a share of
  *          1: virtual time without groups is then what CFS's is. Threads weigh what they do in the
  *          default class; sched_ext's own weights make 1 of nice 19 instead of 1.46.
  * Figure.  Groups of 8 and 12 threads share evenly within 1%: docs/reference/policies.md.
- * Limits.  8 levels below the root; a thread that runs while its group changes is charged at the
+ * Limits.  8 levels below the root. A thread that runs while its group changes is charged at the
  *          weight of the last tick.
  */
 #ifndef RG_WEIGHT_H
@@ -21,7 +21,7 @@
 #define RG_DEPTH 8
 #define RG_NORMAL_WEIGHT 1024 /* of a thread at nice 0, and of a group by default */
 #define RG_NORMAL_CPU_WEIGHT 100
-#define RG_WEIGHT_ONE 65536 /* effective weights are in fractions of this */
+#define RG_WEIGHT_ONE 65536         /* effective weights are in fractions of this */
 #define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
 #define RG_SETTLE_TRIES 4
 
@@ -32,9 +32,9 @@ RG_INLINE u64 rg_weight_of(struct rg_group *group)
 }
 
 /*
- * Lets the group count in its parent if and only if somebody in it is active; answers by how much
- * the parent's sum must change. Looks again after it has counted, because members of several CPUs
- * may come and go meanwhile: whoever is last sees the truth.
+ * Lets the group count in its parent if and only if a member is active; answers by how much the
+ * parent's sum must change. Looks again after it has counted, because members of several CPUs may
+ * come and go meanwhile: the last look sees the truth.
  */
 RG_INLINE u64 rg_share_settle(struct rg_group *group)
 {
@@ -73,7 +73,7 @@ RG_INLINE void rg_weight_change(u32 at, u64 change)
 
 /*
  * The thread becomes active. Answers whether the account that it is charged to was idle: always its
- * own, its process's (which then counts as one member) if nobody else was active.
+ * own, its process's (which then counts as one member) if no other was active.
  */
 RG_INLINE bool rg_weight_join(struct task_struct *t, struct rg_thread *thread)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. How does a scheduler stay fair without virtual time?
- * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS
- *          section 6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as
- *          credit, by weight: to groups, and inside a group to its active threads. Running burns
- *          it. A thread earns from the moment on at which a tick, one in 10 ms, finds it running,
- *          and until it holds 30 ms, of which a sleeper keeps half. Nobody owes more than 30 ms.
- *          Nobody earns more than it could use: a weight counts no more than brings each active
- *          thread a CPU.
+ * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS section
+ *          6.2). Every 30 ms the CPU time of 30 ms on all CPUs is given out as credit, by weight:
+ *          to groups, and inside a group to its active threads. Running burns it. A thread earns
+ *          from the moment on at which a tick, one in 10 ms, finds it running, and until it holds
+ *          30 ms. A sleeper keeps half of that. A debt ends at 30 ms. A thread earns no more than
+ *          it could use: a weight counts no more than brings each active thread a CPU.
  * Why.     The rival with accurate fairness and limited scalability (GVTS Table 1). Xen walks all
- *          active threads under one lock; here the account says what a unit of weight has earned,
- *          and a thread collects when somebody looks at it. Who hardly
- *          runs does not earn: else the kernel's own threads, which have the greatest weight and
- *          run for 20 us a time, would take what weighs the others apart.
+ *          active threads under one lock. Here the account says what a unit of weight has earned,
+ *          and a thread collects when it is looked at. A thread that hardly runs does not earn:
+ *          else the kernel's own threads, which have the greatest weight and run for 20 us a time,
+ *          would take the credit that tells the others' weights apart.
  * Figure.  docs/reference/policies.md.
- * Limits.  Groups are flat, as in Xen: whoever is below a child of the root belongs to it. What a
- *          sleeping thread earns is taken off what is given out after it wakes.
+ * Limits.  Groups are flat, as in Xen: all below a child of the root belong to it. What a sleeping
+ *          thread earns is taken off what is given out after it wakes.
  */
 #ifndef RG_BALANCE_ACCOUNT_H
 #define RG_BALANCE_ACCOUNT_H
@@ -44,8 +43,8 @@ RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
 
 /*
  * What a child of the root with so many active threads may count: no more than brings them a CPU
- * each, since they could not use it; the others share the rest. While there is a CPU for everybody
- * there is nothing to share.
+ * each, since they could not use it; the others share the rest. While there is a CPU for each
+ * thread there is nothing to share.
  */
 RG_INLINE u64 rg_account_feasible(struct rg_shared *shared, u64 weight, u64 others, u32 threads)
 {
@@ -107,7 +106,7 @@ RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threa
 	rg_account_count(&group->credited, rg_weight_of(group), rg_add(&group->threads, threads));
 }
 
-/* Gives out the credits of a period that has ended, once, whoever finds so. */
+/* Gives out the credits of a period that has ended: the first CPU that finds so does. */
 RG_INLINE void rg_account_give(struct rg_shared *shared)
 {
 	u64 now = rg_now();
@@ -172,7 +171,7 @@ RG_INLINE void rg_account_burn(struct task_struct *t, struct rg_thread *thread, 
 		rg_add(&shared->balance, -ran_ns);
 }
 
-/* Whether it has had more than it earned. Who does not earn is not looked at. */
+/* Whether it has had more than it earned. A thread that does not earn owes nothing. */
 RG_INLINE bool rg_account_owes(struct rg_thread *thread)
 {
 	return thread->earns && thread->credit < RG_CREDIT_ZERO;
@@ -196,7 +195,7 @@ RG_INLINE void rg_account_wake(struct task_struct *t, struct rg_thread *thread)
 	thread->boosted = !rg_account_owes(thread);
 }
 
-/* A tick meets the thread: one in 10 ms is the account's. It ends a boost, and who is met earns. */
+/* A tick meets the thread: one in 10 ms is the account's. It ends a boost; the thread earns. */
 RG_INLINE void rg_account_tick(struct rg_cpu *cpu, struct rg_thread *thread)
 {
 	u64 ticks = rg_div(rg_now(), RG_ACCOUNT_TICK_NS);

@@ -4,8 +4,8 @@
  * Rule.    Distributed weighted round-robin (Li, Baumberger, Hahn: PPoPP 2009; GVTS sections 5.1
  *          and 6.2). In each round every thread receives weight x the round interval, 30 ms for a
  *          normal weight. A CPU whose own threads have all used up the round takes threads that
- *          have not from other CPUs; when none are left the next round begins. Who wakes joins the
- *          present round.
+ *          have not from other CPUs. When none are left the next round begins. A waking thread
+ *          joins the present round.
  * Why.     The rival of gvts: one flat domain, one interval, no tolerance. So the machinery is
  *          gvts's, and a round is a target of the whole machine. The expired set of a CPU is the
  *          part of its queue beyond the target.
@@ -29,7 +29,7 @@ RG_INLINE bool rg_dwrr_take(s32 cpu, u32 id, u64 round)
 	return thread && thread->account.vruntime < round && rg_pick_other(cpu, id);
 }
 
-/* Whoever wakes has a full share of the present round at most. */
+/* A waking thread has a full share of the present round at most. */
 RG_INLINE void rg_dwrr_place(struct rg_account *account)
 {
 	struct rg_target *round = rg_target(0, RG_LEVEL_MACHINE);

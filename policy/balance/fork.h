@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Threads that spin never wake up again: where they start decides for ever how many share
- *          a queue, and with whom.
- * Rule.    A new thread starts where its parent is if nobody else is there, else at the queue with
- *          the fewest threads that run or wait; of several at the first by strides of 0.62 of the
- *          machine.
+ *          a queue, and which.
+ * Rule.    A new thread starts where its parent is if that queue is empty, else at the queue with
+ *          the fewest threads that run or wait. Of several it takes the first by strides of 0.62 of
+ *          the machine.
  * Why.     What Linux does at fork (SD_BALANCE_FORK), so part of the dimension that CTS leaves to
  *          CFS (section 3). Members of a group are spread one by one, so that groups stand alike at
- *          every queue, and fair within each queue is fair between groups.
- *          The golden section divides any circle evenly: of 20 threads on 16 queues the last four
- *          lie two to each cache, where the nearest four would all lie in one.
+ *          every queue, and fair within each queue is fair between groups. The golden section
+ *          divides any circle evenly: of 20 threads on 16 queues the last four lie two to each
+ *          cache, where the nearest four would all lie in one.
  * Figure.  Groups of 8 and 12 spinning threads on two caches: docs/reference/policies.md.
  * Limits.  Once, at the start: what ends or sleeps later is not evened out. Caches count as equally
  *          large. Of more than 32 CPUs 32 are asked, other ones each time.

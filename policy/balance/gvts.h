@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. 20 threads do not divide over 16 queues: whoever shares a CPU with another gets half of
- *          what a thread alone gets, and no placement of threads mends it for long.
- * Rule.    A CPU that could run nobody of its own queue who is behind the target of its domain
- *          (target.h) looks in the domain for a queue in which somebody waits behind it, and pulls
- *          a thread. If there is none it raises the target and climbs to the next domain (GVTS
- *          section 3.1). A pull evens the time that two queues still need to the target, and none
- *          is made while what the queues of the domain need is below a tolerance (GVTS section
- *          3.3). From a queue of several CPUs a thread is pulled only if the two queues then reach
- *          the next target at nearer times than without. A thread that slept while the least target
- *          rose is placed half an interval before it, as far as it was idle (GVTS section 4).
- * Why.     Virtual time is global and no migration changes it, so whoever got less is behind until
- *          somebody runs it, wherever that is. Near CPUs even out often and cheaply, far ones
- *          seldom.
- *          The tolerance is for all queues of a look together: queue by queue, as in the paper,
- *          lag with groups was twice as large for two thirds of the pulls.
- *          What a pull from a cache does lasts for an interval: when each CPU that passed the
- *          target pulled by what was behind it alone, two caches of ten threads each swung about
- *          each other by 60 ms on ten pulls a second.
+ * Problem. 20 threads do not divide over 16 queues: a thread that shares a CPU with another gets
+ *          half of what a thread alone gets, and no placement of threads mends it for long.
+ * Rule.    A CPU that has no thread of its own queue behind the target of its domain (target.h)
+ *          looks in the domain for a queue in which a thread waits behind it, and pulls one. If
+ *          there is none it raises the target and climbs to the next domain (GVTS section 3.1). A
+ *          pull evens the time that two queues still need to the target. None is made while what
+ *          the queues of the domain need is below a tolerance (GVTS section 3.3). From a queue of
+ *          several CPUs a thread is pulled only if the two queues then reach the next target at
+ *          nearer times than without. A thread that slept while the least target rose is placed
+ *          half an interval before it, as far as it was idle (GVTS section 4).
+ * Why.     Virtual time is global and no migration changes it, so a thread that got less is behind
+ *          until it runs, wherever that is. Near CPUs even out often and cheaply, far ones seldom.
+ *          The tolerance is for all queues of a look together: queue by queue, as in the paper, lag
+ *          with groups was twice as large for two thirds of the pulls. What a pull from a cache
+ *          does lasts for an interval: when each CPU that passed the target pulled by what was
+ *          behind it alone, two caches of ten threads each swung about each other by 60 ms on ten
+ *          pulls a second.
  * Figure.  docs/reference/policies.md.
- * Limits.  A look asks 16 CPUs at most; in a larger domain it goes on where the last one ended, and
+ * Limits.  A look asks 16 CPUs at most. In a larger domain it goes on where the last one ended, and
  *          the target waits until it has been round.
  */
 #ifndef RG_BALANCE_GVTS_H
@@ -104,7 +103,7 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64
 	return rg_pick_other(cpu, id) ? RG_NEVER : tolerated_ns;
 }
 
-/* The least of a vruntime and of those that wait where the CPU's queue is. */
+/* The lesser of a vruntime and of the least one that waits in the CPU's queue. */
 RG_INLINE u64 rg_gvts_least(s32 cpu, u64 vruntime)
 {
 	struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
@@ -147,8 +146,8 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 
 /*
  * In dispatch, before the CPU's own queue is asked: whether a lagging thread came from another.
- * Idle CPUs (no prev, nobody waits) are rg_steal's. Where there is one queue, targets only place
- * who wakes.
+ * Idle CPUs (no prev, no thread waits) are rg_steal's. Where there is one queue, targets only place
+ * waking threads.
  */
 RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 {
@@ -180,8 +179,8 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 }
 
 /*
- * Places the vruntime of whoever wakes. A thread that was busy almost without a break keeps what it
- * is owed; one that was hardly ever moves up as a whole, between in part (as GVTS's source).
+ * Places the vruntime of a waking thread. One that was busy almost without a break keeps what it is
+ * owed; one that was hardly ever busy moves up as a whole; between, in part (as GVTS's source).
  */
 RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *thread)
 {

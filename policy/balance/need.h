@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Queues are even when their threads reach a virtual time together, however many they are
- *          and whatever they weigh; comparing vruntimes alone does not say who will be late.
+ *          and whatever they weigh. Vruntimes alone do not say which thread will be late.
  * Rule.    What a queue needs to a virtual time is the CPU time that its threads need to reach it:
  *          the sum of difference x effective weight x utilisation (GVTS section 3.3), over the CPUs
  *          that serve it. A thread that runs and weighs more than a CPU's part of the queue does
@@ -9,8 +9,8 @@
  * Why.     Such a weight is infeasible: the thread has a CPU and can use no second one, whatever is
  *          pulled from beside it.
  * Figure.  `infeasible-weight`: docs/reference/policies.md.
- * Limits.  Estimated from 32 of those who wait: it decides how often threads move, not what they
- *          get.
+ * Limits.  Estimated from 32 of the waiting threads: it decides how often threads move, not what
+ *          they get.
  */
 #ifndef RG_BALANCE_NEED_H
 #define RG_BALANCE_NEED_H
@@ -38,7 +38,7 @@ RG_INLINE u64 rg_need_waiting(struct rg_thread *thread, u64 target)
 			  rg_utilisation(thread, rg_now()), target);
 }
 
-/* The i-th CPU of those that a queue serves; 0 past the last. */
+/* The i-th CPU that a queue serves; 0 past the last. */
 RG_INLINE struct rg_cpu *rg_need_cpu(s32 home, u32 i)
 {
 	s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
@@ -72,7 +72,7 @@ RG_INLINE void rg_need_add_running(struct rg_need *need, s32 home, u64 target)
 	}
 }
 
-/* Adds those that wait, all as the ones that were asked. */
+/* Adds the waiting threads, all as the ones that were asked. */
 RG_INLINE void rg_need_add_waiting(struct rg_need *need, u32 id, u64 target)
 {
 	u32 length = rg_queue_length(id);
@@ -99,7 +99,7 @@ RG_INLINE void rg_need_add_waiting(struct rg_need *need, u32 id, u64 target)
 	need->weight += weight;
 }
 
-/* Leaves out who runs with an infeasible weight, with what it uses of a CPU. */
+/* Leaves out threads that run with an infeasible weight, with what they use of a CPU. */
 RG_INLINE void rg_need_leave_out(struct rg_need *need, s32 home, u64 target)
 {
 	u64 part = rg_div(need->weight << RG_UTILISATION_BITS, need->capacity);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Work waits in one queue while the CPUs of another idle.
- * Rule.    A CPU whose queue is empty takes from one that is not: the one that it was woken for,
- *          else one of its node, else any, until one has somebody who may run there; whom it takes
- *          is the pick's decision.
+ * Rule.    A CPU whose queue is empty takes from one that is not: first the one that it was woken
+ *          for, then those of its node, then any, until a thread there may run on it. Pick decides
+ *          which thread it takes.
  * Why.     What CTS leaves to CFS (section 3, first dimension), in the part that matters for the
  *          tail: no request waits beside an idle CPU.
  * Figure.  docs/reference/policies.md.
@@ -24,7 +24,7 @@ RG_INLINE bool rg_has_waiting(u32 id)
 	return queue && queue->created && queue->least != RG_NEVER;
 }
 
-/* Takes a thread from the next few queues, those of this node or the others. */
+/* Takes a thread from the next few queues, of this node or of the others. */
 RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near)
 {
 	u32 node = rg_domain(cpu, RG_LEVEL_NODE);

@@ -10,10 +10,11 @@
  *          domain knows the least of its children, so a change of the machine's least walks up the
  *          levels and no further than it matters.
  * Figure.  docs/reference/policies.md.
- * Limits.  A domain that is 3 intervals behind and in which nobody waits, run by a thread at least
- *          as heavy as that of the CPU that looks, does not count: its thread has an infeasible
- *          weight and can never catch up (GVTS section 4; the weight is compared with one CPU's,
- *          not with all). Racing updates may leave a domain's least behind until its next target.
+ * Limits.  A domain does not count when it is 3 intervals behind, no thread waits in it, and it
+ *          runs a thread at least as heavy as that of the CPU that looks: its thread has an
+ *          infeasible weight and can never catch up (GVTS section 4). The weight is compared with
+ *          one CPU's, not with all. Racing updates may leave a domain's least behind until its next
+ *          target.
  */
 #ifndef RG_BALANCE_TARGET_H
 #define RG_BALANCE_TARGET_H
@@ -171,7 +172,7 @@ RG_SUBPROGRAM bool rg_target_queue_idle(s32 cpu)
 	return 1;
 }
 
-/* Whether nobody waits in a lowest domain and what it runs is at least this heavy. */
+/* Whether no thread waits in a lowest domain and what it runs is at least this heavy. */
 RG_INLINE bool rg_target_is_infeasible(struct rg_target *domain, u32 level, u64 weight)
 {
 	RG_FOR(i, 0, RG_MAX_CPUS) {
@@ -189,8 +190,8 @@ RG_INLINE bool rg_target_is_infeasible(struct rg_target *domain, u32 level, u64 
 }
 
 /*
- * A lowest domain has reached a target that is far ahead of the least: whoever holds that is looked
- * for from the machine downwards, and left out if it can do no better.
+ * A lowest domain has reached a target that is far ahead of the least: the domain that
+ * holds the least is looked for from the machine downwards, and left out if it can do no better.
  */
 RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
 {
@@ -212,9 +213,9 @@ RG_INLINE void rg_target_leave_behind(s32 here, u64 weight)
 }
 
 /*
- * Nobody who waits in the CPU's domain on this level is behind the target that was seen: it rises,
- * once, however many CPUs find so, by as many intervals as all of them have already passed. (Light
- * weights pass several in a slice.)
+ * No waiting thread of the CPU's domain on this level is behind the target that was seen: it rises,
+ * once, however many CPUs find so. It rises by as many intervals as all threads have already
+ * passed: light weights pass several in a slice.
  */
 RG_SUBPROGRAM bool rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 {

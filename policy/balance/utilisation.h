@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. How much of its share a thread will use is not in its weight: who sleeps half of the
- *          time needs half of the CPU time to keep up.
+ * Problem. How much of its share a thread will use is not in its weight: one that sleeps half of
+ *          the time needs half of the CPU time to keep up.
  * Rule.    Utilisation is the part of its time that a thread is runnable (GVTS section 2.3), an
  *          average in which the past fades by half every 32 ms.
  * Why.     The half-life is that of Linux's load tracking (PELT), on which GVTS was built. The

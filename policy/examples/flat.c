@@ -27,7 +27,7 @@ struct rg_thread {
 };
 struct rg_group {
 	u64 vtime;   /* in ns at the weight of the whole machine */
-	u64 active; /* its own threads that are runnable or run, and its children that have such */
+	u64 active;  /* its own threads that are runnable or run, and its children that have such */
 	u64 weights; /* of its active children */
 	u32 parent;
 	u32 weight;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Which of those in the index is next for a CPU, when some may not run there, and the
- *          CPU has a runnable thread of its own?
- * Rule.    The pool of the least vruntime; the CPU's own thread goes on if it holds a vruntime that
- *          is not greater, or if it comes first in that pool, and then takes the least vruntime for
- *          its own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
+ * Problem. Which thread of the index is next for a CPU, when some may not run there, and the CPU
+ *          has a runnable thread of its own?
+ * Rule.    The pool of the least vruntime. The CPU's own thread goes on if its vruntime is not
+ *          greater, or if it comes first in that pool, and then takes the least vruntime for its
+ *          own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
  *          those it met last. Batch threads stay on their CPU while that lets them go early by no
  *          more than 10 ms of their CPU time.
- * Why.     Only the root and the two levels below it are looked at: further down is nobody who
- *          could be much better than the queue's order.
+ * Why.     Only the root and the two levels below it are looked at: nothing further down could be
+ *          much better than the queue's order.
  * Figure.  Stickiness takes four fifths of the migrations inside a cache:
  *          docs/reference/policies.md.
  * Limits.  Where all of the 7 may not run here, the queue itself is asked, in its own order.
@@ -37,8 +37,8 @@ enum rg_act {
 /* Which thread is next: a value that nothing has been changed for yet. */
 struct rg_decision {
 	u32 verdict; /* an rg_verdict */
-	u32 act; /* an rg_act */
-	u32 at; /* a position in the heap; of RG_POP_SIBLING the row of the pool */
+	u32 act;     /* an rg_act */
+	u32 at;      /* a position in the heap; of RG_POP_SIBLING the row of the pool */
 };
 
 /* Remembers an affinity that does not admit the CPU: what a number means never changes. */
@@ -117,7 +117,7 @@ RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 vruntime, u64 least)
 	return vruntime <= least + rg_virtual(RG_OPTION(sticky_ns), thread->weight);
 }
 
-/* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
+/* What to prefer to a batch thread of another CPU: a position; RG_TOP: the CPU's own thread. */
 RG_INLINE u32 rg_stick(struct rg_queue *queue, struct rg_cpu *here, u32 best)
 {
 	u64 least = rg_heap_at(queue, best)->vruntime;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Who holds the least vruntime must be known without asking everybody who waits.
+ * Problem. The least vruntime must be known without asking every waiting thread.
  * Rule.    Each queue has a binary heap of vruntimes in an array, each with its pool.
  * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry
  *          but those near the root is ever looked for, and an array needs no memory of its own.
@@ -28,7 +28,7 @@ RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
-/* The first thread of the pool that holds the least vruntime; any thread where nobody waits. */
+/* The first thread of the pool that holds the least vruntime; any thread where none waits. */
 RG_INLINE struct rg_thread *rg_heap_first(struct rg_queue *queue)
 {
 	return rg_thread_at(rg_pool_at(rg_heap_at(queue, 0)->row)->first);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. To pick by process, a queue that stands by arrival must be searched for the least
- *          vruntime and for the first thread of its pool: the cost would grow with all who wait.
+ *          vruntime and for the first thread of its pool: the cost would grow with the waiting
+ *          threads.
  * Rule.    The queue owns the threads. Beside it stands an index: a heap of vruntimes (heap.h) and
- *          a list of threads a pool (pools.h). Whoever enters a queue pushes its vruntime and
- *          itself; whoever is picked is the first of the pool that holds the least vruntime, and
- *          pops that one. Vruntimes do not stay with their threads: that is the exchange of CTS
- *          (section 3).
- * Why.     Each step is logarithmic or constant. And the index may be wrong for a moment without
- *          harm: it only names whom to move; a move is done by the kernel, or fails.
+ *          a list of threads a pool (pools.h). Enqueue pushes a vruntime and the thread. Pick pops
+ *          the least vruntime and takes the first thread of its pool. Vruntimes do not stay with
+ *          their threads: the pool's first-come thread runs on the pool's least vruntime (CTS
+ *          section 3).
+ * Why.     Each step is logarithmic or constant. The index is a hint that may be wrong for a moment
+ *          without harm: it only names which thread to move. The kernel moves it, or the move
+ *          fails.
  * Figure.  docs/reference/policies.md.
  * Limits.  A thread that leaves its queue otherwise (affinity, class, death) leaves its vruntime
  *          behind: the next of its pool adopts it, or it is dropped when it is the least.
  *
  * Insertions take effect after enqueue, so another CPU may find a thread in the index that is not
- * yet in the queue. Whoever pops it then puts it back, and sees to it that a CPU asks again
- * (pick/pick.h). Nobody concludes from an empty index that nobody waits.
+ * yet in the queue. It pops the thread, fails to move it, puts it back, and sees to it that a CPU
+ * asks again (pick/pick.h). An empty index never means that no thread waits.
  */
 #ifndef RG_INDEX_H
 #define RG_INDEX_H

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. First come, first served inside a pool, whichever of its vruntimes is served.
- * Rule.    The waiting threads of each pool stand in a list by place, linked by numbers. A pool
- *          is a row of a table, found by hash of who it is, which queue, and where its threads
- *          may run; the first who waits claims it, and the last to go leaves it for whoever comes:
- *          the same pool again, or another that finds no better.
- * Why.     Whoever wakes has the latest place, and whoever returns one of the first: from the
- *          nearer end both are found at once. And a thread remembers the row where it was last,
- *          which is mostly still its pool's.
- * Figure.  One row is looked at, at most 16.
- * Limits.  Where all 8 are others' the thread is served from the queue alone. Places that come in
- *          no order (order=random, order=vtime within a process) are looked for one by one.
+ * Rule.    The waiting threads of each pool stand in a list by arrival, linked by numbers. A pool
+ *          is a row of a table, found by a hash of its identity, its queue, and where its threads
+ *          may run. The first waiting thread claims the row. The last to go leaves it to the same
+ *          pool, or to another that finds no better.
+ * Why.     A waking thread has the latest arrival, and one that returns an early one: from the
+ *          nearer end both are found at once. A thread remembers the row where it was last, which
+ *          is mostly still its pool's.
+ * Figure.  One row is looked at, at most 17.
+ * Limits.  Where all 8 rows of a bucket belong to other pools the thread is served from the queue
+ *          alone. Keys that come in no order (order=random, order=vtime within a process) are
+ *          looked for one by one.
  *
- * Homogeneous affinity: if the first thread of a pool may not run on a CPU, none of it may. All of
- * this runs under the queue's lock; rows of other queues stand beside, so a row is claimed, by its
- * own queue too, at once. A key includes the queue: nobody else claims under the same one.
+ * Affinity is homogeneous: if the first thread of a pool may not run on a CPU, none of it may. All
+ * of this runs under the queue's lock. Rows of other queues stand beside, so a row is claimed, by
+ * its own queue too, by one atomic. A key includes the queue: no other queue claims under the same
+ * one.
  */
 #ifndef RG_INDEX_POOLS_H
 #define RG_INDEX_POOLS_H
@@ -26,8 +28,9 @@
 #define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor vruntimes */
 
 /*
- * Who a pool is: 32 bits of rg_pool, 13 of the queue, 18 of the affinity, of which two may thus be
- * taken for one: then its first thread may be refused, and others are served from the queue alone.
+ * The key of a pool: 32 bits of rg_pool, 13 of the queue, 18 of the affinity. Two affinities may
+ * thus be taken for one: then the first thread may be refused, and others are served from the
+ * queue alone.
  */
 RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 affinity)
 {
@@ -96,7 +99,7 @@ RG_INLINE void rg_pool_leave_if_empty(struct rg_pool *pool)
 		rg_swap(&pool->key, pool->key | RG_POOL_EMPTY);
 }
 
-/* After whom a place comes, by slot; 0: before all. Equal places: first come first. */
+/* The thread that an arrival comes after, by slot; 0: before all. Equal ones: first come first. */
 RG_INLINE u32 rg_pool_before(struct rg_pool *pool, u64 arrival)
 {
 	u64 first = rg_thread_at(pool->first)->arrival;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Dimension 3: which thread of the picked pool. An order is a key: a queue stands by ascending
- * place.
+ * arrival.
  */
 #ifndef RG_ORDER_H
 #define RG_ORDER_H
@@ -11,7 +11,7 @@
 #include "random.h"
 #include "vtime.h"
 
-/* The place of a thread that has just become runnable, or that must start again. */
+/* The arrival of a thread that has just become runnable, or that must start again. */
 RG_INLINE u64 rg_order_arrival(struct rg_thread *thread, u64 now)
 {
 	switch (RG_OPTION(order)) {
@@ -28,7 +28,7 @@ RG_INLINE u64 rg_order_arrival(struct rg_thread *thread, u64 now)
 
 /*
  * A thread that was interrupted, or whose slice ended, enters its queue again. Under `head` it
- * keeps its place: a request longer than a slice is then served first come, first served to its
+ * keeps its arrival: a request longer than a slice is then served first come, first served to its
  * end; the CTS prototype's `tail` makes it round robin. A batch thread has lost its claim.
  */
 RG_INLINE void rg_order_again(struct rg_thread *thread, u64 now)

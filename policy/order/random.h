@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. To show what order costs, an order without memory lies between the best and the worst.
- * Rule.    Random order of service: the place is drawn when the thread becomes runnable.
+ * Rule.    Random order of service: the key is drawn when the thread becomes runnable.
  * Why.     Same mean wait as the others on the same arrivals (Tales section 2.4).
  * Figure.  docs/reference/policies.md, beside fcfs.
- * Limits.  Not for use. A place drawn once is kept, so a bad draw is passed by every later arrival
- *          with a better one.
+ * Limits.  Not for use. A key drawn once is kept, so every later arrival with a better one passes a
+ *          bad one.
  */
 #ifndef RG_ORDER_RANDOM_H
 #define RG_ORDER_RANDOM_H

@@ -2,12 +2,12 @@
 /*
  * Problem. What would the same scheduler do if threads of a process competed as threads of
  *          different ones do?
- * Rule.    The place is the thread's vruntime: whoever received least serves next, as in CFS and
+ * Rule.    The key is the thread's vruntime: the one that received least serves next, as in CFS and
  *          GVTS.
  * Why.     Fair among siblings, which a service of equal requests does not need and its tail pays
  *          for (CTS section 2).
  * Figure.  docs/reference/policies.md, beside fcfs.
- * Limits.  The place is fixed when the thread enters the queue.
+ * Limits.  The key is fixed when the thread enters the queue.
  */
 #ifndef RG_ORDER_VTIME_H
 #define RG_ORDER_VTIME_H

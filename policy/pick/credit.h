@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Whose turn is it, if all that is known of a thread is its credit?
+ * Problem. Which thread is next, if all that is known of a thread is its credit?
  * Rule.    Three classes, in this order: BOOST (it has just woken, with credit), UNDER (it has
- *          credit), OVER (it has none). Inside a class first come, first served; whoever has had a
- *          slice goes to the end (Xen's credit scheduler).
- * Why.     As Xen: credits say who may run, not who has received least.
+ *          credit), OVER (it has none). Inside a class first come, first served. A thread that has
+ *          had a slice goes to the end (Xen's credit scheduler).
+ * Why.     As Xen: credits say which threads may run, not which has received least.
  * Figure.  docs/reference/policies.md.
- * Limits.  Visits the whole queue unless somebody in it is boosted; Xen sorts it every 30 ms
+ * Limits.  Visits the whole queue unless a thread in it is boosted; Xen sorts it every 30 ms
  *          instead.
  */
 #ifndef RG_PICK_CREDIT_H
@@ -34,7 +34,7 @@ RG_INLINE void rg_class_set_curr(s32 at, struct task_struct *t, struct rg_thread
 	cpu->class = rg_class_of(t, thread);
 }
 
-/* The best class in a queue of those who may run on the CPU, and the row of its first thread. */
+/* The best class of a queue's threads that may run on the CPU, and the row of its first one. */
 RG_INLINE u32 rg_class_best(s32 cpu, u32 id, u32 *first)
 {
 	u32 best = RG_CLASS_NOBODY;
@@ -78,7 +78,7 @@ RG_INLINE bool rg_pick_credit(s32 cpu, u32 id, struct task_struct *prev)
 	return rg_pick_credit_above(cpu, id, mine ? rg_class_of(prev, mine) - 1 : RG_CLASS_NOBODY);
 }
 
-/* Whoever wakes ends the slice of a lower class on its CPU. */
+/* A waking thread ends the slice of a lower class on its CPU. */
 RG_INLINE void rg_preempt_credit(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
 	struct rg_cpu *cpu = rg_cpu(home);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. The index names who is next; only the kernel can say whether that thread is still in
+ * Problem. The index names the next thread; only the kernel can say whether that thread is still in
  *          the queue, or already.
- * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the
- *          next pool, four in all. Then walk the queue itself, a bounded way. A CPU that has met
- *          a thread that it may not take wakes one that may; one that may just have been too
- *          early asks again.
- * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
- *          the index's word, nor on a failed move.
+ * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the next pool,
+ *          four in all. Then walk the queue itself, a bounded way. A CPU that has met a thread that
+ *          it may not take wakes one that may. One that may just have been too early asks again.
+ * Why.     A waiting thread is in its queue whatever the index says, so no CPU may sleep on the
+ *          index's word, nor on a failed move.
  * Figure.  docs/reference/policies.md.
  * Limits.  A walk asks 32 threads.
  */
@@ -177,7 +176,7 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 	return rg_pick_walk(cpu, id);
 }
 
-/* Who asks: the CPU, with its own runnable thread or 0. */
+/* The CPU asks, with its own runnable thread or 0. */
 RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
@@ -195,7 +194,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 
 /*
  * A thread was found before it was in its queue, and popped for a moment. The CPU that was to be
- * preempted for it may have asked in that moment, and found nobody: whatever else this CPU got, it
+ * preempted for it may have asked in that moment, and found none: whatever else this CPU got, it
  * asks again at once; at most RG_AGAIN times in a row, so that nothing can make it do so for ever.
  */
 RG_INLINE void rg_pick_again(struct rg_cpu *here)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Dimension 2 as a question: who is interchangeable with whom? The least vruntime decides the rest.
- */
+/* Dimension 2 as a question: which threads are interchangeable? */
 #ifndef RG_PICK_POOL_H
 #define RG_PICK_POOL_H
 
@@ -18,7 +16,7 @@ RG_INLINE bool rg_is_alone(struct rg_thread *thread)
 	return rg_is_alone_process(thread);
 }
 
-/* The pool of a thread: its id, its process's or everybody's, and whether it is alone. Never 0. */
+/* The pool of a thread: its id, its process's or that of all, and whether it is alone. Never 0. */
 RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool alone = rg_is_alone(thread);

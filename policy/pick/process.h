@@ -2,15 +2,16 @@
 /*
  * Problem. Which process is next, if its threads are to be fair to those of others and first come,
  *          first served among themselves?
- * Rule.    The pool that holds the least vruntime of all runnable threads; its first thread by
- *          place runs, on that vruntime (CTS section 3: "a process having a thread with the minimum
- *          vRuntime value is chosen as the next process"). A pool is a process, or a batch thread
- *          alone.
+ * Rule.    The pool that holds the least vruntime of all runnable threads. Its first thread by
+ *          arrival runs, on that vruntime (CTS section 3: "a process having a thread with the
+ *          minimum vRuntime value is chosen as the next process"). A pool is a process, or a batch
+ *          thread alone.
  * Why.     The sequence of vruntimes served is the one that a fair scheduler of threads would
- *          serve, so the shares are; only who runs on a vruntime differs.
+ *          serve, so the shares are; only which thread runs on a vruntime differs.
  * Figure.  docs/reference/policies.md.
  * Limits.  With one account a process (fair=process) vruntimes in the queue are as old as their
- *          threads' arrival, and batch threads stay with their process: they only lose their place.
+ *          threads' arrival, and batch threads stay with their process: they only lose their
+ *          arrival.
  */
 #ifndef RG_PICK_PROCESS_H
 #define RG_PICK_PROCESS_H

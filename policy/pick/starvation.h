@@ -4,13 +4,13 @@
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
  *          runnable thread wait for 30 s. And a thread for which the index had no room must not
  *          depend on CPUs that fall idle.
- * Rule.    Every 16th choice looks at the head of the queue: a batch thread that has waited for
- *          5 s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
+ * Rule.    Every 16th choice looks at the head of the queue. A batch thread that has waited for 5
+ *          s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
  *          the index, every other choice is the head's if it is one of them.
  * Why.     The queue stands by arrival, so its head has waited longest.
  * Figure.  docs/reference/policies.md.
- * Limits.  With more than 1,250 spinning threads a CPU everybody waits so long, and weights give
- *          way to turns. Orders other than fcfs have other heads.
+ * Limits.  With more than 1,250 spinning threads a CPU all wait so long, and weights give way to
+ *          turns. Orders other than fcfs have other heads.
  */
 #ifndef RG_PICK_STARVATION_H
 #define RG_PICK_STARVATION_H
@@ -31,7 +31,7 @@ RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 	return RG_OPTION(starvation_limit) && !(choice & (RG_STARVATION_CHOICES - 1));
 }
 
-/* A batch thread that has had a turn waits anew; another keeps its place, and with it its wait. */
+/* A batch thread that has had a turn waits anew; another keeps its arrival. */
 RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
 {
 	if (thread->batch)
