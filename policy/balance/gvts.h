@@ -38,11 +38,15 @@
  * Brings a thread that needs no more than half of what its queue does, so that both queues then
  * need alike; else the one that needs least.
  */
-RG_INLINE bool rg_pull_thread(s32 cpu, u32 id, u64 target, struct rg_need *need)
+RG_SUBPROGRAM bool rg_pull_thread(s32 cpu, u32 id, u64 target)
 {
+	struct rg_cpu *here = rg_cpu(cpu);
+	struct rg_need *need = here ? &here->needs[0] : 0;
 	struct task_struct *t;
 	u32 seen = 0;
 
+	if (!need)
+		return 0;
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 		u64 own = thread ? rg_need_waiting(thread, target) : 0;
@@ -95,7 +99,7 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64
 	if (need->total_ns < tolerated_ns)
 		return tolerated_ns - need->total_ns;
 	if (RG_OPTION(pick) == RG_PICK_THREAD)
-		return rg_pull_thread(cpu, id, target, need) ? RG_NEVER : tolerated_ns;
+		return rg_pull_thread(cpu, id, target) ? RG_NEVER : tolerated_ns;
 	rg_need_note(cpu, 0, other, next);
 	rg_need_note(cpu, 1, cpu, next);
 	if (!rg_pull_evens(here, queue, next))

@@ -25,11 +25,16 @@
  * The thread has been moved: it runs on the vruntime that it was picked with. A thread alone may
  * have left a lesser one behind when it was taken from the queue without the index: its own counts.
  */
-RG_INLINE void rg_pick_settle(struct rg_cpu *here)
+RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu)
 {
-	struct rg_thread *thread = rg_thread_at(here->ask.pick.slot);
-	u64 vruntime = here->ask.pick.vruntime;
+	struct rg_cpu *here = rg_cpu(cpu);
+	struct rg_thread *thread;
+	u64 vruntime;
 
+	if (!here)
+		return RG_NOBODY;
+	thread = rg_thread_at(here->ask.pick.slot);
+	vruntime = here->ask.pick.vruntime;
 	thread->waits = 0;
 	thread->cpu = here->ask.cpu;
 	rg_weight_refresh(thread);
@@ -42,6 +47,7 @@ RG_INLINE void rg_pick_settle(struct rg_cpu *here)
 		vruntime = thread->account.vruntime;
 	}
 	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
+	return RG_TAKEN;
 }
 
 /* The CPU's own thread, if it has one, is what it shows again. */
@@ -75,15 +81,15 @@ RG_SUBPROGRAM u32 rg_pick_choose(s32 cpu, u32 id)
 	return verdict;
 }
 
-/* The thread that was picked is not there, or may not run here: answers RG_NOBODY. */
-RG_SUBPROGRAM u32 rg_pick_failed(s32 cpu, u32 id, u32 moved)
+/* The thread that was picked is not there, or may not run here. */
+RG_SUBPROGRAM bool rg_pick_failed(s32 cpu, u32 id, u32 moved)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 	struct rg_cpu *here = rg_cpu(cpu);
 
 	if (!queue || !lock || !here)
-		return RG_NOBODY;
+		return 0;
 	if (moved == RG_REFUSED)
 		rg_refuse(here, here->ask.pick.affinity);
 	else
@@ -91,28 +97,24 @@ RG_SUBPROGRAM u32 rg_pick_failed(s32 cpu, u32 id, u32 moved)
 	here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
 	rg_index_put_back(lock, queue, id, &here->ask.pick);
 	rg_pick_restore_curr(here);
-	return RG_NOBODY;
+	return 1;
 }
 
 /* Brings the next thread of a queue, as the index knows it. */
-RG_INLINE u32 rg_pick_indexed(u32 id, struct rg_cpu *here)
+RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 {
-	u32 verdict = RG_NOBODY;
-
 	RG_FOR(i, 0, RG_TRIES) {
+		u32 verdict = rg_pick_choose(cpu, id);
 		u32 moved;
 
-		verdict = rg_pick_choose(here->ask.cpu, id);
 		if (verdict != RG_TAKEN)
-			break;
+			return verdict;
 		moved = rg_move_thread(id, here->ask.pick.slot);
-		if (moved == RG_MOVED) {
-			rg_pick_settle(here);
-			break;
-		}
-		verdict = rg_pick_failed(here->ask.cpu, id, moved);
+		if (moved == RG_MOVED)
+			return rg_pick_settle(cpu);
+		rg_pick_failed(cpu, id, moved);
 	}
-	return verdict;
+	return RG_NOBODY;
 }
 
 /* Wakes an idle CPU that may run the thread. */
@@ -167,10 +169,10 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 
 	if (!queue || !here)
 		return RG_NOBODY;
-	if (rg_pick_overdue(id, queue, here))
+	if (rg_looks_at_head(queue, here->choices) && rg_pick_overdue(cpu, id))
 		return RG_TAKEN;
 	if (queue->least != RG_NEVER)
-		verdict = rg_pick_indexed(id, here);
+		verdict = rg_pick_indexed(id, cpu, here);
 	if (verdict != RG_NOBODY || (here->ask.mine && !here->ask.tries) || !rg_queue_length(id))
 		return verdict;
 	return rg_pick_walk(cpu, id);

@@ -50,26 +50,22 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
 	thread->arrival = rg_order_arrival(thread, now);
 }
 
-/* Brings the head of the queue if it has waited too long. */
-RG_INLINE bool rg_pick_overdue(u32 id, struct rg_queue *queue, struct rg_cpu *here)
+/* Brings the head of the queue if it has waited too long. Its stack is its own. */
+RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
 {
-	u64 now = here->ask.now;
-	struct task_struct *head;
-	struct rg_thread *thread;
+	struct rg_cpu *here = rg_cpu(cpu);
+	struct task_struct *head = here ? rg_queue_peek(id) : 0;
+	struct rg_thread *thread = head ? rg_thread(head) : 0;
 	bool late;
 
-	if (!rg_looks_at_head(queue, here->choices))
-		return 0;
-	head = rg_queue_peek(id);
-	thread = head ? rg_thread(head) : 0;
 	if (!thread)
 		return 0;
-	late = rg_has_waited_long(thread, now);
+	late = rg_has_waited_long(thread, here->ask.now);
 	if ((!late && !thread->unlisted) || rg_move_thread(id, rg_slot(head)) != RG_MOVED)
 		return 0;
-	rg_set_next(here->ask.cpu, head, thread);
+	rg_set_next(cpu, head, thread);
 	if (late)
-		rg_wait_anew(thread, now);
+		rg_wait_anew(thread, here->ask.now);
 	return 1;
 }
 
