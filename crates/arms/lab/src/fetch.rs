@@ -12,12 +12,16 @@ use model::Failure;
 use crate::store::{Kernel, Lab, NEWEST, broken, is_meant};
 use crate::tools;
 use apt::Apt;
+pub use packages::numbers;
 
-/// Suites that keep one kernel version for their life, and that version.
-const STABLE: [(&str, &str); 2] = [("6.1", "bookworm"), ("6.12", "trixie")];
+/// The suite of CFS's last kernel.
+const OLD: [&str; 1] = ["bookworm"];
 
 /// The suite with the newest kernel that Debian has settled on.
-const MOVING: &str = "forky";
+const MOVING: [&str; 1] = ["forky"];
+
+/// Suites that together hold a build of every version since 6.12.
+const SINCE: [&str; 4] = ["trixie", "trixie-backports", "forky", "sid"];
 
 /// What `lab fetch` brings when nothing is named: CFS, and the newest with sched_ext.
 const DEFAULT: [&str; 2] = ["6.1", NEWEST];
@@ -30,23 +34,31 @@ pub struct Fetched {
     pub was_there: bool,
 }
 
+/// The suites to look in.
+fn suites(wanted: &str) -> &'static [&'static str] {
+    if is_meant("6.1", wanted) {
+        return &OLD;
+    }
+    if wanted == NEWEST { &MOVING } else { &SINCE }
+}
+
 impl Lab {
-    /// Brings the newest build of a kernel (`6.1`, `6.12`, or the version of the newest) if it is not there.
+    /// Brings the newest build of a kernel (a version such as `6.18`, or `newest`) if it is not there.
     pub fn fetch(&self, wanted: &str) -> Result<Fetched, Failure> {
-        let suite = STABLE.iter().find(|(version, _)| is_meant(version, wanted));
-        let suite = suite.map_or(MOVING, |(_, suite)| suite);
-        let apt = Apt::update(self, suite)?;
-        let found = packages::resolve(&apt.dependencies()?)?;
-        if !is_meant(wanted, &found.release) {
+        let suites = suites(wanted);
+        let apt = Apt::update(self, suites)?;
+        let names = apt.names()?;
+        let Some(found) = packages::newest(&names, |release| is_meant(wanted, release)) else {
             // Debian moves on; what was brought before is as good as ever.
             if let Ok(kernel) = self.find(wanted) {
                 return Ok(Fetched { kernel, was_there: true });
             }
             return Err(Failure::Input(format!(
-                "kernel {wanted} is not what Debian has in {suite}, which is {}: ask for 6.1, 6.12 or newest",
-                found.release
+                "kernel {wanted} is not in Debian's {}: there is {}, and 6.1 in bookworm",
+                suites.join(", "),
+                packages::versions(&names).join(", ")
             )));
-        }
+        };
         let kernel = self.kernel(&found.release);
         let was_there = kernel.image().is_file();
         if !was_there {
@@ -58,6 +70,14 @@ impl Lab {
     /// The kernels to bring when none is named.
     pub fn usual() -> [&'static str; 2] {
         DEFAULT
+    }
+
+    /// Every version that the archive has: 6.1, and all since 6.12.
+    pub fn every(&self) -> Result<Vec<String>, Failure> {
+        let apt = Apt::update(self, &SINCE)?;
+        let mut versions = vec!["6.1".to_string()];
+        versions.extend(packages::versions(&apt.names()?));
+        Ok(versions)
     }
 
     /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or
@@ -93,28 +113,31 @@ fn packages_in(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect()
 }
 
-/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are
-/// in `/boot`, in newer packages with the modules below `/usr`.
+/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are in `/boot`, in
+/// newer packages with the modules below `/usr`. Of past versions the archive may hold the image alone, which boots.
 fn gather(tree: &Path, release: &str, place: &Path) -> std::io::Result<()> {
-    let boot = tree.join("boot");
     let modules = ["usr/lib/modules", "lib/modules"].map(|root| tree.join(root).join(release));
     let modules = modules.iter().find(|folder| folder.is_dir()).unwrap_or(&modules[0]);
+    let file = |name: &str| {
+        let old = tree.join(format!("boot/{name}-{release}"));
+        if old.is_file() { old } else { modules.join(name) }
+    };
     fs::create_dir_all(place)?;
-    for name in ["vmlinuz", "config"] {
-        let old = boot.join(format!("{name}-{release}"));
-        let from = if old.is_file() { old } else { modules.join(name) };
-        fs::rename(&from, place.join(name)).map_err(|error| {
-            std::io::Error::new(error.kind(), format!("no {name} of {release}: {error}"))
-        })?;
+    fs::rename(file("vmlinuz"), place.join("vmlinuz")).map_err(|error| {
+        std::io::Error::new(error.kind(), format!("no vmlinuz of {release}: {error}"))
+    })?;
+    if file("config").is_file() {
+        fs::rename(file("config"), place.join("config"))?;
     }
-    fs::rename(modules, place.join("modules"))
+    let target = place.join("modules");
+    if modules.is_dir() { fs::rename(modules, target) } else { fs::create_dir(target) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn gathered(files: &[&str]) -> std::io::Result<()> {
+    fn gathered(files: &[&str]) -> std::io::Result<Vec<&'static str>> {
         let folder = tempfile::tempdir()?;
         for file in files {
             let path = folder.path().join(file);
@@ -123,18 +146,27 @@ mod tests {
         }
         let place = folder.path().join("kernel");
         gather(folder.path(), "1.2-x", &place)?;
+        assert!(place.join("modules").is_dir());
         let there = ["vmlinuz", "config", "modules/kernel/a.ko"];
-        assert!(there.iter().all(|name| place.join(name).is_file()));
-        Ok(())
+        Ok(there.into_iter().filter(|name| place.join(name).is_file()).collect())
     }
 
     #[test]
-    fn both_layouts_of_packages_are_gathered() {
+    fn both_layouts_of_packages_are_gathered_and_an_image_alone() {
         let old = ["boot/vmlinuz-1.2-x", "boot/config-1.2-x", "lib/modules/1.2-x/kernel/a.ko"];
-        gathered(&old).unwrap();
+        let whole = ["vmlinuz", "config", "modules/kernel/a.ko"];
+        assert_eq!(gathered(&old).unwrap(), whole);
         let new =
             ["vmlinuz", "config", "kernel/a.ko"].map(|n| format!("usr/lib/modules/1.2-x/{n}"));
-        gathered(&new.each_ref().map(String::as_str)).unwrap();
+        assert_eq!(gathered(&new.each_ref().map(String::as_str)).unwrap(), whole);
+        assert_eq!(gathered(&old[..1]).unwrap(), ["vmlinuz"]);
         gathered(&old[1..]).unwrap_err();
+    }
+
+    #[test]
+    fn each_kernel_is_looked_for_where_debian_keeps_it() {
+        assert_eq!(["6.1", "6.1.0-50"].map(suites), [&OLD[..]; 2]);
+        assert_eq!(suites("newest"), MOVING);
+        assert_eq!(["6.12", "6.18", "7.3"].map(suites), [&SINCE[..]; 3]);
     }
 }

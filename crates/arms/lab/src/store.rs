@@ -1,9 +1,12 @@
 //! The lab's folder: kernels, the private apt state, and what a probe of this machine found.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use model::Failure;
+
+use crate::fetch::numbers;
 
 /// A kernel of the lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +44,23 @@ impl Kernel {
         if numbers(&self.release).as_slice() < &[6, 6] { "cfs" } else { "eevdf" }
     }
 
-    /// Whether a scheduler of its user's can be loaded into it.
+    /// Whether a scheduler of its user's can be loaded into it. Where the archive had no configuration, Debian's habit tells: with
+    /// sched_ext since 6.13.
     pub fn has_sched_ext(&self) -> Result<bool, Failure> {
+        if !self.config().is_file() {
+            return Ok(numbers(&self.release).as_slice() >= &[6, 13]);
+        }
         Ok(self.option("CONFIG_SCHED_CLASS_EXT")?.as_deref() == Some("y"))
     }
 
-    /// The value of an option of its configuration, `y` or `m`; `None`: not set.
+    /// The value of an option of its configuration, `y` or `m`; `None`: not set, or no configuration is there.
     pub fn option(&self, name: &str) -> Result<Option<String>, Failure> {
         let path = self.config();
-        let text = fs::read_to_string(&path).map_err(|error| broken(&path, &error))?;
-        Ok(option(&text, name).map(str::to_string))
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(broken(&path, &error)),
+            Ok(text) => Ok(option(&text, name).map(str::to_string)),
+        }
     }
 }
 
@@ -139,11 +149,6 @@ pub const NEWEST: &str = "newest";
 pub fn broken(path: &Path, error: &std::io::Error) -> Failure {
     let path = path.display();
     Failure::Machine(format!("{path}: {error}: RG_LAB_DIR chooses another folder for the lab"))
-}
-
-/// The numbers of a release, in order: `6.1.0-50-cloud-amd64` is younger than `6.1.0-9-cloud-amd64`.
-fn numbers(release: &str) -> Vec<u64> {
-    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ enum Action {
     Run(run::Args),
 }
 
-/// Bring kernels: 6.1, 6.12, newest, or the version of the newest; without one 6.1 and newest
+/// Bring kernels: newest, a version such as 6.1 or 6.18, or all that Debian has; without one 6.1 and newest
 #[derive(clap::Args)]
 struct FetchArgs {
     /// Which kernels
@@ -46,9 +46,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn fetch(lab: &Lab, wanted: &[String]) -> Result<(), Failure> {
-    let usual = Lab::usual().map(str::to_string);
-    let wanted = if wanted.is_empty() { &usual[..] } else { wanted };
-    for kernel in wanted {
+    let wanted = match wanted {
+        [] => Lab::usual().map(str::to_string).to_vec(),
+        [all] if all == "all" => lab.every()?,
+        some => some.to_vec(),
+    };
+    for kernel in &wanted {
         let begin = Instant::now();
         let fetched = lab.fetch(kernel)?;
         let how = if fetched.was_there { "was there" } else { "fetched" };

@@ -8,7 +8,6 @@ use std::process::Command;
 
 use model::Failure;
 
-use super::packages::ROOT;
 use crate::store::{Lab, broken};
 use crate::tools;
 
@@ -33,7 +32,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 const CONFIG: &str = "apt.conf";
 
-/// The private state for one suite, with its package lists up to date.
+/// The private state for some suites, with their package lists up to date.
 pub struct Apt {
     /// Where it lives. One fetch at a time: apt locks its lists.
     pub folder: PathBuf,
@@ -41,16 +40,18 @@ pub struct Apt {
 
 impl Apt {
     /// Sets the state up and updates its lists.
-    pub fn update(lab: &Lab, suite: &str) -> Result<Apt, Failure> {
-        let folder = lab.make(&format!("apt/{suite}"))?;
+    pub fn update(lab: &Lab, suites: &[&str]) -> Result<Apt, Failure> {
+        let place = format!("apt/{}", suites.join("+"));
+        let folder = lab.make(&place)?;
         for name in ["lists/partial", "cache/archives/partial"] {
-            lab.make(&format!("apt/{suite}/{name}"))?;
+            lab.make(&format!("{place}/{name}"))?;
         }
         let archive = archive(&machine(&["update", "--print-uris"], "apt-get")?)?;
         let signed = Path::new(KEYRING).is_file();
         let option = if signed { format!("[signed-by={KEYRING}] ") } else { String::new() };
+        let source = |suite: &&str| format!("deb {option}{archive} {suite} main\n");
         let files = [
-            (folder.join("sources.list"), format!("deb {option}{archive} {suite} main\n")),
+            (folder.join("sources.list"), suites.iter().map(source).collect()),
             (folder.join("status"), String::new()),
             (folder.join(CONFIG), configuration(&folder, &machine(&["dump"], "apt-config")?)),
         ];
@@ -62,12 +63,9 @@ impl Apt {
         Ok(apt)
     }
 
-    /// What the newest kernel depends on, all the way down.
-    pub fn dependencies(&self) -> Result<String, Failure> {
-        let kinds = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"];
-        let mut args = vec!["depends".to_string(), "--recurse".into(), ROOT.into()];
-        args.extend(kinds.map(|kind| format!("--no-{kind}")));
-        self.run("apt-cache", &args.iter().map(String::as_str).collect::<Vec<_>>(), Path::new("/"))
+    /// The names of all packages of kernels, a line each.
+    pub fn names(&self) -> Result<String, Failure> {
+        self.run("apt-cache", &["pkgnames", "linux-"], Path::new("/"))
     }
 
     /// Downloads packages into a folder.
