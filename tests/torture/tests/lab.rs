@@ -47,7 +47,7 @@ fn a_warning_of_the_kernel_is_found() {
 
 #[test]
 #[ignore = "boots guests: make lab-test"]
-fn a_scheduler_that_is_gone_is_missed_though_all_threads_go_on() {
+fn an_ejected_scheduler_is_detected_though_all_threads_go_on() {
     let (code, said) =
         torture(&["pingpong", "--seconds", "5", "--policy", "cts", "--fault", "killed"]);
     assert_eq!(code, 1, "{said}");
@@ -56,7 +56,7 @@ fn a_scheduler_that_is_gone_is_missed_though_all_threads_go_on() {
 }
 
 #[test]
-fn bad_input_is_said_before_anything_boots() {
+fn bad_input_is_refused_before_any_boot() {
     for args in [&["no-such-piece"][..], &["--cpus", "3"], &["reload", "--policy", "default"]] {
         let (code, said) = torture(args);
         assert_eq!(code, 2, "{args:?}: {said}");

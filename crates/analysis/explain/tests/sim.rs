@@ -69,7 +69,7 @@ threads = 4
 ";
 
 #[test]
-fn a_hog_is_named_and_without_it_the_tail_is_what_was_foretold() {
+fn a_hog_is_named_and_without_it_the_tail_is_as_predicted() {
     let beside = service_of(&lines("20s", 1, &[ONE, HOG]), "eevdf");
     assert!(share(&beside, Source::Background) > 0.5, "{}", share(&beside, Source::Background));
     assert!(named(&beside, Culprit::Program(1)) >= 0.95);

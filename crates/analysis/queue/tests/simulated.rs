@@ -259,7 +259,7 @@ fn the_curve_falls_and_agrees_with_the_figures() {
 }
 
 #[test]
-fn tiny_runs_say_what_they_do_not_know() {
+fn tiny_runs_leave_unknown_figures_unknown() {
     let one = run(&Ideal { requests: 1, ..queue(Law::Fixed, 1, 0.5, Discipline::Fifo) });
     assert_eq!((one.latency.p50.low, one.latency.p50.high), (0.0, f64::INFINITY));
     assert_eq!(one.latency.p50.value, one.latency.p99_9.value);
@@ -314,7 +314,7 @@ fn a_run_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn tales_says_what_holds_and_what_does_not() {
+fn claims_of_tales_are_judged() {
     let p99 = |workers, utilisation| MDc::new(workers, utilisation).unwrap().quantile(0.99);
     let growth = p99(1, 0.95) / p99(1, 0.5);
     assert!((growth - 10.594).abs() < 0.001, "10x from 50% to 95%: {growth}");

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_apart_from_one_does_not_look_like_it() {
+    fn a_ratio_apart_from_1_is_not_rounded_to_1() {
         let shown = |value, low, high| ratio(&Estimate::new(value, low, high));
         let both = |value: &str, interval: &str| (value.to_string(), interval.to_string());
         assert_eq!(shown(1.0006, 1.0002, 1.2), both("1.0006x", "[1.0002, 1.2000]"));

@@ -164,7 +164,7 @@ fn files_give_back_every_cell() {
 }
 
 #[test]
-fn rows_are_what_the_documents_hold() {
+fn rows_equal_the_documents() {
     let counts = |tables: Vec<Table>| -> Vec<usize> {
         tables.iter().map(|table| table.batch.num_rows()).collect()
     };

@@ -22,14 +22,14 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
-fn the_table_is_as_it_was() {
+fn the_table_equals_the_golden_file() {
     let document = fixture::comparison();
     golden("table-120.txt", &plain(&report::table(&document, 120)));
     golden("table-80.txt", &plain(&report::table(&document, 80)));
 }
 
 #[test]
-fn the_json_is_as_it_was_and_reads_back() {
+fn the_json_equals_the_golden_file_and_reads_back() {
     let document = fixture::small();
     let text = report::json(&document);
     golden("compare.json", &text);
@@ -72,7 +72,7 @@ fn tones_are_escapes_and_nothing_else_is() {
 }
 
 #[test]
-fn strange_results_are_told_without_a_fall() {
+fn strange_results_are_rendered_without_a_panic() {
     let text = plain(&report::table(&fixture::strange(), 120));
     assert!(text.contains("> 4.00 ms") && text.contains("2,400"), "{text}");
     let empty = report::Document::default();

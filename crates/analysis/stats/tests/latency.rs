@@ -62,7 +62,7 @@ fn ranks_are_exact() {
 }
 
 #[test]
-fn nothing_comes_of_no_samples() {
+fn no_samples_give_no_figures() {
     let none: [Vec<Nanos>; 2] = [vec![], vec![]];
     assert_eq!(latency_estimates(&none), None);
     assert_eq!(outlier(&none, Nanos(1), 1.0), None);

@@ -33,7 +33,7 @@ fn within(queue: Queue, requests: usize) -> usize {
 }
 
 #[test]
-fn as_many_as_said_are_enough_and_a_tenth_of_them_is_not() {
+fn the_computed_sample_size_is_enough_and_a_tenth_is_not() {
     for queue in QUEUES.into_iter().filter(|queue| queue.load == 0.8) {
         let requests = said(queue) as usize;
         println!("{}: {requests} requests", queue.name());
@@ -52,7 +52,7 @@ fn independent_requests_need_what_the_textbook_says() {
 }
 
 #[test]
-fn a_pilot_that_says_nothing_is_told_so() {
+fn a_pilot_without_information_is_refused() {
     let queue = QUEUES[0];
     assert_eq!(needed(&queue.latencies(1, 900), Quantile::P99, PRECISION), None);
     let mut lossy = queue.latencies(1, 10_000);

@@ -174,7 +174,7 @@ fn sides_of_different_length_compare() {
 }
 
 #[test]
-fn one_burst_says_nothing_of_the_next() {
+fn one_burst_cannot_tell() {
     // Requests of 1 ms, but for `length` slow ones in a row in each of `bursts` places.
     let side = |bursts: usize, length: usize| -> Vec<Nanos> {
         let slow = |i: usize| i % (16_000 / bursts) < length;

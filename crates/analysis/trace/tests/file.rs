@@ -11,7 +11,7 @@ use trace::{Recorded, read};
 const SHORT: Nanos = Nanos::from_millis(100);
 
 #[test]
-fn every_scenario_comes_back_and_the_same_seed_gives_the_same_bytes() {
+fn every_scenario_survives_a_file_and_the_same_seed_gives_the_same_bytes() {
     for name in all_shipped() {
         for policy in ["eevdf", "rearguard"] {
             let first = recorded(&name, policy, 1, SHORT);
@@ -24,7 +24,7 @@ fn every_scenario_comes_back_and_the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_trace_without_events_and_with_lost_requests_comes_back() {
+fn a_trace_without_events_and_with_lost_requests_survives_a_file() {
     let mut lossy = recorded("null-rpc", "eevdf", 1, SHORT);
     lossy.trace.events = None;
     lossy.header.events = false;
@@ -35,7 +35,7 @@ fn a_trace_without_events_and_with_lost_requests_comes_back() {
 }
 
 #[test]
-fn stages_come_back_and_none_stands_without_a_request() {
+fn stages_survive_a_file_and_none_is_without_a_request() {
     let mut staged = recorded("null-rpc", "eevdf", 1, SHORT);
     let service = &mut staged.trace.programs[0];
     let seen = |request: &Request| Stages {
@@ -99,7 +99,7 @@ fn blocks(file: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn what_points_nowhere_is_refused() {
+fn dangling_references_are_refused() {
     let whole = small();
     let refused = |change: &dyn Fn(&mut Recorded), why: &str| {
         let mut wrong = whole.clone();

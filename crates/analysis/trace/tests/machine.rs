@@ -53,7 +53,7 @@ fn run(before: &[&str]) -> Recorded {
 }
 
 #[test]
-fn they_come_back_from_a_file() {
+fn stages_survive_a_file() {
     let run = run(&[]);
     assert_eq!(trace::read(&bytes(&run), "x").unwrap(), run);
 }

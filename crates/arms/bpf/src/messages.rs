@@ -57,7 +57,7 @@ mod tests {
     use super::verdict;
 
     #[test]
-    fn the_verifiers_last_word_is_the_reason() {
+    fn the_verifiers_last_line_is_the_reason() {
         let log = "libbpf: prog 'init': BPF program load failed: -EINVAL\n\
                    libbpf: prog 'init': -- BEGIN PROG LOAD LOG --\n\
                    ; return cpu < CPUS ? &cpus[cpu] : 0; @ tables.bpf.h:58\n\

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_tail_fails_at_the_quantile_that_it_spoils() {
+    fn a_late_tail_fails_at_its_quantile() {
         let one_in = |n: u64| run(move |i| if i % n == 0 { 900 } else { 0 });
         faulty(&one_in(5), 0, "900 us of the latency's p90, 1.50 ms");
         faulty(&one_in(50), 0, "900 us of the latency's p99, 1.50 ms");

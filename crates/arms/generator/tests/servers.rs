@@ -100,42 +100,42 @@ fn expect(conduct: fn(u64) -> Conduct, timeout: Nanos, loss: Loss) {
 }
 
 #[test]
-fn one_that_closes() {
+fn a_server_that_closes_is_reported() {
     expect(Conduct::Close, PATIENT, Loss::Closed);
 }
 
 #[test]
-fn one_that_resets() {
+fn a_server_that_resets_is_reported() {
     expect(Conduct::Reset, PATIENT, Loss::Reset);
 }
 
 #[test]
-fn one_that_answers_garbage() {
+fn a_server_that_answers_garbage_is_reported() {
     expect(Conduct::Garbage, PATIENT, Loss::Garbage);
 }
 
 #[test]
-fn one_that_answers_too_much() {
+fn a_server_that_answers_too_much_is_reported() {
     expect(Conduct::TooMuch, PATIENT, Loss::Garbage);
 }
 
 #[test]
-fn one_that_answers_by_halves_and_closes() {
+fn a_server_that_answers_by_halves_and_closes_is_reported() {
     expect(Conduct::HalfAndClose, PATIENT, Loss::Half);
 }
 
 #[test]
-fn one_that_answers_by_halves_and_falls_silent() {
+fn a_server_that_answers_by_halves_and_stops_is_reported() {
     expect(Conduct::HalfAndSilence, IMPATIENT, Loss::Half);
 }
 
 #[test]
-fn one_that_falls_silent() {
+fn a_server_that_stops_answering_is_reported() {
     expect(Conduct::Silence, IMPATIENT, Loss::Silent);
 }
 
 #[test]
-fn one_that_never_answers_holds_every_connection() {
+fn a_server_that_never_answers_holds_every_connection() {
     let outcome = against(Conduct::Silence(1), PATIENT);
     let unsent = outcome.records.len() - 8;
     assert_eq!(outcome.losses, BTreeMap::from([(Loss::Silent, 8), (Loss::Unsent, unsent)]));
@@ -144,7 +144,7 @@ fn one_that_never_answers_holds_every_connection() {
 }
 
 #[test]
-fn one_that_stalls_makes_late_answers_and_no_loss() {
+fn a_stall_makes_late_answers_and_no_loss() {
     let stall = Nanos::from_millis(500);
     let slow = |every| {
         let outcome = against(Conduct::Stall(every, stall), PATIENT);
@@ -162,13 +162,13 @@ fn one_that_stalls_makes_late_answers_and_no_loss() {
 }
 
 #[test]
-fn one_that_answers_byte_by_byte_is_understood() {
+fn answers_byte_by_byte_are_decoded() {
     let outcome = against(Conduct::ByteByByte(1), PATIENT);
     assert_eq!((outcome.losses.len(), outcome.tally.opened), (0, 8));
 }
 
 #[test]
-fn one_that_is_not_there() {
+fn an_absent_server_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     drop(listener);

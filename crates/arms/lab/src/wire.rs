@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_frame_comes_back_as_it_went() {
+    fn every_frame_survives_the_wire() {
         let frames = [
             Frame::Booted,
             Frame::Output(Stream::Stdout, b"out\0\n".to_vec()),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_refused_and_never_believed() {
+    fn noise_is_refused() {
         for noise in
             [&b"z\0\0\0\0"[..], b"o\xff\xff\xff\xff", b"x\0\0\0\0", b"o\x05\0\0\0ab", b"o\x05"]
         {

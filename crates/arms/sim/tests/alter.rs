@@ -61,7 +61,7 @@ fn starts(events: &[Event]) -> impl Iterator<Item = (Nanos, CpuId, ThreadId)> {
 }
 
 #[test]
-fn threads_keep_to_their_cpus_from_the_moment_on_they_are_told() {
+fn an_affinity_holds_from_its_moment_on() {
     let four = scenario(4, vec![("batch", Kind::Batch { threads: 6 })]);
     let told = Nanos::from_secs(3);
     let pin = |thread| {
@@ -91,7 +91,7 @@ fn threads_keep_to_their_cpus_from_the_moment_on_they_are_told() {
 }
 
 #[test]
-fn a_nice_value_counts_from_the_moment_on_it_is_given() {
+fn a_nice_value_counts_from_its_moment_on() {
     let one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
     let nicer = [change(1, ChangeKind::Nice { thread: ThreadId(1), nice: 5 })];
@@ -105,7 +105,7 @@ fn a_nice_value_counts_from_the_moment_on_it_is_given() {
 }
 
 #[test]
-fn a_groups_weight_counts_from_the_moment_on_it_is_given() {
+fn a_groups_weight_counts_from_its_moment_on() {
     let mut one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 2 })]);
     let group =
@@ -128,7 +128,7 @@ fn a_groups_weight_counts_from_the_moment_on_it_is_given() {
 }
 
 #[test]
-fn a_cpu_that_goes_runs_nothing_until_it_comes_back() {
+fn an_offline_cpu_runs_nothing() {
     let mut eight = scenario(8, vec![("batch", Kind::Batch { threads: 12 })]);
     eight.machine = Machine { cpus: 8, smt: 2, llcs: 2, nodes: 1 };
     let changes = [3, 5].map(|cpu| change(3, ChangeKind::Offline(CpuId(cpu))));
@@ -163,7 +163,7 @@ fn threads_of_whose_cpus_none_is_left_may_run_everywhere() {
 }
 
 #[test]
-fn a_class_that_cannot_change_says_so() {
+fn a_class_that_cannot_change_refuses() {
     let one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
     let ext = Ext::new(&one, &PolicySpec::plain("cts"), 1).expect("a known policy");
@@ -178,7 +178,7 @@ fn a_class_that_cannot_change_says_so() {
 }
 
 #[test]
-fn a_cpu_that_ran_out_of_work_is_helped_at_the_next_tick_of_a_busy_one() {
+fn a_newly_idle_cpu_pulls_at_the_next_tick_of_a_busy_one() {
     let daemon =
         Kind::Daemon { threads: 1, run: Nanos::from_millis(1_500), sleep: Nanos::from_secs(9) };
     let two = scenario(2, vec![("hogs", Kind::Batch { threads: 2 }), ("daemon", daemon)]);

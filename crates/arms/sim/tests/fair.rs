@@ -323,7 +323,7 @@ fn a_local_client_makes_cfs_forget_waiting_threads_and_not_eevdf() {
 }
 
 #[test]
-fn below_a_realtime_service_hogs_share_what_is_left() {
+fn hogs_below_a_realtime_service_share_the_rest() {
     let programs = vec![("service", Kind::Service(service(500, 0.6))), ("hogs", hogs(3))];
     let crowd = scenario(1, programs);
     for which in BOTH {

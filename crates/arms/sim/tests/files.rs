@@ -120,7 +120,7 @@ fn mistakes_in_a_source_are_bad_input_with_their_place() {
 }
 
 #[test]
-fn what_platform_h_forbids_ends_the_run_and_not_the_process() {
+fn a_forbidden_call_ends_the_run_and_not_the_process() {
     for (from, to, said) in [
         ("if (idle >= 0)\n\t\trg_kick(idle", "if (idle < 999)\n\t\trg_kick(999", "CPU 999"),
         ("(void)prev;", "(void)prev; rg_thread_id(0);", "NULL"),

@@ -234,7 +234,7 @@ fn memory_bound_threads_under_one_cache_slow_each_other() {
 }
 
 #[test]
-fn a_batch_that_leans_on_memory_slows_its_neighbour_down_and_only_while_it_runs() {
+fn a_memory_bound_batch_slows_its_neighbour_only_while_it_runs() {
     let p50_us = |contention, bound, batch_threads| {
         let mut both = quick(4, 0.1);
         let batch = Kind::Batch { threads: batch_threads };

@@ -171,7 +171,7 @@ fn one_queue_beats_partitions() {
 }
 
 #[test]
-fn moving_a_thread_costs_what_it_is_said_to() {
+fn a_migration_costs_what_the_scenario_says() {
     let with = |migrate_llc| {
         let scenario = scenario(4, vec![("s", Kind::Service(service(500, 0.7)))]);
         run_realtime(&scenario, rt::Kind::Fifo, Costs { migrate_llc, ..Costs::NONE })

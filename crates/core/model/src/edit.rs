@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_leads_nowhere_says_where_it_could() {
+    fn an_unknown_key_names_the_known_ones() {
         for (edit, said) in [
             ("program.wep.threads=1", "there is no `wep` (did you mean `web`?); there is web, b.c"),
             ("maschine.cpus=1", "there is no `maschine` (did you mean `machine`?)"),

@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_mended_and_another_word_is_not() {
+    fn a_typo_is_suggested_and_another_word_is_not() {
         let names = ["default", "nice", "fifo", "rr"];
         assert_eq!(closest("fiof", &names), Some("fifo"));
         assert_eq!(closest("defualt", &names), Some("default"));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_programs_and_purposes_have_their_own_numbers() {
+    fn seeds_programs_and_streams_have_their_own_numbers() {
         let poisson = service(Law::Exponential, Law::Exponential);
         let until = Nanos::from_secs(1);
         let plan = draw(&poisson, 1, 1, 0, until);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lot_names_a_worker_and_goes_on_where_it_is_busy() {
+    fn a_random_number_picks_a_worker_and_skips_busy_ones() {
         let architecture = Architecture::Partitioned { workers: 4 };
         let four = Service { architecture, connections: 5, ..service(Law::Fixed, Law::Fixed) };
         let mut idle = IdleConnections::new(&four);

@@ -71,7 +71,7 @@ fn all_of_them_are_there_and_have_names_of_their_own() {
 }
 
 #[test]
-fn each_is_readable_bearable_and_large_enough() {
+fn each_scenario_is_readable_feasible_and_large_enough() {
     for scenario in shipped() {
         let (name, shows) = (&scenario.name, &scenario.shows);
         assert!(shows.len() > 40 && shows.ends_with(['.', '?']), "{name}: {shows}");

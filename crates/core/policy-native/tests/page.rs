@@ -16,7 +16,7 @@ fn missing(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_page_has_every_option_with_its_words_the_default_first() {
+fn the_page_has_every_option_with_its_values_the_default_first() {
     assert_eq!(missing(PAGE), [""; 0]);
 }
 

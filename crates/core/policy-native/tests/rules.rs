@@ -343,7 +343,7 @@ fn asks_again(late: usize) -> (usize, Option<ThreadId>) {
 }
 
 #[test]
-fn a_cpu_that_came_too_early_for_a_thread_asks_again_but_not_for_ever() {
+fn a_cpu_too_early_for_a_thread_retries_a_bounded_number_of_times() {
     assert_eq!(asks_again(3), (3, None), "once for each time, until it has it, and it blocks");
     assert_eq!(asks_again(0), (0, None), "the control: it is there at once");
     assert_eq!(asks_again(99).0, 8);

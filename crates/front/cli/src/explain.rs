@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::explain::{Program, SLOWEST, Setting, explain};
+use ::explain::{SLOWEST, Setting, explain};
 use model::{Failure, Nanos, Scenario};
 use report::explain::{EXPLAIN_SCHEMA, Explained};
 use trace::{Header, Recorded};
@@ -85,14 +85,15 @@ fn document(recorded: &Recorded) -> Result<Explained, Failure> {
 
 /// The scenario's, where the trace has one: it alone says where memory lies.
 fn setting(header: &Header) -> Setting {
-    let program = |(index, program): (usize, &trace::Program)| Program {
+    let program = |(index, program): (usize, &trace::Program)| ::explain::Program {
         name: program.name.clone(),
         group: program.group.map(|index| header.groups[index].name.clone()),
         serves: program.kind == "service",
         process: index,
         memory: None,
     };
-    let programs: Vec<Program> = header.programs.iter().enumerate().map(program).collect();
+    let programs: Vec<::explain::Program> =
+        header.programs.iter().enumerate().map(program).collect();
     let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
     let same = |setting: &Setting| {
         setting.programs.len() == programs.len() && setting.machine == header.cpus

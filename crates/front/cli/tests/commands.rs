@@ -63,7 +63,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn compare_speaks_its_schema() {
+fn compare_writes_its_schema() {
     let document = json(&short(&["--json"]));
     assert_eq!(document["schema"], "rearguard.compare/1");
     assert_eq!(document["arm"], "sim");
@@ -98,7 +98,7 @@ fn a_policy_and_itself_cannot_be_told_apart() {
 }
 
 #[test]
-fn ideal_speaks_its_schema_and_knows_the_exact_values() {
+fn ideal_writes_its_schema_with_the_exact_values() {
     let document = json(&[
         "ideal",
         "--arrivals",

@@ -28,7 +28,7 @@ fn sham() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_list_names_kernels_and_what_they_can() {
+fn the_list_names_kernels_and_their_features() {
     let lab = sham();
     let (code, stdout, _) = output(&mut rearguard(lab.path(), &["list"]));
     assert_eq!(code, 0);
@@ -38,7 +38,7 @@ fn the_list_names_kernels_and_what_they_can() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_its_remedy() {
+fn a_missing_tool_is_named_with_its_remedy() {
     let lab = sham();
     let (code, _, stderr) = output(&mut rearguard(lab.path(), &["run", "7.2", "--", "true"]));
     assert_eq!(code, 3, "{stderr}");
@@ -54,7 +54,7 @@ fn what_is_missing_is_said_with_its_remedy() {
 }
 
 #[test]
-fn bad_input_is_said_before_anything_boots() {
+fn bad_input_is_refused_before_any_boot() {
     let lab = sham();
     for args in [
         &["run", "9.9", "--cpus", "4", "--llcs", "3", "--", "true"][..],

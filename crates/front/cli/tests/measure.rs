@@ -311,7 +311,7 @@ fn unprivileged(folder: &Path) -> Command {
 }
 
 #[test]
-fn without_privileges_the_clients_own_sockets_tell_what_they_know() {
+fn without_privileges_the_clients_sockets_give_their_stages() {
     let folder = tempfile::tempdir().expect("a folder");
     let command = unprivileged(folder.path());
     let more = ["--json", "--stages", "--live"];

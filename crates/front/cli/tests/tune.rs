@@ -43,7 +43,7 @@ fn bad_input_is_named_with_what_was_expected() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_is_said() {
+fn an_impossible_journal_is_reported() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
     let output = command.args(["tune", "undo"]).env("RG_STATE_DIR", "/proc/no").output();
     let output = output.expect("the built command runs");
@@ -90,7 +90,7 @@ fn metrics(answered: &'static [usize]) -> String {
 }
 
 #[test]
-fn balance_bears_metrics_that_are_away_for_a_while_and_no_longer() {
+fn balance_tolerates_missing_metrics_for_a_while_only() {
     let looks = |answered, count| {
         let address = metrics(answered);
         let words = ["cell", "balance", "--outlier", "1ms=1%", "--interval", "1ms"];

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_says_what_one_is() {
+    fn an_invalid_rule_is_refused_with_the_valid_ones() {
         for text in [
             "",
             "hedge",

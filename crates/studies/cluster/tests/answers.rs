@@ -34,7 +34,7 @@ fn an_answer_after_a_time_has_what_came_by_then() {
 }
 
 #[test]
-fn what_misses_its_deadline_is_lost_and_infinitely_slow() {
+fn an_answer_after_its_deadline_is_lost_and_infinitely_slow() {
     let single = SEARCH.replace("fan_out = 100", "fan_out = 1").replace("0.5", "0.8");
     let found = outcomes(&format!("deadline = \"10ms\"\noutlier_threshold = \"5ms\"\n{single}"))
         .remove(0)

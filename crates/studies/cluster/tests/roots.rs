@@ -80,7 +80,7 @@ fn a_slow_root_is_slow_twice() {
 }
 
 #[test]
-fn what_a_slow_root_has_under_way_slows_down() {
+fn a_slow_root_slows_its_visits_under_way() {
     let queue = "service_time = \"1ms\"";
     assert_eq!(rooted(queue).outliers.value, 0.0, "control");
     let slow = format!("{queue}, slow = {{ share = 0.1, length = \"10s\", factor = 100 }}");
@@ -104,7 +104,7 @@ fn a_machine_puts_answers_together_in_the_queue_in_which_requests_come() {
 }
 
 #[test]
-fn what_a_root_answers_too_late_is_lost() {
+fn a_late_answer_of_a_root_is_lost() {
     let lost = |deadline: &str| {
         let outcome = rooted(&format!("measured = \"bimodal\" }}\n{deadline}\npartial = {{ "));
         (outcome.lost as f64 / outcome.requests as f64, outcome.quality)

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_siblings_share_what_the_second_adds() {
+    fn two_siblings_share_the_gain_of_the_second() {
         let share = |gain, busy: usize| shared(gain, 4)[busy] as f64 / NOMINAL as f64;
         assert_eq!([share(0.25, 1), share(0.25, 2), share(0.0, 4)], [1.0, 0.625, 0.25]);
         assert_eq!(share(1.0, 4), 1.0, "the control: siblings that do not slow each other");

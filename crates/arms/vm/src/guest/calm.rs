@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_busy_cpu_of_many_is_no_rest() {
+    fn a_machine_with_one_busy_cpu_is_not_idle() {
         let second = Nanos::from_secs(1);
         for cpus in [1, 2, 16, 80] {
             let idled =

@@ -51,7 +51,7 @@ fn p99_9(explained: &Value) -> f64 {
 
 #[test]
 #[ignore = "boots machines: make lab-test"]
-fn without_a_storm_and_with_one_on_another_cpu_the_tail_is_what_was_foretold() {
+fn without_a_storm_on_its_cpu_the_tail_is_as_predicted() {
     let own = std::env::current_exe().expect("a test");
     let own = own.to_str().expect("UTF-8");
     let guest = ["newest", "--cpus", "3", "--turns", "10us", "--timeout", "20min"];

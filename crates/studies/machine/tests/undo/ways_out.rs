@@ -56,7 +56,7 @@ fn killed_while_all_knobs_are_turned() {
 }
 
 #[test]
-fn killed_while_they_are_turned_back_and_again_and_again() {
+fn killed_repeatedly_while_knobs_are_turned_back() {
     for died in 0..MANY {
         let (folder, before) = machine();
         apply(&alive(folder.path()), &ALL).expect("applied");

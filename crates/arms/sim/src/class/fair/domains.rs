@@ -16,8 +16,8 @@ pub struct Level {
     pub part: u32,
     /// By how many percent a part must be busier to be worth a move (`imbalance_pct`).
     pub imbalance_pct: u64,
-    /// Fruitless attempts after which warm caches no longer hold a thread back (`cache_nice_tries`).
-    pub patience: u32,
+    /// Fruitless attempts after which warm caches no longer hold a thread back.
+    pub cache_nice_tries: u32,
     /// Whether threads are spread evenly over the parts even where no CPU is short (`SD_PREFER_SIBLING` of
     /// the level below).
     pub spreads: bool,
@@ -66,7 +66,7 @@ pub fn levels(machine: &Machine) -> Vec<Level> {
             span,
             part,
             imbalance_pct: if is_core { 110 } else { 117 },
-            patience: match (is_core, shares_cache, between_nodes) {
+            cache_nice_tries: match (is_core, shares_cache, between_nodes) {
                 (true, _, _) => 0,
                 (_, true, _) => 1,
                 (_, _, true) => 2,

@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_a_seeds_own_and_every_place_is_anybodys() {
+    fn an_order_depends_on_the_seed_and_every_place_is_possible() {
         assert_eq!(order(5, 4, 1), order(5, 4, 1));
         assert_ne!(order(5, 4, 1), order(5, 4, 2));
         let blocks = order(4, 4_000, 7);

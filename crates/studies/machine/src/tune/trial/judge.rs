@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_does_nothing_is_seldom_said_to_matter() {
+    fn a_knob_without_effect_is_seldom_said_to_matter() {
         let (better, worse) = answers(1.0);
         // 100 of 2,000 are allowed; five standard deviations are 49.
         assert!(better + worse < 149, "{better} better, {worse} worse");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_proves_nothing() {
+    fn one_block_cannot_tell() {
         let judged = judge(&[vec![1.0], vec![1.0], vec![100.0]]);
         assert_eq!(judged[2].1, Answer::CannotTell);
         assert_eq!(median(&[3.0, 1.0, 2.0, 9.0]), 2.5);

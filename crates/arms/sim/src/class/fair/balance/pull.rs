@@ -45,8 +45,8 @@ impl<T: Timeline> Fair<T> {
         if moved == 0 {
             let rhythm = &mut self.balancer.rhythms[cpu.index()][level];
             rhythm.failed += u32::from(idleness != Idleness::NewlyIdle);
-            let patience = self.balancer.levels[level].patience;
-            if matches!(excess, Excess::Threads(_)) && rhythm.failed > patience + 2 {
+            let cache_nice_tries = self.balancer.levels[level].cache_nice_tries;
+            if matches!(excess, Excess::Threads(_)) && rhythm.failed > cache_nice_tries + 2 {
                 pushed = self.ask_to_push(core, route);
             }
         } else {
@@ -121,7 +121,7 @@ impl<T: Timeline> Fair<T> {
         let hot = !level.is_core
             && (self.threads.is_hot(thread, core.now) || self.is_wanted(thread, route.to));
         let admitted = core.may_run_on(thread, route.to);
-        admitted && !running && (!hot || route.failed > level.patience)
+        admitted && !running && (!hot || route.failed > level.cache_nice_tries)
     }
 
     /// Named to run next where it is, while the other CPU has work (`CACHE_HOT_BUDDY`).
@@ -199,8 +199,9 @@ impl<T: Timeline> Fair<T> {
             return;
         }
         self.switch(core.now, cpu, None);
-        let patience = self.balancer.levels[level].patience;
-        let route = Route { from: cpu, to, level, idleness: Idleness::Idle, failed: patience + 1 };
+        let cache_nice_tries = self.balancer.levels[level].cache_nice_tries;
+        let route =
+            Route { from: cpu, to, level, idleness: Idleness::Idle, failed: cache_nice_tries + 1 };
         let thread = self.threads.of_cpu(cpu).find(|&thread| core.may_run_on(thread, to));
         if let Some(thread) = thread {
             self.migrate(core, thread, to);
