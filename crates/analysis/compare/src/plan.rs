@@ -15,8 +15,8 @@ pub struct Plan<'a> {
     pub seeds: Vec<u64>,
     /// Runs at a time where they do not disturb each other; `None`: one a core.
     pub jobs: Option<usize>,
-    /// Whether runs record scheduling events, where the arm has them. Both runs of the A/A pair do, so that they
-    /// have the same overhead.
+    /// Whether runs record scheduling events, where the arm has them. Both runs of the A/A pair do, so that
+    /// they have the same overhead.
     pub events: Events,
 }
 

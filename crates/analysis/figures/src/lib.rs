@@ -1,5 +1,5 @@
-//! Statistics as figures of the result document: the bridge from `stats` and `queue`, which know no document, to
-//! `report`, which knows no statistics.
+//! Statistics as figures of the result document: the bridge from `stats` and `queue`, which know no document,
+//! to `report`, which knows no statistics.
 #![forbid(unsafe_code)]
 
 use model::Nanos;

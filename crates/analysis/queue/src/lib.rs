@@ -1,8 +1,8 @@
 //! The ideal: what an A/S/c queue does with given arrivals and services (Tales section 2).
 //!
 //! [`ideal_latencies`] replays the requests of a trace and [`ideal`] any, [`Ideal`] simulates drawn ones, and
-//! [`exact`] knows closed forms to check both by. Nothing here reads a clock; every moment is a whole number of
-//! nanoseconds.
+//! [`exact`] knows closed forms to check both by. Nothing here reads a clock; every moment is a whole number
+//! of nanoseconds.
 #![forbid(unsafe_code)]
 
 mod discipline;

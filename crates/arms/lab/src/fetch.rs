@@ -113,8 +113,9 @@ fn packages_in(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect()
 }
 
-/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are in `/boot`, in
-/// newer packages with the modules below `/usr`. Of past versions the archive may hold the image alone, which boots.
+/// Takes image, configuration and modules out of the unpacked packages. Up to 6.x image and configuration are
+/// in `/boot`, in newer packages with the modules below `/usr`. Of past versions the archive may hold the
+/// image alone, which boots.
 fn gather(tree: &Path, release: &str, place: &Path) -> std::io::Result<()> {
     let modules = ["usr/lib/modules", "lib/modules"].map(|root| tree.join(root).join(release));
     let modules = modules.iter().find(|folder| folder.is_dir()).unwrap_or(&modules[0]);

@@ -44,8 +44,8 @@ impl Kernel {
         if numbers(&self.release).as_slice() < &[6, 6] { "cfs" } else { "eevdf" }
     }
 
-    /// Whether a scheduler of its user's can be loaded into it. Where the archive had no configuration, Debian's habit tells: with
-    /// sched_ext since 6.13.
+    /// Whether a scheduler of its user's can be loaded into it. Where the archive had no configuration,
+    /// Debian's habit tells: with sched_ext since 6.13.
     pub fn has_sched_ext(&self) -> Result<bool, Failure> {
         if !self.config().is_file() {
             return Ok(numbers(&self.release).as_slice() >= &[6, 13]);
@@ -53,7 +53,8 @@ impl Kernel {
         Ok(self.option("CONFIG_SCHED_CLASS_EXT")?.as_deref() == Some("y"))
     }
 
-    /// The value of an option of its configuration, `y` or `m`; `None`: not set, or no configuration is there.
+    /// The value of an option of its configuration, `y` or `m`; `None`: not set, or no configuration is
+    /// there.
     pub fn option(&self, name: &str) -> Result<Option<String>, Failure> {
         let path = self.config();
         match fs::read_to_string(&path) {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 /// What releases of kernels for virtual machines end with.
 const FLAVOUR: &str = "-cloud-amd64";
 const IMAGE: &str = "linux-image-";
-/// A kernel is one package up to 6.18, and split into these in newer ones. The archive of a past version may lack some of them.
+/// A kernel is one package up to 6.18, and split into these in newer ones. The archive of a past version may
+/// lack some of them.
 const PARTS: [&str; 4] = [IMAGE, "linux-binary-", "linux-base-", "linux-modules-"];
 
 /// A kernel in the archive.
