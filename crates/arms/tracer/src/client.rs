@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use model::trace::{ProgramTrace, Stages, Trace};
+use model::trace::{ProgramTrace, Request, Stages, Trace};
 use model::{Failure, Nanos};
 
 use super::connection::Connections;
@@ -36,7 +36,7 @@ pub fn join(
     recording.check_whole()?;
     let connections = Connections::new(recording);
     let requests = &trace.programs[0].requests;
-    let one = |(request, asked): (&model::trace::Request, &Option<Asked>)| {
+    let one = |(request, asked): (&Request, &Option<Asked>)| {
         let found =
             asked.as_ref().and_then(|asked| find(&connections, asked, begin + request.sent));
         let (stages, thread) = found.unwrap_or((Stages::UNSEEN, 0));
@@ -50,12 +50,22 @@ pub fn join(
     check_complete(answered, complete)?;
     let scene = Scene::new(recording, &exchanged, begin);
     trace.programs[0].stages = exchanged.iter().map(|one| one.stages).collect();
+    let served = trace.programs[0].requests.iter_mut().zip(&exchanged);
+    served.for_each(|(request, one)| stamp(request, &one.stages));
     trace.programs.resize_with(scene.programs.len(), ProgramTrace::default);
     trace.usage = scene.usage(window, begin);
     let others = scene.programs[1..].to_vec();
     let (events, cpus) = (Some(scene.events), scene.cpus);
     let tables = model::event::Tables { others, ..scene.tables };
     Ok((Trace { threads: scene.threads, events, tables, ..trace }, cpus))
+}
+
+/// Most servers stamp nothing themselves: their kernel saw when a thread had read a request and when its
+/// answer was out.
+fn stamp(request: &mut Request, stages: &Stages) {
+    if request.started == Nanos::NEVER && stages.is_complete() {
+        (request.started, request.completed) = (stages.read, stages.transmitted);
+    }
 }
 
 /// A request's stages and thread. A port may have been used before: its connection is the one on which the
@@ -65,4 +75,37 @@ fn find(connections: &Connections, asked: &Asked, sent: Nanos) -> Option<(Stages
     let told = own.map(|own| connections.stages(own, asked.request_end, asked.answer.clone()));
     let mut told = told.filter(|(stages, _)| stages.arrived != Nanos::NEVER);
     told.find(|(stages, _)| stages.arrived >= sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOBODY: Request = Request {
+        intended: Nanos(1),
+        sent: Nanos(2),
+        started: Nanos::NEVER,
+        completed: Nanos::NEVER,
+        received: Nanos(90),
+        service: Nanos(5),
+    };
+
+    fn stages(read: u64) -> Stages {
+        let [arrived, ready, running, read, sends, transmitted] =
+            [3, 4, 5, read, 70, 80].map(Nanos);
+        Stages { arrived, ready, running, read, sends, transmitted }
+    }
+
+    #[test]
+    fn the_kernel_stamps_what_the_server_does_not() {
+        let stamped = |mut request: Request, stages: &Stages| {
+            stamp(&mut request, stages);
+            [request.started, request.completed]
+        };
+        assert_eq!(stamped(NOBODY, &stages(6)), [Nanos(6), Nanos(80)]);
+        // What is incomplete stays unknown, and a server's own word counts.
+        assert_eq!(stamped(NOBODY, &stages(75)), [Nanos::NEVER; 2]);
+        let own = Request { started: Nanos(7), completed: Nanos(60), ..NOBODY };
+        assert_eq!(stamped(own, &stages(6)), [Nanos(7), Nanos(60)]);
+    }
 }
