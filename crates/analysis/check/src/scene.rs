@@ -163,7 +163,8 @@ impl Scene {
             | What::Nice { .. }
             | What::Weight { .. }
             | What::Offline { .. }
-            | What::Online { .. } => {}
+            | What::Online { .. }
+            | What::Off { .. } => {}
         }
     }
 

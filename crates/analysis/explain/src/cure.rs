@@ -67,6 +67,68 @@ impl Source {
                 trade_off: "a queue an instance, where one would have the shorter tail; keys must be partitioned over instances",
                 from: "Tales Table 1, NUMA Effects",
             },
+            _ => self.own_words(),
+        }
+    }
+
+    /// Of what the service does itself, or what is done to it as a whole: no scheduler mends that.
+    fn own_words(self) -> Words {
+        let words = |key, what, mitigation, trade_off| Words {
+            key,
+            what,
+            mitigation,
+            trade_off,
+            from: "what its thread waited for",
+        };
+        match self {
+            Source::Own => words(
+                "own_work",
+                "the service's own thread worked on something else, or for far longer than a request takes",
+                "move long work off the threads that serve: a profile (perf record) of these threads says what it is",
+                "more threads",
+            ),
+            Source::Lock => words(
+                "lock",
+                "its thread waited for a lock",
+                "hold the lock for a shorter time, or split it",
+                "a change of the service",
+            ),
+            Source::Sleep => words(
+                "sleep",
+                "its thread slept because it asked to",
+                "no sleep on a thread that serves",
+                "a change of the service",
+            ),
+            Source::Socket => words(
+                "socket",
+                "its thread waited for another socket, such as that of a server behind it",
+                "look at that server: `rearguard explain` there",
+                "none",
+            ),
+            Source::Disk => words(
+                "disk",
+                "its thread waited for a disk",
+                "a faster disk, fewer synchronous writes, or none on threads that serve",
+                "what is not written is lost with the power",
+            ),
+            Source::PageFault => words(
+                "page_fault",
+                "its thread waited for a page of its memory",
+                "more memory, or mlockall",
+                "memory for others",
+            ),
+            Source::Stopped => words(
+                "stopped",
+                "its thread was stopped by a signal or a debugger, or its group was frozen",
+                "let it run",
+                "none",
+            ),
+            _ => words(
+                "throttled",
+                "its group had used up its quota of CPU time",
+                "a larger quota, a longer burst (cpu.max, cpu.max.burst), or fewer threads that use it up at once",
+                "CPU time for others",
+            ),
         }
     }
 }

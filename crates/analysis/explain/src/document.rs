@@ -171,7 +171,7 @@ fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
         what: words.what.to_string(),
         share: finding.share,
         culprits: finding.culprits.iter().map(culprit).collect(),
-        p99_9_without_ns: finding.p99_9_without.0 as f64,
+        p99_9_without_ns: finding.p99_9_without.map(|at| at.0 as f64),
         mitigation: words.mitigation.to_string(),
         trade_off: words.trade_off.to_string(),
         from: words.from.to_string(),
@@ -201,6 +201,10 @@ fn culprit_name(
         Culprit::Worker => "its worker was busy".to_string(),
         Culprit::Placement => format!("placement by {}", names.trace.policy),
         Culprit::Remote => "remote memory".to_string(),
+        Culprit::Itself => {
+            let program = &names.setting.programs[own];
+            return (program.name.clone(), program.group.clone());
+        }
     };
     (alone, None)
 }

@@ -5,8 +5,9 @@ use model::{Failure, Nanos, Trace};
 
 use crate::serving::Serving;
 use crate::setting::Setting;
+use crate::source::Source;
 use crate::split::{Explained, split};
-use crate::sweep::Scene;
+use crate::sweep::{Scene, Slots};
 use crate::timeline::Timeline;
 
 /// The slowest requests that are looked at one by one: 0.1%.
@@ -34,7 +35,13 @@ pub struct Service {
     pub lost: u64,
     /// Requests that were answered, but no event says by which thread.
     pub unknown: u64,
+    /// Whether threads of several CPUs pass each other often enough that nobody can tell what they would do
+    /// without a source.
+    pub reorders: bool,
 }
+
+/// The part of requests that were passed from which on it matters who passes whom.
+const PASSED: f64 = 0.01;
 
 impl Service {
     /// The slowest requests, the slowest first.
@@ -74,8 +81,9 @@ fn moments(trace: &Trace, events: &[Event], timeline: &Timeline) -> Vec<Nanos> {
     let of_events = events.iter().map(|event| event.at);
     let of_holders = timeline.changes.iter().map(|change| change.at);
     let requests = trace.programs.iter().flat_map(|program| &program.requests);
-    let of_requests = requests.flat_map(|r| [r.sent, r.started, r.completed]);
-    let mut all: Vec<Nanos> = of_events.chain(of_holders).chain(of_requests).collect();
+    let of_requests = requests.flat_map(|r| [r.intended, r.sent, r.started, r.completed]);
+    let all = of_events.chain(of_holders).chain(of_requests);
+    let mut all: Vec<Nanos> = all.filter(|at| *at != Nanos::NEVER).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -92,8 +100,11 @@ fn service(scene: &Scene, program: usize) -> Service {
     let mut slow: Vec<usize> = (0..explained.len()).collect();
     slow.sort_by_key(|&at| (std::cmp::Reverse(explained[at].latency), at));
     slow.truncate((SLOWEST * explained.len() as f64).ceil() as usize);
+    let passed = explained.iter().filter(|one| one.of(Source::Inversion) > 0).count();
+    let shares_cpus = matches!(scene.slots(program), Slots::Cpus(cpus) if cpus > 1);
     Service {
         program,
+        reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
         slow,
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,

@@ -19,8 +19,9 @@ pub struct Finding {
     pub share: f64,
     /// The culprits, by weight. Their parts sum to `ns`.
     pub culprits: Vec<(Culprit, u64)>,
-    /// The p99.9 of all requests if this source were gone.
-    pub p99_9_without: Nanos,
+    /// The p99.9 of all requests if this source were gone; `None`: that depends on how the scheduler would
+    /// order what is left.
+    pub p99_9_without: Option<Nanos>,
 }
 
 impl Service {
@@ -34,13 +35,19 @@ impl Service {
                 ns,
                 share: ns as f64 / whole as f64,
                 culprits: culprits(self.slowest(), source),
-                p99_9_without: self.p99_9_without(source),
+                p99_9_without: self.foretold(source),
             }
         };
         let found = Source::ALL.into_iter().filter(|&s| self.slowest().any(|r| r.of(s) > 0));
         let mut findings: Vec<Finding> = found.map(finding).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
         findings
+    }
+
+    /// What can be told of the p99.9 without a source. Without inversions the order is known.
+    fn foretold(&self, source: Source) -> Option<Nanos> {
+        let is_known = source == Source::Inversion || !self.reorders;
+        is_known.then(|| self.p99_9_without(source))
     }
 
     /// The p99.9 of the service's latency if a source were gone.

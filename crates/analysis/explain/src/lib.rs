@@ -6,11 +6,11 @@
 
 mod apportion;
 mod cure;
+mod debt;
 mod document;
 mod explanation;
 mod finding;
-#[cfg(test)]
-mod oracle;
+mod queueing;
 mod serving;
 mod setting;
 mod source;

@@ -1,7 +1,8 @@
 //! Which thread served which request, and what each thread was at.
 
-use model::event::{Event, What};
-use model::{Nanos, ThreadId, Trace};
+use model::event::{Cause, Event, What};
+use model::trace::Request;
+use model::{CpuId, Nanos, ThreadId, Trace};
 
 use crate::timeline::indices;
 
@@ -28,6 +29,23 @@ pub(crate) struct Serving<'a> {
     waiting: Vec<Vec<(Nanos, i64)>>,
     /// By program: CPUs that any of its threads may run on, from a moment on.
     usable: Vec<Vec<(Nanos, Vec<usize>)>>,
+    /// By thread: what kept it off the CPUs while it had work to do, in order of time.
+    kept: Vec<Vec<Kept>>,
+}
+
+/// A thread was kept off the CPUs, and not by the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub from: Nanos,
+    pub to: Nanos,
+    pub cause: Cause,
+    /// The thread that ended it, if one did.
+    pub by: Option<ThreadId>,
+}
+
+/// Whether a cause keeps a thread from work whatever it was at: a thread without work waits in the others.
+fn is_hard(cause: Cause) -> bool {
+    !matches!(cause, Cause::Lock | Cause::Socket | Cause::Other)
 }
 
 /// What a list of changes says of a moment.
@@ -57,15 +75,66 @@ impl<'a> Serving<'a> {
             place: vec![Vec::new(); threads],
             waiting: vec![Vec::new(); programs.len()],
             usable: vec![vec![(Nanos::ZERO, (0..cpus).collect())]; programs.len()],
+            kept: vec![Vec::new(); threads],
         };
         let mut states = vec![State::Asleep; threads];
         let mut admitted: Vec<Vec<usize>> = vec![(0..cpus).collect(); threads];
+        let mut occupants = Occupants::new(cpus);
         for event in events {
+            serving.release(event, &occupants);
+            occupants.follow(&event.what);
             serving.follow(event, &mut states, &mut admitted);
         }
         serving.log.iter_mut().for_each(|log| log.sort_unstable());
         serving.free();
+        for thread in 0..threads {
+            let all = std::mem::take(&mut serving.kept[thread]);
+            let is_real = |one: &Kept| is_hard(one.cause) || serving.is_at_work(thread, one.from);
+            serving.kept[thread] = all.into_iter().filter(is_real).collect();
+        }
         serving
+    }
+
+    /// A wake-up or a switch ends what kept a thread.
+    fn release(&mut self, event: &Event, occupants: &Occupants) {
+        let (thread, by) = match event.what {
+            What::Wake { thread, by, .. } => (thread, by.and_then(|cpu| occupants.of(cpu))),
+            What::Switch { to: Some(thread), .. } => (thread, None),
+            _ => return,
+        };
+        let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);
+        open.into_iter().for_each(|kept| (kept.to, kept.by) = (event.at, by));
+    }
+
+    /// Whether a thread had read a request and not answered it.
+    pub fn is_at_work(&self, thread: usize, now: Nanos) -> bool {
+        let log = &self.log[thread];
+        let next = log.get(log.partition_point(|(completed, _)| *completed <= now));
+        let requests = &self.trace.programs[self.trace.threads[thread].program].requests;
+        next.is_some_and(|(_, request)| requests[*request as usize].started <= now)
+    }
+
+    /// What keeps a thread at a moment.
+    pub fn kept_by(&self, thread: ThreadId, now: Nanos) -> Option<Kept> {
+        let all = &self.kept[thread.index()];
+        let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
+        last.filter(|kept| now < kept.to)
+    }
+
+    /// Everything that kept threads of a program.
+    pub fn kept(&self, program: usize) -> impl Iterator<Item = (ThreadId, Kept)> {
+        let own = (0..).map(ThreadId).zip(&self.trace.threads).zip(&self.kept);
+        let own = own.filter(move |((_, thread), _)| thread.program == program);
+        own.flat_map(|((thread, _), all)| all.iter().map(move |kept| (thread, *kept)))
+    }
+
+    /// The threads that serve: those that answer a twentieth of what the busiest one does.
+    pub fn servers(&self, program: usize) -> Vec<ThreadId> {
+        let all = || (0..self.log.len() as u32).map(ThreadId);
+        let own = || all().filter(|thread| self.program(*thread) == program);
+        let answered = |thread: &ThreadId| self.log[thread.index()].len();
+        let most = own().map(|thread| answered(&thread)).max().unwrap_or(0);
+        own().filter(|thread| answered(thread) > 0 && 20 * answered(thread) >= most).collect()
     }
 
     fn follow(&mut self, event: &Event, states: &mut [State], admitted: &mut [Vec<usize>]) {
@@ -76,6 +145,12 @@ impl<'a> Serving<'a> {
                 note(&mut self.place[thread.index()], event.at, cpu.index());
             }
             What::Block { thread, .. } => self.enter(states, thread, State::Asleep, event.at),
+            What::Off { thread, cause } => {
+                let kept = Kept { from: event.at, to: Nanos::NEVER, cause, by: None };
+                let open = self.kept[thread.index()].last_mut().filter(|k| k.to == Nanos::NEVER);
+                open.into_iter().for_each(|before| before.to = event.at);
+                self.kept[thread.index()].push(kept);
+            }
             What::Switch { cpu, from, to, .. } => {
                 let runs = |thread: &ThreadId| states[thread.index()] == State::Runs;
                 if let Some(from) = from.filter(runs) {
@@ -96,7 +171,12 @@ impl<'a> Serving<'a> {
 
     fn start(&mut self, thread: ThreadId, request: u32) {
         let program = self.trace.threads[thread.index()].program;
-        let completed = self.trace.programs[program].requests[request as usize].completed;
+        let Request { started, completed, .. } =
+            self.trace.programs[program].requests[request as usize];
+        // Of a moment that nobody saw nothing can be told.
+        if started == Nanos::NEVER || completed == Nanos::NEVER {
+            return;
+        }
         self.served[program][request as usize] = Some(Served { thread, free: Nanos::ZERO });
         self.log[thread.index()].push((completed, request));
     }
@@ -174,6 +254,33 @@ impl<'a> Serving<'a> {
     /// The CPUs that a program may use.
     pub fn usable(&self, program: usize, now: Nanos) -> &[usize] {
         at(&self.usable[program], now).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The threads that CPUs are at, interrupts aside.
+struct Occupants(Vec<(Option<ThreadId>, usize)>);
+
+impl Occupants {
+    fn new(cpus: usize) -> Occupants {
+        Occupants(vec![(None, 0); cpus])
+    }
+
+    fn follow(&mut self, what: &What) {
+        match *what {
+            What::Switch { cpu, to, .. } => self.0[cpu.index()].0 = to,
+            What::InterruptBegin { cpu, .. } => self.0[cpu.index()].1 += 1,
+            What::InterruptEnd { cpu, .. } => {
+                let depth = &mut self.0[cpu.index()].1;
+                *depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// The thread that acts on a CPU; `None`: an interrupt or nobody.
+    fn of(&self, cpu: CpuId) -> Option<ThreadId> {
+        let (thread, depth) = self.0[cpu.index()];
+        thread.filter(|_| depth == 0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sources of excess (Tales table 1), and their culprits.
 
 use model::ThreadId;
-use model::event::NameId;
+use model::event::{Cause, NameId};
 
 /// A source of latency beyond what the load itself costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,17 +18,59 @@ pub enum Source {
     Power,
     /// Remote memory stretched the service.
     Numa,
+    /// The service's own thread worked for longer than the request takes: on something else, or on more than
+    /// was asked.
+    Own,
+    /// Its thread waited for a lock.
+    Lock,
+    /// Its thread slept.
+    Sleep,
+    /// Its thread waited for another socket.
+    Socket,
+    /// Its thread waited for a disk.
+    Disk,
+    /// Its thread waited for a page.
+    PageFault,
+    /// Its thread was stopped or frozen.
+    Stopped,
+    /// The quota of its group was used up.
+    Throttled,
+    /// Nobody knows; never in a blame.
+    Other,
+}
+
+impl From<Cause> for Source {
+    fn from(cause: Cause) -> Source {
+        match cause {
+            Cause::Lock => Source::Lock,
+            Cause::Sleep => Source::Sleep,
+            Cause::Socket => Source::Socket,
+            Cause::Disk => Source::Disk,
+            Cause::PageFault => Source::PageFault,
+            Cause::Stopped => Source::Stopped,
+            Cause::Throttled => Source::Throttled,
+            Cause::Other => Source::Other,
+        }
+    }
 }
 
 impl Source {
-    /// All of them.
-    pub const ALL: [Source; 6] = [
+    /// All that are ever blamed.
+    pub const ALL: [Source; 14] = [
         Source::Inversion,
         Source::Background,
         Source::Interrupt,
         Source::IdleElsewhere,
         Source::Power,
         Source::Numa,
+        Source::Own,
+        Source::Lock,
+        Source::Sleep,
+        Source::Socket,
+        Source::Disk,
+        Source::PageFault,
+        Source::Stopped,
+        Source::Throttled,
     ];
 }
 
@@ -49,6 +91,8 @@ pub enum Culprit {
     Placement,
     /// The memory of another node.
     Remote,
+    /// The service itself.
+    Itself,
 }
 
 /// A part of a request's excess.

@@ -4,8 +4,9 @@ use model::Nanos;
 use queue::ideal_latencies;
 
 use crate::apportion::apportion;
+use crate::queueing::{Met, Queued, follow, stretches};
 use crate::source::{Blame, Culprit, Source};
-use crate::sweep::{Scene, Subject, Tally, grow};
+use crate::sweep::{Key, Scene, Subject, Tally, grow};
 use crate::timeline::Cursor;
 
 /// A request that was answered, and where its time went.
@@ -26,8 +27,8 @@ pub struct Explained {
     pub inherent: u64,
     /// The parts of its excess.
     pub blames: Vec<Blame>,
-    /// What no event accounts for: on its way, blocked, switches beyond the amortised ones. Below zero where
-    /// serving took less than its service time.
+    /// What no event accounts for: on its way, switches beyond the amortised ones. Below zero where serving
+    /// took less than its service time.
     pub other: i64,
     /// What it waited less for siblings than in the ideal: it passed some of them, or others waited in its
     /// stead.
@@ -45,44 +46,61 @@ impl Explained {
         self.blames.iter().map(|blame| blame.ns).sum()
     }
 
-    /// Its latency if a source were gone. Without inversions no request passes another, so what was saved by
-    /// passing goes with them; without any source the ideal is left.
+    /// Its latency if a source were gone. Without inversions nobody passes anybody, so what was saved by
+    /// passing goes with them; and without any source the ideal is left, which nothing undercuts that was
+    /// above it.
     pub fn without(&self, source: Source) -> Nanos {
         let back = if source == Source::Inversion { self.saved } else { 0 };
-        Nanos((self.latency.0 + back).saturating_sub(self.of(source)))
+        let left = Nanos((self.latency.0 + back).saturating_sub(self.of(source)));
+        left.max(self.ideal.min(self.latency))
     }
 }
 
 /// Splits every request of a program whose thread is known, in the order of intended moments.
 pub(crate) fn split(scene: &Scene, program: usize) -> Vec<Explained> {
+    let slots = scene.slots(program);
+    let ideals = ideal_latencies(scene.trace, program, slots.count() as u32);
+    let queued = queued(scene, program, &ideals);
+    let met = follow(scene, program, &slots, &queued);
     let requests = &scene.trace.programs[program].requests;
-    let ideals = ideal_latencies(scene.trace, program, scene.workers(program));
-    let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
-    let mut explained: Vec<Explained> = Vec::with_capacity(requests.len());
-    // Where in `explained` each request is.
-    let mut place = vec![None; requests.len()];
-    for (index, request) in requests.iter().enumerate() {
-        let Some(served) = scene.serving.of(program, index).filter(|_| !request.is_lost()) else {
-            continue;
-        };
+    let whole = |one: &Queued| {
+        let request = &requests[one.subject.request as usize];
+        let ideal = ideals[one.subject.request as usize];
+        Whole {
+            program: program as u32,
+            request: one.subject.request,
+            latency: request.latency(),
+            ideal,
+            service: request.service,
+        }
+    };
+    queued.iter().zip(&met).map(|(one, met)| whole(one).split(&one.own, met)).collect()
+}
+
+/// The requests whose threads are known, with what those did with them.
+fn queued(scene: &Scene, program: usize, ideals: &[Nanos]) -> Vec<Queued> {
+    let requests = &scene.trace.programs[program].requests;
+    let subject = |(index, request): (usize, &model::trace::Request)| {
+        let served = scene.serving.of(program, index).filter(|_| !request.is_lost())?;
         let ideal_wait = ideals[index].saturating_sub(request.service);
         let ideal_start = request.intended.saturating_add(ideal_wait);
-        let subject = Subject { program, request: index as u32, served, ideal_start };
-        let tally = scene.sweep(subject, &mut cursor);
-        let whole = Whole {
-            program: program as u32,
-            request: index as u32,
-            latency: request.latency(),
-            ideal: ideals[index],
-            service: request.service,
-        };
-        let split = whole.split(&tally, |sibling| {
-            place[sibling as usize].map_or(&[][..], |at: usize| &explained[at].blames[..])
-        });
-        place[index] = Some(explained.len());
-        explained.push(split);
+        Some(Subject { program, request: index as u32, served, ideal_start })
+    };
+    let subjects: Vec<Subject> = requests.iter().enumerate().filter_map(subject).collect();
+    // A cursor goes forward only.
+    let head = |at: &usize| subjects[*at].head(&requests[subjects[*at].request as usize]);
+    let mut order: Vec<usize> = (0..subjects.len()).collect();
+    order.sort_by_key(head);
+    let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
+    let mut own = vec![Tally::default(); subjects.len()];
+    for at in order {
+        own[at] = scene.sweep(subjects[at], &mut cursor);
     }
-    explained
+    let ideal_end = |subject: &Subject| {
+        subject.ideal_start.saturating_add(requests[subject.request as usize].service)
+    };
+    let queued = subjects.into_iter().zip(own);
+    queued.map(|(subject, own)| Queued { ideal_end: ideal_end(&subject), subject, own }).collect()
 }
 
 /// What is to be divided.
@@ -95,18 +113,21 @@ struct Whole {
 }
 
 impl Whole {
-    /// `blames` tells the blames of a sibling that came first.
-    fn split<'a>(&self, tally: &Tally, blames: impl Fn(u32) -> &'a [Blame]) -> Explained {
-        let (first, after, mut parts) = rounded(tally);
+    fn split(&self, own: &Tally, met: &Met) -> Explained {
+        let (mut first, mut after, mut parts) = rounded(own);
+        (first, after) = (first + met.first, after + met.after);
+        met.blamed.iter().for_each(|(key, ns)| grow(&mut parts, *key, *ns));
         let ideal_wait = self.ideal.saturating_sub(self.service).0;
         let inherent = first.min(ideal_wait);
-        if !induce(&mut parts, first - inherent + after, tally, blames) && after > 0 {
+        if !induce(&mut parts, [first - inherent, after], met) && after > 0 {
             grow(&mut parts, (Source::Inversion, Culprit::Program(self.program)), after);
         }
-        remote(&mut parts, tally, self.service);
+        for (key, ns) in stretches(own, self.service) {
+            grow(&mut parts, key, ns);
+        }
         let blames: Vec<Blame> = parts
             .into_iter()
-            .filter(|(_, ns)| *ns > 0)
+            .filter(|((source, _), ns)| *ns > 0 && *source != Source::Other)
             .map(|((source, culprit), ns)| Blame { source, culprit, ns })
             .collect();
         let accounted = inherent + blames.iter().map(|blame| blame.ns).sum::<u64>();
@@ -123,13 +144,15 @@ impl Whole {
     }
 }
 
-type Parts = Vec<((Source, Culprit), u64)>;
+type Parts = Vec<(Key, u64)>;
+
+/// Parts of a nanosecond that weights are told by.
+const PRECISION: f64 = 1024.0;
 
 /// Parts of a nanosecond as whole ones: siblings that came first, those that came after the ideal, and by
 /// source and culprit.
 fn rounded(tally: &Tally) -> (u64, u64, Parts) {
-    let first: u64 = tally.first.iter().map(|(_, parts)| parts).sum();
-    let weights: Vec<u128> = [first, tally.after]
+    let weights: Vec<u128> = [tally.first, tally.after]
         .into_iter()
         .chain(tally.blamed.iter().map(|(_, parts)| *parts))
         .map(u128::from)
@@ -139,43 +162,25 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
     (whole[0], whole[1], keys.zip(whole[2..].iter().copied()).collect())
 }
 
-/// A wait for siblings beyond the ideal's, and one for siblings that the ideal would not have met, come from
-/// what held them or this request up: they are divided like their blames, each by how long it was waited for,
-/// and like this request's own. A sibling's inversions are left out: a request that passes another does not
-/// add to the work that is ahead of a third. Says whether there was a culprit.
-fn induce<'a>(
-    parts: &mut Parts,
-    induced: u64,
-    tally: &Tally,
-    blames: impl Fn(u32) -> &'a [Blame],
-) -> bool {
-    let mut weights: Vec<((Source, Culprit), u128)> = Vec::new();
-    let mut weigh = |key, weight: u128| match weights.iter_mut().find(|(known, _)| *known == key) {
-        Some((_, sum)) => *sum += weight,
-        None => weights.push((key, weight)),
-    };
-    let waited = tally.first.iter().map(|(_, parts)| parts).sum::<u64>().max(1);
-    for (key, own) in &tally.blamed {
-        weigh(*key, u128::from(*own) * u128::from(waited));
-    }
-    for (sibling, parts) in &tally.first {
-        for blame in blames(*sibling).iter().filter(|b| b.source != Source::Inversion) {
-            let key = (blame.source, blame.culprit);
-            weigh(key, u128::from(*parts) * u128::from(tally.parts) * u128::from(blame.ns));
-        }
-    }
-    let shares: Vec<u128> = weights.iter().map(|(_, weight)| *weight).collect();
-    let Some(shares) = apportion(induced, &shares) else { return false };
-    for ((key, _), share) in weights.into_iter().zip(shares) {
-        grow(parts, key, share);
-    }
-    true
+/// A wait for siblings beyond the ideal's comes from what had put the service behind its ideal when the
+/// request came, and from work beyond service times since; if those come to less, from what held the request
+/// itself up; of what is left nobody knows. One for siblings that the ideal would not have met comes from all
+/// of them. Says whether there was anybody to blame.
+fn induce(parts: &mut Parts, [surplus, after]: [u64; 2], met: &Met) -> bool {
+    let own: Vec<(Key, f64)> = parts.iter().map(|(key, ns)| (*key, *ns as f64)).collect();
+    let all: Vec<(Key, f64)> = met.owed.iter().chain(&own).copied().collect();
+    let sum = |of: &[(Key, f64)]| of.iter().map(|(_, ns)| ns).sum::<f64>().round() as u64;
+    let owed = surplus.min(sum(&met.owed));
+    let held = (surplus - owed).min(sum(&own));
+    hand_out(parts, owed, &met.owed);
+    hand_out(parts, held, &own);
+    hand_out(parts, after, &all)
 }
 
-/// A service that took longer than its time did so for remote memory, as far as it ran away from it.
-fn remote(parts: &mut Parts, tally: &Tally, service: Nanos) {
-    let stretch = tally.own.saturating_sub(service.0).min(tally.remote);
-    if stretch > 0 {
-        grow(parts, (Source::Numa, Culprit::Remote), stretch);
-    }
+/// Divides nanoseconds like weights; false where there are none.
+fn hand_out(parts: &mut Parts, ns: u64, weights: &[(Key, f64)]) -> bool {
+    let shares: Vec<u128> = weights.iter().map(|(_, ns)| (ns * PRECISION) as u128).collect();
+    let Some(shares) = apportion(ns, &shares) else { return false };
+    weights.iter().zip(shares).for_each(|((key, _), share)| grow(parts, *key, share));
+    true
 }

@@ -1,21 +1,25 @@
-//! One request's time, swept moment by moment and divided by the holders of the CPUs.
+//! A request's time at its own thread, swept moment by moment and divided by who held the CPUs.
 
 use model::event::NameId;
+use model::trace::Request;
 use model::{Nanos, ThreadId, Trace};
 
-use crate::serving::{Served, Serving};
+use crate::serving::{Kept, Served, Serving};
 use crate::source::{Culprit, Holder, Source};
 use crate::timeline::{Cursor, Timeline};
 
-/// What a piece of a request's time goes to.
+/// Whose doing a piece of time is.
+pub(crate) type Key = (Source, Culprit);
+
+/// Whom a piece of a request's time goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A sibling that came first.
-    First(u32),
+    First,
     /// A sibling that came when the ideal would have begun with the request.
     After,
     /// A source of excess.
-    To(Source, Culprit),
+    To(Key),
 }
 
 /// A request's time in pieces. Those that CPUs shared are counted in parts of a nanosecond: as many a
@@ -26,54 +30,41 @@ pub(crate) struct Tally {
     pub parts: u64,
     /// Nanoseconds that pieces divide.
     pub divided: u64,
-    /// By sibling that came first: how many parts.
-    pub first: Vec<(u32, u64)>,
+    /// Siblings that came first: how many parts.
+    pub first: u64,
     /// Siblings that came when the ideal would have begun with the request: how many parts.
     pub after: u64,
     /// By source and culprit: how many parts.
-    pub blamed: Vec<((Source, Culprit), u64)>,
+    pub blamed: Vec<(Key, u64)>,
     /// Nanoseconds in which its own thread was at work for it.
     pub own: u64,
     /// Those of them on another node than the program's memory.
     pub remote: u64,
-    /// Nanoseconds for which no CPU can be blamed: on the way, in the client, blocked.
+    /// Nanoseconds for which no CPU can be blamed: on the way, blocked.
     pub elsewhere: u64,
 }
 
 impl Tally {
     fn add(&mut self, piece: Piece, parts: u64) {
         match piece {
-            Piece::First(sibling) => grow(&mut self.first, sibling, parts),
+            Piece::First => self.first += parts,
             Piece::After => self.after += parts,
-            Piece::To(source, culprit) => grow(&mut self.blamed, (source, culprit), parts),
+            Piece::To(key) => grow(&mut self.blamed, key, parts),
         }
     }
 
     fn whole(&mut self, source: Source, culprit: Culprit, span: u64) {
         self.divided += span;
-        self.add(Piece::To(source, culprit), self.parts * span);
+        self.add(Piece::To((source, culprit)), self.parts * span);
     }
 }
 
 /// Adds to an entry of a short list, the latest first in mind: neighbours in time often blame the same.
-pub(crate) fn grow<K: PartialEq>(list: &mut Vec<(K, u64)>, key: K, by: u64) {
+pub(crate) fn grow<K: PartialEq, N: std::ops::AddAssign>(list: &mut Vec<(K, N)>, key: K, by: N) {
     match list.iter_mut().rev().find(|(known, _)| *known == key) {
         Some((_, sum)) => *sum += by,
         None => list.push((key, by)),
     }
-}
-
-/// What a request is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Its moment has come and the client has not sent it.
-    Client,
-    /// Its worker is busy with another.
-    Held,
-    /// Its worker is free and has not begun.
-    Ready,
-    /// Begun and not done.
-    Served,
 }
 
 /// A request to sweep.
@@ -84,6 +75,13 @@ pub(crate) struct Subject {
     pub served: Served,
     /// When the ideal would have begun with it.
     pub ideal_start: Nanos,
+}
+
+impl Subject {
+    /// When its thread was free for it.
+    pub fn head(&self, request: &Request) -> Nanos {
+        request.intended.max(request.sent).max(self.served.free).min(request.completed)
+    }
 }
 
 /// A trace laid out for sweeping.
@@ -99,29 +97,57 @@ pub(crate) struct Scene<'a> {
     pub node_of: Vec<usize>,
 }
 
+/// What serves a program's requests side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slots {
+    /// Its threads, where they are no more than its CPUs.
+    Threads(Vec<ThreadId>),
+    /// The CPUs that it may use.
+    Cpus(usize),
+}
+
+impl Slots {
+    pub fn count(&self) -> usize {
+        match self {
+            Slots::Threads(threads) => threads.len().max(1),
+            Slots::Cpus(cpus) => *cpus,
+        }
+    }
+}
+
 impl Scene<'_> {
-    /// How many workers the ideal queue of a program has: the CPUs that it may use when the measured part
-    /// begins, or as many as it has threads.
-    pub fn workers(&self, program: usize) -> u32 {
-        let threads = self.trace.threads.iter().filter(|thread| thread.program == program).count();
-        let cpus = self.serving.usable(program, self.trace.window.start).len();
-        cpus.min(threads).max(1) as u32
+    /// What serves a program: its servers, or the CPUs that it may use when the measured part begins,
+    /// whichever are fewer. As many workers has its ideal queue.
+    pub fn slots(&self, program: usize) -> Slots {
+        let cpus = self.serving.usable(program, self.trace.window.start).len().max(1);
+        let servers = self.serving.servers(program);
+        if servers.len() <= cpus { Slots::Threads(servers) } else { Slots::Cpus(cpus) }
     }
 
-    /// Sweeps one request from its intended moment until its thread is done with it. `from` stands before
-    /// that moment and is left there.
+    /// Who is to blame where a thread was kept off the CPUs: of a lock whoever let it go.
+    pub fn keeper(&self, kept: &Kept) -> Key {
+        let source = Source::from(kept.cause);
+        let by = kept.by.filter(|_| source == Source::Lock).map(|by| self.serving.program(by));
+        (source, by.map_or(Culprit::Itself, |program| Culprit::Program(program as u32)))
+    }
+
+    /// Sweeps one request from when its thread was free for it until that was done with it. `from` stands
+    /// before that moment and is left there.
     pub fn sweep(&self, subject: Subject, from: &mut Cursor) -> Tally {
         let request = self.trace.programs[subject.program].requests[subject.request as usize];
-        from.advance(request.intended);
+        let head = subject.head(&request);
+        from.advance(head);
         let mut cursor = from.clone();
         let usable = self.serving.usable(subject.program, request.intended);
         let mut tally = Tally { parts: usable.len().max(1) as u64, ..Tally::default() };
-        let first = self.moments.partition_point(|at| *at <= request.intended);
-        let mut now = request.intended;
+        let first = self.moments.partition_point(|at| *at <= head);
+        let mut now = head;
         for next in self.moments[first..].iter().copied() {
             let until = next.min(request.completed);
             cursor.advance(now);
-            let step = Step { scene: self, subject, usable, holders: &cursor.holders, now };
+            let is_served = now >= request.started;
+            let holders = &cursor.holders;
+            let step = Step { scene: self, subject, usable, holders, now, is_served };
             step.divide((until - now).0, &mut tally);
             now = until;
             if now == request.completed {
@@ -139,45 +165,34 @@ struct Step<'a> {
     usable: &'a [usize],
     holders: &'a [Holder],
     now: Nanos,
+    /// Whether its thread has begun with it.
+    is_served: bool,
 }
 
 impl Step<'_> {
-    fn phase(&self) -> Phase {
-        let Subject { program, request, served, .. } = self.subject;
-        let stamps = self.scene.trace.programs[program].requests[request as usize];
-        match self.now {
-            now if now >= stamps.started => Phase::Served,
-            now if now < stamps.sent => Phase::Client,
-            now if now < served.free => Phase::Held,
-            _ => Phase::Ready,
-        }
-    }
-
     fn divide(&self, span: u64, tally: &mut Tally) {
-        let phase = self.phase();
-        let own = matches!(phase, Phase::Ready | Phase::Served).then(|| self.on_cpu()).flatten();
-        if let Some(cpu) = own {
+        if let Some(cpu) = self.on_cpu() {
             return self.at_work(cpu, span, tally);
         }
-        if self.is_away(phase) {
+        if let Some(kept) = self.scene.serving.kept_by(self.subject.served.thread, self.now) {
+            let (source, culprit) = self.scene.keeper(&kept);
+            return tally.whole(source, culprit, span);
+        }
+        if self.is_away() {
             // A request that is on its way is so because softirqs are at work, if any is.
-            return match self.interrupt().filter(|_| phase == Phase::Ready) {
+            return match self.interrupt().filter(|_| !self.is_served) {
                 Some(name) => tally.whole(Source::Interrupt, Culprit::Interrupt(name), span),
                 None => tally.elsewhere += span,
             };
         }
-        if let Some(state) = self.own_exit(phase) {
+        if let Some(state) = self.own_exit() {
             return tally.whole(Source::Power, Culprit::IdleState(state), span);
         }
         let mut holders = self.usable.iter().map(|&cpu| self.holders[cpu]);
         if holders.any(|holder| holder == Holder::Idle) {
-            return match phase {
-                Phase::Client => tally.elsewhere += span,
-                Phase::Held => tally.whole(Source::IdleElsewhere, Culprit::Worker, span),
-                _ => tally.whole(Source::IdleElsewhere, Culprit::Placement, span),
-            };
+            return tally.whole(Source::IdleElsewhere, Culprit::Placement, span);
         }
-        self.share(phase, span, tally);
+        self.share(span, tally);
     }
 
     /// The CPU that its thread is switched to.
@@ -213,22 +228,15 @@ impl Step<'_> {
 
     /// Its thread sleeps, and no sibling waits in its stead: the request is on its way, or its thread waits
     /// for something else than a CPU.
-    fn is_away(&self, phase: Phase) -> bool {
+    fn is_away(&self) -> bool {
         let serving = &self.scene.serving;
-        let asleep = || !serving.is_awake(self.subject.served.thread, self.now);
-        match phase {
-            Phase::Served => asleep(),
-            Phase::Ready => asleep() && !serving.waits(self.subject.program, self.now),
-            Phase::Client | Phase::Held => false,
-        }
+        let asleep = !serving.is_awake(self.subject.served.thread, self.now);
+        asleep && (self.is_served || !serving.waits(self.subject.program, self.now))
     }
 
     /// Whether the CPU that its thread waits at is about to take it up: the state that it leaves, if that is
     /// known.
-    fn own_exit(&self, phase: Phase) -> Option<Option<NameId>> {
-        if !matches!(phase, Phase::Ready | Phase::Served) {
-            return None;
-        }
+    fn own_exit(&self) -> Option<Option<NameId>> {
         let cpu = self.scene.serving.place(self.subject.served.thread, self.now)?;
         match self.holders[cpu] {
             Holder::Idle => Some(None),
@@ -238,28 +246,28 @@ impl Step<'_> {
     }
 
     /// Each CPU takes an equal part of the span.
-    fn share(&self, phase: Phase, span: u64, tally: &mut Tally) {
+    fn share(&self, span: u64, tally: &mut Tally) {
         tally.divided += span;
         for &cpu in self.usable {
-            tally.add(self.piece(phase, self.holders[cpu]), span);
+            tally.add(self.piece(self.holders[cpu]), span);
         }
         if self.usable.is_empty() {
-            tally.add(Piece::To(Source::IdleElsewhere, Culprit::Placement), span);
+            tally.add(Piece::To((Source::IdleElsewhere, Culprit::Placement)), span);
         }
     }
 
-    fn piece(&self, phase: Phase, holder: Holder) -> Piece {
+    fn piece(&self, holder: Holder) -> Piece {
         match holder {
-            Holder::Thread(thread) => self.sibling(phase, thread),
-            Holder::Interrupt(name, _) => Piece::To(Source::Interrupt, Culprit::Interrupt(name)),
-            Holder::Exit(state, _) => Piece::To(Source::Power, Culprit::IdleState(Some(state))),
-            Holder::Idle | Holder::Away => Piece::To(Source::IdleElsewhere, Culprit::Placement),
+            Holder::Thread(thread) => self.sibling(thread),
+            Holder::Interrupt(name, _) => Piece::To((Source::Interrupt, Culprit::Interrupt(name))),
+            Holder::Exit(state, _) => Piece::To((Source::Power, Culprit::IdleState(Some(state)))),
+            Holder::Idle | Holder::Away => Piece::To((Source::IdleElsewhere, Culprit::Placement)),
         }
     }
 
-    fn sibling(&self, phase: Phase, thread: ThreadId) -> Piece {
+    fn sibling(&self, thread: ThreadId) -> Piece {
         let program = self.scene.serving.program(thread);
-        let background = Piece::To(Source::Background, Culprit::Program(program as u32));
+        let background = Piece::To((Source::Background, Culprit::Program(program as u32)));
         if program != self.subject.program {
             return background;
         }
@@ -267,13 +275,12 @@ impl Step<'_> {
             return background;
         };
         if sibling < self.subject.request {
-            return Piece::First(sibling);
+            return Piece::First;
         }
         let requests = &self.scene.trace.programs[program].requests;
         match requests[sibling as usize].intended {
             came if came >= self.subject.ideal_start => Piece::After,
-            _ if phase == Phase::Held => Piece::To(Source::IdleElsewhere, Culprit::Worker),
-            _ => Piece::To(Source::Inversion, Culprit::Program(program as u32)),
+            _ => Piece::To((Source::Inversion, Culprit::Program(program as u32))),
         }
     }
 }

@@ -128,7 +128,8 @@ impl Building {
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     timeline: &'a Timeline,
-    next: usize,
+    /// The change that comes next.
+    pub next: usize,
     pub holders: Vec<Holder>,
 }
 

@@ -1,6 +1,6 @@
 //! Events in words, and the thread and CPU that each is about.
 
-use model::event::{Interrupt, What, Why};
+use model::event::{Cause, Interrupt, What, Why};
 use model::{CpuId, ThreadId};
 
 use crate::names::{Names, cpu};
@@ -25,6 +25,21 @@ pub fn word(what: &What) -> &'static str {
         What::Weight { .. } => "weight",
         What::Offline { .. } => "offline",
         What::Online { .. } => "online",
+        What::Off { .. } => "off",
+    }
+}
+
+/// The word for what keeps a thread off the CPUs.
+pub fn cause_word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Lock => "lock",
+        Cause::Sleep => "sleep",
+        Cause::Socket => "socket",
+        Cause::Disk => "disk",
+        Cause::PageFault => "page_fault",
+        Cause::Stopped => "stopped",
+        Cause::Throttled => "throttled",
+        Cause::Other => "other",
     }
 }
 
@@ -63,7 +78,8 @@ pub fn place(what: &What) -> Option<CpuId> {
         | What::Finish { .. }
         | What::Affinity { .. }
         | What::Nice { .. }
-        | What::Weight { .. } => None,
+        | What::Weight { .. }
+        | What::Off { .. } => None,
     }
 }
 
@@ -77,7 +93,8 @@ pub fn subject(what: &What) -> Option<ThreadId> {
         | What::Start { thread, .. }
         | What::Finish { thread, .. }
         | What::Affinity { thread, .. }
-        | What::Nice { thread, .. } => Some(thread),
+        | What::Nice { thread, .. }
+        | What::Off { thread, .. } => Some(thread),
         What::Switch { to, .. } => to,
         What::InterruptBegin { .. }
         | What::InterruptEnd { .. }
@@ -104,6 +121,7 @@ fn happening(what: &What, names: &Names) -> String {
             format!("{} wakes up, {by}", of(thread))
         }
         What::Block { thread, .. } => format!("{} blocks", of(thread)),
+        What::Off { thread, cause } => format!("{} is kept: {}", of(thread), cause_word(cause)),
         What::Migrate { thread, from, .. } => format!("{} comes from CPU {}", of(thread), from.0),
         What::Switch { from, to, why, .. } => {
             format!("{} -> {} ({})", or_idle(from), or_idle(to), why_word(why))

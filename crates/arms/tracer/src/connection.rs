@@ -220,6 +220,7 @@ impl Datagrams {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recording::Left;
     use super::*;
 
     const PEER: Peer = Peer { address: 1, port: 2, is_udp: false };
@@ -244,7 +245,7 @@ mod tests {
             seen(2, 0, Kind::BaseOut { to, number: out }),
             seen(10, 0, Kind::Arrived { from, number: number(20), bytes: 20 }),
             seen(12, 0, Kind::Ready { from, number: number(20) }),
-            seen(15, 7, Kind::Switch { from: 0, blocks: false }),
+            seen(15, 7, Kind::Switch { from: 0, left: Left::Preempted }),
             seen(20, 7, Kind::Read { from, number: number(4), bytes: 4 }),
             seen(21, 7, Kind::Read { from, number: number(10), bytes: 6 }),
             seen(25, 7, Kind::Sends { to, number: out }),

@@ -79,7 +79,7 @@ fn first(seen: &[Seen]) -> Vec<Cpu> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Level;
+    use super::super::recording::{Left, Level};
     use super::*;
 
     #[test]
@@ -87,12 +87,12 @@ mod tests {
         let seen = |at, thread, kind| Seen { at: Nanos(at), cpu: 1, thread, kind };
         let soft = Level::Soft;
         let time = CpuTime::new(&[
-            seen(10, 7, Kind::Switch { from: 0, blocks: false }),
+            seen(10, 7, Kind::Switch { from: 0, left: Left::Preempted }),
             seen(14, 0, Kind::Begin { vector: 3, level: soft }),
             seen(15, 0, Kind::Begin { vector: 4, level: Level::Hard }),
             seen(16, 0, Kind::End { vector: 4, level: Level::Hard }),
             seen(19, 0, Kind::End { vector: 3, level: soft }),
-            seen(25, 0, Kind::Switch { from: 7, blocks: true }),
+            seen(25, 0, Kind::Switch { from: 7, left: Left::Preempted }),
         ]);
         let until = |at| time.until(7, Nanos(at)).0;
         assert_eq!([9, 12, 14, 17, 20, 25, 99].map(until), [0, 2, 4, 4, 5, 10, 10]);
@@ -104,7 +104,7 @@ mod tests {
             at: Nanos(at),
             cpu,
             thread,
-            kind: Kind::Switch { from, blocks: true },
+            kind: Kind::Switch { from, left: Left::Preempted },
         };
         let time = CpuTime::new(&[seen(10, 0, 0, 8), seen(30, 1, 0, 7), seen(40, 1, 7, 0)]);
         assert_eq!([10, 25, 30, 40].map(|at| time.until(7, Nanos(at)).0), [0, 15, 20, 20]);

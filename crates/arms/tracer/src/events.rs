@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use model::event::{Event, Interrupt, NameId, Tables, What, Why};
+use model::event::{Cause, Event, Interrupt, NameId, Tables, What, Why};
 use model::{CpuId, Nanos, ThreadId};
 
-use super::recording::{Kind, Level, Recording, Seen};
+use super::recording::{Kind, Left, Level, Recording, Seen};
 
 /// Softirqs by number (`softirq_to_name` in kernel/softirq.c).
 const SOFTIRQS: [&str; 10] =
@@ -51,7 +51,7 @@ impl Translation<'_> {
         for one in seen {
             let Kind::Switch { from, .. } = one.kind else { continue };
             if known.insert(one.cpu) {
-                let switch = Kind::Switch { from: 0, blocks: false };
+                let switch = Kind::Switch { from: 0, left: Left::Preempted };
                 self.translate_one(&Seen { at: self.begin, thread: from, kind: switch, ..*one });
             }
         }
@@ -60,17 +60,18 @@ impl Translation<'_> {
     fn translate_one(&mut self, seen: &Seen) {
         let at = seen.at.saturating_sub(self.begin);
         let by = (self.place)(seen.cpu.into());
-        if let Kind::Wake { target } = seen.kind {
+        if let Kind::Wake { target, throttled } = seen.kind {
             let thread = self.numbers.get(&seen.thread).copied();
-            let woken = thread.zip((self.place)(target as usize));
-            let wake = woken.map(|(thread, cpu)| What::Wake { thread, cpu, by });
-            self.events.extend(wake.map(|what| Event { at, what }));
+            if let Some((thread, cpu)) = thread.zip((self.place)(target as usize)) {
+                self.events.push(Event { at, what: What::Wake { thread, cpu, by } });
+                self.keep(at, thread, throttled.then_some(Cause::Throttled));
+            }
             return;
         }
         let Some(cpu) = by else { return };
         let what = match seen.kind {
-            Kind::Switch { from, blocks } => {
-                return self.switch(at, cpu, [from, seen.thread], blocks);
+            Kind::Switch { from, left } => {
+                return self.switch(at, cpu, [from, seen.thread], left);
             }
             Kind::Begin { vector, level } => {
                 What::InterruptBegin { cpu, kind: kind(level), name: self.name(level, vector) }
@@ -83,24 +84,33 @@ impl Translation<'_> {
         self.events.push(Event { at, what });
     }
 
-    fn switch(&mut self, at: Nanos, cpu: CpuId, threads: [u32; 2], blocks: bool) {
+    fn switch(&mut self, at: Nanos, cpu: CpuId, threads: [u32; 2], left: Left) {
         let [from, to] = threads.map(|id| self.numbers.get(&id).copied());
-        let why = match (from, blocks) {
-            (None, _) => Why::Idle,
-            (Some(_), true) => Why::Blocked,
-            (Some(_), false) => Why::Preempted,
+        let (why, cause) = match (from, left) {
+            (None, _) => (Why::Idle, None),
+            (Some(_), Left::Blocked(cause)) => (Why::Blocked, Some(cause)),
+            (Some(_), Left::Throttled) => (Why::Preempted, Some(Cause::Throttled)),
+            (Some(_), Left::Preempted) => (Why::Preempted, None),
         };
-        let mut tell = |what| self.events.push(Event { at, what });
-        if let Some(thread) = from.filter(|_| blocks) {
-            tell(What::Block { thread, cpu });
+        if let Some(thread) = from.filter(|_| why == Why::Blocked) {
+            self.events.push(Event { at, what: What::Block { thread, cpu } });
         }
         if let Some(thread) = to {
             match self.ran_on.insert(thread, cpu) {
-                Some(from) if from != cpu => tell(What::Migrate { thread, from, to: cpu }),
+                Some(from) if from != cpu => {
+                    let what = What::Migrate { thread, from, to: cpu };
+                    self.events.push(Event { at, what });
+                }
                 _ => {}
             }
         }
-        tell(What::Switch { cpu, from, to, why });
+        self.events.push(Event { at, what: What::Switch { cpu, from, to, why } });
+        from.into_iter().for_each(|thread| self.keep(at, thread, cause));
+    }
+
+    fn keep(&mut self, at: Nanos, thread: ThreadId, cause: Option<Cause>) {
+        let off = cause.map(|cause| What::Off { thread, cause });
+        self.events.extend(off.map(|what| Event { at, what }));
     }
 
     fn name(&mut self, level: Level, vector: u32) -> NameId {

@@ -58,8 +58,33 @@ impl ProcessCache {
         let cpus = fact("Cpus_allowed_list:").and_then(|list| read_cpulist(list).ok());
         let cpus = cpus.into_iter().flatten().map(|cpu| CpuId(cpu as u32)).collect();
         let group = read(process, "cgroup").unwrap_or_default();
-        let group = group.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+        let group = group_of(&group);
         let name = read(process, "comm").unwrap_or_default().trim().to_string();
         self.known.insert(thread, ProcessInfo { process, name, group: group.to_string(), cpus });
+    }
+}
+
+/// The group that shares CPU time: of version 2 of groups, or where that is the root, of the first version's
+/// cpu controller.
+fn group_of(text: &str) -> &str {
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::/"));
+    let of_cpu = || {
+        text.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
+            controllers.split(',').any(|one| one == "cpu").then_some(path)
+        })
+    };
+    unified.filter(|path| !path.is_empty()).or_else(of_cpu).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::group_of;
+
+    #[test]
+    fn a_group_is_known_in_both_versions() {
+        assert_eq!(group_of("0::/system.slice/a.service\n"), "system.slice/a.service");
+        assert_eq!(group_of("4:cpu,cpuacct:/limited\n1:cpuset:/x\n0::/\n"), "limited");
+        assert_eq!(group_of("1:cpuset:/x\n0::/\n"), "");
     }
 }

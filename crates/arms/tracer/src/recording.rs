@@ -1,5 +1,6 @@
 //! What the hooks saw, record by record.
 
+use model::event::Cause;
 use model::{Failure, Nanos};
 
 use super::process_cache::ProcessCache;
@@ -62,13 +63,67 @@ pub enum Kind {
     /// The same of its server.
     BaseOut { to: Peer, number: u32 },
     /// The CPU goes from one thread to `thread`.
-    Switch { from: u32, blocks: bool },
-    /// `thread` is put into a CPU's queue.
-    Wake { target: u32 },
+    Switch { from: u32, left: Left },
+    /// `thread` is put into a CPU's queue; its group may have used up its quota.
+    Wake { target: u32, throttled: bool },
     /// An interrupt begins.
     Begin { vector: u32, level: Level },
     /// It ends.
     End { vector: u32, level: Level },
+}
+
+/// How a thread left its CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Left {
+    /// Another one goes first.
+    #[default]
+    Preempted,
+    /// It sleeps.
+    Blocked(Cause),
+    /// The quota of its group is used up.
+    Throttled,
+}
+
+impl Left {
+    /// Out of the bits that the hook writes and the number of the system call.
+    fn of(kept: u32, call: i32) -> Left {
+        let has = |bit: u32| kept & bit != 0;
+        match kept & STATE {
+            0 if has(IS_THROTTLED) => Left::Throttled,
+            0 => Left::Preempted,
+            state if state & (STOPPED | TRACED | FROZEN) != 0 || has(IS_FROZEN) => {
+                Left::Blocked(Cause::Stopped)
+            }
+            _ if call < 0 => Left::Blocked(Cause::PageFault),
+            _ if has(IN_IOWAIT) => Left::Blocked(Cause::Disk),
+            _ => Left::Blocked(waits_in(call)),
+        }
+    }
+}
+
+// Bits of a thread's state (include/linux/sched.h) and, above them, those of the hook.
+const STATE: u32 = 0xffff;
+const STOPPED: u32 = 0x4;
+const TRACED: u32 = 0x8;
+const FROZEN: u32 = 0x8000;
+const IN_IOWAIT: u32 = 1 << 16;
+const IS_THROTTLED: u32 = 1 << 17;
+const IS_FROZEN: u32 = 1 << 18;
+
+/// What a thread waits for in a system call, by its number on x86-64.
+fn waits_in(call: i32) -> Cause {
+    match call {
+        // futex, futex_waitv, futex_wait, futex_requeue
+        202 | 449 | 455 | 456 => Cause::Lock,
+        // nanosleep, clock_nanosleep
+        35 | 230 => Cause::Sleep,
+        // msync, fsync, fdatasync, sync, sync_file_range, syncfs
+        26 | 74 | 75 | 162 | 277 | 306 => Cause::Disk,
+        // read, poll, select, accept, sendto, recvfrom, sendmsg, recvmsg, epoll_wait, pselect, ppoll,
+        // epoll_pwait, accept4, recvmmsg, epoll_pwait2
+        0 | 7 | 23 | 43..=47 | 232 | 270 | 271 | 281 | 288 | 299 | 441 => Cause::Socket,
+        _ => Cause::Other,
+    }
 }
 
 /// What kind of interrupt.
@@ -121,8 +176,8 @@ impl Seen {
             5 => Kind::Transmitted { to: peer, number },
             6 => Kind::BaseIn { from: peer, number },
             7 => Kind::BaseOut { to: peer, number },
-            8 => Kind::Switch { from: peer.address, blocks: number != 0 },
-            9 => Kind::Wake { target: number },
+            8 => Kind::Switch { from: peer.address, left: Left::of(number, detail.cast_signed()) },
+            9 => Kind::Wake { target: number, throttled: detail != 0 },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
             _ => return None,
@@ -160,5 +215,28 @@ impl Recording {
             )));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_thread_is_told_by_its_state_and_its_system_call() {
+        assert_eq!(Left::of(0, 0), Left::Preempted);
+        assert_eq!(Left::of(IS_THROTTLED, 0), Left::Throttled);
+        let blocked = |kept, call| match Left::of(kept, call) {
+            Left::Blocked(cause) => cause,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(blocked(1, 202), Cause::Lock);
+        assert_eq!(blocked(1, 230), Cause::Sleep);
+        assert_eq!(blocked(1, 232), Cause::Socket);
+        assert_eq!(blocked(2 | IN_IOWAIT, 17), Cause::Disk);
+        assert_eq!(blocked(2 | IN_IOWAIT, -1), Cause::PageFault);
+        assert_eq!(blocked(STOPPED, 232), Cause::Stopped);
+        assert_eq!(blocked(1 | IS_FROZEN, 232), Cause::Stopped);
+        assert_eq!(blocked(2, 9), Cause::Other);
     }
 }

@@ -146,6 +146,35 @@ pub enum What {
         /// Which.
         cpu: CpuId,
     },
+    /// From this moment until its next wake-up or switch a thread is kept off the CPUs, and not by the
+    /// scheduler. Arms say so where they know.
+    Off {
+        /// Which.
+        thread: ThreadId,
+        /// By what.
+        cause: Cause,
+    },
+}
+
+/// What keeps a thread off the CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Cause {
+    /// A futex: a lock or a condition that another thread is to signal.
+    Lock,
+    /// It asked to sleep.
+    Sleep,
+    /// A socket or a pipe, or several at once (epoll, poll, select).
+    Socket,
+    /// A block device.
+    Disk,
+    /// A page that was not there.
+    PageFault,
+    /// A signal stopped it, a debugger holds it, or its group is frozen.
+    Stopped,
+    /// Its group has used up its quota of CPU time (cpu.max, cpu.cfs_quota_us).
+    Throttled,
+    /// Something else in the kernel.
+    Other,
 }
 
 /// What takes a CPU from its thread without the scheduler's doing.

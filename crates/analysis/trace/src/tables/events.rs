@@ -7,7 +7,7 @@ use model::event::What;
 use super::{Parts, id, stamp};
 use crate::Recorded;
 use crate::names::Names;
-use crate::words::{place, subject, why_word, word};
+use crate::words::{cause_word, place, subject, why_word, word};
 
 pub fn parts(recorded: &Recorded) -> Parts<'_> {
     let names = Names::new(&recorded.header);
@@ -69,6 +69,7 @@ fn value(what: &What, names: &Names) -> Option<String> {
         What::Affinity { cpus, .. } => Some(names.of_cpus(cpus)),
         What::Nice { nice, .. } => Some(nice.to_string()),
         What::Weight { weight, .. } => Some(weight.to_string()),
+        What::Off { cause, .. } => Some(cause_word(cause).to_string()),
         _ => None,
     }
 }

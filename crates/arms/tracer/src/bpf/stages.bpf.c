@@ -349,6 +349,47 @@ int BPF_PROG(on_send, const struct sock *sk)
 	return 0;
 }
 
+/* What keeps a thread off its CPU, beside the bits of its state. */
+#define IN_IOWAIT (1U << 16)
+#define IS_THROTTLED (1U << 17)
+#define IS_FROZEN (1U << 18)
+
+/* Whether the quota of its group is used up: told of the thread itself since Linux 6.18. */
+struct task_struct___throttled {
+	bool throttled;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool is_throttled(const struct task_struct *task)
+{
+	const struct task_struct___throttled *own = (const void *)task;
+
+	if (bpf_core_field_exists(own->throttled))
+		return BPF_CORE_READ(own, throttled);
+	if (!bpf_core_field_exists(task->se.cfs_rq->throttle_count))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+/* The system call that a thread is in; below zero for none (a page fault). */
+static __always_inline __s32 system_call(struct task_struct *task)
+{
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
+
+	return BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline __u32 kept_by(const struct task_struct *task, bool blocks, __u32 state)
+{
+	__u32 kept = is_throttled(task) ? IS_THROTTLED : 0;
+
+	if (!blocks)
+		return kept;
+	kept |= state & 0xffff;
+	kept |= BPF_CORE_READ_BITFIELD(task, in_iowait) ? IN_IOWAIT : 0;
+	kept |= BPF_CORE_READ_BITFIELD(task, frozen) ? IS_FROZEN : 0;
+	return kept;
+}
+
 static __always_inline bool is_traced(__u32 cpu)
 {
 	return cpu < CPUS && traced_cpus[cpu];
@@ -365,7 +406,8 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 		return 0;
 	from = number(prev);
 	to = number(next);
-	tell(SWITCH, to, from ?: holders[cpu % CPUS], 0, blocks, 0);
+	tell(SWITCH, to, from ?: holders[cpu % CPUS], 0, kept_by(prev, blocks, prev_state),
+	     blocks ? system_call(prev) : 0);
 	holders[cpu % CPUS] = to;
 	return 0;
 }
@@ -375,7 +417,7 @@ static __always_inline void wakes(const struct task_struct *task)
 	__u32 target = task->thread_info.cpu;
 
 	if (is_traced(target))
-		tell(WAKE, number(task), 0, 0, target, 0);
+		tell(WAKE, number(task), 0, 0, target, is_throttled(task));
 }
 
 SEC("tp_btf/sched_wakeup")

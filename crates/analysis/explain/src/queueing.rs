@@ -1,0 +1,566 @@
+//! What requests wait for before their own thread is free for them, and what a service owes them when they
+//! come: one sweep over the whole trace, whatever the length of queues.
+
+use std::collections::BTreeMap;
+
+use model::{Nanos, ThreadId};
+
+use crate::apportion::apportion;
+use crate::debt::{Debt, Served};
+use crate::serving::Kept;
+use crate::source::{Culprit, Holder, Source};
+use crate::sweep::{Key, Scene, Slots, Subject, Tally, grow};
+use crate::timeline::Cursor;
+
+/// The key of what nobody knows.
+const UNKNOWN: usize = 0;
+const NOBODYS: Key = (Source::Other, Culprit::Itself);
+
+/// A request to follow through its queue.
+pub(crate) struct Queued {
+    pub subject: Subject,
+    /// When the ideal is done with it.
+    pub ideal_end: Nanos,
+    /// What its own thread did with it.
+    pub own: Tally,
+}
+
+/// What a request met before its own thread was free for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Met {
+    /// Nanoseconds of siblings that came first.
+    pub first: u64,
+    /// Nanoseconds of siblings that came when the ideal would have begun with it.
+    pub after: u64,
+    /// Nanoseconds by source and culprit.
+    pub blamed: Vec<(Key, u64)>,
+    /// What the service owed when it came and while it waited, in its own nanoseconds: where surplus waits
+    /// for siblings come from.
+    pub owed: Vec<(Key, f64)>,
+}
+
+/// What a slot does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// It serves a request.
+    Serves(u32),
+    /// It is at what follows a request, or precedes it.
+    Aside,
+    /// It could serve and somebody keeps it from that: the key's number.
+    Lost(usize),
+    /// It has nothing to do.
+    Idle,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    IdealEnd,
+    Released(u32),
+    Completed(u32),
+    Kept(u32),
+    Intended(u32),
+    IdealStart,
+    Sent(u32),
+    Head(u32),
+}
+
+/// Sums at a moment.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    /// Of requests before this one, of it and before, of those that came before the ideal would have begun
+    /// with it, of all.
+    served: [u64; 4],
+    lost: Vec<u64>,
+    kept: Vec<(usize, u64)>,
+}
+
+/// What is known of a request under way.
+#[derive(Default)]
+struct Open {
+    begun: Sums,
+    sent: Option<(Nanos, Sums)>,
+    head: Option<(Nanos, Sums)>,
+    owed: Vec<(usize, f64)>,
+    stretched: Vec<f64>,
+}
+
+struct Walk<'a, 's> {
+    scene: &'a Scene<'s>,
+    program: usize,
+    queued: &'a [Queued],
+    slots: &'a Slots,
+    keys: Vec<Key>,
+    numbers: BTreeMap<Key, usize>,
+    /// What slots do from this moment on.
+    now: Nanos,
+    states: Vec<Slot>,
+    /// The losses that count: as many as there are requests that could be served.
+    taken: Vec<usize>,
+    served: Served,
+    served_in_all: u64,
+    lost: Vec<u64>,
+    /// By thread: for how long what kept it.
+    kept: Vec<Vec<(usize, u64)>>,
+    /// What keeps threads now.
+    keeping: Vec<(ThreadId, Kept)>,
+    debt: Debt,
+    /// By key: work beyond service times.
+    stretched: Vec<f64>,
+    credited: Vec<u64>,
+    outstanding: usize,
+    ideal_busy: usize,
+    open: BTreeMap<u32, Open>,
+    /// By CPU of the machine, by thread: where it is.
+    on: BTreeMap<ThreadId, usize>,
+}
+
+/// What each of these requests met, in their order.
+pub(crate) fn follow(scene: &Scene, program: usize, slots: &Slots, queued: &[Queued]) -> Vec<Met> {
+    let kept: Vec<(ThreadId, Kept)> = scene.serving.kept(program).collect();
+    let edges = edges(scene, program, queued, &kept);
+    let mut walk = Walk::new(scene, program, slots, queued);
+    let mut met = vec![Met::default(); queued.len()];
+    let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
+    let (mut edges, mut moments) = (edges.into_iter().peekable(), scene.moments.iter().peekable());
+    loop {
+        let next = [edges.peek().map(|(at, _)| *at), moments.peek().map(|at| **at)];
+        let Some(now) = next.into_iter().flatten().min() else { return met };
+        moments.next_if(|at| **at == now);
+        walk.pass(now);
+        while let Some((_, edge)) = edges.next_if(|(at, _)| *at == now) {
+            walk.turn(edge, &kept, &mut met);
+        }
+        let from = cursor.next;
+        cursor.advance(now);
+        walk.place(from, &cursor);
+        walk.look(&cursor);
+    }
+}
+
+fn edges(
+    scene: &Scene,
+    program: usize,
+    queued: &[Queued],
+    kept: &[(ThreadId, Kept)],
+) -> Vec<(Nanos, Edge)> {
+    let requests = &scene.trace.programs[program].requests;
+    let mut edges = Vec::with_capacity(6 * queued.len() + 2 * kept.len());
+    for (at, one) in (0..).zip(queued) {
+        let request = &requests[one.subject.request as usize];
+        let head = one.subject.head(request);
+        edges.push((request.intended, Edge::Intended(at)));
+        edges.push((request.completed, Edge::Completed(at)));
+        edges.push((one.subject.ideal_start, Edge::IdealStart));
+        edges.push((one.ideal_end, Edge::IdealEnd));
+        if head > request.intended {
+            edges.push((request.sent.clamp(request.intended, head), Edge::Sent(at)));
+            edges.push((head, Edge::Head(at)));
+        }
+    }
+    for (at, (_, one)) in (0..).zip(kept) {
+        edges.extend([(one.from, Edge::Kept(at)), (one.to, Edge::Released(at))]);
+    }
+    edges.retain(|(at, _)| *at != Nanos::NEVER);
+    edges.sort_unstable();
+    edges
+}
+
+impl<'a, 's> Walk<'a, 's> {
+    fn new(
+        scene: &'a Scene<'s>,
+        program: usize,
+        slots: &'a Slots,
+        queued: &'a [Queued],
+    ) -> Walk<'a, 's> {
+        Walk {
+            scene,
+            program,
+            queued,
+            slots,
+            keys: vec![NOBODYS],
+            numbers: BTreeMap::from([(NOBODYS, UNKNOWN)]),
+            now: Nanos::ZERO,
+            states: Vec::new(),
+            taken: Vec::new(),
+            served: Served::new(scene.trace.programs[program].requests.len()),
+            served_in_all: 0,
+            lost: Vec::new(),
+            kept: vec![Vec::new(); scene.trace.threads.len()],
+            keeping: Vec::new(),
+            debt: Debt::default(),
+            stretched: Vec::new(),
+            credited: vec![0; scene.trace.programs[program].requests.len()],
+            outstanding: 0,
+            ideal_busy: 0,
+            open: BTreeMap::new(),
+            on: BTreeMap::new(),
+        }
+    }
+
+    fn number(&mut self, key: Key) -> usize {
+        let next = self.keys.len();
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.keys.push(key);
+        }
+        number
+    }
+
+    /// Counts what has been so until a moment.
+    fn pass(&mut self, to: Nanos) {
+        let span = (to - self.now).0;
+        self.now = to;
+        if span == 0 {
+            return;
+        }
+        let mut serving = 0;
+        for state in &self.states {
+            if let Slot::Serves(request) = state {
+                self.credited[*request as usize] += span;
+                serving += 1;
+            }
+        }
+        self.served_in_all += serving * span;
+        self.lost.resize(self.keys.len(), 0);
+        self.taken.iter().for_each(|key| self.lost[*key] += span);
+        for (thread, kept) in &self.keeping {
+            let key = self.numbers[&self.scene.keeper(kept)];
+            grow(&mut self.kept[thread.index()], key, span);
+        }
+        let behind = (self.ideal_busy as f64 - serving as f64) * span as f64;
+        if behind <= 0.0 {
+            return self.debt.repay(-behind);
+        }
+        let whose = if self.taken.is_empty() { &[UNKNOWN][..] } else { &self.taken };
+        whose.iter().for_each(|key| self.debt.add(*key, behind / whose.len() as f64));
+    }
+
+    fn turn(&mut self, edge: Edge, kept: &[(ThreadId, Kept)], met: &mut [Met]) {
+        match edge {
+            Edge::IdealStart => self.ideal_busy += 1,
+            Edge::IdealEnd => self.ideal_busy -= 1,
+            Edge::Intended(at) => self.open(at),
+            Edge::Sent(at) => {
+                let sums = self.sums(at);
+                self.open.entry(at).or_default().sent = Some((self.now, sums));
+            }
+            Edge::Head(at) => {
+                let sums = self.sums(at);
+                self.open.entry(at).or_default().head = Some((self.now, sums));
+            }
+            Edge::Completed(at) => {
+                met[at as usize] = self.close(at);
+                self.stretch(at);
+            }
+            Edge::Kept(at) => {
+                let (thread, one) = kept[at as usize];
+                self.number(self.scene.keeper(&one));
+                self.keeping.push((thread, one));
+            }
+            Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
+        }
+    }
+
+    fn open(&mut self, at: u32) {
+        self.outstanding += 1;
+        let begun = self.sums(at);
+        let owed = self.debt.owed().collect();
+        let stretched = self.stretched.clone();
+        self.open.insert(at, Open { begun, owed, stretched, ..Open::default() });
+    }
+
+    fn sums(&self, at: u32) -> Sums {
+        let Subject { request, served, ideal_start, program } = self.queued[at as usize].subject;
+        let requests = &self.scene.trace.programs[program].requests;
+        let later = requests.partition_point(|one| one.intended < ideal_start) as u32;
+        let before = |request: u32| self.served.before(request, self.now.0);
+        Sums {
+            served: [
+                before(request),
+                before(request + 1),
+                before(later.max(request + 1)),
+                self.served_in_all,
+            ],
+            lost: self.lost.clone(),
+            kept: self.kept[served.thread.index()].clone(),
+        }
+    }
+
+    /// What a request met in all.
+    fn close(&mut self, at: u32) -> Met {
+        self.outstanding -= 1;
+        let Some(open) = self.open.remove(&at) else { return Met::default() };
+        let mut met = Met::default();
+        if let (Some((sent, sums)), Some((head, end))) = (&open.sent, &open.head) {
+            let began = self.scene.trace.programs[self.program].requests
+                [self.queued[at as usize].subject.request as usize]
+                .intended;
+            let later = (Source::Inversion, Culprit::Program(self.program as u32));
+            self.window((*sent - began).0, [&open.begun, sums], None, later, &mut met);
+            let worker = (Source::IdleElsewhere, Culprit::Worker);
+            self.window((*head - *sent).0, [sums, end], Some(()), worker, &mut met);
+        }
+        // CPUs share what is owed; a thread has a queue of its own.
+        let slots = match self.slots {
+            Slots::Threads(_) => 1.0,
+            Slots::Cpus(cpus) => *cpus as f64,
+        };
+        let owed = open.owed.iter().map(|(key, ns)| (self.keys[*key], ns / slots));
+        met.owed = owed.collect();
+        for (key, sum) in self.stretched.iter().enumerate() {
+            let more = sum - open.stretched.get(key).copied().unwrap_or(0.0);
+            if more > 0.0 {
+                grow(&mut met.owed, self.keys[key], more / slots);
+            }
+        }
+        met
+    }
+
+    /// Divides a part of a request's time in the queue. While its own thread was kept, that is whose doing it
+    /// is; the rest is divided like what the slots did.
+    fn window(
+        &self,
+        span: u64,
+        [from, to]: [&Sums; 2],
+        of_thread: Option<()>,
+        later: Key,
+        met: &mut Met,
+    ) {
+        let mut lost: Vec<u64> = to.lost.clone();
+        from.lost.iter().zip(&mut lost).for_each(|(before, lost)| *lost -= before);
+        let mut rest = span;
+        for (key, sum) in to.kept.iter().filter(|_| of_thread.is_some()) {
+            let before = from.kept.iter().find(|(known, _)| known == key).map_or(0, |one| one.1);
+            let ns = (sum - before).min(rest);
+            rest -= ns;
+            if ns > 0 {
+                grow(&mut met.blamed, self.keys[*key], ns);
+            }
+            if let Some(lost) = lost.get_mut(*key) {
+                *lost = lost.saturating_sub(ns);
+            }
+        }
+        let served = |at: usize| to.served[at] - from.served[at];
+        let siblings = [served(0), served(2) - served(1), served(3) - served(2)];
+        let weights: Vec<u128> =
+            siblings.into_iter().chain(lost.iter().copied()).map(u128::from).collect();
+        let Some(parts) = apportion(rest, &weights) else { return };
+        met.first += parts[0];
+        met.after += parts[2];
+        let keys = std::iter::once(&later).chain(&self.keys);
+        for (key, ns) in keys.zip(std::iter::once(&parts[1]).chain(&parts[3..])) {
+            if *ns > 0 {
+                grow(&mut met.blamed, *key, *ns);
+            }
+        }
+    }
+
+    /// Work beyond its service time, or less of it, changes what is owed to the others.
+    fn stretch(&mut self, at: u32) {
+        let Queued { subject, own, .. } = &self.queued[at as usize];
+        let request = &self.scene.trace.programs[self.program].requests[subject.request as usize];
+        let credited = self.credited[subject.request as usize] as f64;
+        let more = credited - request.service.0 as f64;
+        if more <= 0.0 {
+            return self.debt.repay(-more);
+        }
+        let (parts, service) = (stretches(own, request.service), request.service.0);
+        let whole = own.own.saturating_sub(service).max(1) as f64;
+        let mut rest = more;
+        for (key, ns) in parts {
+            let key = self.number(key);
+            let ns = more * (ns as f64 / whole).min(1.0);
+            self.beyond(key, ns);
+            rest -= ns;
+        }
+        self.beyond(UNKNOWN, rest.max(0.0));
+    }
+
+    fn beyond(&mut self, key: usize, ns: f64) {
+        self.debt.add(key, ns);
+        if self.stretched.len() <= key {
+            self.stretched.resize(key + 1, 0.0);
+        }
+        self.stretched[key] += ns;
+    }
+
+    /// Where threads are, after changes of holders.
+    fn place(&mut self, from: usize, cursor: &Cursor) {
+        if matches!(self.slots, Slots::Cpus(_)) {
+            return;
+        }
+        for change in &self.scene.timeline.changes[from..cursor.next] {
+            self.on.retain(|_, cpu| *cpu != change.cpu);
+            change.holder.occupant().map(|thread| self.on.insert(thread, change.cpu));
+        }
+    }
+
+    /// What the slots do from now on.
+    fn look(&mut self, cursor: &Cursor) {
+        let slots = self.slots;
+        let states: Vec<Slot> = match slots {
+            Slots::Threads(threads) => {
+                threads.iter().map(|thread| self.thread(*thread, cursor)).collect()
+            }
+            Slots::Cpus(_) => {
+                let usable = self.scene.serving.usable(self.program, self.now);
+                let keeper = self.keeper_of_all();
+                usable.iter().map(|cpu| self.cpu(cursor.holders[*cpu], keeper)).collect()
+            }
+        };
+        let now = self.now.0;
+        let served = |states: &[Slot], at: usize| match states.get(at) {
+            Some(Slot::Serves(request)) => Some(*request),
+            _ => None,
+        };
+        for at in 0..states.len().max(self.states.len()) {
+            let (before, after) = (served(&self.states, at), served(&states, at));
+            if before != after {
+                before.into_iter().for_each(|request| self.served.change(request, -1, now));
+                after.into_iter().for_each(|request| self.served.change(request, 1, now));
+            }
+        }
+        self.states = states;
+        self.take();
+    }
+
+    /// Only as much is lost as there are requests that could be served.
+    fn take(&mut self) {
+        let serving = self.states.iter().filter(|state| matches!(state, Slot::Serves(_))).count();
+        let wanted = self.outstanding.min(self.slots.count()).saturating_sub(serving);
+        self.taken.clear();
+        if wanted == 0 {
+            return;
+        }
+        let lost = self.states.iter().filter_map(|state| match state {
+            Slot::Lost(key) => Some(*key),
+            _ => None,
+        });
+        self.taken.extend(lost.take(wanted));
+        let idle = self.states.iter().filter(|state| **state == Slot::Idle).count();
+        let idle = idle.min(wanted - self.taken.len());
+        if idle > 0 && matches!(self.slots, Slots::Threads(_)) && self.outstanding > serving + 1 {
+            let worker = self.number((Source::IdleElsewhere, Culprit::Worker));
+            self.taken.extend(std::iter::repeat_n(worker, idle));
+        }
+    }
+
+    /// What a slot does that is a thread.
+    fn thread(&mut self, thread: ThreadId, cursor: &Cursor) -> Slot {
+        let serving = &self.scene.serving;
+        if let Some(cpu) = self.on.get(&thread) {
+            return match cursor.holders[*cpu] {
+                Holder::Interrupt(name, _) => {
+                    self.lost((Source::Interrupt, Culprit::Interrupt(name)))
+                }
+                Holder::Exit(state, _) => {
+                    self.lost((Source::Power, Culprit::IdleState(Some(state))))
+                }
+                _ => self.at_work(thread),
+            };
+        }
+        if let Some((_, kept)) = self.keeping.iter().find(|(known, _)| *known == thread) {
+            let key = self.scene.keeper(kept);
+            return self.lost(key);
+        }
+        if !serving.is_awake(thread, self.now) {
+            let is_at_work = serving.is_at_work(thread.index(), self.now);
+            return if is_at_work { Slot::Lost(UNKNOWN) } else { Slot::Idle };
+        }
+        let usable = serving.usable(self.program, self.now);
+        let key = self.in_the_way(thread, usable, cursor);
+        self.lost(key)
+    }
+
+    /// What a thread that could run waits for.
+    fn in_the_way(&self, thread: ThreadId, usable: &[usize], cursor: &Cursor) -> Key {
+        let placement = (Source::IdleElsewhere, Culprit::Placement);
+        let serving = &self.scene.serving;
+        let blames = |holder: Holder| match holder {
+            Holder::Thread(other) if serving.program(other) != self.program => {
+                let program = serving.program(other) as u32;
+                Some((Source::Background, Culprit::Program(program)))
+            }
+            Holder::Thread(other) if serving.request(other, self.now).is_none() => {
+                Some((Source::Background, Culprit::Program(self.program as u32)))
+            }
+            Holder::Interrupt(name, _) => Some((Source::Interrupt, Culprit::Interrupt(name))),
+            Holder::Exit(state, _) => Some((Source::Power, Culprit::IdleState(Some(state)))),
+            _ => None,
+        };
+        let mut holders = usable.iter().map(|cpu| cursor.holders[*cpu]);
+        let place = serving.place(thread, self.now).map(|cpu| cursor.holders[cpu]);
+        match place {
+            Some(Holder::Idle) => (Source::Power, Culprit::IdleState(None)),
+            _ if holders.any(|holder| holder == Holder::Idle) => placement,
+            Some(holder) => {
+                let others = usable.iter().filter_map(|cpu| blames(cursor.holders[*cpu]));
+                blames(holder).or(others.into_iter().next()).unwrap_or(placement)
+            }
+            None => placement,
+        }
+    }
+
+    /// What keeps all threads of the program, where none of them could run.
+    fn keeper_of_all(&self) -> Option<Key> {
+        let hard =
+            |source| self.keeping.iter().find(move |(_, kept)| Source::from(kept.cause) == source);
+        let hard = hard(Source::Throttled).or_else(|| hard(Source::Stopped));
+        let first = || {
+            let waits = self.scene.serving.waits(self.program, self.now);
+            self.keeping.first().filter(|_| !waits)
+        };
+        hard.or_else(first).map(|(_, kept)| self.scene.keeper(kept))
+    }
+
+    /// What a slot does that is a CPU.
+    fn cpu(&mut self, holder: Holder, keeper: Option<Key>) -> Slot {
+        let serving = &self.scene.serving;
+        let background = |program: usize| (Source::Background, Culprit::Program(program as u32));
+        let key = match holder {
+            Holder::Thread(thread) if serving.program(thread) == self.program => {
+                match self.at_work(thread) {
+                    Slot::Idle => background(self.program),
+                    state => return state,
+                }
+            }
+            Holder::Thread(thread) => background(serving.program(thread)),
+            Holder::Interrupt(name, _) => (Source::Interrupt, Culprit::Interrupt(name)),
+            Holder::Exit(state, _) => (Source::Power, Culprit::IdleState(Some(state))),
+            Holder::Away => (Source::IdleElsewhere, Culprit::Placement),
+            Holder::Idle if keeper.is_some() => NOBODYS,
+            Holder::Idle if serving.waits(self.program, self.now) => {
+                (Source::IdleElsewhere, Culprit::Placement)
+            }
+            Holder::Idle => return Slot::Idle,
+        };
+        self.lost(keeper.unwrap_or(key))
+    }
+
+    /// What a thread of the program does that runs; idle: it serves nobody.
+    fn at_work(&self, thread: ThreadId) -> Slot {
+        let requests = &self.scene.trace.programs[self.program].requests;
+        match self.scene.serving.request(thread, self.now) {
+            Some(request) if requests[request as usize].completed > self.now => {
+                Slot::Serves(request)
+            }
+            Some(_) => Slot::Aside,
+            None => Slot::Idle,
+        }
+    }
+
+    fn lost(&mut self, key: Key) -> Slot {
+        Slot::Lost(self.number(key))
+    }
+}
+
+/// Service that took longer than its time: for remote memory, as far as it ran away from it; beyond twice its
+/// time, for work of another kind. What is left is in the nature of service times.
+pub(crate) fn stretches(own: &Tally, service: Nanos) -> Vec<(Key, u64)> {
+    let more = own.own.saturating_sub(service.0);
+    let remote = more.min(own.remote);
+    let of_own = if more > service.0 { more - remote } else { 0 };
+    let parts =
+        [((Source::Numa, Culprit::Remote), remote), ((Source::Own, Culprit::Itself), of_own)];
+    parts.into_iter().filter(|(_, ns)| *ns > 0).collect()
+}

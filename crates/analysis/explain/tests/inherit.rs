@@ -1,0 +1,119 @@
+//! What a request inherits from those before it, against a slow oracle: a server of one thread, followed
+//! nanosecond by nanosecond.
+//!
+//! Such a server is `latency = ideal + what it was behind its ideal when the request came + what it has lost
+//! since`, whatever the causes are; how far it was behind is known by cause if every nanosecond is booked
+//! when it is lost.
+
+mod server;
+
+use explain::{Culprit, Source};
+use server::{Cause, Server};
+
+/// Causes that take the CPU from a server in the midst of its work.
+const CAUSES: [Cause; 6] =
+    [Cause::Hog, Cause::Interrupt, Cause::Lock, Cause::Sleep, Cause::Stopped, Cause::Throttled];
+
+/// A small generator of random numbers (Marsaglia 2003, xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    /// Forty requests at some 70% of the server, and up to four stalls.
+    fn server(&mut self) -> Server {
+        let mut arrival = 0;
+        let mut request = || {
+            arrival += self.below(200);
+            (arrival, 20 + self.below(100))
+        };
+        let requests = (0..40).map(|_| request()).collect();
+        let mut stalls: Vec<(u64, Cause, u64)> = (0..1 + self.below(4))
+            .map(|_| (self.below(3_000), CAUSES[self.below(6) as usize], 20 + self.below(600)))
+            .collect();
+        stalls.sort_unstable_by_key(|stall| stall.0);
+        Server { requests, stalls, told: true }
+    }
+}
+
+#[test]
+fn every_request_inherits_the_causes_of_those_before_it() {
+    let mut random = Random(42);
+    let mut seen = std::collections::BTreeMap::<Source, u64>::new();
+    for round in 0..300 {
+        let server = random.server();
+        let run = server.run();
+        let service = server.explained(&run);
+        for (explained, truth) in service.requests.iter().zip(&run.truth) {
+            for (source, ns) in truth {
+                let found = explained.of(*source) as f64;
+                // Causes are repaid alike, in whole nanoseconds here and there.
+                assert!((found - ns).abs() <= 4.0, "{round}: {source:?} {ns} in {explained:?}");
+                *seen.entry(*source).or_default() += *ns as u64;
+            }
+            let known: f64 = truth.iter().map(|(_, ns)| ns).sum();
+            assert!((explained.excess() as f64 - known).abs() <= 8.0, "{round}: {explained:?}");
+        }
+    }
+    assert!(seen.len() == CAUSES.len() && seen.values().all(|ns| *ns > 10_000), "{seen:?}");
+}
+
+/// A hundred requests at half of a server's capacity that stalls once, for as long as fifty of them take.
+fn stalled(cause: Cause) -> Server {
+    let requests = (0..100).map(|n| (n * 2_000, 1_000)).collect();
+    Server { requests, stalls: vec![(40_500, cause, 50_000)], told: true }
+}
+
+/// The part of all requests' excess that a source has, of theirs and of what nobody knows.
+fn share(server: &Server, source: Source) -> f64 {
+    let service = server.explained(&server.run());
+    let of = |one: &explain::Explained| one.of(source) as i64;
+    let all = |one: &explain::Explained| one.excess() as i64 + one.other.max(0);
+    let sum =
+        |part: &dyn Fn(&explain::Explained) -> i64| service.requests.iter().map(part).sum::<i64>();
+    sum(&of) as f64 / sum(&all).max(1) as f64
+}
+
+#[test]
+fn what_queues_behind_a_stalled_thread_is_blamed_on_what_stalled_it() {
+    for cause in CAUSES {
+        let source = cause.source();
+        assert!(
+            share(&stalled(cause), source) > 0.99,
+            "{cause:?} {}",
+            share(&stalled(cause), source)
+        );
+        // The controls: without the stall there is nothing; and where no event tells, nobody is blamed for
+        // it.
+        let calm = Server { stalls: Vec::new(), ..stalled(cause) };
+        assert_eq!(share(&calm, source), 0.0, "{cause:?}");
+        if !matches!(cause, Cause::Hog | Cause::Interrupt) {
+            let untold = Server { told: false, ..stalled(cause) };
+            let service = untold.explained(&untold.run());
+            let slow = service.requests.iter().filter(|one| one.latency.0 > 10_000);
+            let wrong = slow.filter(|one| 10 * one.excess() > one.latency.0 && one.of(source) == 0);
+            let wrong = wrong.filter(|one| cause != Cause::Throttled || one.of(Source::Power) == 0);
+            assert_eq!(wrong.count(), 0, "{cause:?}");
+        }
+    }
+}
+
+#[test]
+fn a_servers_own_work_is_its_own_and_that_of_what_queues_behind_it() {
+    let burns = stalled(Cause::Own);
+    assert!(share(&burns, Source::Own) > 0.95, "{}", share(&burns, Source::Own));
+    let calm = Server { stalls: Vec::new(), ..stalled(Cause::Own) };
+    assert_eq!(share(&calm, Source::Own), 0.0);
+}
+
+#[test]
+fn who_lets_a_lock_go_is_named() {
+    let server = stalled(Cause::Lock);
+    let service = server.explained(&server.run());
+    assert_eq!(service.findings()[0].culprits[0].0, Culprit::Program(1));
+}
