@@ -4,8 +4,8 @@ use model::event::NameId;
 use model::{Nanos, Trace};
 use report::document::{Latency, Sources};
 use report::explain::{
-    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, SlowRequest,
-    Span as NamedSpan, Split,
+    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, Kept,
+    SlowRequest, Span as NamedSpan, Split, Verdict as NamedVerdict,
 };
 use stats::latency_estimates;
 
@@ -15,6 +15,7 @@ use crate::setting::{Names, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
+use crate::verdict::Confidence;
 
 impl Explanation<'_> {
     /// Every service as the document says it.
@@ -43,6 +44,7 @@ impl Explanation<'_> {
             mean_ns: mean(all),
             slow_requests: service.slow.len() as u64,
             slow_ns: mean(service.slowest()),
+            verdict: verdict(service, names),
             findings: service.findings().iter().map(finding).collect(),
             slow: service.slowest().map(|one| self.slow(service, one, names)).collect(),
         }
@@ -52,8 +54,9 @@ impl Explanation<'_> {
         let program = service.program;
         let stamps = self.scene.trace.programs[program].requests[one.request as usize];
         let served = self.scene.serving.of(program, one.request as usize);
-        let worst = one.worst();
+        let worst = one.worst().filter(|(source, _)| one.of(*source) as i64 >= one.other);
         let cpus = self.spans(program, one.request).into_iter();
+        let unknown = (one.other > 0).then_some("other");
         SlowRequest {
             request: one.request.into(),
             thread: served.map_or(String::new(), |served| names.thread(served.thread).to_string()),
@@ -63,7 +66,7 @@ impl Explanation<'_> {
             completed_ns: stamps.completed.0,
             received_ns: stamps.received.0,
             split_ns: mean(std::iter::once(one)),
-            source: worst.map(|(source, _)| source.key().to_string()),
+            source: worst.map(|(source, _)| source.key()).or(unknown).map(String::from),
             culprit: worst.map(|worst| culprit_name(worst, program, names).0),
             cpus: cpus
                 .map(|(cpu, spans)| CpuSpans {
@@ -145,6 +148,42 @@ fn sources<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Sources
     }
 }
 
+/// What no scheduler mends, as the document says it.
+fn kept<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Kept {
+    let count = requests.clone().count().max(1) as f64;
+    let of = |source: Source| {
+        requests.clone().map(|request| request.of(source) as f64).sum::<f64>() / count
+    };
+    Kept {
+        own_work: of(Source::Own),
+        lock: of(Source::Lock),
+        sleep: of(Source::Sleep),
+        socket: of(Source::Socket),
+        disk: of(Source::Disk),
+        page_fault: of(Source::PageFault),
+        stopped: of(Source::Stopped),
+        throttled: of(Source::Throttled),
+    }
+}
+
+fn verdict(service: &Service, names: &Names) -> NamedVerdict {
+    let verdict = service.verdict();
+    let confidence = match verdict.confidence {
+        Confidence::Sure => "sure",
+        Confidence::Likely => "likely",
+        Confidence::None => "cannot tell",
+    };
+    let culprit = verdict.worst.map(|worst| culprit_name(worst, service.program, names).0);
+    NamedVerdict {
+        class: verdict.class.key().to_string(),
+        share: verdict.share,
+        confidence: confidence.to_string(),
+        events: verdict.events as u64,
+        source: verdict.worst.map(|(source, _)| source.key().to_string()),
+        culprit,
+    }
+}
+
 fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
     let mean_of = |part: &dyn Fn(&Explained) -> f64| {
         let count = requests.clone().count().max(1) as f64;
@@ -155,6 +194,7 @@ fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
         ideal: mean_of(&|request| request.ideal.0 as f64),
         service: mean_of(&|request| request.service.0 as f64),
         sources: sources(requests.clone()),
+        kept: kept(requests.clone()),
         other: mean_of(&|request| request.other as f64),
         saved: mean_of(&|request| request.saved as f64),
     }
@@ -170,13 +210,38 @@ fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
         source: words.key.to_string(),
         what: words.what.to_string(),
         share: finding.share,
-        culprits: finding.culprits.iter().map(culprit).collect(),
+        culprits: together(finding.culprits.iter().map(culprit).collect()),
         p99_9_without_ns: finding.p99_9_without.map(|at| at.0 as f64),
         mitigation: words.mitigation.to_string(),
         trade_off: words.trade_off.to_string(),
         from: words.from.to_string(),
         ..NamedFinding::default()
     }
+}
+
+/// Processes of one program and one group as one.
+fn together(culprits: Vec<NamedCulprit>) -> Vec<NamedCulprit> {
+    let program = |one: &NamedCulprit| {
+        let name = one.name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+        name.map_or(one.name.clone(), |(name, _)| name.to_string())
+    };
+    let mut all: Vec<(String, u32, NamedCulprit)> = Vec::new();
+    for one in culprits {
+        let name = program(&one);
+        match all.iter_mut().find(|known| known.0 == name && known.2.group == one.group) {
+            Some((_, count, whole)) => {
+                (*count, whole.share) = (*count + 1, whole.share + one.share)
+            }
+            None => all.push((name, 1, one)),
+        }
+    }
+    let merged = all.into_iter().map(|(name, count, one)| match count {
+        1 => one,
+        _ => NamedCulprit { name: format!("{name} ({count} processes)"), ..one },
+    });
+    let mut merged: Vec<NamedCulprit> = merged.collect();
+    merged.sort_by(|a, b| b.share.total_cmp(&a.share));
+    merged
 }
 
 /// The name of a culprit, and the group of a program.
@@ -222,4 +287,26 @@ fn named_span(span: &Span, names: &Names) -> NamedSpan {
     };
     let kind = span.kind.word().to_string();
     NamedSpan { from_ns: span.from.0, to_ns: span.to.0, kind, name, group }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_of_one_program_are_one_culprit() {
+        let culprit = |name: &str, group: &str, share| NamedCulprit {
+            name: name.to_string(),
+            group: Some(group.to_string()),
+            share,
+        };
+        let all = vec![
+            culprit("build[7]", "a", 0.3),
+            culprit("hog[9]", "a", 0.25),
+            culprit("hog[8]", "a", 0.25),
+            culprit("hog[6]", "b", 0.2),
+        ];
+        let names: Vec<String> = together(all).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["hog (2 processes)", "build[7]", "hog[6]"]);
+    }
 }

@@ -38,6 +38,8 @@ pub struct Service {
     /// Whether threads of several CPUs pass each other often enough that nobody can tell what they would do
     /// without a source.
     pub reorders: bool,
+    /// The intended moments of all of the program's requests.
+    pub(crate) intended: Vec<Nanos>,
 }
 
 /// The part of requests that were passed from which on it matters who passes whom.
@@ -106,6 +108,7 @@ fn service(scene: &Scene, program: usize) -> Service {
         program,
         reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
         slow,
+        intended: requests.iter().map(|request| request.intended).collect(),
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,
         requests: explained,

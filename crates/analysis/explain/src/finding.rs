@@ -27,7 +27,8 @@ pub struct Finding {
 impl Service {
     /// The sources that took anything of the slowest requests, the greatest first.
     pub fn findings(&self) -> Vec<Finding> {
-        let whole: u64 = self.slowest().map(Explained::excess).sum();
+        let unknown: u64 = self.slowest().map(|one| one.other.max(0).cast_unsigned()).sum();
+        let whole = unknown + self.slowest().map(Explained::excess).sum::<u64>();
         let finding = |source: Source| {
             let ns: u64 = self.slowest().map(|request| request.of(source)).sum();
             Finding {

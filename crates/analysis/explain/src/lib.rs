@@ -18,6 +18,7 @@ mod spans;
 mod split;
 mod sweep;
 mod timeline;
+mod verdict;
 
 pub use document::{Slow, pooled, slow_sources};
 pub use explanation::{Explanation, SLOWEST, Service, explain};
@@ -26,3 +27,4 @@ pub use setting::{Program, Setting};
 pub use source::{Blame, Culprit, Holder, Source};
 pub use spans::{Kind, Span};
 pub use split::Explained;
+pub use verdict::{Class, Confidence, Verdict};

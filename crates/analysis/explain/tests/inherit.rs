@@ -7,7 +7,10 @@
 
 mod server;
 
-use explain::{Culprit, Source};
+use std::time::{Duration, Instant};
+
+use explain::{Class, Confidence, Culprit, Source};
+use model::Nanos;
 use server::{Cause, Server};
 
 /// Causes that take the CPU from a server in the midst of its work.
@@ -116,4 +119,57 @@ fn who_lets_a_lock_go_is_named() {
     let server = stalled(Cause::Lock);
     let service = server.explained(&server.run());
     assert_eq!(service.findings()[0].culprits[0].0, Culprit::Program(1));
+}
+
+#[test]
+fn the_verdict_says_what_kind_of_cause_it_was() {
+    let verdict = |server: &Server| server.explained(&server.run()).verdict();
+    let class = |cause: Cause| match cause {
+        Cause::Hog | Cause::Interrupt => Class::Neighbours,
+        Cause::Lock | Cause::Sleep | Cause::Own => Class::OwnCode,
+        Cause::Stopped => Class::Stopped,
+        Cause::Throttled => Class::Limits,
+    };
+    for cause in CAUSES.into_iter().chain([Cause::Own]) {
+        let told = verdict(&stalled(cause));
+        assert_eq!((told.class, told.confidence), (class(cause), Confidence::Sure), "{cause:?}");
+        assert_eq!(told.events, 1, "{cause:?}");
+        // The control: what is not there is not blamed.
+        let calm = verdict(&Server { stalls: Vec::new(), ..stalled(cause) });
+        assert_eq!((calm.class, calm.confidence), (Class::Load, Confidence::Sure), "{cause:?}");
+    }
+    let untold = verdict(&Server { told: false, ..stalled(Cause::Lock) });
+    assert_eq!((untold.class, untold.confidence), (Class::Unknown, Confidence::None));
+}
+
+#[test]
+fn a_moment_that_nobody_saw_is_no_number() {
+    let server = stalled(Cause::Hog);
+    let mut run = server.run();
+    for request in run.trace.programs[0].requests.iter_mut().step_by(2) {
+        (request.started, request.completed) = (Nanos::NEVER, Nanos::NEVER);
+    }
+    let service = server.explained(&run);
+    assert_eq!((service.unknown, service.requests.len()), (50, 50));
+    let end = run.trace.window.end.0;
+    let excess = service.requests.iter().map(explain::Explained::excess).max();
+    assert!(excess < Some(end), "{excess:?} of {end} ns");
+}
+
+/// Where a queue grows all the time, every request waits for all those before it.
+#[test]
+fn the_time_for_a_growing_queue_grows_with_the_requests_alone() {
+    let took = |requests: u64| {
+        let requests = (0..requests).map(|n| (n * 20, 30)).collect();
+        let server = Server { requests, stalls: Vec::new(), told: true };
+        let run = server.run();
+        let once = || {
+            let begin = Instant::now();
+            server.explained(&run);
+            begin.elapsed()
+        };
+        (0..3).map(|_| once()).min().unwrap_or(Duration::MAX)
+    };
+    let (few, many) = (took(2_000), took(16_000));
+    assert!(many < 24 * few, "{few:?} for 2,000 requests, {many:?} for 16,000");
 }

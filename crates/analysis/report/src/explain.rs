@@ -60,6 +60,9 @@ pub struct ExplainedService {
     pub slow_requests: u64,
     /// The same, the mean of the slow ones.
     pub slow_ns: Split,
+    /// What made the slow requests slow, in a word.
+    #[serde(default)]
+    pub verdict: Verdict,
     /// The sources of the slow requests' excess, the greatest first.
     pub findings: Vec<Finding>,
     /// The slow requests, the slowest first.
@@ -79,10 +82,53 @@ pub struct Split {
     /// The sources.
     #[serde(flatten)]
     pub sources: Sources,
+    /// What no scheduler mends.
+    #[serde(flatten)]
+    pub kept: Kept,
     /// What no event accounts for.
     pub other: f64,
     /// What was waited less for siblings than in the ideal queue.
     pub saved: f64,
+}
+
+/// What kept a service's own threads from a request, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// Work on something else, or for far longer than a request takes.
+    pub own_work: f64,
+    /// A lock.
+    pub lock: f64,
+    /// Sleep.
+    pub sleep: f64,
+    /// Another socket.
+    pub socket: f64,
+    /// A disk.
+    pub disk: f64,
+    /// A page of memory.
+    pub page_fault: f64,
+    /// A signal, a debugger, the freezer.
+    pub stopped: f64,
+    /// The quota of its group.
+    pub throttled: f64,
+}
+
+/// What made the slow requests slow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// `load`, `neighbours`, `own code`, `a server behind`, `limits`, `disk`, `stopped`, `scheduler`,
+    /// `architecture`, `machine` or `unknown`.
+    pub class: String,
+    /// Its part of their latency.
+    pub share: f64,
+    /// `sure`, `likely` or `cannot tell`.
+    pub confidence: String,
+    /// In how many separate stretches of time they lie.
+    pub events: u64,
+    /// The class's greatest source.
+    pub source: Option<String>,
+    /// Who is most to blame for that.
+    pub culprit: Option<String>,
 }
 
 /// A source of excess.
@@ -100,8 +146,8 @@ pub struct Finding {
     pub culprits: Vec<Culprit>,
     /// The p99.9 as it was.
     pub p99_9_ns: f64,
-    /// The p99.9 that the trace's requests would have without this source.
-    pub p99_9_without_ns: f64,
+    /// The p99.9 that the trace's requests would have without this source; `None`: nobody can tell.
+    pub p99_9_without_ns: Option<f64>,
     /// The p99.9 of the ideal queue.
     pub p99_9_ideal_ns: f64,
     /// What helps.
@@ -177,7 +223,7 @@ pub struct Span {
 
 impl Split {
     /// The parts that sum to the latency, with the words for people, in the order of reports.
-    pub(crate) fn parts(&self) -> [(&'static str, f64); 9] {
+    pub(crate) fn parts(&self) -> [(&'static str, f64); 17] {
         let Sources { inherent, inversion, background, interrupt, idle_elsewhere, power, numa } =
             self.sources;
         [
@@ -189,6 +235,14 @@ impl Split {
             ("idle elsewhere", idle_elsewhere),
             ("power saving", power),
             ("NUMA", numa),
+            ("own work", self.kept.own_work),
+            ("lock", self.kept.lock),
+            ("sleep", self.kept.sleep),
+            ("other sockets", self.kept.socket),
+            ("disk", self.kept.disk),
+            ("page faults", self.kept.page_fault),
+            ("stopped", self.kept.stopped),
+            ("throttled", self.kept.throttled),
             ("other", self.other),
         ]
     }
@@ -206,6 +260,41 @@ impl ExplainedService {
         }
         blocks.push(self.slowest());
         blocks
+    }
+
+    /// What made the slow requests slow, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Verdict { class, share, confidence, events, source, culprit } = &self.verdict;
+        let share = human::share(Some(*share));
+        let whose = match (source, culprit) {
+            (Some(source), Some(culprit)) => {
+                format!(", most of it {}: {culprit}", source.replace('_', " "))
+            }
+            _ => String::new(),
+        };
+        let once = match events {
+            1 => "; all of them in one event".to_string(),
+            _ => format!("; in {events} separate events"),
+        };
+        let what = match (class.as_str(), confidence.as_str()) {
+            ("load", "sure") => {
+                format!("the load itself ({share} of the slowest requests' time is the ideal's)")
+            }
+            (_, "cannot tell") => format!(
+                "cannot tell what made them slow: no cause has most of their time, {class} has {share}"
+            ),
+            (_, "sure") => format!("{class} ({share} of the slowest requests' time{whose}{once})"),
+            _ => format!("probably {class} ({share} of the slowest requests' time{whose}{once})"),
+        };
+        format!("{}: {what}", self.name)
+    }
+
+    /// Whether a source is worth advice: it has a tenth of the slow requests' time, and without it the tail
+    /// is known to be shorter.
+    fn weighs(&self, finding: &Finding) -> bool {
+        let shorter = |without: f64| without <= 0.9 * finding.p99_9_ns;
+        let weighs = finding.slow_ns >= 0.1 * self.slow_ns.latency;
+        weighs && finding.p99_9_without_ns.is_some_and(shorter)
     }
 
     fn division(&self) -> Block {
@@ -252,13 +341,13 @@ impl ExplainedService {
                 human::share(Some(finding.share)),
                 human::span(finding.slow_ns),
                 culprits.collect::<Vec<_>>().join(", "),
-                human::span(finding.p99_9_without_ns),
+                finding.p99_9_without_ns.map_or("cannot tell".to_string(), human::span),
             ]
             .map(Cell::plain)
             .to_vec()
         };
         grid.rows = self.findings.iter().map(row).collect();
-        let told = self.findings.iter().filter(|finding| finding.share >= 0.05);
+        let told = self.findings.iter().filter(|finding| self.weighs(finding));
         let notes = told.map(|finding| Cell::plain(finding.advice()).tone(Tone::Faint));
         let heading =
             format!("what made the slowest {} slow", human::count(Some(self.slow_requests)));

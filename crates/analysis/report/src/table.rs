@@ -68,6 +68,9 @@ pub fn paper_table(figure: &PaperFigure, width: usize) -> String {
 pub fn explained_table(explained: &Explained, width: usize) -> String {
     let mut text = styled(&explained.title(), Style::new().bold()) + "\n";
     text += &(styled(&explained.machine, tone_style(Tone::Faint)) + "\n");
+    for line in explained.services.iter().flat_map(|one| human::folded(&one.sentence(), width)) {
+        text += &(styled(&line, Style::new().bold()) + "\n");
+    }
     for block in explained.services.iter().flat_map(|service| service.blocks()) {
         let mut notes = Vec::new();
         for note in &block.notes {

@@ -73,7 +73,8 @@ impl Follower {
             | What::Nice { .. }
             | What::Weight { .. }
             | What::Offline { .. }
-            | What::Online { .. } => Ok(()),
+            | What::Online { .. }
+            | What::Off { .. } => Ok(()),
         }
     }
 

@@ -37,6 +37,7 @@ fn service(service: &ExplainedService) -> String {
     let mut blocks = service.blocks().into_iter();
     let division = blocks.next().unwrap_or_default();
     let mut section = parts::heading(&division.heading);
+    section += &parts::paragraph("shows", &service.sentence());
     section += &parts::key(&stack::key(service));
     section += &parts::figure(&stack::drawings(service), STACK_CAPTION);
     section += &parts::table(&division);

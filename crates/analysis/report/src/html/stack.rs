@@ -12,7 +12,10 @@ const BAR: f64 = 18.0;
 const PITCH: f64 = 26.0;
 
 /// The classes of the parts' colours, in the order of [`Split::parts`].
-const TINTS: [&str; 9] = ["c0", "c7", "c1", "c5", "c4", "c2", "c6", "c3", "faint"];
+const TINTS: [&str; 17] = [
+    "c0", "c7", "c1", "c5", "c4", "c2", "c6", "c3", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7",
+    "other",
+];
 
 /// The key: every part that any bar has.
 pub fn key(service: &ExplainedService) -> Vec<(String, String, String)> {

@@ -77,6 +77,14 @@ fn split<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Split) -> Columns<'
         .float("ideal_ns", |row| Some(of(row).ideal))
         .float("service_ns", |row| Some(of(row).service));
     sources(columns, |row| Some(of(row).sources))
+        .float("own_work_ns", |row| Some(of(row).kept.own_work))
+        .float("lock_ns", |row| Some(of(row).kept.lock))
+        .float("sleep_ns", |row| Some(of(row).kept.sleep))
+        .float("socket_ns", |row| Some(of(row).kept.socket))
+        .float("disk_ns", |row| Some(of(row).kept.disk))
+        .float("page_fault_ns", |row| Some(of(row).kept.page_fault))
+        .float("stopped_ns", |row| Some(of(row).kept.stopped))
+        .float("throttled_ns", |row| Some(of(row).kept.throttled))
         .float("other_ns", |row| Some(of(row).other))
         .float("saved_ns", |row| Some(of(row).saved))
 }
@@ -96,7 +104,7 @@ fn findings(explained: &Explained) -> RecordBatch {
         .float("slow_ns", |row| Some(row.1.slow_ns))
         .float("share", |row| Some(row.1.share))
         .float("p99_9_ns", |row| Some(row.1.p99_9_ns))
-        .float("p99_9_without_ns", |row| Some(row.1.p99_9_without_ns))
+        .float("p99_9_without_ns", |row| row.1.p99_9_without_ns)
         .float("p99_9_ideal_ns", |row| Some(row.1.p99_9_ideal_ns))
         .text("mitigation", |row| Some(&row.1.mitigation))
         .text("trade_off", |row| Some(&row.1.trade_off))
