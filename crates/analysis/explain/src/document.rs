@@ -4,7 +4,7 @@ use model::event::NameId;
 use model::{Nanos, Trace};
 use report::document::{Latency, Sources};
 use report::explain::{
-    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, Kept,
+    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, OffCpu,
     SlowRequest, Span as NamedSpan, Split, Verdict as NamedVerdict,
 };
 use stats::latency_estimates;
@@ -149,12 +149,12 @@ fn sources<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Sources
 }
 
 /// What no scheduler mends, as the document says it.
-fn kept<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Kept {
+fn kept<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> OffCpu {
     let count = requests.clone().count().max(1) as f64;
     let of = |source: Source| {
         requests.clone().map(|request| request.of(source) as f64).sum::<f64>() / count
     };
-    Kept {
+    OffCpu {
         own_work: of(Source::Own),
         lock: of(Source::Lock),
         sleep: of(Source::Sleep),

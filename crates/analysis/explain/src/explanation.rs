@@ -35,14 +35,14 @@ pub struct Service {
     pub lost: u64,
     /// Requests that were answered, but no event says by which thread.
     pub unknown: u64,
-    /// Whether threads of several CPUs pass each other often enough that nobody can tell what they would do
+    /// Whether threads of several CPUs pass each other often enough that it is unknown what they would do
     /// without a source.
     pub reorders: bool,
     /// The intended moments of all of the program's requests.
     pub(crate) intended: Vec<Nanos>,
 }
 
-/// The part of requests that were passed from which on it matters who passes whom.
+/// The part of requests that were passed from which on the order matters.
 const PASSED: f64 = 0.01;
 
 impl Service {

@@ -7,12 +7,12 @@ use model::{Nanos, ThreadId};
 
 use crate::apportion::apportion;
 use crate::debt::{Debt, Served};
-use crate::serving::Kept;
+use crate::serving::OffSpan;
 use crate::source::{Culprit, Holder, Source};
 use crate::sweep::{Key, Scene, Slots, Subject, Tally, grow};
 use crate::timeline::Cursor;
 
-/// The key of what nobody knows.
+/// The key of what is unknown.
 const UNKNOWN: usize = 0;
 const NOBODYS: Key = (Source::Other, Culprit::Itself);
 
@@ -46,7 +46,7 @@ enum Slot {
     Serves(u32),
     /// It is at what follows a request, or precedes it.
     Aside,
-    /// It could serve and somebody keeps it from that: the key's number.
+    /// It could serve and is kept from that: the key's number.
     Lost(usize),
     /// It has nothing to do.
     Idle,
@@ -57,7 +57,7 @@ enum Edge {
     IdealEnd,
     Released(u32),
     Completed(u32),
-    Kept(u32),
+    OffSpan(u32),
     Intended(u32),
     IdealStart,
     Sent(u32),
@@ -102,7 +102,7 @@ struct Walk<'a, 's> {
     /// By thread: for how long what kept it.
     kept: Vec<Vec<(usize, u64)>>,
     /// What keeps threads now.
-    keeping: Vec<(ThreadId, Kept)>,
+    keeping: Vec<(ThreadId, OffSpan)>,
     debt: Debt,
     /// By key: work beyond service times.
     stretched: Vec<f64>,
@@ -116,7 +116,7 @@ struct Walk<'a, 's> {
 
 /// What each of these requests met, in their order.
 pub(crate) fn follow(scene: &Scene, program: usize, slots: &Slots, queued: &[Queued]) -> Vec<Met> {
-    let kept: Vec<(ThreadId, Kept)> = scene.serving.kept(program).collect();
+    let kept: Vec<(ThreadId, OffSpan)> = scene.serving.kept(program).collect();
     let edges = edges(scene, program, queued, &kept);
     let mut walk = Walk::new(scene, program, slots, queued);
     let mut met = vec![Met::default(); queued.len()];
@@ -141,7 +141,7 @@ fn edges(
     scene: &Scene,
     program: usize,
     queued: &[Queued],
-    kept: &[(ThreadId, Kept)],
+    kept: &[(ThreadId, OffSpan)],
 ) -> Vec<(Nanos, Edge)> {
     let requests = &scene.trace.programs[program].requests;
     let mut edges = Vec::with_capacity(6 * queued.len() + 2 * kept.len());
@@ -158,7 +158,7 @@ fn edges(
         }
     }
     for (at, (_, one)) in (0..).zip(kept) {
-        edges.extend([(one.from, Edge::Kept(at)), (one.to, Edge::Released(at))]);
+        edges.extend([(one.from, Edge::OffSpan(at)), (one.to, Edge::Released(at))]);
     }
     edges.retain(|(at, _)| *at != Nanos::NEVER);
     edges.sort_unstable();
@@ -224,18 +224,18 @@ impl<'a, 's> Walk<'a, 's> {
         self.lost.resize(self.keys.len(), 0);
         self.taken.iter().for_each(|key| self.lost[*key] += span);
         for (thread, kept) in &self.keeping {
-            let key = self.numbers[&self.scene.keeper(kept)];
+            let key = self.numbers[&self.scene.cause_key(kept)];
             grow(&mut self.kept[thread.index()], key, span);
         }
         let behind = (self.ideal_busy as f64 - serving as f64) * span as f64;
         if behind <= 0.0 {
             return self.debt.repay(-behind);
         }
-        let whose = if self.taken.is_empty() { &[UNKNOWN][..] } else { &self.taken };
-        whose.iter().for_each(|key| self.debt.add(*key, behind / whose.len() as f64));
+        let causes = if self.taken.is_empty() { &[UNKNOWN][..] } else { &self.taken };
+        causes.iter().for_each(|key| self.debt.add(*key, behind / causes.len() as f64));
     }
 
-    fn turn(&mut self, edge: Edge, kept: &[(ThreadId, Kept)], met: &mut [Met]) {
+    fn turn(&mut self, edge: Edge, kept: &[(ThreadId, OffSpan)], met: &mut [Met]) {
         match edge {
             Edge::IdealStart => self.ideal_busy += 1,
             Edge::IdealEnd => self.ideal_busy -= 1,
@@ -252,9 +252,9 @@ impl<'a, 's> Walk<'a, 's> {
                 met[at as usize] = self.close(at);
                 self.stretch(at);
             }
-            Edge::Kept(at) => {
+            Edge::OffSpan(at) => {
                 let (thread, one) = kept[at as usize];
-                self.number(self.scene.keeper(&one));
+                self.number(self.scene.cause_key(&one));
                 self.keeping.push((thread, one));
             }
             Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
@@ -316,8 +316,8 @@ impl<'a, 's> Walk<'a, 's> {
         met
     }
 
-    /// Divides a part of a request's time in the queue. While its own thread was kept, that is whose doing it
-    /// is; the rest is divided like what the slots did.
+    /// Divides a part of a request's time in the queue: while its own thread was kept, to the cause of that; the
+    /// rest like what the slots did.
     fn window(
         &self,
         span: u64,
@@ -404,8 +404,8 @@ impl<'a, 's> Walk<'a, 's> {
             }
             Slots::Cpus(_) => {
                 let usable = self.scene.serving.usable(self.program, self.now);
-                let keeper = self.keeper_of_all();
-                usable.iter().map(|cpu| self.cpu(cursor.holders[*cpu], keeper)).collect()
+                let off_cause = self.cause_of_all();
+                usable.iter().map(|cpu| self.cpu(cursor.holders[*cpu], off_cause)).collect()
             }
         };
         let now = self.now.0;
@@ -460,7 +460,7 @@ impl<'a, 's> Walk<'a, 's> {
             };
         }
         if let Some((_, kept)) = self.keeping.iter().find(|(known, _)| *known == thread) {
-            let key = self.scene.keeper(kept);
+            let key = self.scene.cause_key(kept);
             return self.lost(key);
         }
         if !serving.is_awake(thread, self.now) {
@@ -502,7 +502,7 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// What keeps all threads of the program, where none of them could run.
-    fn keeper_of_all(&self) -> Option<Key> {
+    fn cause_of_all(&self) -> Option<Key> {
         let hard =
             |source| self.keeping.iter().find(move |(_, kept)| Source::from(kept.cause) == source);
         let hard = hard(Source::Throttled).or_else(|| hard(Source::Stopped));
@@ -510,11 +510,11 @@ impl<'a, 's> Walk<'a, 's> {
             let waits = self.scene.serving.waits(self.program, self.now);
             self.keeping.first().filter(|_| !waits)
         };
-        hard.or_else(first).map(|(_, kept)| self.scene.keeper(kept))
+        hard.or_else(first).map(|(_, kept)| self.scene.cause_key(kept))
     }
 
     /// What a slot does that is a CPU.
-    fn cpu(&mut self, holder: Holder, keeper: Option<Key>) -> Slot {
+    fn cpu(&mut self, holder: Holder, off_cause: Option<Key>) -> Slot {
         let serving = &self.scene.serving;
         let background = |program: usize| (Source::Background, Culprit::Program(program as u32));
         let key = match holder {
@@ -528,16 +528,16 @@ impl<'a, 's> Walk<'a, 's> {
             Holder::Interrupt(name, _) => (Source::Interrupt, Culprit::Interrupt(name)),
             Holder::Exit(state, _) => (Source::Power, Culprit::IdleState(Some(state))),
             Holder::Away => (Source::IdleElsewhere, Culprit::Placement),
-            Holder::Idle if keeper.is_some() => NOBODYS,
+            Holder::Idle if off_cause.is_some() => NOBODYS,
             Holder::Idle if serving.waits(self.program, self.now) => {
                 (Source::IdleElsewhere, Culprit::Placement)
             }
             Holder::Idle => return Slot::Idle,
         };
-        self.lost(keeper.unwrap_or(key))
+        self.lost(off_cause.unwrap_or(key))
     }
 
-    /// What a thread of the program does that runs; idle: it serves nobody.
+    /// What a thread of the program does that runs; idle: it serves no request.
     fn at_work(&self, thread: ThreadId) -> Slot {
         let requests = &self.scene.trace.programs[self.program].requests;
         match self.scene.serving.request(thread, self.now) {

@@ -30,12 +30,12 @@ pub(crate) struct Serving<'a> {
     /// By program: CPUs that any of its threads may run on, from a moment on.
     usable: Vec<Vec<(Nanos, Vec<usize>)>>,
     /// By thread: what kept it off the CPUs while it had work to do, in order of time.
-    kept: Vec<Vec<Kept>>,
+    kept: Vec<Vec<OffSpan>>,
 }
 
 /// A thread was kept off the CPUs, and not by the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct OffSpan {
     pub from: Nanos,
     pub to: Nanos,
     pub cause: Cause,
@@ -89,7 +89,8 @@ impl<'a> Serving<'a> {
         serving.free();
         for thread in 0..threads {
             let all = std::mem::take(&mut serving.kept[thread]);
-            let is_real = |one: &Kept| is_hard(one.cause) || serving.is_at_work(thread, one.from);
+            let is_real =
+                |one: &OffSpan| is_hard(one.cause) || serving.is_at_work(thread, one.from);
             serving.kept[thread] = all.into_iter().filter(is_real).collect();
         }
         serving
@@ -115,14 +116,14 @@ impl<'a> Serving<'a> {
     }
 
     /// What keeps a thread at a moment.
-    pub fn kept_by(&self, thread: ThreadId, now: Nanos) -> Option<Kept> {
+    pub fn kept_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
         let all = &self.kept[thread.index()];
         let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
         last.filter(|kept| now < kept.to)
     }
 
     /// Everything that kept threads of a program.
-    pub fn kept(&self, program: usize) -> impl Iterator<Item = (ThreadId, Kept)> {
+    pub fn kept(&self, program: usize) -> impl Iterator<Item = (ThreadId, OffSpan)> {
         let own = (0..).map(ThreadId).zip(&self.trace.threads).zip(&self.kept);
         let own = own.filter(move |((_, thread), _)| thread.program == program);
         own.flat_map(|((thread, _), all)| all.iter().map(move |kept| (thread, *kept)))
@@ -146,7 +147,7 @@ impl<'a> Serving<'a> {
             }
             What::Block { thread, .. } => self.enter(states, thread, State::Asleep, event.at),
             What::Off { thread, cause } => {
-                let kept = Kept { from: event.at, to: Nanos::NEVER, cause, by: None };
+                let kept = OffSpan { from: event.at, to: Nanos::NEVER, cause, by: None };
                 let open = self.kept[thread.index()].last_mut().filter(|k| k.to == Nanos::NEVER);
                 open.into_iter().for_each(|before| before.to = event.at);
                 self.kept[thread.index()].push(kept);
@@ -173,7 +174,7 @@ impl<'a> Serving<'a> {
         let program = self.trace.threads[thread.index()].program;
         let Request { started, completed, .. } =
             self.trace.programs[program].requests[request as usize];
-        // Of a moment that nobody saw nothing can be told.
+        // A moment without a stamp tells nothing.
         if started == Nanos::NEVER || completed == Nanos::NEVER {
             return;
         }
@@ -277,7 +278,7 @@ impl Occupants {
         }
     }
 
-    /// The thread that acts on a CPU; `None`: an interrupt or nobody.
+    /// The thread that acts on a CPU; `None`: an interrupt or none.
     fn of(&self, cpu: CpuId) -> Option<ThreadId> {
         let (thread, depth) = self.0[cpu.index()];
         thread.filter(|_| depth == 0)

@@ -35,7 +35,7 @@ pub enum Source {
     Stopped,
     /// The quota of its group was used up.
     Throttled,
-    /// Nobody knows; never in a blame.
+    /// Unknown; never in a blame.
     Other,
 }
 

@@ -46,7 +46,7 @@ impl Explained {
         self.blames.iter().map(|blame| blame.ns).sum()
     }
 
-    /// Its latency if a source were gone. Without inversions nobody passes anybody, so what was saved by
+    /// Its latency if a source were gone. Without inversions no request passes another, so what was saved by
     /// passing goes with them; and without any source the ideal is left, which nothing undercuts that was
     /// above it.
     pub fn without(&self, source: Source) -> Nanos {
@@ -164,8 +164,8 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
 
 /// A wait for siblings beyond the ideal's comes from what had put the service behind its ideal when the
 /// request came, and from work beyond service times since; if those come to less, from what held the request
-/// itself up; of what is left nobody knows. One for siblings that the ideal would not have met comes from all
-/// of them. Says whether there was anybody to blame.
+/// itself up; of what is left is unknown. One for siblings that the ideal would not have met comes from all
+/// of them. Says whether there was a culprit.
 fn induce(parts: &mut Parts, [surplus, after]: [u64; 2], met: &Met) -> bool {
     let own: Vec<(Key, f64)> = parts.iter().map(|(key, ns)| (*key, *ns as f64)).collect();
     let all: Vec<(Key, f64)> = met.owed.iter().chain(&own).copied().collect();

@@ -1,14 +1,14 @@
-//! A request's time at its own thread, swept moment by moment and divided by who held the CPUs.
+//! A request's time at its own thread, swept moment by moment and divided by the holders of the CPUs.
 
 use model::event::NameId;
 use model::trace::Request;
 use model::{Nanos, ThreadId, Trace};
 
-use crate::serving::{Kept, Served, Serving};
+use crate::serving::{OffSpan, Served, Serving};
 use crate::source::{Culprit, Holder, Source};
 use crate::timeline::{Cursor, Timeline};
 
-/// Whose doing a piece of time is.
+/// The cause of a piece of time.
 pub(crate) type Key = (Source, Culprit);
 
 /// Whom a piece of a request's time goes to.
@@ -124,8 +124,8 @@ impl Scene<'_> {
         if servers.len() <= cpus { Slots::Threads(servers) } else { Slots::Cpus(cpus) }
     }
 
-    /// Who is to blame where a thread was kept off the CPUs: of a lock whoever let it go.
-    pub fn keeper(&self, kept: &Kept) -> Key {
+    /// The cause where a thread was kept off the CPUs: of a lock the thread that released it.
+    pub fn cause_key(&self, kept: &OffSpan) -> Key {
         let source = Source::from(kept.cause);
         let by = kept.by.filter(|_| source == Source::Lock).map(|by| self.serving.program(by));
         (source, by.map_or(Culprit::Itself, |program| Culprit::Program(program as u32)))
@@ -175,7 +175,7 @@ impl Step<'_> {
             return self.at_work(cpu, span, tally);
         }
         if let Some(kept) = self.scene.serving.kept_by(self.subject.served.thread, self.now) {
-            let (source, culprit) = self.scene.keeper(&kept);
+            let (source, culprit) = self.scene.cause_key(&kept);
             return tally.whole(source, culprit, span);
         }
         if self.is_away() {

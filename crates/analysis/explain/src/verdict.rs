@@ -41,7 +41,7 @@ pub enum Confidence {
     Sure,
     /// One class has more than any other.
     Likely,
-    /// Nobody can tell.
+    /// It is unknown.
     None,
 }
 
@@ -140,7 +140,7 @@ impl Service {
         tail(|one| one.latency) <= NEAR_IDEAL * tail(|one| one.ideal)
     }
 
-    /// What each culprit took of the slowest requests, and what nobody accounts for.
+    /// What each culprit took of the slowest requests, and what no event accounts for.
     fn parts(&self) -> (Vec<(Source, Culprit, u64)>, f64) {
         let mut parts = std::collections::BTreeMap::<(Source, Culprit), u64>::new();
         for blame in self.slowest().flat_map(|one| &one.blames) {

@@ -72,7 +72,7 @@ fn stalled(cause: Cause) -> Server {
     Server { requests, stalls: vec![(40_500, cause, 50_000)], told: true }
 }
 
-/// The part of all requests' excess that a source has, of theirs and of what nobody knows.
+/// The part of all requests' excess that a source has, of theirs and of what is unknown.
 fn share(server: &Server, source: Source) -> f64 {
     let service = server.explained(&server.run());
     let of = |one: &explain::Explained| one.of(source) as i64;
@@ -91,7 +91,7 @@ fn what_queues_behind_a_stalled_thread_is_blamed_on_what_stalled_it() {
             "{cause:?} {}",
             share(&stalled(cause), source)
         );
-        // The controls: without the stall there is nothing; and where no event tells, nobody is blamed for
+        // The controls: without the stall there is nothing; and where no event tells, nothing is blamed for
         // it.
         let calm = Server { stalls: Vec::new(), ..stalled(cause) };
         assert_eq!(share(&calm, source), 0.0, "{cause:?}");
@@ -143,7 +143,7 @@ fn the_verdict_says_what_kind_of_cause_it_was() {
 }
 
 #[test]
-fn a_moment_that_nobody_saw_is_no_number() {
+fn a_moment_without_a_stamp_is_no_number() {
     let server = stalled(Cause::Hog);
     let mut run = server.run();
     for request in run.trace.programs[0].requests.iter_mut().step_by(2) {

@@ -84,7 +84,7 @@ pub struct Split {
     pub sources: Sources,
     /// What no scheduler mends.
     #[serde(flatten)]
-    pub kept: Kept,
+    pub kept: OffCpu,
     /// What no event accounts for.
     pub other: f64,
     /// What was waited less for siblings than in the ideal queue.
@@ -94,7 +94,7 @@ pub struct Split {
 /// What kept a service's own threads from a request, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Kept {
+pub struct OffCpu {
     /// Work on something else, or for far longer than a request takes.
     pub own_work: f64,
     /// A lock.
@@ -127,7 +127,7 @@ pub struct Verdict {
     pub events: u64,
     /// The class's greatest source.
     pub source: Option<String>,
-    /// Who is most to blame for that.
+    /// The greatest culprit of that.
     pub culprit: Option<String>,
 }
 
@@ -146,7 +146,7 @@ pub struct Finding {
     pub culprits: Vec<Culprit>,
     /// The p99.9 as it was.
     pub p99_9_ns: f64,
-    /// The p99.9 that the trace's requests would have without this source; `None`: nobody can tell.
+    /// The p99.9 that the trace's requests would have without this source; `None`: unknown.
     pub p99_9_without_ns: Option<f64>,
     /// The p99.9 of the ideal queue.
     pub p99_9_ideal_ns: f64,
@@ -266,7 +266,7 @@ impl ExplainedService {
     pub(crate) fn sentence(&self) -> String {
         let Verdict { class, share, confidence, events, source, culprit } = &self.verdict;
         let share = human::share(Some(*share));
-        let whose = match (source, culprit) {
+        let culprit = match (source, culprit) {
             (Some(source), Some(culprit)) => {
                 format!(", most of it {}: {culprit}", source.replace('_', " "))
             }
@@ -283,8 +283,10 @@ impl ExplainedService {
             (_, "cannot tell") => format!(
                 "cannot tell what made them slow: no cause has most of their time, {class} has {share}"
             ),
-            (_, "sure") => format!("{class} ({share} of the slowest requests' time{whose}{once})"),
-            _ => format!("probably {class} ({share} of the slowest requests' time{whose}{once})"),
+            (_, "sure") => {
+                format!("{class} ({share} of the slowest requests' time{culprit}{once})")
+            }
+            _ => format!("probably {class} ({share} of the slowest requests' time{culprit}{once})"),
         };
         format!("{}: {what}", self.name)
     }
