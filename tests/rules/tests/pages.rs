@@ -69,6 +69,18 @@ fn the_table_of_contents_has_every_page_once() {
 }
 
 #[test]
+fn paragraphs_and_lines_are_short() {
+    let faults = pages().into_iter().flat_map(|Source { path, text }| {
+        let long = long_paragraphs(&text);
+        let long = long.iter().map(|(at, words)| format!("{path}:{at}: {words} words"));
+        let wide = wide_prose(&text);
+        let wide = wide.iter().map(|at| format!("{path}:{at}: wider than 110 columns"));
+        long.chain(wide).collect::<Vec<_>>()
+    });
+    assert_none(faults.collect());
+}
+
+#[test]
 fn the_rules_of_pages_catch_their_faults() {
     let page = "# A `b`: c\n\nSee [x](y.md#z) and `[no](link)`.\n\n```\n[no](link)\n```\n| [t](u) |\n\n# A b c\n";
     let found: Vec<_> = links(page).into_iter().map(|link| (link.line, link.target)).collect();
