@@ -1,13 +1,17 @@
 """The story: its parts, each a service on a machine, and their steps, each a row of a table."""
 
 from dataclasses import dataclass
-from pathlib import Path
-
-from vm_results.marks import mark
 
 TOOL = "tales-story"
 # What plays a step in the guest.
-GUEST = Path(__file__).with_name("guest")
+GUEST = "tools/tales_story/guest"
+# What it calls.
+PROGRAMS = ("sh", "sleep", "mkdir", "mv", "nice", "taskset", "tr", "seq", "cat", "memcached", "nginx", "wrk")
+# Results in the guest.
+THERE = "/root/results"
+LONGEST = "60min"
+# How long a virtual CPU runs until the next one's turn: as short as QEMU can.
+TURNS = "10us"
 CFS, EEVDF = "6.1", "7.2"
 
 
@@ -57,10 +61,13 @@ class Part:
         line = [*self.ask, "--rate", self.rate, "--duration", self.duration, "--cpus", str(self.cpus - 1)]
         return line + given
 
-    def file(self, step: Step, seed: int) -> str:
-        """Where the result of a seed is kept: by all that it depends on but our own executable."""
-        words = [GUEST.read_text(), step.kernel, str(self.cpus), *self.served(step), *self.measured()]
-        return f"{self.name}/{mark([], chr(0).join(words))}/{seed}.json"
+    def grid(self, step: Step, seeds: int) -> dict:
+        """A step in a plan: what boots the guest and plays it there."""
+        line = ["rearguard", "lab", "run", step.kernel, "--cpus", str(self.cpus), "--turns", TURNS]
+        line += ["--timeout", LONGEST, "--get", THERE, "--into", "{folder}"]
+        line += [word for program in PROGRAMS for word in ("--put", program)]
+        line += ["--", GUEST, THERE, *self.served(step), "{seeds}", *self.measured()]
+        return {"command": line, "seeds": list(range(1, seeds + 1))}
 
 
 ALONE = (

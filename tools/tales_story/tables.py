@@ -1,8 +1,5 @@
 """The tables of the story, as Markdown."""
 
-import json
-from pathlib import Path
-
 from vm_results.figures import middle, spread
 from vm_results.tables import section
 
@@ -11,22 +8,20 @@ from .plan import PARTS, Part, Step
 HEAD = ["step", "p99.9 / ideal", "p99.9 ms", "ideal p99.9 ms", "p50 ms", "a request us", "busy", "seeds"]
 
 
-def markdown(folder: Path) -> str:
+# The results of steps, one a seed.
+Found = dict[tuple[Part, Step], list[dict]]
+
+
+def markdown(found: Found) -> str:
     """All tables that there are results for."""
-    return "\n".join(filter(None, (table(folder, part) for part in PARTS)))
+    return "\n".join(filter(None, (table(found, part) for part in PARTS)))
 
 
-def table(folder: Path, part: Part) -> str:
+def table(found: Found, part: Part) -> str:
     """A part's; empty without results."""
-    known = [(step, results(folder, part, step)) for step in part.steps]
-    rows = [[step.name, *cells(found)] for step, found in known if found]
+    known = [(step, found.get((part, step))) for step in part.steps]
+    rows = [[step.name, *cells(results)] for step, results in known if results]
     return section(f"{part.title}: {part.rate} for {part.duration}", HEAD, rows) if rows else ""
-
-
-def results(folder: Path, part: Part, step: Step) -> list[dict]:
-    """The results of a step, one a seed."""
-    files = sorted((folder / part.file(step, 1)).parent.glob("*.json"))
-    return [json.loads(file.read_text()) for file in files]
 
 
 def cells(found: list[dict]) -> list[str]:

@@ -1,38 +1,25 @@
-"""Measures what is missing, and writes the tables."""
+"""Measures what is missing, and writes the tables. What is missing is measured in the order of its worth: ours in every scenario, then its
+first rival, and so on. Everything takes hours; each guest needs a core."""
 
 import argparse
-import os
-from pathlib import Path
 
-from . import tables
-from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARES, points
-from .runs import run_all, todo
+import experiment
 
-AFTER = """Results are kept, a file a seed, and measured again only after their file is gone or what they depend on has changed: an interrupted
-command goes on where it was. What is missing is measured in the order of its worth: ours in every scenario, then its first rival, and so on.
-Everything takes hours; each guest needs a core."""
+from . import figures, tables
+from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARES, Found, Point, points
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parser = argparse.ArgumentParser("vm-results", description=__doc__, epilog=AFTER)
-    parser.add_argument("--rearguard", default="rearguard", help="the executable")
+    parser = experiment.options(tables.TOOL, "docs/evidence/kernel.md", 5, __doc__)
     parser.add_argument("--scenario", help="only these, by comma")
     parser.add_argument("--policy", help="only these, by comma")
     parser.add_argument("--on", default="vm", help="the arm (default vm)")
-    parser.add_argument("--seeds", type=int, default=5, help="how many, from 1 (default 5)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="guests at a time (default: one a core)")
-    parser.add_argument("--minutes", type=float, help="begin nothing after so long (default: no limit)")
     parser.add_argument("--missing", action="store_true", help="only list what is missing, the worthiest first")
-    parser.add_argument("--folder", type=Path, default=cache / "rearguard/vm-results", help="the results")
-    parser.add_argument("--document", type=Path, default=Path("docs/evidence/kernel.md"))
-    parser.set_defaults(scenarios=Path("scenarios"))
-    parser.add_argument("--tables-only", action="store_true", help="measure nothing")
     return parser.parse_args()
 
 
-def chosen(args: argparse.Namespace) -> list:
+def chosen(args: argparse.Namespace) -> list[Point]:
     """The points to run."""
     of = lambda text, all_of: [one for one in all_of if text is None or one in text.split(",")]
     policies_of = {one: one.policies(SERVICE_POLICIES) for one in SERVICES}
@@ -43,21 +30,30 @@ def chosen(args: argparse.Namespace) -> list:
     known = {policy for policies in policies_of.values() for policy in policies}
     unknown = set((args.policy or "").split(",")) - known - {""}
     if unknown or not scenarios:
-        raise SystemExit(f"vm-results: nothing is planned for {unknown or args.scenario}")
+        raise SystemExit(f"{tables.TOOL}: nothing is planned for {unknown or args.scenario}")
     return points(scenarios, lambda scenario: of(args.policy, policies_of[scenario]))
+
+
+def missing(found: Found, rows: dict[Point, list[int]]) -> list[str]:
+    """The rows that are not complete, with their missing seeds."""
+    lacks = {point: [seed for seed in seeds if seed not in found.get(point, {})] for point, seeds in rows.items()}
+    changes = lambda point: [f"{key}={value}" for key, value in point.scenario.changes]
+    line = lambda point: " ".join([point.scenario.name, *changes(point), point.policy])
+    return [f"{line(point)}: seeds {', '.join(map(str, seeds))}" for point, seeds in lacks.items() if seeds]
 
 
 def main() -> None:
     """Measures and writes."""
     args = arguments()
+    rows = dict.fromkeys(chosen(args), list(range(1, args.seeds + 1)))
+    found, well = figures.found(args, rows, args.on, 0 if args.missing else args.minutes)
     if args.missing:
-        for point, seeds in todo(args, chosen(args)):
-            print(" ".join([point.scenario.name, *point.scenario.changes, point.policy]) + f": seeds {', '.join(map(str, seeds))}")
+        print("\n".join(missing(found, rows)))
         return
-    failed = [] if args.tables_only else run_all(args, chosen(args))
-    tables.replace_between_marks(args.document, tables.markdown(args.folder, tables.standing(args.document)))
-    if failed:
-        raise SystemExit("vm-results: {} runs failed:\n{}".format(len(failed), "\n".join(failed)))
+    text = tables.markdown(found, tables.standing(args.document))
+    experiment.replace_between_marks(args.document, text, tables.TOOL)
+    if not well:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,22 @@
-"""Figures out of result documents: medians over seeds, and their spread."""
+"""Figures out of results: medians over seeds, and their spread."""
 
-import json
-from pathlib import Path
+from argparse import Namespace
 from statistics import median
 
-from .plan import Point, Scenario
+import experiment
+
+from .plan import Found, Point
 
 UNKNOWN = "-"
 
 
-def documents(folder: Path, scenario: Scenario, policy: str) -> list[dict]:
-    """The results of a policy, one a seed."""
-    results = folder / Point(scenario, policy).folder()
-    files = sorted(results.glob(f"{scenario.duration}-*.json"))
-    return [only(json.loads(file.read_text())) for file in files]
-
-
-def result(folder: Path, point: Point, seed: int) -> dict:
-    """The result of one seed."""
-    return only(json.loads((folder / point.file(seed)).read_text()))
-
-
-def only(document: dict) -> dict:
-    """The result of a document of one policy and one seed."""
-    return document["results"][0]
+def found(args: Namespace, rows: dict[Point, list[int]], on: str, minutes: int | None, files=None) -> tuple[Found, bool]:
+    """What an arm found for the seeds of rows, and whether all went well; measures what is missing."""
+    rows = {point: seeds for point, seeds in rows.items() if seeds}
+    grids = [point.grid(seeds, (files or {}).get(point)) for point, seeds in rows.items()]
+    results, well = experiment.run(args, grids, on, minutes)
+    single = lambda of: {seed: pooled for seed, (pooled, _) in sorted(of.items())}
+    return {point: single(of) for point, of in zip(rows, results) if of}, well
 
 
 def service(result: dict) -> dict:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import marks
-
 # One first come, first served queue for the machine.
 GLOBAL_FIFO = "global"
 SERVICE_POLICIES = (
@@ -26,7 +24,7 @@ class Scenario:
     name: str
     duration: str
     quantile: str = "p99_9"
-    changes: tuple[str, ...] = ()
+    changes: tuple[tuple[str, object], ...] = ()
     controls: tuple[str, ...] = ()
 
     def policies(self, all_of: list[str]) -> list[str]:
@@ -72,7 +70,7 @@ LAGS = (
 )
 SHARED = "batch-share-on-4"
 # A daemon that sleeps is no batch work.
-ALONE = ("program.batch.kind=daemon", "program.batch.run=1us", "program.batch.sleep=1s")
+ALONE = (("program.batch.kind", "daemon"), ("program.batch.run", "1us"), ("program.batch.sleep", "1s"))
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,11 @@ class Sweep:
 
     figure: str
     percents: tuple[int, ...]
-    service: tuple[str, ...] = ()
+    service: tuple[tuple[str, object], ...] = ()
 
     def beside(self, percent: int) -> Scenario:
         """The service beside batch work that is given so much of the weight; of nothing: alone."""
-        weights = (f"group.service.weight={100 - percent}", f"group.batch.weight={percent}")
+        weights = (("group.service.weight", 100 - percent), ("group.batch.weight", percent))
         return Scenario(SHARED, "6s", "p99", self.service + (weights if percent else ALONE))
 
     def scenarios(self) -> dict[int, Scenario]:
@@ -100,10 +98,10 @@ SWEEPS = (
         "GVTS Figure 19",
         (5, 10, 15, 20, 30),
         (
-            "program.service.connections=64",
-            "program.service.arrivals.utilisation=0.78",
+            ("program.service.connections", 64),
+            ("program.service.arrivals.utilisation", 0.78),
             # A guest's generator is not fast enough for as many requests of 2 ms.
-            "program.service.service_time=3ms",
+            ("program.service.service_time", "3ms"),
         ),
     ),
 )
@@ -117,21 +115,16 @@ class Point:
     scenario: Scenario
     policy: str
 
-    def folder(self) -> str:
-        """Where its results of all seeds are kept."""
-        policy = self.policy.replace(":", "-").replace("=", "-")
-        changes = self.scenario.changes
-        scenario = "-".join([self.scenario.name, *(change.split("=")[1] for change in changes)])
-        parts = [policy, marks.of_policy(self.policy)]
-        return f"{scenario}-{marks.of_scenario(self.scenario.name)}/{'-'.join(filter(None, parts))}"
+    def grid(self, seeds, file: Path | None = None) -> dict:
+        """It in a plan, a run a seed; a file stands for the shipped one."""
+        shipped = Path(f"scenarios/{self.scenario.name}.toml")
+        values = {key: [value] for key, value in self.scenario.changes}
+        values |= {"duration": [self.scenario.duration], "seeds": [[seed] for seed in seeds]}
+        return {"scenario": str((file or shipped).resolve()), "policies": self.policy, "values": values}
 
-    def file(self, seed: int) -> str:
-        """Where the result of a seed is kept."""
-        return f"{self.folder()}/{self.scenario.duration}-{seed}.json"
 
-    def missing(self, folder: Path, seeds) -> list[int]:
-        """The seeds without a result."""
-        return [seed for seed in seeds if not (folder / self.file(seed)).exists()]
+# The results of rows, by seed.
+Found = dict[Point, dict[int, dict]]
 
 
 def points(scenarios, policies_of) -> list[Point]:

@@ -2,28 +2,14 @@
 
 from pathlib import Path
 
-from .figures import UNKNOWN, documents, excess, middle, service, spread, worst_share_error
-from .plan import LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARED, SWEEPS, Scenario, Sweep
+from experiment import around_marks, grid
 
-BEGIN = "<!-- measured: tools/{tool} writes what stands between these marks -->"
-END = "<!-- end of measured -->"
+from .figures import UNKNOWN, excess, middle, service, spread, worst_share_error
+from .plan import (
+    LAG_POLICIES, LAGS, SERVICE_POLICIES, SERVICES, SHARE_POLICIES, SHARED, SWEEPS, Found, Point, Scenario, Sweep,
+)
 
-
-def around_marks(document: Path, tool: str = "vm-results") -> tuple[str, str, str]:
-    """The document's text before a tool's marks, between and after them."""
-    text, begin = document.read_text(), BEGIN.format(tool=tool)
-    if text.count(begin) != 1 or text.count(END) != 1:
-        raise SystemExit(f"{tool}: {document}: the marks `{begin}` and `{END}` must stand there once")
-    head, rest = text.split(begin)
-    return head, *rest.split(END)
-
-
-def replace_between_marks(document: Path, text: str, tool: str = "vm-results") -> None:
-    """Puts the tables of a tool into the document; its prose stays."""
-    head, _, tail = around_marks(document, tool)
-    document.write_text(f"{head}{BEGIN.format(tool=tool)}\n\n{text}\n{END}{tail}")
-
-
+TOOL = "vm-results"
 Standing = dict[str, dict[str, list[str]]]
 
 
@@ -31,7 +17,7 @@ def standing(document: Path) -> Standing:
     """The rows of a document's tables by title and policy: they stay where there are no results to write them anew."""
     rows: Standing = {}
     title = ""
-    for line in around_marks(document)[1].splitlines():
+    for line in around_marks(document, TOOL)[1].splitlines():
         if line.startswith("### "):
             title = line.removeprefix("### ")
         elif line.startswith("| `"):
@@ -40,22 +26,22 @@ def standing(document: Path) -> Standing:
     return rows
 
 
-def markdown(folder: Path, old: Standing) -> str:
+def markdown(found: Found, old: Standing) -> str:
     """All tables that there are results or rows for."""
-    parts = [service_table(folder, scenario, old) for scenario in SERVICES]
-    parts += [lag_table(folder, scenario, old) for scenario in LAGS]
-    parts += [share_table(folder, sweep, old) for sweep in SWEEPS]
+    parts = [service_table(found, scenario, old) for scenario in SERVICES]
+    parts += [lag_table(found, scenario, old) for scenario in LAGS]
+    parts += [share_table(found, sweep, old) for sweep in SWEEPS]
     return "\n".join(part for part in parts if part)
 
 
-def service_table(folder: Path, scenario: Scenario, old: Standing) -> str:
+def service_table(found: Found, scenario: Scenario, old: Standing) -> str:
     """A service's tail under each policy."""
     name = scenario.quantile.replace("_", ".")
     head = [
         "policy", f"{name} / ideal", f"{name} ms", "p50 ms",
         "inversions by start", "by completion", "share", "due",
     ]
-    return table(folder, scenario, scenario.policies(SERVICE_POLICIES), head, lambda r: service_row(r, scenario.quantile), old)
+    return table(found, scenario, scenario.policies(SERVICE_POLICIES), head, lambda r: service_row(r, scenario.quantile), old)
 
 
 def service_row(results: list[dict], quantile: str) -> list[str]:
@@ -80,13 +66,13 @@ def own_group(result: dict) -> dict:
     return next((group for group in result["groups"] if group["name"] == name), {})
 
 
-def lag_table(folder: Path, scenario: Scenario, old: Standing) -> str:
+def lag_table(found: Found, scenario: Scenario, old: Standing) -> str:
     """Fairness under each policy."""
     head = [
         "policy", "lag s, least", "most", "share off its due by, %",
         "pulls a second", "migrations a second", "kernel",
     ]
-    return table(folder, scenario, scenario.policies(LAG_POLICIES), head, lambda r: lag_row(r, scenario), old)
+    return table(found, scenario, scenario.policies(LAG_POLICIES), head, lambda r: lag_row(r, scenario), old)
 
 
 def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
@@ -103,18 +89,18 @@ def lag_row(results: list[dict], scenario: Scenario) -> list[str]:
     ]
 
 
-def share_table(folder: Path, sweep: Sweep, old: Standing) -> str:
+def share_table(found: Found, sweep: Sweep, old: Standing) -> str:
     """The tail of a service beside batch work of any share, over its tail alone."""
-    rows = {policy: share_row(folder, policy, sweep) for policy in SHARE_POLICIES}
+    rows = {policy: share_row(found, policy, sweep) for policy in SHARE_POLICIES}
     head = ["policy", "p99 ms alone"] + [f"beside {percent}%" for percent in sweep.percents]
     duration = sweep.beside(0).duration
     title = f"{sweep.figure}, `{SHARED}`, {duration}: p99 over p99 alone, by the batch's share of the weight"
     return merged(title, head, rows, old)
 
 
-def share_row(folder: Path, policy: str, sweep: Sweep) -> list[str]:
+def share_row(found: Found, policy: str, sweep: Sweep) -> list[str]:
     """The tails under a policy; nothing before all are there."""
-    results = {percent: documents(folder, scenario, policy) for percent, scenario in sweep.scenarios().items()}
+    results = {percent: documents(found, scenario, policy) for percent, scenario in sweep.scenarios().items()}
     if not all(results.values()):
         return []
     p99_ms = lambda result: scaled(service(result)["latency_ns"]["p99"]["value"], 1e-6)
@@ -130,9 +116,9 @@ def scaled(value, factor: float):
     return None if value is None else value * factor
 
 
-def table(folder: Path, scenario: Scenario, policies, head, cells, old: Standing) -> str:
+def table(found: Found, scenario: Scenario, policies, head, cells, old: Standing) -> str:
     """A table of policies in a scenario."""
-    results = {policy: documents(folder, scenario, policy) for policy in policies}
+    results = {policy: documents(found, scenario, policy) for policy in policies}
     rows = {
         policy: [f"`{policy}`", *cells(ones), str(len(ones))] if ones else []
         for policy, ones in results.items()
@@ -150,6 +136,9 @@ def merged(title: str, head: list[str], rows: dict[str, list[str]], old: Standin
 
 def section(title: str, head: list[str], rows: list[list[str]]) -> str:
     """A table under its title."""
-    lines = [head, ["---"] * len(head), *rows]
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"### {title}\n\n{body}\n"
+    return f"### {title}\n\n{grid(head, rows)}"
+
+
+def documents(found: Found, scenario: Scenario, policy: str) -> list[dict]:
+    """The results of a policy, one a seed."""
+    return list(found.get(Point(scenario, policy), {}).values())

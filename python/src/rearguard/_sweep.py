@@ -19,7 +19,7 @@ from rearguard._results import Table
 # for ever.
 _NEW_POOLS = 2
 
-_Outcome = tuple[bytes | None, str | None]
+_Outcome = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def sweep(
 
     ``grid`` is a grid file, or a dict with its keys, whose ``scenario`` may be a :class:`Scenario`, a path, or a list of these.
     ``executor`` is any of ``concurrent.futures``: a process a core by default, Dask's ``client.get_executor()`` for a cluster. It needs
-    no folder: points come back as bytes and are kept here. ``progress`` is called with the finished points and all; by default a terminal shows them.
+    no folder: points come back as text and are kept here. ``progress`` is called with the finished points and all; by default a terminal shows them.
     """
     native = _grid(grid, Path(folder))
     missing = native.missing()

@@ -8,16 +8,15 @@ scenarios of one CPU; with four, caches would be of unequal size, which no scena
 for its connection; a worker sleeps before it gets that, but for one in nine on one CPU and one in forty on four.
 """
 
-import json
 import re
 from argparse import Namespace
 from pathlib import Path
 from statistics import median
 
-from .. import figures, runs, tables
-from ..plan import SERVICES, Point
+from .. import figures, tables
+from ..plan import SERVICES, Found, Point
 from .guest import CPUS, UNITS_NS, cycle_ns, with_cycles, with_turns
-from .pairs import seeds_of
+from .pairs import common
 
 SERVICE_TIME = re.compile(r'^service_time = "(\d+)([a-z]+)"$', re.MULTILINE)
 # The share of the requests held by the client that a worker in a guest finds without having slept, by CPUs:
@@ -65,40 +64,49 @@ def with_generators_cpu(text: str) -> str:
 
 def of_one_cpu(guest: dict, alone: dict) -> dict:
     """A result on two CPUs as one of the scenario's: shares of its one CPU, and the ideal that one CPU has for the same requests."""
-    (result,), (other,) = guest["results"], alone["results"]
-    for program, same in zip(result["programs"], other["programs"], strict=True):
+    for program, same in zip(guest["programs"], alone["programs"], strict=True):
         program["ideal_ns"] = same.get("ideal_ns")
-    for group in result["groups"]:
+    for group in guest["groups"]:
         group["share"] = group["share"] and 2 * group["share"]
     return guest
 
 
-def adapt(args: Namespace, sim: Path, real: Path, point: Point) -> list[str]:
-    """Simulates a row on the guest's machine, if that is another than the scenario's; what failed."""
-    seeds = [seed for seed in seeds_of(sim, point) if seed in seeds_of(real, point)]
+def text_of(point: Point, sim: Found, real: Found) -> str | None:
+    """A row's scenario on the guest's machine; nothing where that is the scenario's."""
     text = Path(f"scenarios/{point.scenario.name}.toml").read_text()
     cpus, serves = int(CPUS.search(text)[1]), point.scenario in SERVICES
     changed = with_cycles(with_turns(text, cpus, serves), cpus, serves, cycle_ns(sim, real, point.policy))
     if serves:
-        cost = lambda folder: median(request_ns(figures.result(folder, point, seed)) for seed in seeds) * cpus
+        seeds = common(sim, real, point)
+        cost = lambda of: median(request_ns(of[point][seed]) for seed in seeds) * cpus
         changed = with_client(longer(changed, cost(real) - cost(sim)), point.policy, cpus)
-    if changed == text:
-        return []
-    scenario = args.scenarios / f"{point.scenario.name}.toml"
-    scenario.write_text(changed)
-    failed = runs.run_rows(args, [(point, seeds)])
-    return failed if failed or cpus > 1 or not serves else on_guests_cpus(args, point, seeds)
+    return None if changed == text else changed
 
 
-def on_guests_cpus(args: Namespace, point: Point, seeds: list[int]) -> list[str]:
-    """Simulates a row of one CPU once more, beside the generator's, in place of what there is; what failed."""
-    guest = Namespace(**{**vars(args), "folder": args.folder / "guest"})
-    scenario = args.scenarios / f"{point.scenario.name}.toml"
-    scenario.write_text(with_generators_cpu(scenario.read_text()))
-    failed = runs.run_rows(guest, [(point, seeds)])
-    if not failed:
-        for seed in seeds:
-            file = args.folder / point.file(seed)
-            found = json.loads((guest.folder / point.file(seed)).read_text())
-            file.write_text(json.dumps(of_one_cpu(found, json.loads(file.read_text()))))
-    return failed
+def adapted(args: Namespace, folder: Path, sim: Found, real: Found) -> tuple[Found, bool]:
+    """Simulates rows on the guest's machine, where that is another than the scenario's; and whether all went well."""
+    texts = {point: text_of(point, sim, real) for point in sim}
+    texts = {point: text for point, text in texts.items() if text is not None}
+    seeds = {point: common(sim, real, point) for point in texts}
+    found, well = simulated(args, folder / "alone", texts, seeds)
+    # Rows of one CPU once more, beside the generator's.
+    beside = {point: with_generators_cpu(texts[point]) for point in found if is_alone(point, texts[point])}
+    guests, guests_well = simulated(args, folder / "guest", beside, seeds)
+    for point, of in guests.items():
+        found[point] = {seed: of_one_cpu(one, found[point][seed]) for seed, one in of.items() if seed in found[point]}
+    return found, well and guests_well
+
+
+def is_alone(point: Point, text: str) -> bool:
+    """Whether a service has a single CPU."""
+    return point.scenario in SERVICES and int(CPUS.search(text)[1]) == 1
+
+
+def simulated(args: Namespace, folder: Path, texts: dict[Point, str], seeds: dict) -> tuple[Found, bool]:
+    """Runs rows with other texts of their scenarios."""
+    files = {}
+    for number, (point, text) in enumerate(texts.items()):
+        files[point] = folder / str(number) / f"{point.scenario.name}.toml"
+        files[point].parent.mkdir(parents=True)
+        files[point].write_text(text)
+    return figures.found(args, {point: seeds[point] for point in texts}, "sim", args.minutes, files)

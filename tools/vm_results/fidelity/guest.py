@@ -9,11 +9,10 @@ What sleep and a wake-up take of instructions is measured in one scenario, `slee
 """
 
 import re
-from pathlib import Path
 from statistics import median
 
-from .. import figures
-from ..plan import LAGS, Point
+from ..plan import LAGS, Found, Point
+from .pairs import common
 
 UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 RUN = re.compile(r'^run = "(\d+)([a-z]+)"$', re.MULTILINE)
@@ -43,14 +42,13 @@ def with_cycles(text: str, cpus: int, serves: bool, sleep_ns: float) -> str:
     return RUN.sub(longer, text)
 
 
-def cycle_ns(sim: Path, real: Path, policy: str) -> float:
+def cycle_ns(sim: Found, real: Found, policy: str) -> float:
     """By how much a cycle of a thread that works and sleeps takes longer in the guest, one CPU, nothing else different."""
-    seeds = lambda folder, point: [int(file.stem.rsplit("-", 1)[1]) for file in (folder / point.folder()).glob("*.json")]
     for one in (policy, standing_for(policy)):
         point = Point(SLEEPERS, one)
-        own = sorted(set(seeds(sim, point)) & set(seeds(real, point)))
+        own = common(sim, real, point)
         if own:
-            of = lambda folder: median(whole_ns(figures.result(folder, point, seed)) for seed in own)
+            of = lambda found: median(whole_ns(found[point][seed]) for seed in own)
             return of(real) - of(sim)
     return 0.0
 

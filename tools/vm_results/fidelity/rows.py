@@ -4,13 +4,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiment import around_marks
+
 from ..figures import UNKNOWN
 from ..plan import Scenario
-from ..tables import around_marks
 from .distances import Distance, distances
 from .pairs import Pair
 
 TITLE = re.compile(r"### `(.+)`, (.+)")
+TOOL = "fidelity"
 OUTSIDE = "### Outside, the worst first"
 
 
@@ -56,7 +58,7 @@ def standing(document: Path) -> Rows:
     rows: Rows = {}
     broken: dict[tuple[str, str], list[list[str]]] = {}
     section, head = "", []
-    for line in around_marks(document, "fidelity")[1].splitlines():
+    for line in around_marks(document, TOOL)[1].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("### "):
             section = line

@@ -1,5 +1,7 @@
 """The distances as Markdown: counts by policy, what is outside, and everything by scenario."""
 
+from experiment import grid
+
 from ..figures import UNKNOWN
 from ..plan import LAGS, SERVICES, Point, Scenario
 from .rows import OUTSIDE, Row, Rows, title
@@ -67,9 +69,3 @@ def by_scenario(known: dict[Point, Row], scenario: Scenario) -> str:
     names = next(iter(rows.values())).names
     lines = [row.line(policy) for policy, row in rows.items()]
     return f"### {title(scenario)}\n\n" + grid(["policy", *names, "seeds"], lines)
-
-
-def grid(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -1,19 +1,17 @@
 """What is within the promise and what is not; nothing is left out."""
 
-import json
 import tempfile
 import unittest
-from argparse import Namespace
-from contextlib import redirect_stderr
-from io import StringIO
 from pathlib import Path
 
+from experiment import BEGIN, END
+from test_experiment import asked, sham
+
 from ..plan import LAGS, SERVICES, Point
-from ..tables import BEGIN, END
-from .adapt import FOUND, FOUND_ELSE, longer, of_one_cpu, request_ns, with_client, with_generators_cpu
+from .adapt import FOUND, FOUND_ELSE, longer, of_one_cpu, request_ns, simulated, with_client, with_generators_cpu
 from .guest import SLEEPERS, cycle_ns, with_cycles, with_turns
 from .distances import distances
-from .pairs import Pair, pairs, planned, seeds_of, simulate
+from .pairs import Pair, pairs, planned
 from .rows import merged, of_pairs, standing
 from .tables import markdown
 
@@ -163,7 +161,7 @@ class Adapted(unittest.TestCase):
 
     def test_a_result_beside_the_generators_cpu_is_one_of_one_cpu(self):
         guest, alone = service_result(5_000_000, ideal_ns=1, share=0.3), service_result(6_000_000)
-        (found,) = of_one_cpu({"results": [guest]}, {"results": [alone]})["results"]
+        found = of_one_cpu(guest, alone)
         self.assertEqual(found["programs"][0]["ideal_ns"], alone["programs"][0]["ideal_ns"])
         self.assertEqual(found["programs"][0]["latency_ns"]["p99"]["value"], 5_000_000)
         self.assertEqual([group["share"] for group in found["groups"]], [0.6, 1.4])
@@ -182,13 +180,12 @@ class Adapted(unittest.TestCase):
         self.assertEqual(with_cycles(spinners, 16, False, 5_000), spinners)
 
     def test_what_sleep_takes_is_of_the_policy_or_of_what_stands_for_it(self):
-        sim, real = (Path(self.enterContext(tempfile.TemporaryDirectory())) for _ in range(2))
-        for folder, policy, share in ((sim, "rearguard", 0.03), (real, "rearguard", 0.05), (real, "cfs", 0.9)):
-            file = folder / Point(SLEEPERS, policy).file(1)
-            file.parent.mkdir(parents=True, exist_ok=True)
+        def of(share: float) -> dict:
             program = {"name": "siblings", "kind": "daemon", "rounds": 20_000}
-            groups = [{"name": "siblings", "share": share}]
-            file.write_text(json.dumps({"results": [{"programs": [program], "groups": groups}]}))
+            return {1: {"programs": [program], "groups": [{"name": "siblings", "share": share}]}}
+
+        sim = {Point(SLEEPERS, "rearguard"): of(0.03)}
+        real = {Point(SLEEPERS, "rearguard"): of(0.05), Point(SLEEPERS, "cfs"): of(0.9)}
         for policy in ("rearguard", "gvts", "cfs"):
             self.assertAlmostEqual(cycle_ns(sim, real, policy), 10_000.0)
         self.assertEqual(cycle_ns(sim, real, "fifo"), 0.0)
@@ -203,34 +200,22 @@ class Adapted(unittest.TestCase):
 class Pairs(unittest.TestCase):
     """With a program in place of the simulator."""
 
-    SHAM = """#!/usr/bin/env python3
-import json, sys
-seeds = sys.argv[sys.argv.index("--seed") + 1].split(",")
-print(json.dumps({"results": [{"seed": int(seed)} for seed in seeds]}))
-"""
+    def test_only_seeds_that_both_arms_have_are_paired(self):
+        row, other = Point(SERVICES[0], "eevdf"), Point(SERVICES[1], "cts")
+        real = {row: {2: {"real": 2}, 5: {"real": 5}, 6: {"real": 6}}}
+        sim = {row: {2: {"sim": 2}, 5: {"sim": 5}}, other: {1: {}}}
+        (found,) = pairs(sim, {row: {5: {"own": 5}}}, real, [row, other])
+        self.assertEqual(found.real, [{"real": 2}, {"real": 5}])
+        self.assertEqual((found.sim, found.adapted), ([{"sim": 2}, {"sim": 5}], [{"own": 5}]))
 
-    def setUp(self):
-        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.sim, self.real, sham = root / "sim", root / "real", root / "sham"
-        sham.write_text(self.SHAM)
-        sham.chmod(0o755)
-        self.args = Namespace(rearguard=str(sham), on="sim", jobs=1, minutes=None, folder=self.sim, scenarios=Path("scenarios"))
-        self.row = Point(SERVICES[0], "eevdf")
-
-    def keep_real(self, seed: int):
-        file = self.real / self.row.file(seed)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text('{"results": [{}]}')
-
-    def test_only_seeds_with_a_real_result_are_simulated(self):
-        self.keep_real(2)
-        self.keep_real(5)
-        with redirect_stderr(StringIO()):
-            self.assertEqual(simulate(self.args, self.real, [self.row, Point(SERVICES[1], "cts")]), [])
-        self.assertEqual(seeds_of(self.sim, self.row), [2, 5])
-        (found,) = pairs(self.sim, self.sim, self.real, [self.row, Point(SERVICES[1], "cts")])
-        self.assertEqual([one["seed"] for one in found.sim], [2, 5])
-        self.assertEqual(len(found.real), 2)
+    def test_a_row_is_simulated_by_another_text_of_its_scenario(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        args, row = sham(folder), Point(SERVICES[0], "eevdf")
+        found, well = simulated(args, folder / "texts", {row: "cpus = 1\n"}, {row: [2, 5]})
+        self.assertEqual((sorted(found[row]), well), ([2, 5], True))
+        (grid,) = asked(args)[1]["grid"]
+        self.assertEqual(Path(grid["scenario"]).read_text(), "cpus = 1\n")
+        self.assertEqual(Path(grid["scenario"]).name, "null-rpc.toml")
 
     def test_the_simulator_has_no_foreign_schedulers(self):
         policies = {point.policy for point in planned()}

@@ -12,7 +12,7 @@ use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
 use crate::guest::kernel_tracer;
 use crate::guest_output::GuestOutput;
-use crate::needs::{Needs, needs};
+use crate::needs::{Needs, kernel, needs};
 use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
@@ -65,6 +65,10 @@ impl Arm for VmArm {
 
     fn machine(&self) -> String {
         "a guest of QEMU that has the scenario's CPUs, whose clock counts instructions".to_string()
+    }
+
+    fn kernel(&self, policy: &PolicySpec) -> Result<String, Failure> {
+        Ok(kernel(&self.lab, policy)?.release)
     }
 
     fn exclusive(&self) -> bool {

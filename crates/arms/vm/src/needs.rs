@@ -42,12 +42,9 @@ pub fn needs(
     scenario: &Scenario,
     spec: &PolicySpec,
 ) -> Result<Needs, Failure> {
-    if let Some((_, default, services)) = CLASSES.into_iter().find(|(name, ..)| *name == spec.name)
-    {
+    if let Some((_, _, services)) = class(spec) {
         no_options(spec)?;
-        let of_class = |kernel: &Kernel| Ok(kernel.default_class() == default);
-        let wanted = if default == "cfs" { "6.1" } else { lab::NEWEST };
-        let kernel = newest(lab, of_class, default, wanted)?;
+        let kernel = kernel(lab, spec)?;
         return Ok(Needs { kernel, scheduler: Scheduler::Kernel, object: None, services });
     }
     let (scheduler, object) = match policy_native::source(&spec.name) {
@@ -57,8 +54,22 @@ pub fn needs(
         }
         None => (of_ours(scenario, spec)?, None),
     };
-    let kernel = newest(lab, Kernel::has_sched_ext, "sched_ext", lab::NEWEST)?;
+    let kernel = kernel(lab, spec)?;
     Ok(Needs { kernel, scheduler, object, services: Services::Default })
+}
+
+/// The kernel that a policy is run under.
+pub fn kernel(lab: &Lab, spec: &PolicySpec) -> Result<Kernel, Failure> {
+    let Some((_, default, _)) = class(spec) else {
+        return newest(lab, Kernel::has_sched_ext, "sched_ext", lab::NEWEST);
+    };
+    let of_class = |kernel: &Kernel| Ok(kernel.default_class() == default);
+    let wanted = if default == "cfs" { "6.1" } else { lab::NEWEST };
+    newest(lab, of_class, default, wanted)
+}
+
+fn class(spec: &PolicySpec) -> Option<(&'static str, &'static str, Services)> {
+    CLASSES.into_iter().find(|(name, ..)| *name == spec.name)
 }
 
 fn no_options(spec: &PolicySpec) -> Result<(), Failure> {

@@ -10,6 +10,11 @@ pub trait Arm: Sync {
     /// One line on the machine or kernel that runs, for the result document.
     fn machine(&self) -> String;
 
+    /// What runs a policy, as far as its results depend on it.
+    fn kernel(&self, _policy: &PolicySpec) -> Result<String, Failure> {
+        Ok(self.machine())
+    }
+
     /// Whether two runs at once would disturb each other: true where real CPUs are measured.
     fn exclusive(&self) -> bool;
 

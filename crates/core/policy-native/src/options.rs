@@ -158,6 +158,21 @@ impl Options {
         Err(Failure::Input(format!("{reason}; leave one of them out")))
     }
 
+    /// The words of what decides which parts of `policy/` the policy is made of: balance, pick, order and
+    /// min_vruntime.
+    pub fn kind(&self) -> [Option<&'static str>; 4] {
+        let word = |name: &str, number: u32| {
+            let Values::Choice { words, .. } = option(name)?.values else { return None };
+            words.iter().find(|(_, own)| *own == number).map(|(word, _)| *word)
+        };
+        [
+            word("balance", self.balance),
+            word("pick", self.pick),
+            word("order", self.order),
+            word("min_vruntime", self.min_vruntime),
+        ]
+    }
+
     /// The slice that threads get.
     pub fn slice(&self) -> Nanos {
         Nanos(self.slice_ns)

@@ -66,14 +66,27 @@ pub struct Args {
     tables: TableFiles,
 }
 
+/// An arm by name.
 #[derive(Clone, Copy, ValueEnum)]
-enum On {
+pub enum On {
     /// The simulator: any machine, no privileges, the same bytes for the same seed
     Sim,
     /// This machine's kernel, with real processes and requests
     Host,
     /// Stock kernels in QEMU, each policy under the one that it needs, with real processes and requests
     Vm,
+}
+
+impl On {
+    /// The arm; one of guests takes programs to look for before PATH, and a function that prints a line on
+    /// each run.
+    pub fn arm(self, with: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<Box<dyn Arm>, Failure> {
+        Ok(match self {
+            On::Sim => Box::new(SimArm),
+            On::Host => Box::new(HostArm { tracer: vm::kernel_tracer() }),
+            On::Vm => Box::new(VmArm::new(with, tell)?),
+        })
+    }
 }
 
 /// Runs the command.
@@ -91,11 +104,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         jobs: args.jobs.map(usize::from),
         events: Events::when(args.explain || args.trace.is_some()),
     };
-    let arm: Box<dyn Arm> = match args.on {
-        On::Sim => Box::new(SimArm),
-        On::Host => Box::new(HostArm { tracer: vm::kernel_tracer() }),
-        On::Vm => Box::new(VmArm::new(args.with.clone(), args.verbose.then_some(say))?),
-    };
+    let arm = args.on.arm(args.with.clone(), args.verbose.then_some(say))?;
     let machine = arm.machine();
     let (words, version) = signature();
     let traces = Traces {

@@ -2,29 +2,39 @@
 
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
+use experiment::{Failed, Plan, Runner, Source, Store, Swept, found};
 use model::Failure;
-use sweep::{Failed, Folder, Grid, Source, Swept};
 
+use crate::compare::On;
 use crate::files::{read, read_scenario};
 use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
-/// Run every point of a grid in simulation: scenarios with other values, under several policies
+/// Run every point of a plan: scenarios with other values, under several policies, in simulation or on real
+/// kernels
 #[derive(clap::Args)]
 pub struct Args {
-    /// The grid (TOML), see docs/guide/sweeps.md
-    grid: PathBuf,
+    /// The plan (TOML), see docs/guide/sweeps.md
+    plan: PathBuf,
     /// Where finished points and the tables of all are kept: run again, it goes on where it was [default: the
-    /// grid's name without .toml]
+    /// plan's name without .toml]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Points at a time; one a core unless given
+    /// Points or guests at a time, where they do not disturb each other; one a core unless given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// Begin nothing after so long; with 0, only say what is finished
+    #[arg(long, value_name = "MINUTES")]
+    minutes: Option<u32>,
     /// Print how it went as JSON
     #[arg(long)]
     json: bool,
+    /// With it the result of every finished point
+    #[arg(long, requires = "json")]
+    results: bool,
     #[command(flatten)]
     tables: TableFiles,
 }
@@ -32,19 +42,29 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.tables.check()?;
-    let name = args.grid.display().to_string();
-    let beside = args.grid.parent().unwrap_or(Path::new(""));
-    let grid = Grid::read(&read(&args.grid)?, &name, |file| source(&beside.join(file)))?;
-    let points = grid.points()?;
-    let path = args.folder.clone().unwrap_or_else(|| args.grid.with_extension(""));
-    let folder = Folder::open(&path)?;
+    let name = args.plan.display().to_string();
+    let beside = args.plan.parent().unwrap_or(Path::new(""));
+    let plan = Plan::read(&read(&args.plan)?, &name, |file| source(&beside.join(file)))?;
+    let on = On::from_str(plan.on(), false)
+        .map_err(|_| Failure::Input(format!("{name}: on: expected sim, host or vm")))?;
+    let arm = on.arm(Vec::new(), None)?;
+    let points = plan.points(&*arm)?;
+    let path = args.folder.clone().unwrap_or_else(|| args.plan.with_extension(""));
+    let store = Store::open(&path.join("points"))?;
     let cores = || thread::available_parallelism().map_or(1, |cores| cores.get());
-    let jobs = args.jobs.map_or_else(cores, usize::from);
-    let swept = sweep::sweep(&points, &folder, jobs, &Terminal::new("sweep"))?;
-    let tables = folder.tables(&grid, &points);
-    folder.write(&tables)?;
+    let runner = Runner {
+        arm: &*arm,
+        store: &store,
+        jobs: args.jobs.map_or_else(cores, usize::from),
+        until: args.minutes.map(|m| Instant::now() + Duration::from_secs(60 * u64::from(m))),
+    };
+    let mut swept = runner.run(&points, &Terminal::new("sweep"))?;
+    let tables = experiment::tables(&plan, &points, &store);
+    experiment::write(&path, &tables)?;
     args.tables.write_all(&tables)?;
     if args.json {
+        let results = args.results.then(|| found(&points, &store));
+        swept.results = results.unwrap_or_default();
         anstream::print!("{}", report::json(&swept));
     } else {
         anstream::println!("{}", summary(&swept));
@@ -63,9 +83,13 @@ fn source(path: &Path) -> Result<Source, Failure> {
 }
 
 fn summary(swept: &Swept) -> String {
-    let Swept { points, reused, failed, .. } = swept;
-    let made = points - reused - failed.len();
-    format!("{points} points: {reused} finished before, {made} run now, {} failed", failed.len())
+    let Swept { points, reused, left, failed, .. } = swept;
+    let made = points - reused - left - failed.len();
+    let left = if *left > 0 { format!(", {left} left") } else { String::new() };
+    format!(
+        "{points} points: {reused} finished before, {made} run now, {} failed{left}",
+        failed.len()
+    )
 }
 
 fn failures(failed: &[Failed]) -> String {

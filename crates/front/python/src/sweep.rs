@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::sweep::{Failed, Folder, PointFailure, Source};
-use model::Failure;
+use experiment::{Failed, Plan, Point, PointFailure, Source, Store};
+use model::{Arm, Failure};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
+use sim::SimArm;
 use toml_edit::Value;
 
 use crate::arrow::Table;
@@ -18,15 +19,21 @@ use crate::work::work;
 /// A grid with its points and the folder that keeps them.
 #[pyclass(frozen, module = "rearguard")]
 pub struct Grid {
-    grid: ::sweep::Grid,
-    points: Vec<::sweep::Point>,
-    folder: Folder,
+    plan: Plan,
+    points: Vec<Point>,
+    folder: PathBuf,
+    store: Store,
 }
 
 impl Grid {
-    fn new(grid: ::sweep::Grid, folder: &Path) -> Result<Grid, Failure> {
-        let points = grid.points()?;
-        Ok(Grid { grid, points, folder: Folder::open(folder)? })
+    fn new(plan: Plan, folder: PathBuf) -> Result<Grid, Failure> {
+        if plan.on() != SimArm.name() {
+            let said = format!("on = \"{}\": from Python plans are simulated", plan.on());
+            return Err(Failure::Input(format!("{said}; use `rearguard sweep`")));
+        }
+        let points = plan.points(&SimArm)?;
+        let store = Store::open(&folder.join("points"))?;
+        Ok(Grid { plan, points, folder, store })
     }
 }
 
@@ -43,8 +50,8 @@ impl Grid {
                 .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
             Ok(Source { file: path.display().to_string(), text, edits: Vec::new() })
         };
-        let grid = ::sweep::Grid::read(&text, &path.display().to_string(), source);
-        grid.and_then(|grid| Grid::new(grid, &folder)).map_err(exception)
+        let plan = Plan::read(&text, &path.display().to_string(), source);
+        plan.and_then(|plan| Grid::new(plan, folder)).map_err(exception)
     }
 
     /// From a dict with the keys of a grid file, but for the scenarios.
@@ -62,8 +69,8 @@ impl Grid {
             text: scenario.text.clone(),
             edits: scenario.edits.clone(),
         };
-        let grid = ::sweep::Grid::of(&table, scenarios.iter().map(source).collect());
-        grid.and_then(|grid| Grid::new(grid, &folder)).map_err(exception)
+        let plan = Plan::of(&table, scenarios.iter().map(source).collect());
+        plan.and_then(|plan| Grid::new(plan, folder)).map_err(exception)
     }
 
     /// How many points there are.
@@ -74,7 +81,9 @@ impl Grid {
     /// The places of the points that are not finished.
     fn missing(&self) -> Vec<usize> {
         let all = self.points.iter().enumerate();
-        all.filter(|(_, point)| !self.folder.has(point)).map(|(place, _)| place).collect()
+        all.filter(|(_, point)| self.store.get(&point.id).is_none())
+            .map(|(place, _)| place)
+            .collect()
     }
 
     /// A point as text, for `run_point`.
@@ -83,37 +92,34 @@ impl Grid {
     }
 
     /// Keeps what `run_point` gave.
-    fn keep(&self, place: usize, found: &[u8]) -> PyResult<()> {
-        self.folder.keep(&self.points[place], found).map_err(exception)
+    fn keep(&self, place: usize, found: &str) -> PyResult<()> {
+        self.store.put(&self.points[place].id, found).map_err(exception)
     }
 
     /// What is reported of a point that could not run, as JSON.
     fn failed(&self, place: usize, reason: &str) -> String {
-        json(&self.points[place].failed(reason, None))
+        json(&self.points[place].failed(reason, SimArm.name(), None))
     }
 
     /// The tables of all points that are finished; also written into the folder.
     fn tables(&self) -> PyResult<Vec<Table>> {
-        let tables = self.folder.tables(&self.grid, &self.points);
-        self.folder.write(&tables).map_err(exception)?;
+        let tables = experiment::tables(&self.plan, &self.points, &self.store);
+        experiment::write(&self.folder, &tables).map_err(exception)?;
         Ok(tables.into_iter().map(Table::from).collect())
     }
 }
 
 /// Runs a point: what to keep, or what is reported of its failure, as JSON.
 #[pyfunction]
-pub fn run_point<'py>(
-    py: Python<'py>,
-    point: &str,
-) -> PyResult<(Option<Bound<'py, PyBytes>>, Option<String>)> {
-    let point: ::sweep::Point = serde_json::from_str(point).map_err(|e| wrong(e.to_string()))?;
-    let found = work(py, None, |watch| match point.run(watch) {
-        Ok(bytes) => Ok(Ok(bytes)),
+pub fn run_point(py: Python, point: &str) -> PyResult<(Option<String>, Option<String>)> {
+    let point: Point = serde_json::from_str(point).map_err(|e| wrong(e.to_string()))?;
+    let found = work(py, None, |watch| match point.run(&SimArm, watch) {
+        Ok(found) => Ok(Ok(found)),
         Err(PointFailure::Failed(failed)) => Ok(Err(json(&failed))),
         Err(PointFailure::Interrupted) => Err(Failure::Interrupted),
     })?;
     Ok(match found {
-        Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None),
+        Ok(found) => (Some(found), None),
         Err(failed) => (None, Some(failed)),
     })
 }

@@ -1,11 +1,14 @@
-//! Grids and what becomes of their points.
+//! Plans and what becomes of their points.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use model::{Failure, Silent};
-use sweep::{Folder, Grid, Point, Source, Swept, sweep};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use experiment::{Plan, Point, Runner, Source, Store, Swept, found, tables, write};
+use model::{Failure, Silent, Watch};
+use sim::SimArm;
 
 const SCENARIO: &str = "# A service.\nduration = \"100ms\"\nwarm_up = \"20ms\"\n[machine]\ncpus = 1\n\
     [[program]]\nname = \"web\"\nkind = \"service\"\nservice_time = \"500us\"\narrivals = { utilisation = 0.5 }\n";
@@ -13,18 +16,18 @@ const SCENARIO: &str = "# A service.\nduration = \"100ms\"\nwarm_up = \"20ms\"\n
 const GRID: &str = "scenario = \"web.toml\"\npolicies = [\"cts\", \"lcfs\"]\nseeds = [1, 2]\n\
     [values]\n\"program.web.arrivals.utilisation\" = [0.3, 0.8]\n\"machine.cpus\" = [1, 2]\n";
 
-fn grid(text: &str) -> Result<Grid, Failure> {
-    Grid::read(text, "grid.toml", |file| {
+fn plan(text: &str) -> Result<Plan, Failure> {
+    Plan::read(text, "grid.toml", |file| {
         Ok(Source { file: file.to_string(), text: SCENARIO.to_string(), edits: Vec::new() })
     })
 }
 
 fn points(text: &str) -> Vec<Point> {
-    grid(text).unwrap().points().unwrap()
+    plan(text).unwrap().points(&SimArm).unwrap()
 }
 
 fn wrong(text: &str) -> String {
-    match grid(text).and_then(|grid| grid.points()) {
+    match plan(text).and_then(|plan| plan.points(&SimArm)) {
         Err(Failure::Input(message)) => message,
         other => panic!("{text}: {:?}", other.map(|points| points.len())),
     }
@@ -36,19 +39,26 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.is_file()).collect::<Vec<_>>()
     };
-    let all = of(folder).into_iter().chain(of(&folder.join("points")));
+    let points = folder.join("points");
+    let points = if points.is_dir() { of(&points) } else { Vec::new() };
+    let all = of(folder).into_iter().chain(points);
     all.map(|path| (path.display().to_string(), fs::read(&path).unwrap()))
         .map(|(path, bytes)| (path.replace(&folder.display().to_string(), ""), bytes))
         .collect()
 }
 
+fn run(text: &str, path: &Path, jobs: usize, watch: &dyn Watch) -> Result<Swept, Failure> {
+    let plan = plan(text).unwrap();
+    let points = plan.points(&SimArm).unwrap();
+    let store = Store::open(&path.join("points")).unwrap();
+    let runner = Runner { arm: &SimArm, store: &store, jobs, until: None };
+    let swept = runner.run(&points, watch)?;
+    write(path, &tables(&plan, &points, &store)).unwrap();
+    Ok(swept)
+}
+
 fn swept(text: &str, path: &Path, jobs: usize) -> Swept {
-    let grid = grid(text).unwrap();
-    let points = grid.points().unwrap();
-    let folder = Folder::open(path).unwrap();
-    let swept = sweep(&points, &folder, jobs, &Silent).unwrap();
-    folder.write(&folder.tables(&grid, &points)).unwrap();
-    swept
+    run(text, path, jobs, &Silent).unwrap()
 }
 
 #[test]
@@ -132,6 +142,31 @@ fn results_do_not_depend_on_how_many_run_at_once() {
     assert_ne!(files(one.path())["/programs.parquet"], files(other.path())["/programs.parquet"]);
 }
 
+/// Stops a sweep after some points.
+struct Stopping(AtomicUsize);
+
+impl Watch for Stopping {
+    fn progress(&self, _done: f64) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+#[test]
+fn a_sweep_that_was_stopped_goes_on_and_gives_the_same_bytes() {
+    let (whole, stopped) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    swept(GRID, whole.path(), 1);
+    let outcome = run(GRID, stopped.path(), 1, &Stopping(AtomicUsize::new(3)));
+    assert_eq!(outcome.unwrap_err(), Failure::Interrupted);
+    assert_eq!(files(stopped.path()).len(), 3, "what was finished is kept");
+    let again = swept(GRID, stopped.path(), 1);
+    assert_eq!((again.points, again.reused), (8, 3));
+    assert_eq!(files(stopped.path()), files(whole.path()));
+}
+
 #[test]
 fn what_is_finished_is_not_run_again_and_what_is_damaged_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -139,16 +174,69 @@ fn what_is_finished_is_not_run_again_and_what_is_damaged_is() {
     let whole = files(folder.path());
     let mut points = fs::read_dir(folder.path().join("points")).unwrap();
     let mut next = || points.next().unwrap().unwrap().path();
-    let (gone, cut, alien) = (next(), next(), next());
+    let (gone, cut, damaged, alien) = (next(), next(), next(), next());
     fs::remove_file(gone).unwrap();
     fs::write(&cut, &fs::read(&cut).unwrap()[..500]).unwrap();
+    let mut bytes = fs::read(&damaged).unwrap();
+    let digit = bytes.iter().rposition(u8::is_ascii_digit).unwrap();
+    bytes[digit] ^= 1;
+    fs::write(&damaged, bytes).unwrap();
     fs::copy(next(), alien).unwrap();
     let again = swept(GRID, folder.path(), 2);
-    assert_eq!((again.points, again.reused), (8, 5));
+    assert_eq!((again.points, again.reused), (8, 4));
     assert_eq!(files(folder.path()), whole);
     // A wider grid takes what is there.
     let wider = swept(&GRID.replace("[0.3, 0.8]", "[0.3, 0.5, 0.8]"), folder.path(), 2);
     assert_eq!((wider.points, wider.reused), (12, 8));
+}
+
+#[test]
+fn grids_of_a_plan_take_what_it_says_for_all() {
+    let text = "policies = \"cts\"\nseeds = [1]\n[[grid]]\nscenario = \"a.toml\"\nvalues = { slice = [\"4ms\"] }\n\
+        [[grid]]\nscenario = \"b.toml\"\npolicies = \"lcfs\"\n";
+    let points = points(text);
+    let seen: Vec<_> = points.iter().map(|p| (p.grid, &*p.file, &*p.policy, p.seeds[0])).collect();
+    assert_eq!(seen, [(0, "a.toml", "cts", 1), (1, "b.toml", "lcfs", 1)]);
+    assert_eq!(points[0].edits, ["slice=\"4ms\""]);
+}
+
+#[test]
+fn a_command_is_run_once_for_its_missing_seeds_and_keeps_what_it_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let script = "mkdir $2/results; for seed in $1; do [ $seed = 3 ] || echo $seed > $2/results/$seed.json; done; \
+        echo $1 >> $0/log; echo sorry >&2; exit 1";
+    let command = |script: &str| {
+        format!("[\"sh\", \"-c\", {script:?}, {:?}, \"{{seeds}}\", \"{{folder}}\"]", folder.path())
+    };
+    let text = |script: &str, seeds: &str| {
+        format!("[[grid]]\ncommand = {}\nseeds = {seeds}\n", command(script))
+    };
+    let first = swept(&text(script, "[1, 2, 3]"), folder.path(), 2);
+    let failed = &first.failed[0];
+    assert_eq!((first.failed.len(), first.reused), (1, 0));
+    assert!(failed.reason.contains("sorry"), "{}", failed.reason);
+    let again = swept(&text(script, "[1, 2, 3, 4]"), folder.path(), 2);
+    assert_eq!((again.failed.len(), again.reused), (1, 2));
+    assert_eq!(fs::read_to_string(&log).unwrap(), "1 2 3\n3 4\n");
+    let other = swept(&text(&format!("{script} # other"), "[1]"), folder.path(), 2);
+    assert_eq!(other.reused, 0, "another command is another result");
+    let points = points(&text(script, "[1, 4]"));
+    let store = Store::open(&folder.path().join("points")).unwrap();
+    let results: Vec<u64> =
+        found(&points, &store).iter().map(|one| one["result"].as_u64().unwrap()).collect();
+    assert_eq!(results, [1, 4]);
+}
+
+#[test]
+fn after_its_time_nothing_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let until = Some(std::time::Instant::now());
+    let runner = Runner { arm: &SimArm, store: &store, jobs: 2, until };
+    let swept = runner.run(&points(GRID), &Silent).unwrap();
+    assert_eq!((swept.points, swept.left, swept.reused), (8, 8, 0));
+    assert!(files(folder.path()).is_empty());
 }
 
 #[test]
