@@ -19,7 +19,7 @@ pub fn folders<'a>(manifests: impl Iterator<Item = (&'a str, &'a str)>) -> Folde
 pub fn wrong_way(manifest: &str, folders: &Folders) -> Vec<String> {
     let name = package(manifest);
     let manifest = parsed(manifest);
-    let listed = ["dependencies", "build-dependencies"].iter();
+    let listed = ["dependencies", "build-dependencies", "dev-dependencies"].iter();
     let keys =
         listed.filter_map(|key| manifest.get(*key)?.as_table()).flat_map(|table| table.keys());
     let own = &folders[&name];

@@ -149,11 +149,12 @@ fn the_rules_catch_their_faults() {
     let folders =
         [("sim", "arms"), ("model", "core"), ("stats", "analysis"), ("cluster", "studies")];
     let folders = folders.map(|(name, folder)| (name.to_string(), folder.to_string())).into();
-    let leans = |name, on| {
-        let manifest =
-            format!("[package]\nname = \"{name}\"\n[dependencies]\n{on}.workspace = true\n");
+    let leans_by = |table, name, on| {
+        let manifest = format!("[package]\nname = \"{name}\"\n[{table}]\n{on}.workspace = true\n");
         layers::wrong_way(&manifest, &folders)
     };
+    let leans = |name, on| leans_by("dependencies", name, on);
+    assert_eq!(leans_by("dev-dependencies", "stats", "sim"), ["analysis/stats -> arms/sim"]);
     assert_eq!(leans("model", "sim"), ["core/model -> arms/sim"]);
     assert_eq!(leans("sim", "stats"), ["arms/sim -> analysis/stats"]);
     assert_eq!(leans("stats", "sim"), ["analysis/stats -> arms/sim"]);

@@ -11,6 +11,7 @@ use model::scenario::{
     IdleStates, InterruptCpus, Interrupts, KernelState, Kind, Machine, Mechanisms, Memory,
     MemoryUse, Migration, Partition, Program, Scenario, Service,
 };
+use model::trace::Request;
 use model::{CpuId, Nanos, Trace};
 use sim::EventLog;
 use sim::class::fair::Eevdf;
@@ -42,7 +43,9 @@ fn quick(cpus: u32, utilisation: f64) -> Scenario {
 }
 
 fn quantile_us(trace: &Trace, quantile: f64) -> f64 {
-    let mut all = stats::window_latencies(trace, 0);
+    let requests = trace.programs[0].requests.iter();
+    let inside = requests.filter(|request| trace.window.contains(request.intended));
+    let mut all: Vec<Nanos> = inside.map(Request::latency).collect();
     all.sort_unstable();
     all[(all.len() as f64 * quantile) as usize].0 as f64 / 1e3
 }

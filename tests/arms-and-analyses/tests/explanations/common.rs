@@ -14,7 +14,7 @@ pub fn trace(scenario: &Scenario, policy: &str, seed: u64) -> Trace {
 
 /// The scenarios that are shipped, so long.
 pub fn shipped(duration: &str) -> Vec<Scenario> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let files = fs::read_dir(folder).expect("scenarios").map(|entry| entry.expect("a file").path());
     let duration = model::units::duration(duration).expect("a duration");
     let read = |path: std::path::PathBuf| {

@@ -1,5 +1,4 @@
 //! How evenly a policy divides the machine, over three seeds.
-#![allow(dead_code)]
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use stats::Summary;
 
 /// The text of a shipped scenario.
 pub fn shipped_text(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     std::fs::read_to_string(folder.join(name).with_extension("toml")).unwrap()
 }
 

@@ -1,8 +1,6 @@
 //! Where two traces part.
 
-mod common;
-
-use common::recorded;
+use crate::common::recorded;
 use model::event::What;
 use model::{CpuId, Nanos};
 use trace::Recorded;

@@ -1,17 +1,14 @@
 //! Policies in files of their own: they run, they do what they claim, and mistakes are said.
 
-#[path = "common/fairness.rs"]
-mod fairness;
-
 use std::path::Path;
 
-use fairness::{shipped, summary, worst_share};
+use crate::fairness::{shipped, summary, worst_share};
 use model::event::Event;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent};
 use sim::SimArm;
 
 fn example(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../policy/examples");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policy/examples");
     folder.join(name).with_extension("c").display().to_string()
 }
 
@@ -81,7 +78,7 @@ fn vtime_shares_as_the_built_in_but_lets_waking_threads_wait() {
     let service = brief("service-and-batch");
     let [ours, file] = ["vtime".to_string(), example("vtime")].map(|policy| {
         let summary = summary(&service, &policy);
-        fairness::p99(&summary)
+        crate::fairness::p99(&summary)
     });
     println!("p99 of service-and-batch: built in {ours}, vtime.c {file}");
     assert!(

@@ -1,13 +1,9 @@
 //! What `rearguard` promises, on the modelled kernel. Every promise stands beside a run without the rule that
 //! keeps it.
 
-#[path = "common/fairness.rs"]
-mod fairness;
-
-mod common;
-
-use common::{inversions, scenario, share, tails};
-use fairness::{migrations_per_s, runs, shipped, summary, worst_lag_s, worst_share};
+use crate::common::{scenario, share};
+use crate::fairness::{migrations_per_s, runs, shipped, summary, worst_lag_s, worst_share};
+use crate::tails::{inversions, tails};
 use model::scenario::{Kind, Scenario};
 use model::{Nanos, PolicySpec, Trace};
 use sim::class::ext::Ext;
@@ -104,7 +100,7 @@ fn beside_a_heavy_thread(others: Vec<(&str, Kind)>, policy: &str) -> Trace {
     let mut scenario = scenario(2, programs);
     scenario.programs[0].nice = -15;
     scenario.duration = Nanos::from_secs(60);
-    common::run_under(&scenario, load(&scenario, policy))
+    crate::common::run_under(&scenario, load(&scenario, policy))
 }
 
 fn daemon(run: Nanos, sleep: Nanos) -> Kind {

@@ -1,11 +1,9 @@
 //! Events of the machine: interrupts, exits from idle states, changes. They come back from a file, are
 //! compared by name and are exported.
 
-mod common;
-
 use std::fs::File;
 
-use common::{bytes, recorded};
+use crate::common::{bytes, recorded};
 use model::event::{CpuSetId, Event, Interrupt, NameId, Tables, What};
 use model::{CpuId, Nanos, ThreadId};
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -1,9 +1,8 @@
 //! What `cts` promises, on the modelled kernel. Every promise stands beside a run without the rule that keeps
 //! it.
 
-mod common;
-
-use common::{inversions, scenario, service, setup, share, tails};
+use crate::common::{scenario, service, setup, share};
+use crate::tails::{inversions, tails};
 use model::law::Law;
 use model::scenario::{Group, Kind, Machine, Scenario, Service};
 use model::{Nanos, PolicySpec, Trace};
@@ -15,7 +14,7 @@ fn load(scenario: &Scenario, policy: &str) -> Ext {
 }
 
 fn run(scenario: &Scenario, policy: &str) -> Trace {
-    common::run_under(scenario, load(scenario, policy))
+    crate::common::run_under(scenario, load(scenario, policy))
 }
 
 fn excess(scenario: &Scenario, policy: &str, quantile: f64) -> f64 {
@@ -199,9 +198,12 @@ fn light_and_late_comers() -> Scenario {
 fn no_thread_waits_for_ever_because_it_once_ran_alone() {
     let scenario = light_and_late_comers();
     let slice = Nanos::from_millis(4);
-    let patient = common::cpu_time(&run(&scenario, "cts"), 0);
+    let patient = crate::common::cpu_time(&run(&scenario, "cts"), 0);
     assert!(patient >= Nanos(2 * slice.0), "{patient}");
-    assert_eq!(common::cpu_time(&run(&scenario, "cts:starvation_limit=off"), 0), Nanos::ZERO);
+    assert_eq!(
+        crate::common::cpu_time(&run(&scenario, "cts:starvation_limit=off"), 0),
+        Nanos::ZERO
+    );
 }
 
 #[test]

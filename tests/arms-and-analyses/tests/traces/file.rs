@@ -1,8 +1,6 @@
 //! A trace comes back from a file as it was, and a broken file says where it is broken.
 
-mod common;
-
-use common::{all_shipped, bytes, recorded};
+use crate::common::{all_shipped, bytes, recorded};
 use model::trace::{Request, Stages};
 use model::{Failure, Nanos};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Traces of the simulator.
-#![allow(dead_code)]
 
 use std::path::Path;
 
@@ -9,13 +8,13 @@ use trace::{Header, Making, Recorded};
 
 /// The text of a shipped scenario.
 pub fn shipped(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap()
 }
 
 /// The names of all shipped scenarios.
 pub fn all_shipped() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let toml = files.filter(|file| file.extension().is_some_and(|end| end == "toml"));
     let mut names: Vec<String> =

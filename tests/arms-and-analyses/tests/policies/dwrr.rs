@@ -1,9 +1,6 @@
 //! What `dwrr` does, on the modelled kernel: GVTS's Table 1 and Figure 15.
 
-#[path = "common/fairness.rs"]
-mod fairness;
-
-use fairness::{migrations_per_s, over_due, shipped, summary, worst_lag_s};
+use crate::fairness::{migrations_per_s, over_due, shipped, summary, worst_lag_s};
 
 #[test]
 fn rounds_make_threads_even_and_their_length_trades_moves_for_it() {

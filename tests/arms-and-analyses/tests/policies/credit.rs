@@ -1,9 +1,6 @@
 //! What `credit` does, on the modelled kernel: GVTS's Table 1.
 
-#[path = "common/fairness.rs"]
-mod fairness;
-
-use fairness::{over_due, p99, shipped, shipped_text, summary, worst_lag_s};
+use crate::fairness::{over_due, p99, shipped, shipped_text, summary, worst_lag_s};
 use model::{Nanos, Scenario};
 
 #[test]

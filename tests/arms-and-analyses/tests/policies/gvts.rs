@@ -1,11 +1,8 @@
 //! What `gvts` promises, on the modelled kernel. Every promise stands beside a run without what keeps it.
 
-#[path = "common/fairness.rs"]
-mod fairness;
-
-mod common;
-
-use fairness::{migrations_per_s, over_due, p99, shipped, summary, worst_lag_s, worst_share};
+use crate::fairness::{
+    migrations_per_s, over_due, p99, shipped, summary, worst_lag_s, worst_share,
+};
 use model::scenario::{Kind, Machine};
 use model::{Nanos, Scenario};
 
@@ -78,7 +75,7 @@ fn infeasible() -> Scenario {
     let others = Kind::Daemon { threads: 1, run, sleep };
     let batch = |threads| Kind::Batch { threads };
     let programs = vec![("heavy", batch(3)), ("light", batch(4)), ("sleeper", others)];
-    let mut scenario = common::scenario(4, programs);
+    let mut scenario = crate::common::scenario(4, programs);
     scenario.machine = Machine { smt: 2, ..scenario.machine };
     scenario.programs[0].nice = -15;
     scenario.duration = Nanos::from_secs(30);

@@ -1,12 +1,10 @@
 //! The tables, read back.
 
-mod common;
-
 use std::fs::File;
 use std::path::Path;
 
+use crate::common::recorded;
 use columnar::Format;
-use common::recorded;
 use model::Nanos;
 use model::event::What;
 use parquet::file::reader::{FileReader, SerializedFileReader};

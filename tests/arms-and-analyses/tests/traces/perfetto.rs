@@ -1,13 +1,11 @@
 //! What Perfetto is given: read back field by field, and read by Perfetto's own trace processor.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::recorded;
+use crate::common::recorded;
 use model::Nanos;
 use model::event::{What, Why};
 use prost::Message;
@@ -117,7 +115,7 @@ fn trace_processor() -> Option<PathBuf> {
 fn ask(folder: &Path, trace: &[u8], queries: &[&str]) -> Vec<Value> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), trace).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tools/perfetto/query.js");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/perfetto/query.js");
     let mut node = Command::new("node")
         .args([&script, folder, file.path()])
         .stdin(Stdio::piped())

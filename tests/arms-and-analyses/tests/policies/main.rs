@@ -1,0 +1,12 @@
+//! What each policy promises, asked of simulated runs with the statistics and the ideal.
+
+#[path = "../../../../crates/arms/sim/tests/common/mod.rs"]
+mod common;
+mod credit;
+mod cts;
+mod dwrr;
+mod fairness;
+mod files;
+mod gvts;
+mod rearguard;
+mod tails;
