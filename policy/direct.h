@@ -60,7 +60,7 @@ RG_INLINE bool rg_is_outdone_in(u32 id, struct rg_thread *thread)
 	struct rg_queue *queue = rg_queue(id);
 
 	return queue && queue->least < thread->account.vruntime &&
-	       rg_heap_first(queue)->pool != thread->pool;
+	       rg_thread_at(queue->first)->pool != thread->pool;
 }
 
 /* In tick: whether the thread that runs goes on before its follower. */

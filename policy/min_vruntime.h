@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. A waking thread is placed near the least vruntime of all that wait and run, the
- *          min_vruntime. Asking every CPU on each wake-up would cost more than the switch.
- * Rule.    CPUs look for it in turns: each, at most every 250 us, at the next two busy ones and the
- *          heads of their queues. When a look has been round, the least that was seen becomes the
- *          min_vruntime, which never falls. A callback that moves a vruntime meanwhile offers it to
- *          the look.
- * Why.     Vruntimes only grow while they are in use, so a late min_vruntime is too low, never too
- *          high: a waking thread is then placed a little earlier. One that is too high would make
- *          waking threads wait until the others caught up. One thread does not hold it back for
- *          ever. If it runs with more than twice a CPU's part of what else runs, its weight is
- *          infeasible (GVTS section 4), and the min_vruntime follows the waiting threads. It stays
- *          behind the next of them by what that gets ahead in a turn and by 300 ms: so far may one
- *          cache be behind another, whose running threads a waking thread shall still preempt.
+ * Problem. A waking thread is placed near the least vruntime of the threads it will compete with,
+ *          its min_vruntime. Asking every CPU on each wake-up would cost more than the switch.
+ * Rule.    Virtual time is compared among threads that compete. Each set of CPUs that threads are
+ *          bound to has a virtual time for the whole machine: one for all CPUs, one for each
+ *          cpuset in use, one for the pinned threads of each CPU. (Without a balance that bounds
+ *          lag each queue has one instead.) CPUs look for the least vruntimes in turns: each, at
+ *          most every 250 us, at the next two busy ones and the heads of their queues. When a look
+ *          has been round, the least that was seen in each virtual time becomes its min_vruntime,
+ *          which never falls. Vruntimes that move meanwhile are offered by whatever moves them.
+ * Why.     Vruntimes only grow while they are in use, so a min_vruntime that is late is too low: a
+ *          waking thread is then placed a little earlier. One that is too high would make it wait
+ *          until the others caught up. Threads bound to an overloaded CPU fall behind all others;
+ *          with one min_vruntime for all of them each waking thread of the others began there, and
+ *          overran what had run since.
+ *          One thread does not hold the min_vruntime back either: if it runs with more than twice
+ *          a CPU's part of what else runs, its weight is infeasible (GVTS section 4). The
+ *          min_vruntime then follows the waiting threads, behind the next of them by what it gets
+ *          ahead in a turn and 300 ms: so far one cache may be behind another, whose running
+ *          threads a waking one shall still preempt.
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are.
- * Limits.  A min_vruntime of the machine is one cache line that each CPU writes up to 4,000 times a
- *          second.
+ * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
+ *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
  */
 #ifndef RG_MIN_VRUNTIME_H
 #define RG_MIN_VRUNTIME_H
@@ -30,18 +36,52 @@
 #define RG_OFFER_TRIES 4
 #define RG_HELD_BACK_NS 300000000 /* an interval of the machine: GVTS section 4 */
 
-/* The min_vruntime by which threads of a queue are placed. */
-RG_INLINE struct rg_vtime *rg_vtime_of(u32 id)
+/* The virtual time of a number. */
+RG_INLINE struct rg_vtime *rg_vtime_at(u32 id)
+{
+	bool of_queue = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE;
+	struct rg_shared *shared;
+	struct rg_queue *queue;
+
+	if (!of_queue && id < RG_CPUSETS) {
+		shared = rg_shared();
+		return shared ? &shared->cpusets[rg_masked(id, RG_CPUSETS)].vtime : 0;
+	}
+	queue = rg_queue(of_queue ? id : id - RG_CPUSETS);
+	return queue ? &queue->vtime : 0;
+}
+
+/* The number of the virtual time in which a thread competes at a CPU. */
+RG_INLINE u32 rg_vtime_of(struct task_struct *t, struct rg_thread *thread, s32 at)
+{
+	struct rg_cpu *cpu;
+
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
+		return rg_queue_of(at);
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_TARGET || !rg_is_pinned(t))
+		return thread->cpuset;
+	cpu = rg_cpu(at);
+	return cpu && cpu->own != rg_queue_of(at) ? RG_VTIME_OF_QUEUE(cpu->own) : thread->cpuset;
+}
+
+/* The queue where a thread waits that wants a CPU: the CPU's own, if it may run there alone. */
+RG_INLINE u32 rg_queue_for(struct task_struct *t, struct rg_cpu *cpu, s32 at)
+{
+	return RG_OPTION(pick) != RG_PICK_CREDIT && rg_is_pinned(t) ? cpu->own : rg_queue_of(at);
+}
+
+/* Which look a CPU takes part in. */
+RG_INLINE struct rg_looking *rg_looking_of(s32 at)
 {
 	struct rg_shared *shared;
 	struct rg_queue *queue;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_QUEUE) {
 		shared = rg_shared();
-		return shared ? &shared->vtime : 0;
+		return shared ? &shared->looking : 0;
 	}
-	queue = rg_queue(id);
-	return queue ? &queue->vtime : 0;
+	queue = rg_queue(rg_queue_of(at));
+	return queue ? &queue->looking : 0;
 }
 
 /* The vruntime of what a CPU runs, as of now. */
@@ -63,7 +103,7 @@ RG_INLINE void rg_vtime_offer(struct rg_vtime *vtime, u64 vruntime)
 }
 
 /* Remembers which CPU of a queue a waking thread would preempt first. */
-RG_INLINE void rg_vtime_note_victim(struct rg_queue *queue, s32 at, u64 vruntime, u64 now)
+RG_INLINE void rg_note_victim(struct rg_queue *queue, s32 at, u64 vruntime, u64 now)
 {
 	struct rg_cpu *victim = rg_cpu(queue->victim);
 
@@ -71,27 +111,29 @@ RG_INLINE void rg_vtime_note_victim(struct rg_queue *queue, s32 at, u64 vruntime
 		queue->victim = at;
 }
 
-/* How far behind the waiting threads the min_vruntime may be; RG_NEVER: none waits. */
-RG_INLINE u64 rg_vtime_floor(u32 id, struct rg_queue *queue)
+/* How far behind a waiting thread others may be: what it gets ahead in a turn, and 300 ms. */
+RG_INLINE u64 rg_held_back(u64 vruntime, u64 weight)
 {
-	struct rg_lock *lock = rg_lock_of(id);
-	u64 least, weight;
+	u64 turn = rg_virtual(RG_OPTION(slice_ns) + RG_OPTION(sticky_ns), weight);
 
-	if (!lock || queue->least == RG_NEVER)
-		return RG_NEVER;
-	rg_acquire(lock);
-	least = queue->least;
-	weight = rg_heap_first(queue)->weight;
-	rg_release(lock);
-	if (least == RG_NEVER)
-		return RG_NEVER;
-	return rg_less(least, rg_virtual(RG_OPTION(slice_ns) + RG_OPTION(sticky_ns), weight) +
-				      RG_HELD_BACK_NS);
+	return rg_less(vruntime, turn + RG_HELD_BACK_NS);
 }
 
-/* Notes what runs on a CPU. One that is free lets nothing be held back. */
+/* Notes how far a running thread gets in a slice. The longest fades by an eighth a look. */
+RG_INLINE void rg_vtime_note_turn(struct rg_vtime *vtime, u64 weight)
+{
+	u64 turn = rg_virtual(RG_OPTION(slice_ns), weight);
+
+	if (turn > vtime->turn)
+		vtime->turn = turn;
+}
+
+/* Notes what runs on a CPU. */
 RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime)
 {
+	rg_vtime_offer(vtime, vruntime);
+	vtime->running++;
+	rg_vtime_note_turn(vtime, cpu->weight);
 	vtime->weight += cpu->weight;
 	if (!cpu->weight)
 		vtime->floor = 0;
@@ -101,34 +143,77 @@ RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu,
 	vtime->last_weight = cpu->weight;
 }
 
-/* Looks at one CPU; answers whether a thread runs or waits there. */
-RG_INLINE bool rg_vtime_look_at(struct rg_vtime *vtime, s32 at, u64 now)
+/* Notes the least vruntime of each set of CPUs that waits in a queue. */
+RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_queue *queue,
+				  u64 now)
+{
+	struct rg_lock *lock = rg_lock_of(id);
+	u64 waiting = queue->waiting;
+
+	if (!lock)
+		return;
+	rg_acquire(lock);
+	RG_FOR(i, 0, RG_CPUSETS) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
+		u64 vruntime, floor;
+
+		if (!(waiting >> i))
+			break;
+		if (!heap->count)
+			continue;
+		vruntime = rg_heap_at(heap, 0)->vruntime + vtime->shift;
+		floor = rg_held_back(vruntime, rg_thread_at(rg_heap_first(heap))->weight);
+		vtime->floor = floor < vtime->floor ? floor : vtime->floor;
+		rg_vtime_offer(vtime, vruntime);
+		shared->cpusets[rg_masked(i, RG_CPUSETS)].used_at = now;
+	}
+	rg_release(lock);
+}
+
+/* The pinned threads of a CPU have a virtual time that no other CPU knows of. */
+RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 running)
+{
+	u64 least = own->least;
+
+	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own) && running < least)
+		least = running;
+	own->vtime.active = least != RG_NEVER;
+	if (least != RG_NEVER && least > own->vtime.min_vruntime)
+		own->vtime.min_vruntime = least;
+}
+
+/* Looks at one CPU; answers whether anybody runs or waits there. */
+RG_INLINE bool rg_look_at(struct rg_shared *shared, struct rg_looking *looking, s32 at, u64 now)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
 	u32 id = rg_queue_of(at);
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_queue *own = cpu ? rg_queue(cpu->own) : 0;
-	u64 least, vruntime;
+	struct rg_vtime *vtime;
+	u64 running;
 
 	if (!queue || !own)
 		return 0;
-	least = queue->least < own->least ? queue->least : own->least;
+	running = rg_vruntime_running(cpu, now);
+	vtime = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
+	if (!cpu->pool)
+		looking->idle = 1;
+	if (vtime && !(own->is_own && vtime == &own->vtime))
+		rg_vtime_note_running(vtime, cpu, running);
+	if (cpu->pool)
+		rg_note_victim(queue, at, running, now);
+	if (cpu->pool && cpu->vtime < RG_CPUSETS)
+		shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].used_at = now;
+	if (own->is_own && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
+		rg_look_at_own(cpu, own, running);
+	else if (own->is_own)
+		rg_vtime_offer(&queue->vtime, own->least);
 	if (queue->least != RG_NEVER)
-		vtime->waited = 1;
-	if (RG_OPTION(infeasible) && queue->cpu == at) {
-		vruntime = rg_vtime_floor(id, queue);
-		vtime->floor = vruntime < vtime->floor ? vruntime : vtime->floor;
-	}
-	if (cpu->pool) {
-		vruntime = rg_vruntime_running(cpu, now);
-		rg_vtime_note_running(vtime, cpu, vruntime);
-		rg_vtime_note_victim(queue, at, vruntime, now);
-		least = vruntime < least ? vruntime : least;
-	} else {
-		vtime->floor = 0;
-	}
-	rg_vtime_offer(vtime, least);
-	return least != RG_NEVER;
+		looking->waited = 1;
+	if (queue->cpu == at && queue->least != RG_NEVER)
+		rg_look_at_waiting(shared, id, queue, now);
+	return cpu->pool || queue->least != RG_NEVER || own->least != RG_NEVER;
 }
 
 /* Whether one thread alone, of an infeasible weight, is behind all that wait. */
@@ -137,77 +222,99 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 	u64 others = vtime->weight - vtime->last_weight;
 
 	return RG_OPTION(infeasible) && vtime->floor != RG_NEVER && vtime->last < vtime->floor &&
-	       vtime->last_weight * (vtime->seen - 1) > 2 * others;
+	       vtime->running && vtime->last_weight * (vtime->running - 1) > 2 * others;
 }
 
-/*
- * The min_vruntime after a look that has been round: the least vruntime that was seen, or what the
- * waiting threads allow where one running thread holds it back. It never falls.
- *
- * It is too low by what threads have run since they were seen: a waking thread then goes a little
- * early. It is too high where a thread of less vruntime moved between CPUs past the look and no
- * callback offered it (rg_vtime_offer): such a thread has credit until the next look. And it is
- * held back for all where a thread that is confined to busy CPUs cannot get its due: `infeasible`
- * sees a weight that no CPU can serve, not an affinity.
- */
-RG_INLINE u64 rg_min_vruntime_of(struct rg_vtime *vtime)
+/* A look has been round: the least that it has seen becomes the min_vruntime. */
+RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 {
 	u64 least = vtime->least;
 
-	if (rg_vtime_is_held_back(vtime) && vtime->floor > least)
+	if (!idle && rg_vtime_is_held_back(vtime) && vtime->floor > least)
 		least = vtime->floor;
-	return least != RG_NEVER && least > vtime->min_vruntime ? least : vtime->min_vruntime;
+	if (least != RG_NEVER && least > vtime->min_vruntime)
+		vtime->min_vruntime = least;
+	vtime->active = least != RG_NEVER;
+	vtime->turn -= vtime->turn >> 3;
 }
 
-/* A look has been round. */
-RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime)
+/* A look begins: what was offered before may be asleep by now. */
+RG_INLINE void rg_vtime_reset(struct rg_vtime *vtime)
 {
-	vtime->min_vruntime = rg_min_vruntime_of(vtime);
-	vtime->contended = vtime->waited;
-	vtime->waited = 0;
-	vtime->seen = 0;
+	rg_swap(&vtime->least, RG_NEVER);
+	vtime->floor = RG_NEVER;
+	vtime->last = RG_NEVER;
+	vtime->weight = 0;
+	vtime->running = 0;
+}
+
+/* A look begins or has been round, for all virtual times that it concerns. */
+RG_INLINE void rg_look_turn(struct rg_shared *shared, struct rg_looking *looking, s32 at, bool end)
+{
+	bool of_queue = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE;
+	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+
+	if (!queue)
+		return;
+	RG_FOR(i, 0, of_queue ? 1 : RG_CPUSETS - 1) {
+		struct rg_cpuset *row = &shared->cpusets[rg_masked(i, RG_CPUSETS)];
+		struct rg_vtime *vtime = of_queue ? &queue->vtime : &row->vtime;
+
+		if (i && !row->affinity)
+			continue;
+		if (end)
+			rg_vtime_publish(vtime, looking->idle);
+		else
+			rg_vtime_reset(vtime);
+	}
+}
+
+RG_INLINE void rg_look_end(struct rg_shared *shared, struct rg_looking *looking, s32 at)
+{
+	rg_look_turn(shared, looking, at, 1);
+	looking->contended = looking->waited;
+	looking->waited = 0;
+	looking->idle = 0;
+	looking->seen = 0;
 }
 
 /* This CPU does its part of the look, unless another is at it. */
-RG_SUBPROGRAM bool rg_vtime_look_on(s32 cpu, u64 now)
+RG_SUBPROGRAM bool rg_look_on(s32 cpu, u64 now)
 {
 	u32 level = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE ? RG_LEVEL_MACHINE
 								       : RG_OPTION(queue);
-	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(cpu));
+	struct rg_looking *looking = rg_looking_of(cpu);
+	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(cpu);
 	u32 busy = 0;
 
-	if (!here || !vtime || rg_swap(&vtime->busy, 1))
+	if (!here || !looking || !shared || rg_swap(&looking->busy, 1))
 		return 0;
 	here->looked_at = now;
-	if (!vtime->seen) {
-		rg_swap(&vtime->least, RG_NEVER);
-		vtime->floor = RG_NEVER;
-		vtime->last = RG_NEVER;
-		vtime->weight = 0;
-	}
+	if (!looking->seen)
+		rg_look_turn(shared, looking, cpu, 0);
 	RG_FOR(i, 0, RG_LOOK_STEPS) {
-		s32 at = rg_cpu_in(vtime->cpu, level, vtime->seen);
+		s32 at = rg_cpu_in(looking->cpu, level, looking->seen);
 
 		if (at < 0) {
-			rg_vtime_publish(vtime);
+			rg_look_end(shared, looking, cpu);
 			break;
 		}
 		if (busy == RG_LOOK_BUSY)
 			break;
-		vtime->seen++;
-		busy += rg_vtime_look_at(vtime, at, now);
+		looking->seen++;
+		busy += rg_look_at(shared, looking, at, now);
 	}
-	rg_swap(&vtime->busy, 0);
+	rg_swap(&looking->busy, 0);
 	return 1;
 }
 
 /* As above, if it is time. */
-RG_INLINE void rg_vtime_look(s32 cpu, struct rg_cpu *here, u64 now)
+RG_INLINE void rg_look_around(s32 cpu, struct rg_cpu *here, u64 now)
 {
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_TARGET &&
 	    rg_less(now, here->looked_at) >= RG_LOOK_GAP_NS)
-		rg_vtime_look_on(cpu, now);
+		rg_look_on(cpu, now);
 }
 
 /*
@@ -218,16 +325,20 @@ RG_INLINE void rg_vtime_look(s32 cpu, struct rg_cpu *here, u64 now)
 RG_INLINE u64 rg_vruntime_cap(struct rg_vtime *vtime, s32 at, u64 before, u64 vruntime)
 {
 	u64 most = vtime->min_vruntime + RG_OPTION(vruntime_cap_ns);
+	struct rg_looking *looking;
 	struct rg_queue *own;
 	struct rg_cpu *cpu;
 
 	if (most < before)
 		most = before;
-	if (RG_OPTION(vruntime_cap_ns) == RG_NEVER || vtime->contended || vruntime <= most)
+	if (RG_OPTION(vruntime_cap_ns) == RG_NEVER || vruntime <= most)
 		return vruntime;
+	looking = rg_looking_of(at);
 	cpu = rg_cpu(at);
 	own = cpu ? rg_queue(cpu->own) : 0;
-	return own && own->least == RG_NEVER && !rg_follower(cpu) ? most : vruntime;
+	if (!looking || looking->contended || !own || own->least != RG_NEVER || rg_follower(cpu))
+		return vruntime;
+	return most;
 }
 
 #endif

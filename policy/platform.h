@@ -169,7 +169,7 @@ RG_CALL struct rg_shared *rg_shared(void);
 #define RG_THREADS 65536
 #define RG_GROUPS 4096
 #define RG_POOLS 65536
-#define RG_ENTRIES 131072
+#define RG_ENTRIES 1048576
 RG_CALL u32 rg_slot(struct task_struct *thread);
 RG_CALL struct rg_thread *rg_thread_at(u32 slot);
 RG_CALL struct rg_group *rg_group_at(u32 group);

@@ -31,6 +31,14 @@ RG_INLINE s32 rg_preempt_candidate(struct rg_queue *queue, s32 home, u32 i)
 	return rg_cpu_in(queue->cpu, RG_OPTION(queue), at < queue->cpus ? at : at - queue->cpus);
 }
 
+/* Whether a CPU runs a helper of the thread's own process: no request waits for it. */
+RG_INLINE bool rg_is_own_helper(struct rg_cpu *cpu, struct rg_thread *thread)
+{
+	struct rg_thread *running = rg_thread_at(cpu->thread);
+
+	return running->helper && !thread->helper && running->process == thread->process;
+}
+
 /* The CPU to preempt for a thread that has just been queued, -1: none. */
 RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
 				struct rg_queue *queue, s32 home)
@@ -51,6 +59,8 @@ RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread,
 		    !rg_may_run_on(t, at))
 			continue;
 		ahead = rg_less(rg_vruntime_running(cpu, thread->queued_at), vruntime);
+		if (ahead && ahead <= lead && rg_is_own_helper(cpu, thread))
+			ahead = lead + 1;
 		if (ahead > lead) {
 			lead = ahead;
 			victim = at;

@@ -31,6 +31,33 @@ RG_INLINE u32 rg_queue_capacity(u32 count)
 	return capacity;
 }
 
+/*
+ * The rows of a queue's heaps: half for threads that may run on all CPUs, the rest by equal parts
+ * for those of sets of CPUs. A CPU's own queue has one heap.
+ */
+RG_INLINE void rg_queue_share_out(struct rg_queue *queue, u32 base, u32 capacity)
+{
+	u32 part = capacity >> 7; /* by 2 * RG_CPUSETS */
+
+	queue->heaps[0].base = base;
+	queue->heaps[0].capacity = queue->is_own ? capacity : capacity >> 1;
+	if (queue->is_own)
+		return;
+	RG_FOR(i, 1, RG_CPUSETS - 1) {
+		struct rg_heap *heap = &queue->heaps[rg_masked(i, RG_CPUSETS)];
+
+		heap->base = base + (capacity >> 1) + i * part;
+		heap->capacity = part;
+	}
+}
+
+RG_INLINE void rg_vtime_init(struct rg_vtime *vtime)
+{
+	vtime->least = RG_NEVER;
+	vtime->floor = RG_NEVER;
+	vtime->last = RG_NEVER;
+}
+
 RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
 {
 	struct rg_queue *queue = rg_queue(id);
@@ -43,11 +70,11 @@ RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
 		return error;
 	queue->created = 1;
 	queue->cpu = cpu;
-	queue->base = base;
-	queue->capacity = capacity;
+	queue->is_own = id >= RG_OPTION(cpus);
 	queue->least = RG_NEVER;
-	queue->vtime.cpu = cpu;
-	queue->vtime.least = RG_NEVER;
+	queue->looking.cpu = cpu;
+	rg_vtime_init(&queue->vtime);
+	rg_queue_share_out(queue, base, capacity);
 	return 0;
 }
 
@@ -94,7 +121,9 @@ RG_INLINE s32 rg_queues_create(void)
 	if (!shared)
 		return 0;
 	shared->queues = rg_queue_count();
-	shared->vtime.least = RG_NEVER;
+	RG_FOR(i, 0, RG_CPUSETS) {
+		rg_vtime_init(&shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime);
+	}
 	RG_FOR(cpu, 0, RG_OPTION(cpus)) {
 		error = rg_queue_join(cpu, shared->queues);
 		if (error)

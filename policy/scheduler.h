@@ -13,6 +13,7 @@
 #define RG_SCHEDULER_H
 
 #include "balance/balance.h"
+#include "converge.h"
 #include "direct.h"
 #include "order/order.h"
 
@@ -51,6 +52,7 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 		return -12; /* ENOMEM */
 	*thread = blank;
 	thread->slot = rg_slot(t);
+	thread->process = rg_process_id(t);
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
@@ -63,22 +65,26 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 /* The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
-	u32 queue = rg_queue_of(at);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_vtime *vtime = rg_vtime_of(queue);
 	struct rg_cpu *cpu = rg_cpu(at);
+	struct rg_queue *queue = cpu ? rg_queue(rg_queue_for(t, cpu, at)) : 0;
+	struct rg_vtime *vtime;
 
-	if (!vtime || !cpu)
+	if (!queue)
 		return;
-	rg_vtime_look(at, cpu, now);
-	rg_burst_drain(thread, rg_less(now, thread->slept_at));
-	rg_attach(t, thread, queue);
+	rg_look_around(at, cpu, now);
+	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
+	rg_cpuset_refresh(t, thread, now);
+	rg_attach(t, thread, at);
+	vtime = rg_vtime_at(rg_number(account->vtime));
+	if (!vtime)
+		return;
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)
 		thread->exec_seen = rg_exec_ns(t);
 	rg_balance_wake(t, thread, now);
 	if (rg_weight_join(t, thread))
-		rg_balance_place(account, thread, vtime);
+		rg_balance_place(account, thread, cpu, queue);
 	rg_balance_join(thread);
 	rg_vtime_offer(vtime, account->vruntime);
 	rg_weight_refresh(thread);
@@ -93,6 +99,7 @@ RG_INLINE void rg_deactivate(struct task_struct *t, struct rg_thread *thread)
 	u64 now = rg_now();
 
 	thread->slept_at = now;
+	rg_burst_end(t, thread);
 	rg_balance_leave(thread, now);
 	rg_weight_leave(t, thread);
 	rg_queue_move(thread, 0);
@@ -169,7 +176,8 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
 	if (thread->waits)
 		rg_index_leave(thread);
 	if (rg_counts(t, thread)) {
-		rg_attach(t, thread, rg_queue_of(home));
+		rg_cpuset_refresh(t, thread, now);
+		rg_attach(t, thread, home);
 		rg_order_again(thread, now);
 	} else {
 		rg_activate(t, thread, home, now);
@@ -193,9 +201,9 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	thread->queued_at = now;
 	if (RG_OPTION(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
 		return;
-	queue = indexed && rg_is_pinned(t) ? cpu->own : rg_queue_of(home);
+	queue = rg_queue_for(t, cpu, home);
 	if (indexed)
-		rg_index_enter(t, thread, queue, rg_account(t, thread)->vruntime);
+		rg_index_enter(thread, queue, rg_account(t, thread));
 	rg_insert_ordered(t, queue, RG_OPTION(slice_ns), thread->arrival);
 	rg_announce(t, thread, home, flags);
 }
@@ -227,9 +235,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	struct rg_thread *thread = rg_thread(t);
 	s32 at = rg_thread_cpu(t);
 	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(at));
 
-	if (!thread || !cpu || !vtime)
+	if (!thread || !cpu)
 		return;
 	rg_charge(t, thread);
 	if (!rg_counts(t, thread))
@@ -239,7 +246,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_OPTION(slice_ns));
-	rg_vtime_look(at, cpu, cpu->since);
+	rg_converge(cpu, at, t, thread);
+	rg_look_around(at, cpu, cpu->since);
 }
 
 /*
@@ -274,11 +282,12 @@ RG_CALLBACK void rg_idle(s32 at)
 	struct rg_cpu *cpu = rg_cpu(at);
 	struct rg_queue *shared = rg_queue(rg_queue_of(at));
 	struct rg_queue *own = cpu ? rg_queue(cpu->own) : 0;
+	struct rg_shared *all = rg_shared();
 
-	if (!shared || !own)
+	if (!shared || !own || !all)
 		return;
 	cpu->pool = 0;
-	if (shared->least != RG_NEVER || own->least != RG_NEVER ||
+	if (rg_is_waited_for(all, shared, cpu) || own->least != RG_NEVER || own->unlisted ||
 	    (RG_OPTION(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
 		rg_kick(at, RG_KICK_IDLE);
 }

@@ -30,60 +30,73 @@ struct rg_share {
 };
 
 /*
- * A vruntime: virtual time in ns of CPU time at nice 0, and the queue in whose virtual time it
- * counts.
+ * A vruntime: virtual time in ns of CPU time at nice 0, as of a shift of the virtual time in which
+ * it counts (struct rg_vtime), whose number it has.
  */
 struct rg_account {
 	u64 vruntime;
-	rg_maybe queue;
+	u64 shift;
+	rg_maybe vtime;
 	u32 unused;
 };
 
 struct rg_thread {
 	struct rg_account account;
-	u64 exec_seen;  /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
-	u64 weight;     /* effective, in 1/65536 of a weight of 1; cached for dispatch */
-	u64 arrival;    /* the key in its queue: the lowest of its pool runs first */
-	u64 burst;      /* the level of its leaky bucket in ns (burst.h) */
-	u64 slept_at;   /* when it last blocked */
-	u64 queued_at;  /* when it last entered a queue */
-	u64 woke_at;    /* when it last became runnable */
-	u64 asleep;     /* the least target when it last blocked */
-	u64 credit;     /* in ns above RG_CREDIT_ZERO (balance/account.h) */
-	u64 earned;     /* what a unit of weight had earned when its credit was last settled */
-	u64 credited;   /* of a child of the root: what it counts among those that share credits */
-	u64 pool;       /* see rg_pool; as of when it last entered a queue or ran */
-	u32 slot;       /* its own row */
-	u32 counted;    /* what it adds to the sum of its process or group; 0: not active */
-	u32 batch;      /* the burst has reached its limit and is not yet 0 */
+	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
+	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
+	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
+	u64 burst;     /* the level of its bucket in ns */
+	u64 ran_ns;    /* since it woke */
+	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
+	u64 slept_at;  /* when it last blocked */
+	u64 queued_at; /* when it last entered a queue */
+	u64 woke_at;   /* when it last became runnable */
+	u64 asleep;    /* the least target when it last blocked */
+	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/account.h) */
+	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
+	u64 credited;  /* of a child of the root: what it counts among those who share credits */
+	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
+	u32 slot;      /* its own row */
+	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
+	u32 batch;     /* the bucket has been full and is not yet empty */
 	rg_maybe queue; /* the one that it runs from or waits in */
-	u32 fresh;      /* it has never been runnable */
-	u32 group;      /* where it belongs; 0: the root */
-	u32 utilised;   /* its utilisation when it last woke or blocked, in 1/1024 */
-	u32 boosted;    /* it woke with credit, and no tick of the account has met it since */
-	u32 earns;      /* one has met it since it last held all the credit that it may */
-	u32 cpu;        /* the one that it ran on last */
+	u32 fresh;     /* it has never been runnable */
+	u32 group;     /* where it belongs; 0: the root */
+	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
+	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
+	u32 earns;     /* one has met it since it last held all the credit that it may */
+	u32 cpu;       /* the one that it ran on last */
+	u32 cpuset;    /* the CPUs that it may run on: see index/cpusets.h */
+	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
+	u32 process;   /* rg_process_id */
+	u32 unused;
 	/* Under the lock of the queue where it waits, see index/: */
 	rg_maybe waits;    /* that queue */
 	rg_maybe row;      /* of its pool, while it is in the index */
 	rg_maybe last_row; /* where it was last */
-	u32 next;          /* its neighbours there, by slot; 0: none */
+	u32 next;  /* its neighbours there, by slot; 0: none */
 	u32 prev;
 	u32 unlisted; /* it waits, and there was no room in the index */
+	u32 waits_cpuset; /* the heap where it waits */
 };
 
 struct rg_process {
 	struct rg_share share;
 	struct rg_account account; /* what fair=process charges instead of the threads' */
+	u64 burst_mean_ns; /* of its threads, as in rg_thread */
 };
 
 struct rg_group {
 	struct rg_share share;
 	u64 members;  /* of a child of the root: the active weights of all threads below */
-	u64 credited; /* what it counts among those that share credits */
+	u64 credited; /* what it counts among those who share credits */
+	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
+	u64 seen;       /* the min_vruntime when that was settled last */
+	u64 flat;       /* its effective weight then */
+	u64 tolerance_ns; /* how much surplus costs nothing */
 	u32 parent;   /* 0: the root */
 	u32 weight;   /* cpu.weight */
-	u32 threads;  /* how many threads `members` is of */
+	u32 threads; /* how many those of `members` are */
 	u32 unused;
 };
 
@@ -95,38 +108,59 @@ struct rg_pool {
 	u64 key;      /* see rg_pool_key; 0: never claimed */
 	u64 pool;     /* see rg_pool */
 	u64 vruntime; /* of a thread alone: what its entry in the heap says */
-	u32 affinity; /* of all its threads: rg_affinity */
-	u32 first;    /* thread by arrival, by slot; 0: none waits */
+	u32 cpuset;   /* of all its threads: the heap that it is in */
+	u32 first;    /* thread by place, by slot; 0: nobody waits */
 	u32 last;
-	u32 waiting;   /* threads */
-	u32 vruntimes; /* entries in the heap */
+	u32 waiting; /* threads */
+	u32 vruntimes;  /* entries in the heap */
 	u32 unused;
 };
 
-/* A vruntime in the heap of a queue: see index/heap.h. Under the queue's lock. */
+/* A vruntime in a heap of a queue: see index/heap.h. Under the queue's lock. */
 struct rg_entry {
-	u64 vruntime;
+	u64 vruntime; /* without the shift of its virtual time */
 	u32 row;   /* of the pool that it belongs to */
 	u32 stamp; /* among equal vruntimes the one that came first is first */
 };
 
 /*
- * The least vruntime of all that wait and run at some CPUs, and how far the present look has come:
- * see min_vruntime.h.
+ * A virtual time in which threads compete: the least vruntime of those who wait and run in it, and
+ * what the present look has seen of them (min_vruntime.h).
  */
 struct rg_vtime {
 	u64 min_vruntime; /* it never falls */
+	u64 shift;        /* by how much all its vruntimes were raised so far: see converge.h */
 	u64 least;        /* of those seen in this look */
-	u64 busy;         /* a CPU is looking */
 	/* Of this look, too: see rg_vtime_is_held_back. */
-	u64 floor;  /* how far the waiting threads let it fall behind */
-	u64 weight; /* of all that run */
-	u64 last;   /* the least vruntime of these */
+	u64 floor;        /* how far those who wait let it fall behind */
+	u64 weight;       /* of all who run */
+	u64 last;         /* the least vruntime of these */
 	u64 last_weight;
+	u64 turn;         /* the longest turn of those that ran lately */
+	u32 running;      /* how many */
+	u32 active;       /* whether anybody was seen in the last look */
+};
+
+/* How far the present look at some CPUs has come. */
+struct rg_looking {
+	u64 busy;      /* somebody is looking */
 	u32 seen;      /* how many CPUs */
-	u32 contended; /* whether a thread waited when the last look was complete */
+	u32 idle;      /* whether one of them ran nothing */
+	u32 contended; /* whether somebody waited when the last look was complete */
 	u32 waited;    /* whether in this look */
-	s32 cpu;       /* the first one that it serves */
+	s32 cpu;       /* the first one of these CPUs */
+	u32 unused;
+};
+
+/* How many sets of CPUs that threads may run on are told apart at once; 0 is all CPUs. */
+#define RG_CPUSETS 64
+
+/* Threads that may run on the same CPUs: see index/cpusets.h. */
+struct rg_cpuset {
+	u64 affinity; /* its number (rg_affinity); 0: nobody's, but for the first */
+	u64 waiting;  /* threads in any queue */
+	u64 used_at;  /* when one of them was last seen */
+	struct rg_vtime vtime;
 };
 
 /*
@@ -134,15 +168,15 @@ struct rg_vtime {
  * is the row of a CPU by the domain's number. A child is a domain on the next lower level in use.
  */
 struct rg_target {
-	u64 at;     /* virtual time */
-	u64 least;  /* the least target of its lowest domains that count; RG_NEVER: none does */
-	u32 busy;   /* of a lowest domain: how many of its queues have threads */
-	u32 cpus;   /* how many it has */
-	u32 cursor; /* where the next look for lagging queues begins, by rg_cpu_in */
-	u32 clear;  /* how many CPUs in a row were looked at without finding a lagging queue */
+	u64 at;       /* virtual time */
+	u64 least;    /* the least target of its lowest domains that count; RG_NEVER: none does */
+	u32 busy;     /* of a lowest domain: how many of its queues have threads */
+	u32 cpus;     /* how many it has */
+	u32 cursor;   /* the CPU where the next look for lagging queues begins, by rg_cpu_in */
+	u32 clear;    /* how many CPUs in a row were looked at without finding a lagging queue */
 	rg_maybe children; /* the number of the first one */
 	rg_maybe sibling;  /* the number of the parent's next child */
-	s32 cpu;           /* its first one */
+	s32 cpu;      /* its first one */
 	u32 unused;
 };
 
@@ -152,9 +186,9 @@ struct rg_target {
 
 /* What was popped from an index, to be put back if the kernel does not have it. */
 struct rg_listing {
-	u64 vruntime;
+	u64 vruntime; /* as in the heap */
 	u64 key; /* of its pool */
-	u32 affinity;
+	u32 cpuset;
 	u32 slot;
 	u32 row;
 	u32 unused;
@@ -167,13 +201,14 @@ struct rg_ask {
 	struct rg_listing pick;
 	u64 vruntime; /* of the CPU's own runnable thread */
 	u64 now;
+	u64 refused;  /* a bit for each set of CPUs of which this one could not take a thread */
 	u32 mine;     /* that thread's slot; 0: none */
-	u32 affinity; /* its affinity */
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
-	u32 cpu;             /* that asks */
-	u32 gone;            /* a thread was not, or not yet, where the index said */
-	u32 again;           /* how often in a row the CPU has asked again for such a thread */
+	u32 cpu;      /* who asks */
+	u32 gone;     /* a thread was not, or not yet, where the index said */
+	u32 again;    /* how often in a row the CPU has asked again for such a thread */
+	u32 home;     /* the queue where the CPU's own thread would wait */
 };
 
 /* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */
@@ -185,50 +220,58 @@ struct rg_need {
 	u32 unused;
 };
 
-/* Affinities that are refused: see index/choose.h. A power of two. */
-#define RG_REFUSALS 8
+/* Affinities that are refused, by their last bits: see index/cpusets.h. A power of two. */
+#define RG_REFUSALS 32
 
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
-	u64 pool;     /* 0: nothing of ours */
-	u64 vruntime; /* at `since` */
-	u64 weight;   /* effective, as in rg_thread */
+	u64 pool;      /* 0: nothing of ours */
+	u64 vruntime;     /* at `since` */
+	u64 weight;    /* effective, as in rg_thread */
 	u64 since;
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
-	u32 thread;               /* its row; meaningful while pool is not 0 */
-	u32 own;                  /* the queue of threads that may run here alone */
-	rg_maybe hint;            /* a queue where a thread waits that this CPU was woken for */
-	u32 choices;              /* dispatches so far */
+	u32 thread;    /* its row; meaningful while pool is not 0 */
+	u32 own;       /* the queue of those who may run here alone */
+	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
+	u32 choices;   /* dispatches so far */
 	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
-	u32 refusals;             /* how many were noted */
-	u32 ordered;              /* a preemption is on its way */
-	u32 asked;                /* queues that it has asked for work in vain */
-	u32 class;                /* of what it runs, under pick=credit */
-	u32 follower; /* last to enter its local queue behind what it runs: see direct.h */
+	u32 vtime;     /* the number of the virtual time of what it runs */
+	u32 ordered;   /* a preemption is on its way */
+	u32 asked;     /* queues that it has asked for work in vain */
+	u32 class;     /* of what it runs, under pick=credit */
+	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
 	u32 unused;
-	struct rg_need needs[2];                 /* of a queue that it asks, and of its own */
+	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */
 };
 
+/* A heap of vruntimes: those of a set of CPUs in a queue. Under the queue's lock. */
+struct rg_heap {
+	u32 base;     /* its first row */
+	u32 capacity;
+	u32 count;
+	u32 stamp;
+};
+
 struct rg_queue {
-	struct rg_vtime vtime;
-	u64 least;    /* the least vruntime that waits; RG_NEVER: none */
+	struct rg_vtime vtime;     /* its own, where each queue has one, or that of pinned threads */
+	struct rg_looking looking; /* where each queue has a virtual time of its own */
+	u64 least;    /* the least vruntime of those who wait; RG_NEVER: nobody */
+	u64 waiting;  /* a bit for each set of CPUs whose heap is not empty */
 	u32 threads;  /* how many run from it or wait in it; kept where there are several */
 	u32 created;  /* in init */
 	s32 cpu;      /* the first one that it serves */
 	u32 cpus;     /* how many */
 	u32 unlisted; /* how many wait in it and are not in the index */
-	/* The heap, see index/heap.h: under the queue's lock. */
-	u32 base;     /* its first row */
-	u32 capacity; /* a power of two */
-	u32 count;
-	u32 stamp;
-	u32 victim; /* the CPU that was last seen to run the greatest vruntime */
-	u32 cursor; /* where the next look for a victim begins */
+	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
+	u32 cursor;   /* where the next look for a victim begins */
+	u32 first;    /* the slot of the first thread of the least vruntime */
+	u32 is_own;   /* it serves the threads of one CPU that may run there alone */
 	u32 unused;
+	struct rg_heap heaps[RG_CPUSETS];
 };
 
 struct rg_shared {
@@ -240,7 +283,8 @@ struct rg_shared {
 	u64 active;       /* how many threads do */
 	u64 advanced;     /* credit that sleepers collected, off what is next given out */
 	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
-	struct rg_vtime vtime; /* of the machine */
+	struct rg_looking looking; /* at the whole machine */
+	struct rg_cpuset cpusets[RG_CPUSETS];
 	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
 	u32 spread; /* where the next new thread looks for a queue */
 };

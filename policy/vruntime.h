@@ -25,6 +25,7 @@
 #include "balance/account.h"
 #include "burst.h"
 #include "min_vruntime.h"
+#include "surplus.h"
 #include "index/index.h"
 
 /* Where the thread's CPU time is charged. */
@@ -38,6 +39,7 @@ RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread 
 /* Says what the CPU runs or is about to run. */
 RG_INLINE void rg_cpu_set_curr(struct rg_cpu *cpu, struct rg_thread *thread, u64 vruntime, u64 now)
 {
+	cpu->vtime = rg_number(thread->account.vtime);
 	cpu->vruntime = vruntime;
 	cpu->weight = thread->weight;
 	cpu->since = now;
@@ -54,56 +56,92 @@ RG_INLINE void rg_set_curr(s32 at, struct task_struct *t, struct rg_thread *thre
 		rg_cpu_set_curr(cpu, thread, rg_account(t, thread)->vruntime, rg_now());
 }
 
+/* Takes part in what the account's virtual time was raised by. */
+RG_INLINE void rg_account_shift(struct rg_account *account, struct rg_vtime *vtime)
+{
+	account->vruntime += vtime->shift - account->shift;
+	account->shift = vtime->shift;
+}
+
+RG_INLINE void rg_surplus_note(struct task_struct *t, struct rg_thread *thread,
+			       struct rg_vtime *vtime, u64 ran_ns)
+{
+	struct rg_looking *looking = rg_looking_of(rg_thread_cpu(t));
+
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && looking)
+		rg_surplus_charge(thread, vtime, looking->contended, ran_ns);
+}
+
 /* Charges what the thread has received since it was charged last. */
 RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 {
 	u64 exec = rg_exec_ns(t);
 	u64 ran = rg_less(exec, thread->exec_seen);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_vtime *vtime = account->queue ? rg_vtime_of(rg_number(account->queue)) : 0;
-	u64 before = account->vruntime;
+	struct rg_vtime *vtime = account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+	u64 before;
 
 	thread->exec_seen = exec;
+	if (vtime)
+		rg_account_shift(account, vtime);
+	before = account->vruntime;
 	account->vruntime += rg_virtual(ran, thread->weight);
 	if (vtime)
 		account->vruntime = rg_vruntime_cap(vtime, rg_thread_cpu(t), before,
 						    account->vruntime);
+	if (vtime && thread->group)
+		rg_surplus_note(t, thread, vtime, ran);
 	rg_burst_fill(thread, ran);
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_account_burn(t, thread, ran);
 	thread->pool = rg_pool(t, thread);
 }
 
+/* How far a thread may be ahead of those it competes with: some turns of it, and 300 ms. */
+RG_INLINE u64 rg_vruntime_most(u64 min_vruntime, u64 weight)
+{
+	return min_vruntime + rg_virtual(2 * RG_OPTION(slice_ns) + RG_OPTION(sticky_ns), weight) +
+	       RG_HELD_BACK_NS;
+}
+
 /*
- * The account enters the virtual time of another queue: it keeps its distance to the min_vruntime.
- * With one min_vruntime for the machine there is nothing to change. A new one starts behind the
+ * The account enters another virtual time: it keeps its distance to the min_vruntime, within
+ * bounds where the other virtual time is that of other competitors. A new one starts behind the
  * min_vruntime by what a waking thread may be before it: at the min_vruntime itself, threads that
- * are created and exit without end would hold it where it is, and one that has run already would
- * never be the least.
+ * come and go without end would hold it where it is, and no thread that has run would be the least.
  */
-RG_INLINE void rg_renormalise(struct rg_account *account, u32 id)
+RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 {
 	struct rg_vtime *to, *from;
+	u64 most;
 
-	if (account->queue == rg_some(id))
-		return;
-	to = rg_vtime_of(id);
-	from = account->queue ? rg_vtime_of(rg_number(account->queue)) : 0;
+	to = rg_vtime_at(id);
 	if (!to)
 		return;
+	from = account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+	if (from)
+		rg_account_shift(account, from);
 	if (!from)
 		account->vruntime = to->min_vruntime + RG_OPTION(wakeup_credit_ns);
 	else if (from != to)
 		account->vruntime = rg_less(account->vruntime + to->min_vruntime,
 					    from->min_vruntime);
-	account->queue = rg_some(id);
+	if (from && from != to && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE) {
+		most = rg_vruntime_most(to->min_vruntime, weight);
+		if (account->vruntime > most)
+			account->vruntime = most;
+		if (account->vruntime + RG_HELD_BACK_NS < to->min_vruntime)
+			account->vruntime = to->min_vruntime - RG_HELD_BACK_NS;
+	}
+	account->shift = to->shift;
+	account->vtime = rg_some(id);
 }
 
-/* The thread belongs to the queue with its vruntime. */
-RG_INLINE void rg_attach(struct task_struct *t, struct rg_thread *thread, u32 id)
+/* The thread belongs to the queue of a CPU with its vruntime. */
+RG_INLINE void rg_attach(struct task_struct *t, struct rg_thread *thread, s32 at)
 {
-	rg_renormalise(rg_account(t, thread), id);
-	rg_queue_move(thread, rg_some(id));
+	rg_renormalise(rg_account(t, thread), thread->weight, rg_vtime_of(t, thread, at));
+	rg_queue_move(thread, rg_some(rg_queue_of(at)));
 }
 
 /* The thread is the next that the CPU runs. */
@@ -111,19 +149,54 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 {
 	if (thread->waits)
 		rg_index_leave(thread);
-	rg_attach(t, thread, rg_queue_of(cpu));
+	rg_attach(t, thread, cpu);
 	rg_weight_refresh(thread);
 	rg_set_curr(cpu, t, thread);
 	thread->cpu = cpu;
 }
 
-/* Places the vruntime of a waking thread: sleep earns no more than the wakeup credit. */
-RG_INLINE void rg_vruntime_place(struct rg_account *account, u64 min_vruntime)
+/*
+ * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
+ * set waits, it competes with what runs there: its virtual time takes up where that one is.
+ */
+RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *queue,
+			      u32 cpuset)
 {
-	u64 earliest = rg_less(min_vruntime, RG_OPTION(wakeup_credit_ns));
+	struct rg_vtime *other;
 
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
+		return vtime->min_vruntime;
+	if (queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1)
+		return vtime->min_vruntime;
+	other = rg_vtime_at(cpu->pool ? cpu->vtime : 0);
+	if (other && (cpu->pool || other->active) && other->min_vruntime > vtime->min_vruntime)
+		vtime->min_vruntime = other->min_vruntime;
+	return vtime->min_vruntime;
+}
+
+/*
+ * Places a waking thread: sleep earns no more than the wakeup credit, and debt has a bound. It comes
+ * later by what its group has received in advance, and a helper after its siblings.
+ */
+RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *thread,
+				 struct rg_cpu *cpu, struct rg_queue *queue)
+{
+	struct rg_vtime *vtime = rg_vtime_at(rg_number(account->vtime));
+	u64 credit = RG_OPTION(wakeup_credit_ns);
+	u64 delay = thread->helper ? 2 * credit : 0;
+	u64 min_vruntime, earliest, most;
+
+	if (!vtime)
+		return;
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
+		delay += rg_surplus_delay(thread, vtime);
+	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
+	earliest = rg_less(min_vruntime, credit) + delay;
+	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
 	if (account->vruntime < earliest)
 		account->vruntime = earliest;
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && account->vruntime > most)
+		account->vruntime = most;
 }
 
 #endif

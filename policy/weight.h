@@ -110,6 +110,33 @@ RG_INLINE u64 rg_weight_sum_of(u64 active, u64 member)
 	return active > member && active < RG_WEIGHT_MOST ? active : member;
 }
 
+/*
+ * The weight that is left of 16 parts to a thread while one of its groups has received too much
+ * (surplus.h): less and less from the tolerance on, almost none at twice as much.
+ */
+RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
+{
+	u32 at = thread->group;
+	u64 parts = 16;
+
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_group *group;
+		u64 over, left;
+
+		if (!at)
+			break;
+		group = rg_group_at(at);
+		over = group->surplus_ns > group->tolerance_ns ?
+			       group->surplus_ns - group->tolerance_ns : 0;
+		left = 16 - rg_div(over << 4, group->tolerance_ns);
+		if (over && (over >= group->tolerance_ns || !left))
+			left = 1;
+		parts = left < parts ? left : parts;
+		at = group->parent;
+	}
+	return parts;
+}
+
 /* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */
 RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 {
@@ -128,8 +155,11 @@ RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 		own = rg_weight_of(group);
 		at = group->parent;
 	}
-	if (own)
-		thread->weight = weight ? weight : 1;
+	if (!own)
+		return;
+	if (thread->batch)
+		weight = weight * rg_surplus_parts(thread) >> 4;
+	thread->weight = weight ? weight : 1;
 }
 
 /* A group comes, or its weight is another. */

@@ -37,14 +37,14 @@ RG_INLINE void rg_balance_wake(struct task_struct *t, struct rg_thread *thread, 
 }
 
 RG_INLINE void rg_balance_place(struct rg_account *account, struct rg_thread *thread,
-				struct rg_vtime *vtime)
+				struct rg_cpu *cpu, struct rg_queue *queue)
 {
 	if (RG_OPTION(balance) == RG_BALANCE_DWRR)
 		rg_dwrr_place(account);
 	else if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_TARGET)
 		rg_gvts_place(account, thread);
 	else
-		rg_vruntime_place(account, vtime->min_vruntime);
+		rg_vruntime_place(account, thread, cpu, queue);
 }
 
 RG_INLINE void rg_balance_join(struct rg_thread *thread)

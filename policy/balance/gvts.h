@@ -71,7 +71,7 @@ RG_INLINE bool rg_pull_evens(struct rg_cpu *here, struct rg_queue *queue, u64 ne
 {
 	struct rg_need *from = &here->needs[0], *to = &here->needs[1];
 	u64 time = rg_less(rg_need_time(from, from->total_ns), rg_need_time(to, to->total_ns));
-	u64 moved = rg_need_of(queue->least, rg_heap_first(queue)->weight, RG_UTILISATION_ONE,
+	u64 moved = rg_need_of(queue->least, rg_thread_at(queue->first)->weight, RG_UTILISATION_ONE,
 			       next);
 
 	return rg_need_time(from, moved) + rg_need_time(to, moved) < 2 * time;

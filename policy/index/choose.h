@@ -38,32 +38,21 @@ enum rg_act {
 struct rg_decision {
 	u32 verdict; /* an rg_verdict */
 	u32 act;     /* an rg_act */
-	u32 at;      /* a position in the heap; of RG_POP_SIBLING the row of the pool */
+	u32 cpuset;  /* the heap */
+	u32 at;      /* a position in it; of RG_POP_SIBLING the row of the pool */
 };
 
-/* Remembers an affinity that does not admit the CPU: what a number means never changes. */
-RG_INLINE void rg_refuse(struct rg_cpu *here, u32 affinity)
-{
-	if (affinity)
-		here->refused[rg_masked(here->refusals++, RG_REFUSALS)] = affinity;
-}
+/* The best of a queue for a CPU: which heap and which position in it; RG_TOP: none. */
+struct rg_best {
+	u64 vruntime;
+	u32 cpuset;
+	u32 at;
+};
 
-RG_INLINE bool rg_is_refused(struct rg_cpu *here, u32 affinity)
-{
-	bool refused = 0;
-
-	RG_FOR(i, 0, RG_REFUSALS) {
-		if (here->refused[rg_masked(i, RG_REFUSALS)] == affinity)
-			refused = 1;
-	}
-	return refused;
-}
-
-/* Whether a pool has a thread that the CPU may well take. */
+/* Whether a pool has a thread that was not found missing just now. */
 RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
 {
-	struct rg_pool *pool = rg_pool_at(row);
-	bool may = pool->waiting;
+	bool may = rg_pool_at(row)->waiting;
 
 	RG_FOR(i, 0, RG_TRIES) {
 		if (i >= here->ask.tries)
@@ -71,15 +60,25 @@ RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
 		if (here->ask.tried[rg_masked(i, RG_TRIES)] == row)
 			may = 0;
 	}
-	return may && (!pool->affinity || !rg_is_refused(here, pool->affinity));
+	return may;
 }
 
-/* A batch thread that ran last on this CPU (near) or on another. */
+/*
+ * Whether a thread may be kept where it ran: it is batch, and no event loop that is busy for most
+ * of the time, whose wake-ups would then wait for the end of slices.
+ */
+RG_INLINE bool rg_is_sticky(struct rg_cpu *here, struct rg_thread *thread)
+{
+	return thread->batch &&
+	       rg_less(here->ask.now, thread->woke_at) > RG_OPTION(burst_limit_ns);
+}
+
+/* A thread to be kept that ran last on this CPU (near) or on another. */
 RG_INLINE bool rg_is_batch_of(struct rg_cpu *here, struct rg_entry *entry, bool near)
 {
 	struct rg_thread *first = rg_thread_at(rg_pool_at(entry->row)->first);
 
-	return first->batch && (first->cpu == here->ask.cpu) == near;
+	return rg_is_sticky(here, first) && (first->cpu == here->ask.cpu) == near;
 }
 
 /* The CPU's own thread; meaningful where it has one. */
@@ -92,21 +91,52 @@ RG_INLINE struct rg_thread *rg_mine(struct rg_cpu *here)
  * The position of the least vruntime that the CPU may take, of batch threads that ran here last if
  * `near`; RG_TOP: none.
  */
-RG_INLINE u32 rg_least_of_top(struct rg_queue *queue, struct rg_cpu *here, bool near)
+RG_INLINE u32 rg_least_of_top(struct rg_heap *heap, struct rg_cpu *here, bool near)
 {
 	u32 best = RG_TOP;
 
 	RG_FOR(i, 0, RG_TOP) {
-		struct rg_entry *entry = rg_heap_at(queue, i);
+		struct rg_entry *entry = rg_heap_at(heap, i);
 
-		if (i >= queue->count)
+		if (i >= heap->count)
 			break;
 		if (!rg_may_take(here, entry->row) || (near && !rg_is_batch_of(here, entry, 1)))
 			continue;
-		if (best == RG_TOP || rg_heap_before(entry, rg_heap_at(queue, best)))
+		if (best == RG_TOP || rg_heap_before(entry, rg_heap_at(heap, best)))
 			best = i;
 		if (!i)
 			break;
+	}
+	return best;
+}
+
+/* The least vruntime of all heaps whose threads the CPU may take. */
+RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *queue,
+				    struct rg_cpu *here)
+{
+	struct rg_best best = { .vruntime = RG_NEVER, .at = RG_TOP };
+	u64 waiting = queue->waiting;
+
+	RG_FOR(i, 0, RG_CPUSETS) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		u64 vruntime;
+		u32 at;
+
+		if (!(waiting >> i))
+			break;
+		if (!(waiting >> i & 1) || rg_is_refused(shared, here, i))
+			continue;
+		rg_index_tidy(heap);
+		at = heap->count ? rg_least_of_top(heap, here, 0) : RG_TOP;
+		if (at == RG_TOP)
+			continue;
+		vruntime = rg_heap_at(heap, at)->vruntime +
+			   rg_vtime_waiting(shared, queue, i)->shift;
+		if (vruntime >= best.vruntime)
+			continue;
+		best.vruntime = vruntime;
+		best.cpuset = i;
+		best.at = at;
 	}
 	return best;
 }
@@ -117,24 +147,25 @@ RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 vruntime, u64 least)
 	return vruntime <= least + rg_virtual(RG_OPTION(sticky_ns), thread->weight);
 }
 
-/* What to prefer to a batch thread of another CPU: a position; RG_TOP: the CPU's own thread. */
-RG_INLINE u32 rg_stick(struct rg_queue *queue, struct rg_cpu *here, u32 best)
+/* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
+RG_INLINE u32 rg_stick(struct rg_heap *heap, struct rg_cpu *here, struct rg_best *best)
 {
-	u64 least = rg_heap_at(queue, best)->vruntime;
+	struct rg_entry *least = rg_heap_at(heap, best->at);
 	struct rg_entry *entry;
 	u32 near;
 
-	if (!rg_is_batch_of(here, rg_heap_at(queue, best), 0))
-		return best;
-	if (here->ask.mine && rg_mine(here)->batch &&
-	    rg_may_stick(rg_mine(here), here->ask.vruntime, least))
+	if (!rg_is_batch_of(here, least, 0))
+		return best->at;
+	if (here->ask.mine && rg_is_sticky(here, rg_mine(here)) &&
+	    rg_may_stick(rg_mine(here), here->ask.vruntime, best->vruntime))
 		return RG_TOP;
-	near = rg_least_of_top(queue, here, 1);
+	near = rg_least_of_top(heap, here, 1);
 	if (near == RG_TOP)
-		return best;
-	entry = rg_heap_at(queue, near);
-	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->vruntime, least))
-		return best;
+		return best->at;
+	entry = rg_heap_at(heap, near);
+	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->vruntime,
+			  least->vruntime))
+		return best->at;
 	return near;
 }
 
@@ -147,22 +178,22 @@ RG_INLINE void rg_pop_thread(struct rg_vtime *vtime, struct rg_cpu *here, u32 ro
 
 	pick->vruntime = vruntime;
 	pick->key = pool->key;
-	pick->affinity = pool->affinity;
+	pick->cpuset = pool->cpuset;
 	pick->slot = pool->first;
 	pick->row = row;
-	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
-	rg_vtime_offer(vtime, vruntime);
+	rg_cpu_set_curr(here, thread, vruntime + vtime->shift, here->ask.now);
+	rg_vtime_offer(vtime, vruntime + vtime->shift);
 	rg_pool_unlink(pool, thread);
 }
 
-/* Withdraws a vruntime and the first thread of its pool. */
-RG_INLINE void rg_pop(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here, u32 best)
+/* Pops a vruntime and the first thread of its pool. */
+RG_INLINE void rg_pop(struct rg_heap *heap, struct rg_vtime *vtime, struct rg_cpu *here, u32 best)
 {
-	struct rg_entry entry = *rg_heap_at(queue, best);
+	struct rg_entry entry = *rg_heap_at(heap, best);
 	struct rg_pool *pool = rg_pool_at(entry.row);
 
 	rg_pop_thread(vtime, here, entry.row, entry.vruntime);
-	rg_heap_remove(queue, best);
+	rg_heap_remove(heap, best);
 	pool->vruntimes--;
 	rg_pool_leave_if_empty(pool);
 }
@@ -182,67 +213,70 @@ RG_INLINE struct rg_decision rg_decide_for_sibling(struct rg_cpu *here, u64 key)
 		return stays;
 	if (rg_thread_at(pool->first)->arrival >= rg_mine(here)->arrival)
 		return stays;
+	yields.cpuset = pool->cpuset;
 	yields.at = rg_number(row);
 	return yields;
 }
 
-/* Whether the CPU's own thread comes first in the pool at a position. */
-RG_INLINE bool rg_arrived_first(struct rg_queue *queue, struct rg_cpu *here, u32 best)
+/* Whether the CPU's own thread comes first in the pool of the best. */
+RG_INLINE bool rg_arrived_first(struct rg_heap *heap, struct rg_cpu *here, u32 at, u64 key)
 {
-	struct rg_pool *pool = rg_pool_at(rg_heap_at(queue, best)->row);
-	struct rg_thread *mine = rg_mine(here);
+	struct rg_pool *pool = rg_pool_at(rg_heap_at(heap, at)->row);
 
-	return pool->pool == mine->pool && mine->arrival <= rg_thread_at(pool->first)->arrival;
+	return pool->key == key && rg_mine(here)->arrival <= rg_thread_at(pool->first)->arrival;
 }
 
 /* Under the lock: which thread is next. `key`: of the pool of the CPU's own thread. */
-RG_INLINE struct rg_decision rg_decide(struct rg_queue *queue, struct rg_cpu *here, u64 key)
+RG_INLINE struct rg_decision rg_decide(struct rg_queue *queue, struct rg_cpu *here,
+				       struct rg_best *best, u64 key)
 {
-	struct rg_decision decision = { .verdict = RG_NOBODY };
-	u32 best;
+	struct rg_decision decision = { .verdict = RG_NOBODY, .cpuset = best->cpuset };
+	struct rg_heap *heap = rg_heap_of(queue, best->cpuset);
+	u32 at = best->at;
 
-	if (!queue->count)
-		return decision;
-	best = rg_least_of_top(queue, here, 0);
-	if (best == RG_TOP)
+	if (at == RG_TOP)
 		return decision;
 	decision.verdict = RG_STAYS;
-	if (here->ask.mine && here->ask.vruntime <= rg_heap_at(queue, best)->vruntime)
+	if (here->ask.mine && here->ask.vruntime <= best->vruntime)
 		return rg_decide_for_sibling(here, key);
-	if (here->ask.mine && rg_arrived_first(queue, here, best)) {
+	if (here->ask.mine && rg_arrived_first(heap, here, at, key)) {
 		decision.act = RG_EXCHANGE;
-		decision.at = best;
+		decision.at = at;
 		return decision;
 	}
 	if (RG_OPTION(sticky_ns))
-		best = rg_stick(queue, here, best);
-	if (best == RG_TOP)
+		at = rg_stick(heap, here, best);
+	if (at == RG_TOP)
 		return decision;
 	decision.verdict = RG_TAKEN;
 	decision.act = RG_POP;
-	decision.at = best;
+	decision.at = at;
 	return decision;
 }
 
 /* Under the lock: decides, does so in the index, and answers the verdict. */
-RG_INLINE u32 rg_choose(struct rg_queue *queue, struct rg_vtime *vtime, struct rg_cpu *here,
+RG_INLINE u32 rg_choose(struct rg_shared *shared, struct rg_queue *queue, struct rg_cpu *here,
 			u64 key)
 {
-	struct rg_decision decision;
+	struct rg_best best = rg_best_of(shared, queue, here);
+	struct rg_decision decision = rg_decide(queue, here, &best, key);
+	struct rg_heap *heap = rg_heap_of(queue, decision.cpuset);
+	struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, decision.cpuset);
 
-	rg_index_tidy(queue);
-	decision = rg_decide(queue, here, key);
 	switch (decision.act) {
 	case RG_EXCHANGE:
-		here->ask.vruntime = rg_heap_exchange(queue, decision.at, here->ask.vruntime);
+		here->ask.vruntime = rg_heap_exchange(heap, decision.at,
+						      here->ask.vruntime - vtime->shift) +
+				     vtime->shift;
 		break;
 	case RG_POP:
-		rg_pop(queue, vtime, here, decision.at);
+		rg_pop(heap, vtime, here, decision.at);
 		break;
 	case RG_POP_SIBLING:
-		rg_pop_thread(vtime, here, decision.at, here->ask.vruntime);
+		rg_pop_thread(vtime, here, decision.at, here->ask.vruntime - vtime->shift);
 		break;
 	}
+	rg_queue_publish(shared, queue, decision.cpuset);
 	return decision.verdict;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. The least vruntime must be known without asking every waiting thread.
- * Rule.    Each queue has a binary heap of vruntimes in an array, each with its pool.
- * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry
- *          but those near the root is ever looked for, and an array needs no memory of its own.
+ * Problem. Which thread's turn it is by vruntime must be known without asking every waiting thread.
+ * Rule.    Each queue has a binary heap of vruntimes for each set of CPUs, in an array, each
+ *          vruntime with its pool. Entries are without the shift of their virtual time, so that a
+ *          raise (converge.h) changes no heap.
+ * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry but
+ *          those near the root is ever looked for, and an array needs no memory of its own.
  * Figure.  17 steps for 65,536 vruntimes.
  * Limits.  A full heap takes no more: the thread is then served from the queue alone.
  *
@@ -12,103 +14,127 @@
 #ifndef RG_INDEX_HEAP_H
 #define RG_INDEX_HEAP_H
 
-#include "../state.h"
+#include "cpusets.h"
 
-#define RG_HEAP_LEVELS 18
+#define RG_HEAP_LEVELS 20
 
-RG_INLINE struct rg_entry *rg_heap_at(struct rg_queue *queue, u32 i)
+RG_INLINE struct rg_heap *rg_heap_of(struct rg_queue *queue, u32 cpuset)
 {
-	return rg_entry_at(queue->base + i);
+	return &queue->heaps[rg_masked(cpuset, RG_CPUSETS)];
 }
 
+RG_INLINE struct rg_entry *rg_heap_at(struct rg_heap *heap, u32 i)
+{
+	return rg_entry_at(heap->base + i);
+}
+
+/* Entries may lie on both sides of 0, before which a raise of their virtual time began. */
 RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 {
 	if (a->vruntime != b->vruntime)
-		return a->vruntime < b->vruntime;
+		return (long long)(a->vruntime - b->vruntime) < 0;
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
-/* The first thread of the pool that holds the least vruntime; any thread where none waits. */
-RG_INLINE struct rg_thread *rg_heap_first(struct rg_queue *queue)
+/* The first thread of the pool that holds the heap's least vruntime; any thread where it is empty. */
+RG_INLINE u32 rg_heap_first(struct rg_heap *heap)
 {
-	return rg_thread_at(rg_pool_at(rg_heap_at(queue, 0)->row)->first);
-}
-
-/* Others compare the least vruntime without the lock. */
-RG_INLINE void rg_heap_publish(struct rg_queue *queue)
-{
-	queue->least = queue->count ? rg_heap_at(queue, 0)->vruntime : RG_NEVER;
+	return rg_pool_at(rg_heap_at(heap, 0)->row)->first;
 }
 
 /* Puts an entry at a free position or above. */
-RG_INLINE void rg_heap_rise(struct rg_queue *queue, u32 i, struct rg_entry *entry)
+RG_INLINE void rg_heap_rise(struct rg_heap *heap, u32 i, struct rg_entry *entry)
 {
 	RG_FOR(step, 0, RG_HEAP_LEVELS) {
-		struct rg_entry *above = rg_heap_at(queue, (i - 1) >> 1);
+		struct rg_entry *above = rg_heap_at(heap, (i - 1) >> 1);
 
 		if (!i || !rg_heap_before(entry, above))
 			break;
-		*rg_heap_at(queue, i) = *above;
+		*rg_heap_at(heap, i) = *above;
 		i = rg_opaque((i - 1) >> 1);
 	}
-	*rg_heap_at(queue, i) = *entry;
+	*rg_heap_at(heap, i) = *entry;
 }
 
 /* Puts an entry at a free position or below. */
-RG_INLINE void rg_heap_sink(struct rg_queue *queue, u32 position, struct rg_entry *entry)
+RG_INLINE void rg_heap_sink(struct rg_heap *heap, u32 position, struct rg_entry *entry)
 {
 	u32 i = rg_opaque(position);
 
 	RG_FOR(step, 0, RG_HEAP_LEVELS) {
 		u32 child = 2 * i + 1;
 
-		if (child >= queue->count)
+		if (child >= heap->count)
 			break;
-		if (child + 1 < queue->count &&
-		    rg_heap_before(rg_heap_at(queue, child + 1), rg_heap_at(queue, child)))
+		if (child + 1 < heap->count &&
+		    rg_heap_before(rg_heap_at(heap, child + 1), rg_heap_at(heap, child)))
 			child++;
-		if (!rg_heap_before(rg_heap_at(queue, child), entry))
+		if (!rg_heap_before(rg_heap_at(heap, child), entry))
 			break;
-		*rg_heap_at(queue, i) = *rg_heap_at(queue, child);
+		*rg_heap_at(heap, i) = *rg_heap_at(heap, child);
 		i = rg_opaque(child);
 	}
-	*rg_heap_at(queue, i) = *entry;
+	*rg_heap_at(heap, i) = *entry;
 }
 
 /* Adds a vruntime; there must be room. */
-RG_INLINE void rg_heap_push(struct rg_queue *queue, u64 vruntime, u32 row)
+RG_INLINE void rg_heap_push(struct rg_heap *heap, u64 vruntime, u32 row)
 {
-	struct rg_entry entry = { .vruntime = vruntime, .row = row, .stamp = queue->stamp++ };
+	struct rg_entry entry = { .vruntime = vruntime, .row = row, .stamp = heap->stamp++ };
 
-	rg_heap_rise(queue, queue->count++, &entry);
-	rg_heap_publish(queue);
+	rg_heap_rise(heap, heap->count++, &entry);
 }
 
 /* Takes the entry at a position out. */
-RG_INLINE void rg_heap_remove(struct rg_queue *queue, u32 i)
+RG_INLINE void rg_heap_remove(struct rg_heap *heap, u32 i)
 {
-	struct rg_entry last = *rg_heap_at(queue, --queue->count);
+	struct rg_entry last = *rg_heap_at(heap, --heap->count);
 
-	if (i < queue->count) {
-		if (i && rg_heap_before(&last, rg_heap_at(queue, (i - 1) >> 1)))
-			rg_heap_rise(queue, i, &last);
-		else
-			rg_heap_sink(queue, i, &last);
-	}
-	rg_heap_publish(queue);
+	if (i >= heap->count)
+		return;
+	if (i && rg_heap_before(&last, rg_heap_at(heap, (i - 1) >> 1)))
+		rg_heap_rise(heap, i, &last);
+	else
+		rg_heap_sink(heap, i, &last);
 }
 
 /* Puts a greater vruntime in the place of the one at a position; answers that. */
-RG_INLINE u64 rg_heap_exchange(struct rg_queue *queue, u32 i, u64 vruntime)
+RG_INLINE u64 rg_heap_exchange(struct rg_heap *heap, u32 i, u64 vruntime)
 {
-	struct rg_entry entry = *rg_heap_at(queue, i);
+	struct rg_entry entry = *rg_heap_at(heap, i);
 	u64 least = entry.vruntime;
 
 	entry.vruntime = vruntime;
-	entry.stamp = queue->stamp++;
-	rg_heap_sink(queue, i, &entry);
-	rg_heap_publish(queue);
+	entry.stamp = heap->stamp++;
+	rg_heap_sink(heap, i, &entry);
 	return least;
+}
+
+/* Other CPUs compare what waits in a queue without the lock: after each change of a heap of it. */
+RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
+{
+	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
+	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit : queue->waiting & ~bit;
+	u64 least = RG_NEVER;
+	u32 first = 0;
+
+	queue->waiting = waiting;
+	RG_FOR(i, 0, RG_CPUSETS) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		u64 vruntime;
+
+		if (!(waiting >> i))
+			break;
+		if (!(waiting >> i & 1))
+			continue;
+		vruntime = rg_heap_at(heap, 0)->vruntime + rg_vtime_waiting(shared, queue, i)->shift;
+		if (vruntime >= least)
+			continue;
+		least = vruntime;
+		first = rg_heap_first(heap);
+	}
+	queue->least = least;
+	queue->first = first;
 }
 
 #endif

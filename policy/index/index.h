@@ -27,14 +27,21 @@
 
 #define RG_DROPS 16
 
+/* A vruntime as heaps hold it: without what its virtual time was raised by. */
+RG_INLINE u64 rg_unshifted(struct rg_account *account)
+{
+	return account->vruntime - account->shift;
+}
+
 /*
  * Lists a thread that waits, with a vruntime if its pool has none left, under the pool's key. Where
  * there is no room the queue alone knows of it. Under the lock.
  */
-RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
-			    struct rg_listing *pick)
+RG_INLINE void rg_index_add(struct rg_shared *shared, struct rg_queue *queue,
+			    struct rg_thread *thread, struct rg_listing *pick)
 {
-	bool full = queue->count >= queue->capacity;
+	struct rg_heap *heap = rg_heap_of(queue, pick->cpuset);
+	bool full = heap->count >= heap->capacity;
 	rg_maybe row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	struct rg_pool *pool;
 
@@ -47,46 +54,55 @@ RG_INLINE void rg_index_add(struct rg_queue *queue, struct rg_thread *thread,
 	}
 	pool = rg_pool_at(rg_number(row));
 	pool->pool = thread->pool;
-	pool->affinity = pick->affinity;
+	pool->cpuset = pick->cpuset;
 	if (pool->vruntimes <= pool->waiting ||
-	    ((pool->pool & 1) && pool->vruntime > pick->vruntime)) {
+	    (rg_pool_is_alone(pool->pool) && (long long)(pool->vruntime - pick->vruntime) > 0)) {
 		pool->vruntimes++;
 		pool->vruntime = pick->vruntime;
-		rg_heap_push(queue, pick->vruntime, rg_number(row));
+		rg_heap_push(heap, pick->vruntime, rg_number(row));
 	}
 	rg_pool_link(pool, pick->slot, thread);
 	thread->row = row;
 	thread->last_row = row;
+	rg_queue_publish(shared, queue, pick->cpuset);
 }
 
 /*
  * Drops vruntimes at the root whose threads have left. A thread alone that came back later finds
- * its old vruntime there: its own takes the place.
+ * its old vruntime there: its own takes the place. The caller publishes.
  */
-RG_INLINE void rg_index_tidy(struct rg_queue *queue)
+RG_INLINE void rg_index_tidy(struct rg_heap *heap)
 {
 	RG_FOR(i, 0, RG_DROPS) {
-		struct rg_entry *root = rg_heap_at(queue, 0);
+		struct rg_entry *root = rg_heap_at(heap, 0);
 		struct rg_pool *pool;
 		u64 own;
 
-		if (!queue->count)
+		if (!heap->count)
 			break;
 		pool = rg_pool_at(root->row);
-		if (pool->waiting && !(pool->pool & 1))
+		if (pool->waiting && !rg_pool_is_alone(pool->pool))
 			break;
-		own = rg_thread_at(pool->first)->account.vruntime;
-		if (pool->waiting && root->vruntime >= own)
+		own = rg_unshifted(&rg_thread_at(pool->first)->account);
+		if (pool->waiting && (long long)(root->vruntime - own) >= 0)
 			break;
 		if (pool->waiting) {
 			pool->vruntime = own;
-			rg_heap_exchange(queue, 0, own);
+			rg_heap_exchange(heap, 0, own);
 			continue;
 		}
 		pool->vruntimes--;
 		rg_pool_leave_if_empty(pool);
-		rg_heap_remove(queue, 0);
+		rg_heap_remove(heap, 0);
 	}
+}
+
+/* One thread more or less of a set of CPUs waits; all CPUs and single ones are not counted. */
+RG_INLINE void rg_cpuset_count(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset,
+			       u64 change)
+{
+	if (cpuset && !queue->is_own)
+		rg_add(&shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].waiting, change);
 }
 
 /* The thread no longer waits where it waited. */
@@ -94,52 +110,61 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 {
 	u32 id = rg_number(thread->waits);
 	struct rg_queue *queue = rg_queue(id);
+	struct rg_shared *shared = rg_shared();
 	struct rg_lock *lock = rg_lock_of(id);
 
-	if (!queue || !lock)
+	if (!queue || !shared || !lock)
 		return;
 	rg_acquire(lock);
-	if (thread->row)
-		rg_pool_unlink(rg_pool_at(rg_number(thread->row)), thread);
-	rg_index_tidy(queue);
+	if (thread->row) {
+		struct rg_pool *pool = rg_pool_at(rg_number(thread->row));
+
+		rg_pool_unlink(pool, thread);
+		rg_index_tidy(rg_heap_of(queue, pool->cpuset));
+		rg_queue_publish(shared, queue, pool->cpuset);
+	}
 	if (thread->unlisted)
 		queue->unlisted--;
 	thread->unlisted = 0;
 	thread->waits = 0;
 	rg_release(lock);
+	rg_cpuset_count(shared, queue, thread->waits_cpuset, -1ULL);
 }
 
-/* In enqueue: the thread will wait in this queue, and has this vruntime. */
-RG_INLINE void rg_index_enter(struct task_struct *t, struct rg_thread *thread, u32 id, u64 vruntime)
+/* In enqueue: the thread will wait in this queue, and has this account. */
+RG_INLINE void rg_index_enter(struct rg_thread *thread, u32 id, struct rg_account *account)
 {
 	struct rg_listing pick = {
-		.vruntime = vruntime,
+		.vruntime = rg_unshifted(account),
 		.slot = thread->slot,
-		.affinity = rg_affinity(t),
 	};
 	struct rg_queue *queue = rg_queue(id);
+	struct rg_shared *shared = rg_shared();
 	struct rg_lock *lock = rg_lock_of(id);
 
-	if (!queue || !lock)
+	if (!queue || !shared || !lock)
 		return;
-	pick.key = rg_pool_key(thread->pool, id, pick.affinity);
+	pick.cpuset = queue->is_own ? 0 : thread->cpuset;
+	pick.key = rg_pool_key(thread->pool, id, pick.cpuset);
+	rg_cpuset_count(shared, queue, pick.cpuset, 1);
+	thread->waits_cpuset = pick.cpuset;
 	rg_acquire(lock);
 	thread->waits = rg_some(id);
-	rg_index_add(queue, thread, &pick);
+	rg_index_add(shared, queue, thread, &pick);
 	rg_release(lock);
 }
 
 /*
  * The kernel did not have the thread: it is listed again, unless it left or came anew meanwhile.
  */
-RG_INLINE void rg_index_put_back(struct rg_lock *lock, struct rg_queue *queue, u32 id,
-				 struct rg_listing *pick)
+RG_INLINE void rg_index_put_back(struct rg_shared *shared, struct rg_lock *lock,
+				 struct rg_queue *queue, u32 id, struct rg_listing *pick)
 {
 	struct rg_thread *thread = rg_thread_at(pick->slot);
 
 	rg_acquire(lock);
 	if (thread->waits == rg_some(id) && !thread->row && !thread->unlisted)
-		rg_index_add(queue, thread, pick);
+		rg_index_add(shared, queue, thread, pick);
 	rg_release(lock);
 }
 

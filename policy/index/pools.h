@@ -13,10 +13,8 @@
  *          alone. Keys that come in no order (order=random, order=vtime within a process) are
  *          looked for one by one.
  *
- * Affinity is homogeneous: if the first thread of a pool may not run on a CPU, none of it may. All
- * of this runs under the queue's lock. Rows of other queues stand beside, so a row is claimed, by
- * its own queue too, by one atomic. A key includes the queue: no other queue claims under the same
- * one.
+ * All of this runs under the queue's lock; rows of other queues stand beside, so a row is claimed,
+ * by its own queue too, at once. A key includes the queue: nobody else claims under the same one.
  */
 #ifndef RG_INDEX_POOLS_H
 #define RG_INDEX_POOLS_H
@@ -27,15 +25,10 @@
 #define RG_LIST_STEPS RG_THREADS
 #define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor vruntimes */
 
-/*
- * The key of a pool: 32 bits of rg_pool, 13 of the queue, 18 of the affinity. Two affinities may
- * thus be taken for one: then the first thread may be refused, and others are served from the
- * queue alone.
- */
-RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 affinity)
+/* Who a pool is (rg_pool: 39 bits), in which queue (13 bits), in which of its heaps (6 bits). */
+RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 cpuset)
 {
-	return pool << 31 | (u64)(queue & (RG_QUEUES - 1)) << 18 |
-	       ((affinity ^ affinity >> 14) & 0x3ffff);
+	return pool << 19 | (u64)(queue & (RG_QUEUES - 1)) << 6 | (cpuset & (RG_CPUSETS - 1));
 }
 
 /* The first row of a key's bucket (Fibonacci hashing). */

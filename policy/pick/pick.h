@@ -2,13 +2,15 @@
 /*
  * Problem. The index names the next thread; only the kernel can say whether that thread is still in
  *          the queue, or already.
- * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the next pool,
- *          four in all. Then walk the queue itself, a bounded way. A CPU that has met a thread that
- *          it may not take wakes one that may. One that may just have been too early asks again.
- * Why.     A waiting thread is in its queue whatever the index says, so no CPU may sleep on the
- *          index's word, nor on a failed move.
+ * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the next
+ *          pool, or the next set of CPUs where this one does not admit the CPU, until all were
+ *          tried. Threads that the index has no room for are found by a walk through the queue. A
+ *          CPU that has met a thread that it may not take wakes the idle ones; one that may just
+ *          have been too early asks again.
+ * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
+ *          the index's word, nor on a failed move.
  * Figure.  docs/reference/policies.md.
- * Limits.  A walk asks 32 threads.
+ * Limits.  A walk is as long as the queue.
  */
 #ifndef RG_PICK_H
 #define RG_PICK_H
@@ -18,33 +20,43 @@
 #include "credit.h"
 #include "starvation.h"
 
-#define RG_WALK 32
 #define RG_AGAIN 8
 
 /*
  * The thread has been moved: it runs on the vruntime that it was picked with. A thread alone may
  * have left a lesser one behind when it was taken from the queue without the index: its own counts.
  */
-RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu)
+RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 {
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(id);
 	struct rg_cpu *here = rg_cpu(cpu);
+	struct rg_account *account;
 	struct rg_thread *thread;
+	struct rg_vtime *vtime;
 	u64 vruntime;
+	bool alone;
 
-	if (!here)
+	if (!shared || !queue || !here)
 		return RG_NOBODY;
 	thread = rg_thread_at(here->ask.pick.slot);
-	vruntime = here->ask.pick.vruntime;
+	account = &thread->account;
+	vtime = rg_vtime_waiting(shared, queue, here->ask.pick.cpuset);
+	vruntime = here->ask.pick.vruntime + vtime->shift;
 	thread->waits = 0;
-	thread->cpu = here->ask.cpu;
+	thread->cpu = cpu;
+	rg_cpuset_count(shared, queue, here->ask.pick.cpuset, -1ULL);
 	rg_weight_refresh(thread);
 	if (RG_OPTION(fair) == RG_FAIR_THREAD) {
-		if (!rg_is_alone(thread) && thread->account.vruntime != vruntime)
+		alone = rg_pool_is_alone(thread->pool);
+		rg_account_shift(account, vtime);
+		if (!alone && account->vruntime != vruntime)
 			here->inversions++;
-		if (!rg_is_alone(thread) || thread->account.vruntime < vruntime)
-			thread->account.vruntime = vruntime;
-		rg_renormalise(&thread->account, rg_queue_of(here->ask.cpu));
-		vruntime = thread->account.vruntime;
+		if (!alone || account->vruntime < vruntime)
+			account->vruntime = vruntime;
+		if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
+			rg_renormalise(account, thread->weight, rg_queue_of(cpu));
+		vruntime = account->vruntime;
 	}
 	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
 	return RG_TAKEN;
@@ -59,51 +71,76 @@ RG_INLINE void rg_pick_restore_curr(struct rg_cpu *here)
 		here->pool = 0;
 }
 
+/* Wakes the idle CPUs of a queue: one of them may run what this one could not take. */
+RG_INLINE void rg_pick_wake_others(struct rg_queue *queue, s32 here)
+{
+	RG_FOR(i, 0, RG_MAX_CPUS) {
+		s32 at = rg_cpu_in(queue->cpu, RG_OPTION(queue), i);
+		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
+
+		if (!cpu)
+			break;
+		if (!cpu->pool && at != here)
+			rg_kick(at, RG_KICK_IDLE);
+	}
+}
+
 /*
  * Decides under the queue's lock. This and what follows are programs of their own because the
  * verifier multiplies the paths of whatever stands in one loop.
  */
 RG_SUBPROGRAM u32 rg_pick_choose(s32 cpu, u32 id)
 {
-	struct rg_vtime *vtime = rg_vtime_of(rg_queue_of(cpu));
+	struct rg_shared *shared = rg_shared();
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 	struct rg_cpu *here = rg_cpu(cpu);
-	u32 verdict;
-	u64 key;
+	u32 verdict, cpuset;
+	u64 key = 0;
 
-	if (!queue || !lock || !vtime || !here)
+	if (!shared || !queue || !lock || !here)
 		return RG_NOBODY;
-	key = here->ask.mine ? rg_pool_key(rg_mine(here)->pool, id, here->ask.affinity) : 0;
+	cpuset = queue->is_own ? 0 : rg_mine(here)->cpuset;
+	if (here->ask.mine && here->ask.home == id)
+		key = rg_pool_key(rg_mine(here)->pool, id, cpuset);
 	rg_acquire(lock);
-	verdict = rg_choose(queue, vtime, here, key);
+	verdict = rg_choose(shared, queue, here, key);
 	rg_release(lock);
 	return verdict;
 }
 
-/* The thread that was picked is not there, or may not run here. */
+/*
+ * The thread that was picked is not there, or may not run here: it goes back, and is not popped
+ * again for this question.
+ */
 RG_SUBPROGRAM bool rg_pick_failed(s32 cpu, u32 id, u32 moved)
 {
+	struct rg_shared *shared = rg_shared();
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 	struct rg_cpu *here = rg_cpu(cpu);
+	u32 cpuset;
 
-	if (!queue || !lock || !here)
+	if (!shared || !queue || !lock || !here)
 		return 0;
-	if (moved == RG_REFUSED)
-		rg_refuse(here, here->ask.pick.affinity);
+	cpuset = here->ask.pick.cpuset;
+	if (moved == RG_REFUSED && cpuset)
+		rg_refuse(shared, here, cpuset);
 	else
+		here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
+	if (moved != RG_REFUSED)
 		here->ask.gone = 1;
-	here->ask.tried[rg_masked(here->ask.tries++, RG_TRIES)] = here->ask.pick.row;
-	rg_index_put_back(lock, queue, id, &here->ask.pick);
+	rg_index_put_back(shared, lock, queue, id, &here->ask.pick);
 	rg_pick_restore_curr(here);
-	return 1;
+	if (moved == RG_REFUSED)
+		rg_pick_wake_others(queue, cpu);
+	return here->ask.tries < RG_TRIES;
 }
 
-/* Brings the next thread of a queue, as the index knows it. */
+/* Brings the next thread of a queue, as the index knows it: of each set of CPUs until one comes. */
 RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 {
-	RG_FOR(i, 0, RG_TRIES) {
+	RG_FOR(i, 0, RG_TRIES + RG_CPUSETS) {
 		u32 verdict = rg_pick_choose(cpu, id);
 		u32 moved;
 
@@ -111,45 +148,22 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 			return verdict;
 		moved = rg_move_thread(id, here->ask.pick.slot);
 		if (moved == RG_MOVED)
-			return rg_pick_settle(cpu);
-		rg_pick_failed(cpu, id, moved);
+			return rg_pick_settle(cpu, id);
+		if (!rg_pick_failed(cpu, id, moved))
+			break;
 	}
 	return RG_NOBODY;
 }
 
-/* Wakes an idle CPU that may run the thread. */
-RG_INLINE bool rg_wake_cpu(struct task_struct *t)
-{
-	s32 idle = rg_pick_idle(t);
-
-	if (idle < 0)
-		return 0;
-	rg_kick(idle, RG_KICK_IDLE);
-	return 1;
-}
-
-/* Brings the first thread of the queue itself that may run here. */
+/* Brings the first thread of the queue itself that may run here: for those that no heap has. */
 RG_SUBPROGRAM u32 rg_pick_walk(s32 cpu, u32 id)
 {
-	struct rg_cpu *here = rg_cpu(cpu);
 	struct task_struct *t;
-	bool woken = 0;
-	u32 seen = 0;
 
-	if (!here)
-		return RG_NOBODY;
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
-		if (seen++ >= RG_WALK)
-			break;
-		if (!rg_may_run_on(t, cpu)) {
-			if (!rg_is_pinned(t)) /* for a moment: what is refused is its affinity */
-				rg_refuse(here, rg_affinity(t));
-			woken = woken || rg_wake_cpu(t);
-			continue;
-		}
-		if (!thread || !RG_MOVE(t))
+		if (!thread || !thread->unlisted || !rg_may_run_on(t, cpu) || !RG_MOVE(t))
 			continue;
 		rg_set_next(cpu, t, thread);
 		return RG_TAKEN;
@@ -169,11 +183,9 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 
 	if (!queue || !here)
 		return RG_NOBODY;
-	if (rg_looks_at_head(queue, here->choices) && rg_pick_overdue(cpu, id))
-		return RG_TAKEN;
 	if (queue->least != RG_NEVER)
 		verdict = rg_pick_indexed(id, cpu, here);
-	if (verdict != RG_NOBODY || (here->ask.mine && !here->ask.tries) || !rg_queue_length(id))
+	if (verdict != RG_NOBODY || here->ask.mine || !queue->unlisted)
 		return verdict;
 	return rg_pick_walk(cpu, id);
 }
@@ -184,8 +196,9 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
 
 	here->ask.mine = mine ? rg_slot(prev) : 0;
+	here->ask.home = mine ? rg_queue_for(prev, here, cpu) : 0;
 	here->ask.vruntime = mine ? rg_account(prev, mine)->vruntime : RG_NEVER;
-	here->ask.affinity = mine ? rg_affinity(prev) : 0;
+	here->ask.refused = 0;
 	here->ask.cpu = cpu;
 	here->ask.now = rg_now();
 	here->ask.tries = 0;
@@ -232,6 +245,18 @@ RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 	rg_cpu_set_curr(here, mine, here->ask.vruntime, here->ask.now);
 }
 
+/* Brings a thread of one of the CPU's queues that has waited too long, where it is time to look. */
+RG_INLINE bool rg_pick_starving(s32 cpu, struct rg_cpu *here, u32 shared)
+{
+	struct rg_queue *own = rg_queue(here->own);
+	struct rg_queue *common = rg_queue(shared);
+
+	if (own && own != common && rg_looks_at_head(own, here->choices) &&
+	    rg_pick_overdue(cpu, here->own))
+		return 1;
+	return common && rg_looks_at_head(common, here->choices) && rg_pick_overdue(cpu, shared);
+}
+
 /* Of the two queues of a CPU, which may be one, the one with the lesser vruntime. */
 RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 {
@@ -261,6 +286,8 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 		return rg_pick_credit(cpu, shared, prev);
 	rg_ask_for(here, cpu, prev);
 	here->choices++;
+	if (rg_pick_starving(cpu, here, shared))
+		return 1;
 	first = rg_pick_queue(here, shared);
 	verdict = rg_pick_from(cpu, first);
 	if (verdict == RG_NOBODY && here->own != shared)

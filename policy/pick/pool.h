@@ -16,7 +16,12 @@ RG_INLINE bool rg_is_alone(struct rg_thread *thread)
 	return rg_is_alone_process(thread);
 }
 
-/* The pool of a thread: its id, its process's or that of all, and whether it is alone. Never 0. */
+RG_INLINE bool rg_pool_is_alone(u64 pool)
+{
+	return pool & 1;
+}
+
+/* The pool of a thread: its id, its process's or everybody's, and whether it is alone. Never 0. */
 RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool alone = rg_is_alone(thread);

@@ -4,12 +4,13 @@
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
  *          runnable thread wait for 30 s. And a thread for which the index had no room must not
  *          depend on CPUs that fall idle.
- * Rule.    Every 16th choice looks at the head of the queue. A batch thread that has waited for 5
- *          s, or another that woke 10 s ago, goes first, for one slice. While threads are not in
+ * Rule.    Every 16th choice looks at the heads of both queues of the CPU: the first thread that it
+ *          may run and that has waited for 6 s goes first, for one slice. While threads are not in
  *          the index, every other choice is the head's if it is one of them.
- * Why.     The queue stands by arrival, so its head has waited longest.
+ * Why.     A queue stands by arrival, so those that have waited longest are at its head, those of
+ *          other CPUs among them.
  * Figure.  docs/reference/policies.md.
- * Limits.  With more than 1,250 spinning threads a CPU all wait so long, and weights give way to
+ * Limits.  With more than 1,500 spinning threads a CPU all wait so long, and weights give way to
  *          turns. Orders other than fcfs have other heads.
  */
 #ifndef RG_PICK_STARVATION_H
@@ -20,7 +21,7 @@
 #include "../order/order.h"
 #include "../vruntime.h"
 
-#define RG_STARVATION_NS 5000000000ULL
+#define RG_STARVATION_NS 6000000000ULL
 #define RG_STARVATION_CHOICES 16
 
 /* Whether this choice looks at the head of the queue. */
@@ -34,9 +35,9 @@ RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
 /* A batch thread that has had a turn waits anew; another keeps its arrival. */
 RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
 {
-	if (thread->batch)
-		return rg_less(now, thread->queued_at) > RG_STARVATION_NS;
-	return rg_less(now, thread->woke_at) > 2 * RG_STARVATION_NS;
+	u64 since = thread->batch ? thread->queued_at : thread->woke_at;
+
+	return rg_less(now, since) > RG_STARVATION_NS;
 }
 
 /*
@@ -50,23 +51,28 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
 	thread->arrival = rg_order_arrival(thread, now);
 }
 
-/* Brings the head of the queue if it has waited too long. Its stack is its own. */
+/* Brings the first thread of a queue that may run here, if it has waited too long. */
 RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
 {
 	struct rg_cpu *here = rg_cpu(cpu);
-	struct task_struct *head = here ? rg_queue_peek(id) : 0;
-	struct rg_thread *thread = head ? rg_thread(head) : 0;
-	bool late;
+	struct task_struct *t;
 
-	if (!thread)
+	if (!here)
 		return 0;
-	late = rg_has_waited_long(thread, here->ask.now);
-	if ((!late && !thread->unlisted) || rg_move_thread(id, rg_slot(head)) != RG_MOVED)
-		return 0;
-	rg_set_next(cpu, head, thread);
-	if (late)
-		rg_wait_anew(thread, here->ask.now);
-	return 1;
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+		bool late = thread && rg_has_waited_long(thread, here->ask.now);
+
+		if (!late && !(thread && thread->unlisted))
+			break;
+		if (!rg_may_run_on(t, cpu) || !RG_MOVE(t))
+			continue;
+		rg_set_next(cpu, t, thread);
+		if (late)
+			rg_wait_anew(thread, here->ask.now);
+		return 1;
+	}
+	return 0;
 }
 
 #endif

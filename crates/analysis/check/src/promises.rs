@@ -46,12 +46,10 @@ impl Scope {
 /// No CPU idles while a thread waits within its reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// How far that is while every thread may run everywhere.
-    pub free: Scope,
-    /// How far while some may not; `None`: nothing is promised.
-    pub restricted: Option<Scope>,
-    /// Up to how many waiting threads that holds.
-    pub most_waiting: usize,
+    /// How far that is.
+    pub scope: Scope,
+    /// Whether that holds, too, once a thread may not run everywhere.
+    pub restricted: bool,
     /// Whether only services are promised anything.
     pub services_only: bool,
 }
@@ -64,6 +62,8 @@ pub struct InOrder {
     /// A thread whose burst has reached this has no place until it is empty; [`Nanos::NEVER`]: all keep
     /// theirs.
     pub burst_limit: Nanos,
+    /// Whether a thread whose bursts are much longer than those of its process has none.
+    pub helpers: bool,
     /// One that has waited for so long goes first, for one turn, and to the end of the queue;
     /// [`Nanos::NEVER`]: no thread does.
     pub starvation_limit: Nanos,
@@ -99,16 +99,13 @@ pub struct Promises {
 /// `policy/balance/steal.h`).
 const QUEUES_ASKED: u32 = 8;
 
-/// Waiting threads that a CPU looks at where the index knows none for it (`RG_WALK` in `policy/pick/pick.h`).
-const THREADS_ASKED: usize = 32;
-
 /// One choice in so many of a CPU looks for the longest waiter (`policy/pick/starvation.h`), from this wait
 /// on.
 const STARVATION_CHOICES: u64 = 16;
-const STARVATION_LIMIT: Nanos = Nanos::from_secs(10);
+const STARVATION_LIMIT: Nanos = Nanos::from_secs(6);
 
-/// After so long a wait the kernel ejects a policy (`SCX_WATCHDOG_MAX_TIMEOUT`).
-const WATCHDOG: Nanos = Nanos::from_secs(30);
+/// No thread waits longer: a third of what the kernel's watchdog allows (`SCX_WATCHDOG_MAX_TIMEOUT`, 30 s).
+const LONGEST_WAIT: Nanos = Nanos::from_secs(10);
 
 impl Promises {
     /// What a policy promises in a scenario. [`Failure::Input`] for an unknown name.
@@ -139,15 +136,11 @@ fn answers_late(scenario: &Scenario) -> bool {
 fn fifo(scenario: &Scenario) -> Promises {
     let service = |program: &Program| matches!(program.kind, Kind::Service(_));
     let alone = scenario.programs.iter().all(service);
-    let everywhere = Reach {
-        free: Scope::Machine,
-        restricted: None,
-        most_waiting: usize::MAX,
-        services_only: true,
-    };
+    let everywhere = Reach { scope: Scope::Machine, restricted: false, services_only: true };
     let in_turn = InOrder {
         scope: Scope::Cpu,
         burst_limit: Nanos::NEVER,
+        helpers: false,
         starvation_limit: Nanos::NEVER,
         across_processes: true,
         services_only: true,
@@ -169,8 +162,7 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
     }
 }
 
-/// A CPU idles only where no queue that it asks has work for it. Where threads have affinities, it may choose
-/// a queue of whose threads none may run there.
+/// A CPU idles only where no queue that it asks has work for it, whatever other threads wait there.
 ///
 /// `pick=credit` keeps no index, by which other balances than its own know where a thread waits. Nothing is
 /// promised then.
@@ -180,18 +172,13 @@ fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
     }
     let own = options.scope;
     let asks_all = own.count(machine) <= QUEUES_ASKED + 1;
-    let (free, restricted) = match options.word("balance") {
-        "credit" => (Scope::Machine, Scope::Machine),
-        "none" => (own, own),
-        _ if asks_all => (Scope::Machine, own),
-        _ => (own, own),
+    let scope = match options.word("balance") {
+        "credit" => Scope::Machine,
+        "none" => own,
+        _ if asks_all => Scope::Machine,
+        _ => own,
     };
-    Some(Reach {
-        free,
-        restricted: Some(restricted),
-        most_waiting: THREADS_ASKED,
-        services_only: false,
-    })
+    Some(Reach { scope, restricted: true, services_only: false })
 }
 
 /// With `requeue=tail` a place lasts for a slice only; without pools there is no sibling to be in order with.
@@ -202,6 +189,7 @@ fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     let promise = InOrder {
         scope: options.scope,
         burst_limit: options.burst_limit(),
+        helpers: options.burst_limit() != Nanos::NEVER,
         starvation_limit: if options.is("starvation_limit") {
             STARVATION_LIMIT
         } else {
@@ -214,12 +202,12 @@ fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     (pools && kept).then_some(promise)
 }
 
-/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that no
-/// thread meets the kernel's watchdog (`policy/pick/starvation.h`); with too many threads nothing can keep
-/// them from it.
+/// Every 16th choice of a CPU lets the head of a queue go first once it has waited for too long, so that
+/// no thread comes near the kernel's watchdog (`policy/pick/starvation.h`); with too many threads nothing
+/// can keep them from it.
 fn longest_wait(options: &PolicyOptions, scenario: &Scenario) -> Option<Nanos> {
     let in_order = options.word("pick") == "process" && options.word("order") == "fcfs";
     let threads = scenario.programs.iter().map(|p| u64::from(p.kind.threads())).sum::<u64>();
     let all_late = STARVATION_LIMIT + Nanos(STARVATION_CHOICES * threads * options.quantum().0);
-    (in_order && options.is("starvation_limit") && all_late < WATCHDOG).then_some(WATCHDOG)
+    (in_order && options.is("starvation_limit") && all_late < LONGEST_WAIT).then_some(LONGEST_WAIT)
 }

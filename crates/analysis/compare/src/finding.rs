@@ -65,12 +65,13 @@ pub(crate) fn outputs_of<'a>(
 /// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and
 /// service times (Tales section 3.2), which the warm-up's requests filled before.
 ///
-/// Its workers are the CPUs, all of them, as if nothing else ran; a service with fewer threads can use no
-/// more.
+/// Its workers are the CPUs that the service may use, all of them, as if nothing else ran; a service with
+/// fewer threads can use no more.
 fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Nanos> {
     let Kind::Service(service) = &scenario.programs[program].kind else { return Vec::new() };
     let requests = &trace.programs[program].requests;
-    let workers = scenario.machine.cpus.min(service.threads()).min(service.connections);
+    let cpus = scenario.usable_cpus(program, trace.window.start);
+    let workers = cpus.min(service.threads()).min(service.connections);
     let all = queue::ideal_latencies(trace, program, workers);
     let inside = requests.iter().map(|request| trace.window.contains(request.intended));
     all.into_iter().zip(inside).filter_map(|(latency, inside)| inside.then_some(latency)).collect()

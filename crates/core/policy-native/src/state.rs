@@ -50,7 +50,7 @@ impl Table {
 /// `RG_QUEUES`, `RG_POOLS` and `RG_ENTRIES` of platform.h; tables of threads and groups grow.
 const QUEUES: usize = 8192;
 const POOLS: usize = 65_536;
-const ENTRIES: usize = 131_072;
+const ENTRIES: usize = 1_048_576;
 
 /// What the policy's state hangs on: a table of rows each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

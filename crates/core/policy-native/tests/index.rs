@@ -74,15 +74,16 @@ impl Oracle {
         let (thread, place) = self.first(pool).expect("orphans are dropped");
         if let Some(prev) = prev {
             let own = (prev.process, prev.alone, queue);
+            // Siblings that may run on other CPUs are another pool.
+            let is_home = prev.is_pinned == (queue != 0);
             if prev.vruntime <= vruntime {
-                // Siblings of another affinity are another pool.
-                let sibling = self.first(own).filter(|_| prev.is_pinned == (queue != 0));
+                let sibling = self.first(own).filter(|_| is_home);
                 let sibling = sibling.filter(|sibling| sibling.1 < prev.place);
                 let Some((sibling, _)) = sibling else { return Some((prev.thread, prev.vruntime)) };
                 self.take(sibling);
                 return Some((sibling, prev.vruntime));
             }
-            if own == pool && prev.place <= place {
+            if is_home && own == pool && prev.place <= place {
                 self.vruntimes.remove(at);
                 self.vruntimes.push((prev.vruntime, pool));
                 return Some((prev.thread, vruntime));
@@ -270,9 +271,13 @@ fn agreement(policy: &str, seed: u64, is_wrong: bool) -> (usize, u32) {
 
 #[test]
 fn the_index_picks_as_a_scan_would() {
-    for policy in
-        ["cts", "cts:order=lcfs", "cts:requeue=tail", "cts:burst_limit=off", "cts:order=random"]
-    {
+    for policy in [
+        "cts",
+        "cts:order=lcfs",
+        "cts:requeue=tail",
+        "cts:burst_limit=off",
+        "cts:order=random:starvation_limit=off",
+    ] {
         for seed in 1..=5 {
             let (steps, dispatches) = agreement(policy, seed, false);
             assert_eq!(steps, 20_000, "{policy}, seed {seed}");

@@ -5,7 +5,7 @@ use model::{CpuId, Scenario, ThreadId};
 
 use super::Rule;
 use crate::fault::Finding;
-use crate::promises::{Reach, Scope};
+use crate::promises::Reach;
 use crate::scene::{Scene, State};
 
 pub const NAME: &str = "work conserving";
@@ -24,14 +24,6 @@ impl Conserving {
         let promised = programs.map(|program| promised(&program.kind)).collect();
         Conserving { machine: scenario.machine, promise, promised }
     }
-
-    fn scope(&self, scene: &Scene) -> Option<Scope> {
-        if !scene.restricted {
-            return Some(self.promise.free);
-        }
-        let few = scene.waiting.len() <= self.promise.most_waiting;
-        self.promise.restricted.filter(|_| few)
-    }
 }
 
 impl Rule for Conserving {
@@ -43,7 +35,10 @@ impl Rule for Conserving {
         if scene.waiting.is_empty() || scene.idle().next().is_none() {
             return None;
         }
-        let scope = self.scope(scene)?;
+        if scene.restricted && !self.promise.restricted {
+            return None;
+        }
+        let scope = self.promise.scope;
         let promised =
             scene.waiting.iter().copied().filter(|&t| self.promised[scene.thread(t).program]);
         let reaches = |thread: ThreadId, cpu: CpuId| {

@@ -2,8 +2,10 @@
 //! starts first.
 //!
 //! A thread that began to wait in this very moment is not compared: an observer cannot tell what came first
-//! in it. Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a
-//! bucket a thread, filled and drained here as an observer can, tells which.
+//! in it.
+//! Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket
+//! a thread, filled and drained here as an observer can, tells which. So do helpers, whose bursts are much
+//! longer than those of their process: means of bursts tell which.
 
 use model::change::ChangeKind;
 use model::event::{Event, What};
@@ -24,7 +26,20 @@ struct Bucket {
     counted: Nanos,
     slept: Nanos,
     overflowed: bool,
+    /// What its thread had received when it woke last.
+    woke: Nanos,
+    /// The mean of its thread's bursts, in ns.
+    mean: u64,
 }
+
+/// As in `policy/burst.h`: the mean of the last few values, by shifts, that begins with the first.
+fn mean(of: u64, value: u64, shift: u32) -> u64 {
+    if of == 0 { value } else { of - (of >> shift) + (value >> shift) }
+}
+
+/// A helper's bursts take so many times as long as those of its process, and this long.
+const HELPER_RATIO: u64 = 8;
+const HELPER_NS: u64 = 2_000_000;
 
 pub struct Order {
     machine: Machine,
@@ -34,6 +49,8 @@ pub struct Order {
     promised: Vec<bool>,
     /// For each program that of its process.
     processes: Vec<usize>,
+    /// For each program, where it is that of its process: the mean of all bursts in ns.
+    means: Vec<u64>,
 }
 
 impl Order {
@@ -45,6 +62,7 @@ impl Order {
             buckets: vec![Bucket::default(); threads.sum()],
             promised: promised.collect(),
             processes: scenario.processes(),
+            means: vec![0; scenario.programs.len()],
             promise,
         }
     }
@@ -58,10 +76,25 @@ impl Order {
         }
     }
 
-    fn drain(&mut self, thread: ThreadId, now: Nanos) {
+    fn drain(&mut self, scene: &Scene, thread: ThreadId) {
+        let process = self.means[self.processes[scene.thread(thread).program]];
         let bucket = &mut self.buckets[thread.index()];
-        bucket.level = bucket.level.saturating_sub(now - bucket.slept);
+        let helper = bucket.mean > HELPER_NS && bucket.mean > HELPER_RATIO * process;
+        bucket.level = bucket.level.saturating_sub(scene.now - bucket.slept);
         bucket.overflowed &= bucket.level > Nanos::ZERO;
+        bucket.overflowed |= self.promise.helpers && helper;
+        bucket.woke = scene.received(thread);
+    }
+
+    /// A burst has ended.
+    fn note(&mut self, scene: &Scene, thread: ThreadId) {
+        let bucket = &mut self.buckets[thread.index()];
+        let burst = (scene.received(thread) - bucket.woke).0;
+        bucket.mean = mean(bucket.mean, burst, 2);
+        bucket.slept = scene.now;
+        let process = &mut self.means[self.processes[scene.thread(thread).program]];
+        let most = HELPER_RATIO * *process + HELPER_NS;
+        *process = if *process == 0 { burst } else { mean(*process, burst.min(most), 6) };
     }
 
     /// Whether the two wait in one queue as equals.
@@ -89,10 +122,10 @@ impl Rule for Order {
 
     fn event(&mut self, scene: &Scene, event: &Event) -> Option<Finding> {
         match event.what {
-            What::Wake { thread, .. } => self.drain(thread, scene.now),
+            What::Wake { thread, .. } => self.drain(scene, thread),
             What::Block { thread, .. } => {
                 self.fill(thread, scene.received(thread));
-                self.buckets[thread.index()].slept = scene.now;
+                self.note(scene, thread);
             }
             What::Switch { from: Some(from), .. } => self.fill(from, scene.received(from)),
             _ => {}

@@ -11,7 +11,7 @@ pub struct Active {
     pub process: u32,
     /// The row of its group.
     pub group: u32,
-    /// Whose virtual time its vruntime counts in: the queue plus 1, 0 for the machine's.
+    /// The number of the virtual time in which its vruntime counts, plus 1; 0: none yet.
     pub clock: u32,
     /// Its virtual time in ns.
     pub vruntime: u64,
@@ -121,7 +121,7 @@ impl<'a> Rows<'a> {
                 Active {
                     process,
                     group: now(&ctx.group),
-                    clock: now(&account.queue),
+                    clock: now(&account.vtime),
                     vruntime: now(&account.vruntime),
                     weight: now(&thread.weight) as f64 / WEIGHT_ONE,
                     batch: now(&thread.batch) != 0,
@@ -181,7 +181,7 @@ impl<'a> Rows<'a> {
             .maps
             .bss_shared_data
             .as_ref()
-            .map_or(0, |data| now(&data.rg_all.vtime.min_vruntime));
+            .map_or(0, |data| now(&data.rg_all.cpusets[0].vtime.min_vruntime));
         let min_vruntime = |of: u64| of.max(machine);
         let queues =
             self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);

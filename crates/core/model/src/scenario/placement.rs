@@ -1,6 +1,8 @@
 //! Where threads may run, from cpusets and from CPUs that belong to interrupts, and all changes of a run
 //! thread by thread.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::alteration::AlterationKind;
@@ -53,6 +55,23 @@ impl Scenario {
             }
         }
         changes
+    }
+
+    /// The CPUs that any thread of a program may run on at a moment, those of the machine at most.
+    pub fn usable_cpus(&self, program: usize, moment: Nanos) -> u32 {
+        let everywhere: Vec<CpuId> = (0..self.machine.cpus).map(CpuId).collect();
+        let changes = self.changes();
+        let affinity = |thread: ThreadId| {
+            let of_thread = changes.iter().rev().filter(|change| change.at <= moment);
+            let mut sets = of_thread.filter_map(|change| match &change.kind {
+                ChangeKind::Affinity { thread: whose, cpus } if *whose == thread => Some(cpus),
+                _ => None,
+            });
+            sets.next().unwrap_or(&everywhere)
+        };
+        let usable: BTreeSet<CpuId> =
+            self.threads_of(program).flat_map(affinity).copied().collect();
+        usable.len() as u32
     }
 
     /// What in it only a simulated machine does, if anything.

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Threads bound to an overloaded CPU can never receive what their weight is due of the
+ *          machine. Their virtual time falls behind that of the others without end, and with it
+ *          grows what they are owed: once their load is gone, the last of them would have the CPU
+ *          to itself for as long as the overload had lasted.
+ * Rule.    At each tick a CPU compares the virtual times that wait for it. One that is behind the
+ *          least waiting vruntime of another by more than what that gets ahead in a turn and 300 ms
+ *          is raised so far, with all vruntimes in it.
+ * Why.     Nothing that a weight means is lost: inside a virtual time all distances stay. Between
+ *          two of them lag is bounded by a number that is independent of how long the machine runs.
+ * Figure.  docs/evidence/production-node.md.
+ * Limits.  A CPU that has its tick off compares when it is on again.
+ */
+#ifndef RG_CONVERGE_H
+#define RG_CONVERGE_H
+
+#include "vruntime.h"
+
+RG_INLINE void rg_vtime_raise(struct rg_vtime *vtime, u64 by)
+{
+	rg_add(&vtime->shift, by);
+	rg_add(&vtime->min_vruntime, by);
+}
+
+/* How far the sets of a queue may be behind the foremost of them; under the lock. */
+RG_INLINE u64 rg_converge_floor(struct rg_shared *shared, struct rg_queue *queue,
+				struct rg_cpu *here, u64 floor)
+{
+	u64 waiting = queue->waiting;
+
+	RG_FOR(i, 0, RG_CPUSETS) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		u64 least;
+
+		if (!(waiting >> i))
+			break;
+		if (!heap->count || (!queue->is_own && rg_is_refused(shared, here, i)))
+			continue;
+		least = rg_heap_at(heap, 0)->vruntime + rg_vtime_waiting(shared, queue, i)->shift;
+		least = rg_held_back(least, rg_thread_at(rg_heap_first(heap))->weight);
+		floor = least > floor ? least : floor;
+	}
+	return floor;
+}
+
+/* Raises the sets of a queue that are behind the floor; under the lock. */
+RG_INLINE void rg_converge_raise(struct rg_shared *shared, struct rg_queue *queue,
+				 struct rg_cpu *here, u64 floor)
+{
+	u64 waiting = queue->waiting;
+
+	RG_FOR(i, 0, RG_CPUSETS) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
+		u64 least;
+
+		if (!(waiting >> i))
+			break;
+		if (!heap->count || (!queue->is_own && rg_is_refused(shared, here, i)))
+			continue;
+		least = rg_heap_at(heap, 0)->vruntime + vtime->shift;
+		if (least < floor)
+			rg_vtime_raise(vtime, floor - least);
+	}
+	rg_queue_publish(shared, queue, 0);
+}
+
+/* The floor of all that waits for a CPU, in its own queue and the one that it shares. */
+RG_INLINE u64 rg_converge_floor_of(struct rg_shared *shared, u32 id, struct rg_cpu *here, u64 floor)
+{
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!queue || !lock || queue->least == RG_NEVER)
+		return floor;
+	rg_acquire(lock);
+	floor = rg_converge_floor(shared, queue, here, floor);
+	rg_release(lock);
+	return floor;
+}
+
+RG_INLINE void rg_converge_raise_of(struct rg_shared *shared, u32 id, struct rg_cpu *here, u64 floor)
+{
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!queue || !lock || queue->least >= floor)
+		return;
+	rg_acquire(lock);
+	rg_converge_raise(shared, queue, here, floor);
+	rg_release(lock);
+}
+
+/* Whether all that waits for the CPU and what it runs share one virtual time. */
+RG_INLINE bool rg_is_converged(struct rg_queue *queue, struct rg_queue *own, struct rg_cpu *here)
+{
+	if (queue == own)
+		return 1;
+	if (own->least != RG_NEVER)
+		return queue->least == RG_NEVER && here->vtime == RG_VTIME_OF_QUEUE(here->own);
+	return here->vtime < RG_CPUSETS && !(queue->waiting & ~(1ULL << here->vtime));
+}
+
+/* The floor of all that waits for a CPU; what is behind it is raised. */
+RG_SUBPROGRAM u64 rg_converge_at(s32 at)
+{
+	u32 id = rg_queue_of(at);
+	struct rg_shared *shared = rg_shared();
+	struct rg_cpu *here = rg_cpu(at);
+	u64 floor;
+
+	if (!shared || !here)
+		return 0;
+	floor = rg_converge_floor_of(shared, id, here, 0);
+	floor = rg_converge_floor_of(shared, here->own, here, floor);
+	rg_converge_raise_of(shared, id, here, floor);
+	rg_converge_raise_of(shared, here->own, here, floor);
+	return floor;
+}
+
+/* In tick: no virtual time of those that compete for this CPU is left behind without bound. */
+RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
+			   struct rg_thread *thread)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	struct rg_queue *own = rg_queue(here->own);
+	struct rg_account *account = rg_account(t, thread);
+	u64 floor;
+
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own ||
+	    rg_is_converged(queue, own, here))
+		return;
+	floor = rg_converge_at(at);
+	if (account->vruntime < floor)
+		account->vruntime = floor;
+}
+
+#endif

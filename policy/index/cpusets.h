@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Threads of one queue may be bound to different CPUs. A CPU that looks at some of them
+ *          and finds none that it may run must not sleep while one waits behind these.
+ * Rule.    A set of CPUs has a row of a table for the machine, found by the number of the affinity,
+ *          and in each queue a heap of its own. A CPU asks the heaps of all sets, least vruntime
+ *          first, until a thread can be moved. It remembers affinities that do not admit it.
+ *          Threads that share a set share a virtual time too (min_vruntime.h).
+ * Why.     All threads of a set may run on the same CPUs: where the first may not, none may.
+ * Figure.  docs/evidence/production-node.md.
+ * Limits.  62 sets at a time beside "all CPUs" and single CPUs, which have queues of their own.
+ *          Threads of further ones wait in the queue alone, which is walked to its end for them.
+ */
+#ifndef RG_INDEX_CPUSETS_H
+#define RG_INDEX_CPUSETS_H
+
+#include "../state.h"
+
+#define RG_CPUSET_PROBES 8
+#define RG_CPUSET_NONE (RG_CPUSETS - 1) /* has no heap: see index.h */
+#define RG_CPUSET_IDLE_NS 1000000000ULL
+
+/* The number of a virtual time: of a set of CPUs, or beyond these of a queue. */
+#define RG_VTIME_OF_QUEUE(id) (RG_CPUSETS + (id))
+
+/* The virtual time in which those of a set wait in a queue. `queue` may be a CPU's own. */
+RG_INLINE struct rg_vtime *rg_vtime_waiting(struct rg_shared *shared, struct rg_queue *queue,
+					    u32 cpuset)
+{
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || queue->is_own)
+		return &queue->vtime;
+	return &shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].vtime;
+}
+
+/* Whether a row is free: no thread of it waits, and none was seen for a while. */
+RG_INLINE bool rg_cpuset_is_free(struct rg_cpuset *row, u64 now)
+{
+	return !row->affinity ||
+	       (!row->waiting && rg_less(now, row->used_at) > RG_CPUSET_IDLE_NS);
+}
+
+/* The i-th row that may be that of an affinity (Fibonacci hashing). */
+RG_INLINE u32 rg_cpuset_probe(u32 affinity, u32 i)
+{
+	return rg_masked((affinity * 0x9e3779b9U >> 16) + i, RG_CPUSETS);
+}
+
+/* The row of an affinity, made now if there is none; RG_CPUSET_NONE where there is no room. */
+RG_INLINE u32 rg_cpuset_find(struct rg_shared *shared, u32 affinity, u64 now)
+{
+	u32 found = RG_CPUSET_NONE, empty = RG_CPUSET_NONE;
+	struct rg_cpuset *row;
+	u64 before;
+
+	RG_FOR(i, 0, RG_CPUSET_PROBES) {
+		u32 at = rg_cpuset_probe(affinity, i);
+
+		if (!at || at == RG_CPUSET_NONE)
+			continue;
+		row = &shared->cpusets[rg_masked(at, RG_CPUSETS)];
+		if (row->affinity == affinity)
+			found = at;
+		else if (empty == RG_CPUSET_NONE && rg_cpuset_is_free(row, now))
+			empty = at;
+	}
+	if (found != RG_CPUSET_NONE || empty == RG_CPUSET_NONE)
+		return found;
+	row = &shared->cpusets[rg_masked(empty, RG_CPUSETS)];
+	before = row->affinity;
+	row->used_at = now;
+	return rg_compare_and_swap(&row->affinity, before, affinity) == before ? empty
+									       : RG_CPUSET_NONE;
+}
+
+/* Brings a thread's set up to date with its affinity. */
+RG_INLINE void rg_cpuset_refresh(struct task_struct *t, struct rg_thread *thread, u64 now)
+{
+	u32 affinity = rg_affinity(t);
+	struct rg_shared *shared;
+	struct rg_cpuset *row;
+
+	if (!affinity) {
+		thread->cpuset = 0;
+		return;
+	}
+	shared = rg_shared();
+	if (!shared)
+		return;
+	row = &shared->cpusets[rg_masked(thread->cpuset, RG_CPUSETS)];
+	if (row->affinity != affinity)
+		thread->cpuset = rg_cpuset_find(shared, affinity, now);
+}
+
+/* Remembers a set that does not admit the CPU: what the number of an affinity means never changes. */
+RG_INLINE void rg_refuse(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
+{
+	u32 affinity = (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
+
+	here->ask.refused |= 1ULL << (cpuset & (RG_CPUSETS - 1));
+	if (affinity)
+		here->refused[rg_masked(affinity, RG_REFUSALS)] = affinity;
+}
+
+RG_INLINE bool rg_is_refused(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
+{
+	u32 affinity = (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
+
+	if (here->ask.refused >> (cpuset & (RG_CPUSETS - 1)) & 1)
+		return 1;
+	return affinity && here->refused[rg_masked(affinity, RG_REFUSALS)] == affinity;
+}
+
+/* Whether anybody waits in a queue of several CPUs whom this one may well take. */
+RG_INLINE bool rg_is_waited_for(struct rg_shared *shared, struct rg_queue *queue,
+				struct rg_cpu *here)
+{
+	u64 waiting = queue->waiting;
+	bool found = queue->unlisted;
+
+	RG_FOR(i, 0, RG_CPUSETS) {
+		if (found || !(waiting >> i))
+			break;
+		found = (waiting >> i & 1) && !rg_is_refused(shared, here, i);
+	}
+	return found;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Problem. Effective weights make the tree of groups flat, and forget: a thread that took turns with
+ *          its siblings falls asleep with what it received too much, and the whole weight of the
+ *          group stands behind the next one that wakes. A group of many threads that come and go
+ *          then exceeds its share for as long as they do.
+ * Rule.    What a group receives beyond its due is its surplus, kept for each group on the way to
+ *          the root: CPU time of its threads, less what its effective weight earns while virtual
+ *          time advances. A surplus above a tolerance makes the group's threads lighter, by as much
+ *          as it is above; what exceeds twice the tolerance delays its waking threads until virtual
+ *          time has earned it.
+ * Why.     Debt belongs to the group as well as to the thread. Threads that compete pay first, so
+ *          that requests of a group with batch work of its own are not late; where there are none,
+ *          waking ones must. A group within its due swings about it by what is queued: the tolerance
+ *          is above that.
+ * Figure.  docs/evidence/production-node.md.
+ * Limits.  Nothing is charged while no thread waits. A group exceeds its due by the tolerance for
+ *          once, after it has been within it.
+ */
+#ifndef RG_SURPLUS_H
+#define RG_SURPLUS_H
+
+#include "min_vruntime.h"
+
+#define RG_SURPLUS_NS 50000000ULL /* what a group of requests may have in advance */
+#define RG_DELAY_NS 4000000000ULL  /* the longest that a thread waits for its group's surplus */
+
+/* What a weight earns while virtual time advances. Shifts keep it within 64 bits for a day. */
+RG_INLINE u64 rg_earned(u64 advance, u64 weight)
+{
+	return (advance >> 8) * (weight >> 8) >> 10;
+}
+
+/* The effective weight of a group now, as far as that of its parent is known. */
+RG_INLINE u64 rg_flat_weight(struct rg_group *group)
+{
+	u64 own = rg_weight_of(group);
+	struct rg_group *parent;
+
+	if (!group->parent)
+		return own * RG_WEIGHT_ONE;
+	parent = rg_group_at(group->parent);
+	return rg_div(own * parent->flat, rg_weight_sum_of(parent->share.active, own));
+}
+
+/* Brings a group's surplus up to date, after its threads have received some CPU time. */
+RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime, u64 ran_ns)
+{
+	u64 now = vtime->min_vruntime;
+	u64 seen = rg_swap(&group->seen, now);
+	u64 earned;
+
+	group->flat = rg_flat_weight(group);
+	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(vtime->turn, group->flat);
+	earned = rg_earned(rg_less(now, seen), group->flat);
+	group->surplus_ns = rg_less(group->surplus_ns + ran_ns, earned);
+}
+
+/* Charges a thread's groups for what it has received; nobody owes what nobody else wanted. */
+RG_INLINE void rg_surplus_charge(struct rg_thread *thread, struct rg_vtime *vtime, bool contended,
+				 u64 ran_ns)
+{
+	u32 at = thread->group;
+
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_group *group;
+
+		if (!at)
+			break;
+		group = rg_group_at(at);
+		rg_surplus_settle(group, vtime, ran_ns);
+		if (!contended)
+			group->surplus_ns = 0;
+		at = group->parent;
+	}
+}
+
+/* By how much virtual time must advance before a thread that wakes may compete. */
+RG_INLINE u64 rg_surplus_delay(struct rg_thread *thread, struct rg_vtime *vtime)
+{
+	u32 at = thread->group;
+	u64 delay = 0;
+
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_group *group;
+		u64 wait;
+
+		if (!at)
+			break;
+		group = rg_group_at(at);
+		rg_surplus_settle(group, vtime, 0);
+		wait = rg_virtual(rg_less(group->surplus_ns, 2 * group->tolerance_ns), group->flat);
+		delay = wait > delay ? wait : delay;
+		at = group->parent;
+	}
+	return delay < RG_DELAY_NS ? delay : RG_DELAY_NS;
+}
+
+#endif
