@@ -3,9 +3,9 @@
 /// Bits of a weight that count: with a total of 40 bits (18 minutes) the product has room.
 const BITS: u32 = 84;
 
-/// Divides `total` in proportion to the weights: each part is its exact share rounded down or up, and the
-/// parts sum to the total (the method of largest remainders; of equal ones the first gets more). `None` where
-/// all weights are zero.
+/// Divides `total` in proportion to the weights, by the method of largest remainders. Each part is its exact
+/// share rounded down or up, and the parts sum to the total. Of equal remainders the first gets more. `None`
+/// where all weights are zero.
 pub(crate) fn apportion(total: u64, weights: &[u128]) -> Option<Vec<u64>> {
     let greatest: u128 = weights.iter().sum();
     let surplus = (u128::BITS - greatest.leading_zeros()).saturating_sub(BITS);

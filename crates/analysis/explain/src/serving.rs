@@ -221,8 +221,8 @@ impl<'a> Serving<'a> {
         self.served[program][request]
     }
 
-    /// The request that a thread is at: the one that it is done with next, unless that has not been sent yet;
-    /// then the one before, which it has answered and not left yet.
+    /// The request that a thread is at: the one that it is done with next. If that has not been sent yet, it
+    /// is the one before, which it has answered and not left yet.
     pub fn request(&self, thread: ThreadId, now: Nanos) -> Option<u32> {
         let log = &self.log[thread.index()];
         let next = log.partition_point(|(completed, _)| *completed <= now);

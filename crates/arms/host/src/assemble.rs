@@ -127,9 +127,9 @@ fn cpu_since(base: &Sample, sample: &Sample) -> Vec<Nanos> {
 
 /// The requests of a service whose threads used `total` CPU time.
 ///
-/// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2): its own
-/// CPU time between T4 and T5, and the mean of everything else that the threads did (reading, writing, being
-/// switched to).
+/// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2). That is
+/// its own CPU time between T4 and T5, and the mean of all else that the threads did: reading, writing, being
+/// switched to.
 fn requests(records: &[Record], total: Nanos) -> Vec<Request> {
     let stamps = records.iter().filter_map(|record| record.stamps);
     let (own, answered) = stamps.fold((0, 0), |(sum, n), stamps| (sum + stamps.cpu.0, n + 1));

@@ -16,7 +16,7 @@ const SPINS: u64 = 256;
 /// service for free, and the scheduler that preempts most would look best.
 ///
 /// The clock is looked at whenever an eighth of what is left should be done, at the speed so far. Each look
-/// takes the lock of the CPU's run queue, which a waker of a thread there wants, too: a look every
+/// takes the lock of the CPU's run queue, which a waker of a thread there wants, too. A look every
 /// microsecond made one wake-up in 40 late by 0.6 ms in guests whose CPUs take turns.
 pub fn burn(wanted: Nanos) -> Nanos {
     let start = clock::thread_cpu();
@@ -32,8 +32,8 @@ pub fn burn(wanted: Nanos) -> Nanos {
     }
 }
 
-/// Turns for an eighth of the `left` time, if `done` took `used`: nothing gets longer where a CPU falls to an
-/// eighth of its speed meanwhile, as those of a guest do that share one budget of instructions.
+/// Turns for an eighth of the `left` time, if `done` took `used`. So nothing gets longer where a CPU falls to
+/// an eighth of its speed meanwhile. CPUs of a guest do that where they share one budget of instructions.
 fn next(left: Nanos, used: Nanos, done: u64) -> u32 {
     let eighth = u128::from(left.0) * u128::from(done) / 8 / u128::from(used.0.max(1));
     eighth.clamp(u128::from(SPINS), u128::from(u32::MAX)) as u32

@@ -30,8 +30,9 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The first CPU for the generator (interrupts arrive there, too) and `count` others for the scenario:
-    /// each a core of its own, and not the generator's, as far as the machine has them. `None`: too few CPUs.
+    /// The first CPU for the generator (interrupts arrive there, too) and `count` others for the scenario.
+    /// Each is a core of its own, and not the generator's, as far as the machine has them. `None`: too few
+    /// CPUs.
     pub fn choose(cpus: &[Cpu], count: usize) -> Option<Placement> {
         let (generator, others) = cpus.split_first()?;
         let thread_of_core = |cpu: &Cpu| {

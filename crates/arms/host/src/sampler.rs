@@ -1,7 +1,7 @@
 //! CPU time of the scenario's threads at regular moments, read from /proc on the generator's CPU.
 //!
-//! The kernel brings the time of a *running* thread of another process up to date at its timer tick only, so
-//! one reading is up to a tick (4 ms at 250 Hz) old for each CPU; sums over seconds hardly notice.
+//! The kernel brings the time of a *running* thread of another process up to date at its timer tick only. So
+//! a reading is up to a tick (4 ms at 250 Hz) old for each CPU. Sums over seconds hardly notice.
 
 use std::fs::{self, File};
 use std::io;

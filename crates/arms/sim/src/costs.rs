@@ -18,26 +18,26 @@ pub struct Costs {
     /// From the cheapest to the dearest switch; each is drawn evenly between. 0.3 us, by the same source.
     /// Without it threads that do the same stay in step for ever, which no real machine does.
     pub switch_spread: Nanos,
-    /// From the earliest to the latest that a CPU's timer interrupts it after the tick's moment: each tick is
-    /// drawn evenly. 2 us: nine tenths of 3,000 ticks on two CPUs came 1.0 to 3.2 us late, no two in a row
-    /// alike (`hrtimer_expire_entry`, Linux 6.18 on a virtual AMD EPYC). What all are late by changes
-    /// nothing.
+    /// From the earliest to the latest that a CPU's timer interrupts it after the tick's moment. Each tick is
+    /// drawn evenly. 2 us: nine tenths of 3,000 ticks on two CPUs came 1.0 to 3.2 us late
+    /// (`hrtimer_expire_entry`, Linux 6.18 on a virtual AMD EPYC). No two in a row were alike. What all are
+    /// late by changes nothing.
     pub tick_spread: Nanos,
     /// From the moment at which a tick looks at what the thread has received until the CPU chooses, where the
-    /// tick asks it to: the rest of the interrupt and its softirqs, which the running thread pays. 4.3 us:
-    /// the mean of 1,206 such ticks (nine tenths 2.2 to 8.6 us; what `sched_stat_runtime` says the second
-    /// time, the same machine). A turn that should end with a tick lasts until the next one therefore, if it
-    /// began at a tick.
+    /// tick asks it to. It is the rest of the interrupt and its softirqs, which the running thread pays. 4.3
+    /// us is the mean of 1,206 such ticks, of which nine tenths took 2.2 to 8.6 us (`sched_stat_runtime`'s
+    /// second event, the same machine). A turn that should end with a tick lasts until the next one
+    /// therefore, if it began at a tick.
     pub tick: Nanos,
-    /// The kernel's part of a request beside the switch: reading it, answering, going to sleep; the mean. 14
-    /// us: what the host arm's null RPC server takes beyond its service time (Tales section 3.2's amortised
-    /// time), Linux 6.18 on a virtual AMD EPYC. Each is drawn, exponentially: an assumption. No two requests
-    /// cost a real kernel the same, and schedulers that go by what a thread received show it.
+    /// The mean of the kernel's part of a request beside the switch: reading it, answering, going to sleep.
+    /// 14 us is what the host arm's null RPC server takes beyond its service time (Tales section 3.2's
+    /// amortised time), on Linux 6.18 on a virtual AMD EPYC. Each is drawn, exponentially: an assumption. No
+    /// two requests cost a real kernel the same, and schedulers that go by what a thread received show it.
     pub request: Nanos,
-    /// From a response until the request that waited for its connection is there. 20 us: after the 15 us in
-    /// which a thread that has answered goes to sleep, and the fast end of what a client on a CPU of its own
-    /// takes over loopback (22 to 63 us from 10% to 90% of 9,886 on a virtual AMD EPYC, 24 to 65 us in
-    /// guests). A worker that gets it at once goes on, and does not queue again.
+    /// From a response until the request that waited for its connection is there. 20 us is after the 15 us in
+    /// which a thread that has answered goes to sleep. It is the fast end of what a client on a CPU of its
+    /// own takes over loopback: 22 to 63 us from 10% to 90% of 9,886 on a virtual AMD EPYC, 24 to 65 us in
+    /// guests. A worker that gets it at once goes on, and does not queue again.
     pub turnaround: Nanos,
     /// Added when the thread ran last on an SMT sibling. 0: siblings share their caches (GVTS section 3.1).
     pub migrate_core: Nanos,

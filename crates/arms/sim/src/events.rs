@@ -52,9 +52,10 @@ impl Sequence {
 /// Setting a slot replays one path without a branch on keys, where a heap would leave the old event behind
 /// and sift twice.
 pub struct Tournament {
-    /// A complete tree: four 0 holds the finalists, the winner of four n stands at place n - 1, slots at the
-    /// last places from the end on: where they do not fill a level, the first stand a level deeper than the
-    /// last, among them arrivals, which change most. Place p is number p % 4 of four p / 4.
+    /// A complete tree. Four 0 holds the finalists, and the winner of four n is at place n - 1. Slots take
+    /// the last places, from the end on. Where they do not fill a level, the first ones are a level deeper
+    /// than the last. Arrivals, which change most, are among the first. Place p is number p % 4 of four p /
+    /// 4.
     fours: Vec<Four>,
     /// The place of slot 0; slot n stands n before it.
     last_leaf: usize,

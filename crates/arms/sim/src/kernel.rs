@@ -167,9 +167,9 @@ pub struct Kernel<C, Q, O = ()> {
     events: u64,
 }
 
-/// Creates the programs of a scenario and their threads. Each begins on a random CPU, as forks land on
-/// whatever CPU is idle just then: CPU after CPU would meet the client's connection after connection in step
-/// and never leave a CPU idle that another needs.
+/// Creates the programs of a scenario and their threads. Each begins on a random CPU, as forks land on any
+/// CPU that is idle just then. CPU after CPU would be in step with the client's connections, and would never
+/// leave a CPU idle that another needs.
 fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let scenario = setup.scenario;
     let cpus = scenario.machine.cpus;

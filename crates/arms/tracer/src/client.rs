@@ -22,8 +22,8 @@ pub struct Asked {
 }
 
 /// A client's trace of one service with what the server's kernel saw of it: stages of the requests, events,
-/// and every thread that had a CPU; and the CPUs of the machine. Moments of the trace count from `begin`;
-/// `asked` has an entry for each of its requests, `None` for one that was not answered.
+/// every thread that had a CPU, and the CPUs of the machine. Moments of the trace count from `begin`; `asked`
+/// has an entry for each of its requests, `None` for one that was not answered.
 ///
 /// [`Failure::Run`] where something was lost, or skipped by the kernel, or too few requests have all their
 /// stages.

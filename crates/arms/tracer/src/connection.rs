@@ -146,8 +146,8 @@ impl Connections {
         }
     }
 
-    /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer
-    /// are these bytes of what the server sent; and the thread that read it. Unseen moments are
+    /// The stages of a request that ends with byte `request_end` of what its client sent, and whose answer is
+    /// these bytes of what the server sent, with the thread that read it. Unseen moments are
     /// [`Nanos::NEVER`].
     pub fn stages(&self, own: &Connection, request_end: u64, answer: Range<u64>) -> (Stages, u32) {
         let first = |stamps: &[ByteTimestamp], bytes: u64| {

@@ -117,8 +117,8 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
     all
 }
 
-/// Requests as the ideal queue wants them: the arrival is T1, the service time the thread's own CPU time from
-/// T4 to T6 and the mean of all else that the threads did (Tales section 3.2).
+/// Requests as the ideal queue wants them (Tales section 3.2). The arrival is T1. The service time is the
+/// thread's own CPU time from T4 to T6, and the mean of all else that the threads did.
 fn requests_of(exchanged: &[Exchanged], scene: &Scene, begin: Nanos, end: Nanos) -> Vec<Request> {
     let (table, time) = (&scene.table, &scene.time);
     let own = |one: &Exchanged| {

@@ -28,9 +28,9 @@ impl Threads {
         threads
     }
 
-    /// T3: when a thread that read at `read` was there for a request that was ready at `ready`: when it got
-    /// its CPU; if it was busy with another request, when it was done with that; if it was there already, at
-    /// once.
+    /// T3: when a thread that read at `read` was there for a request that was ready at `ready`. That is when
+    /// it got its CPU. If it was busy with another request, it is when that was done. If it was there
+    /// already, it is at once.
     pub fn running(&self, thread: u32, ready: Nanos, read: Nanos) -> Nanos {
         if read == Nanos::NEVER {
             return Nanos::NEVER;

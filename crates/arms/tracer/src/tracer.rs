@@ -147,8 +147,8 @@ fn record(
     ring.add(map, keep).map_err(refused)?;
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
-    // Hooks come into force one by one: of an interrupt that was at work meanwhile the beginning may be seen
-    // and the end not, and it would hold its CPU for ever.
+    // Hooks come into force one by one. Of an interrupt under way the beginning may be seen and the end not,
+    // and it would hold its CPU for ever.
     let complete_from = now()?;
     let _ = ready.send(());
     let gather = || {

@@ -70,9 +70,9 @@ impl IdleConnections {
     ///
     /// A request takes the one that has been idle longest: any other choice would make a queue a connection,
     /// and with it inversions of the client's own. With statically partitioned connections its random number
-    /// names the worker first: the longest idle of all would hand requests to the workers in turn, a balance
-    /// that many independent clients do not give (Tales section 4.3: each worker sees a Poisson stream, and
-    /// has the tail of a server with one CPU).
+    /// names the worker first. The longest idle of all would hand requests to the workers in turn, a balance
+    /// that many independent clients do not give. So each worker sees a Poisson stream, and has the tail of a
+    /// server with one CPU (Tales section 4.3).
     pub fn new(service: &Service) -> IdleConnections {
         let owners = match service.architecture {
             Architecture::Partitioned { workers } => workers,

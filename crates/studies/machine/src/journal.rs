@@ -1,8 +1,8 @@
 //! The journal: every change is on the disk, with the value before, when it is made; so any later process can
 //! undo it.
 //!
-//! A session of changes is a file. Several sessions may change the same target, one upon the other: the undo
-//! of a lower one leaves the value of the upper one in place and gives it the value to restore.
+//! A session of changes is a file. Several sessions may change the same target, one upon the other. The undo
+//! of a lower one leaves the upper one's value in place, and gives the upper one the value to restore.
 
 mod record;
 mod session;

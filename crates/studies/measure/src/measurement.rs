@@ -73,9 +73,9 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Takes for the service time what the server's threads had of the CPUs by this run's own trace,
-    /// interrupts left out, where it was read off their clocks: most kernels count interrupts as the time of
-    /// the interrupted thread (CONFIG_IRQ_TIME_ACCOUNTING is off), and the ideal has none.
+    /// Replaces a service time that was read off the server's clocks by the CPU time of its threads in this
+    /// run's own trace, without interrupts. Most kernels count interrupts as the time of the interrupted
+    /// thread (CONFIG_IRQ_TIME_ACCOUNTING is off), and the ideal has none.
     pub fn leave_interrupts_out(&mut self, traced: &mut Trace) {
         let cpu = served(traced);
         let answered = answered(&self.trace);

@@ -29,7 +29,7 @@ struct Moments {
 }
 
 /// What the records' stamps tell. `is_here`: the server is on this machine, where the device hands a packet
-/// over to the receiver at once: so T1 is when a request has left, and T6 is when its answer is back.
+/// over to the receiver at once. So T1 is when a request has left, and T6 is when its answer is back.
 pub fn socket_stages(records: &[Record], is_here: bool) -> SocketStages {
     let answered = records.iter().filter(|record| record.received != Nanos::NEVER).count() as u64;
     let all: Vec<Moments> = records.iter().filter_map(moments).collect();

@@ -126,8 +126,9 @@ pub fn trial(name: &str, test: impl FnOnce() -> Result<(), Failed> + Send + 'sta
     })
 }
 
-/// Whether a thread in the generator's place would lose more than one part in 200 of its CPU: to other work,
-/// or to the machine's own host, which takes time from real-time threads, too. A p99 cannot stand more.
+/// Whether a thread in the generator's place would lose more than one part in 200 of its CPU. Other work
+/// takes it, or the machine's own host, which takes time from real-time threads, too. A p99 cannot stand
+/// more.
 fn is_busy() -> bool {
     let lost = || {
         sched_setaffinity(Pid::from_raw(0), &generators_cpu()).expect("a CPU of this process");

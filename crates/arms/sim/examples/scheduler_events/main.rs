@@ -2,8 +2,8 @@
 //!
 //! An event is one entry of the event queue that is handled: a burst's end, a tick, an arrival, a timer. What
 //! it leads to (a wake-up, a choice, a switch) is part of it and not counted again. Times are CPU time of
-//! this process, drawing the workload not included; the median of several turns, taken by turns with the
-//! peers: the same engine over std's `BinaryHeap`, and desque where the load can be written for it.
+//! this process, without drawing the workload: the median of several runs, interleaved with the peers. Peers
+//! are the same engine over std's `BinaryHeap`, and desque where the load can be written for it.
 
 mod peer;
 

@@ -1,9 +1,10 @@
 //! sched_ext (`kernel/sched/ext.c` of Linux 6.13 to 7.2): the class that asks a policy behind the seam.
 //!
-//! The kernel's part of the contract is modelled, traps included: no select_cpu for pinned threads,
-//! insertions that take effect after the callback, dispatch before stopping(prev) with a runnable prev in no
-//! queue, slices that end at ticks, a preempted thread at the head of its local queue without enqueue. A CPU
-//! that comes or goes restarts the policy, as its loader does. Not modelled: the watchdog, core scheduling.
+//! The kernel's part of the contract is modelled, traps included. There is no select_cpu for pinned threads.
+//! Insertions take effect after the callback. Dispatch comes before stopping(prev), with a runnable prev in
+//! no queue. Slices end at ticks. A preempted thread is at the head of its local queue, without enqueue. A
+//! CPU that comes or goes restarts the policy, as its loader does. Not modelled: the watchdog, core
+//! scheduling.
 
 mod domains;
 mod idle;

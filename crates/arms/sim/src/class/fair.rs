@@ -5,11 +5,11 @@
 //! is ordered, when a turn ends, which thread preempts. Names in code font are the kernel's functions and
 //! features whose behaviour is modelled.
 //!
-//! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, remote wake-ups that wait for
-//! the next interrupt (`PREEMPT_LAZY`: here every wake-up comes as one), slices of a thread's own, bandwidth
-//! limits, CPUs of unequal capacity, NUMA balancing, the cache-aware balancing of 7.2 (`SCHED_CACHE`),
-//! `util_est`, and the instant propagation of a moved thread's load to the groups around it (theirs follows
-//! within some 30 ms).
+//! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, slices of a thread's own,
+//! bandwidth limits, CPUs of unequal capacity, NUMA balancing, the cache-aware balancing of 7.2
+//! (`SCHED_CACHE`) and `util_est`. Remote wake-ups do not wait for the next interrupt (`PREEMPT_LAZY`): here
+//! every wake-up comes as one. A moved thread's load reaches the groups around it within some 30 ms, not at
+//! once.
 
 mod alter;
 mod average;

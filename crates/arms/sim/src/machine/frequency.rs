@@ -2,7 +2,7 @@
 //! 95% of load the highest frequency, below one in proportion.
 //!
 //! The load is looked at where something happens on the CPU, at ticks and switches, once its sampling period
-//! is over: an idle CPU keeps its frequency until it works again (the governor's timer is deferrable).
+//! is over. An idle CPU keeps its frequency until it works again: the governor's timer is deferrable.
 
 use model::scenario::Frequency;
 use model::{CpuId, Nanos};

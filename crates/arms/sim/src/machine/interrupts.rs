@@ -1,5 +1,5 @@
-//! Interrupts of a network card with a queue a CPU (Tales section 4.4): a request's arrival takes a CPU for
-//! the interrupt, then for the softirq that brings it to its socket, whatever ran there.
+//! Interrupts of a network card with a queue for each CPU (Tales section 4.4). A request's arrival takes a
+//! CPU for the interrupt, then for the softirq that brings it to its socket. The running thread waits.
 //!
 //! While the softirq is at work the card stays silent (NAPI): requests that come meanwhile cost a softirq
 //! each and no interrupt. The time counts as CPU time of the thread that was interrupted, as in kernels

@@ -1,6 +1,6 @@
-//! A lock a kernel (10-ms computing section III.C): a thread that enters waits for those that came before,
-//! and the more wait the longer each hand-over takes, because the lock's cache line goes to every waiting CPU
-//! (S. Boyd-Wickizer et al., "Non-scalable locks are dangerous", 2012).
+//! A lock for each kernel (10-ms computing section III.C). A thread that enters waits for those that came
+//! before. The more wait, the longer each hand-over takes, because the lock's cache line goes to every
+//! waiting CPU (S. Boyd-Wickizer et al., "Non-scalable locks are dangerous", 2012).
 
 use std::collections::VecDeque;
 

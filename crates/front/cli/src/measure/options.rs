@@ -95,9 +95,9 @@ pub struct Args {
     /// A slower request is an outlier
     #[arg(long, default_value = "10ms", value_parser = positive)]
     pub outlier: Nanos,
-    /// Trace where the requests' time goes in the server's kernel, stage by stage, and who makes them wait:
-    /// in the result, in what --live and --metrics show, and in --trace for `rearguard explain`. Takes root
-    /// and a server on this machine; without, as far as the client's own sockets know
+    /// Trace where the requests' time goes in the server's kernel, stage by stage, and which programs make
+    /// them wait: in the result, in what --live and --metrics show, and in --trace for `rearguard explain`.
+    /// Takes root and a server on this machine; without, as far as the client's own sockets know
     #[arg(long)]
     pub stages: bool,
     /// Show quantiles, outliers and rates while it runs

@@ -16,8 +16,8 @@ use crate::{findings, number, part, summary, took_ms};
 /// Says to this test in the guest on which CPU to blow.
 const CPU: &str = "RG_STORM_CPU";
 
-/// The generator has CPU 0; the service CPU 1, first come, first served, or some requests were slow by
-/// inversions; a storm is sent from CPU 2 and blows on the service's CPU, on its own, or not at all.
+/// The generator has CPU 0. The service has CPU 1, first come, first served, or some requests were slow by
+/// inversions. A storm is sent from CPU 2, to the service's CPU, to CPU 2 itself, or not at all.
 const PLAY: &str = r#"
 chrt -f 10 rearguard serve null-rpc --cpus 1 --target null-rpc://127.0.0.1:7000 >&2 &
 sleep 3

@@ -1,5 +1,5 @@
-//! A storm of softirqs on one CPU: datagrams to all sockets of a port at which hundreds of sockets wait, in a
-//! network of their own, sent from another CPU and received on this one (receive packet steering).
+//! A storm of softirqs on one CPU. Datagrams go to all of hundreds of sockets at one port, in a network of
+//! their own. They are sent from another CPU and received on this one (receive packet steering).
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};

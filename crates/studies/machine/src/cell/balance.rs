@@ -9,8 +9,8 @@ use crate::cpus::Cpus;
 use crate::machine::Machine;
 use crate::transaction::Stop;
 
-/// A cell gives a CPU only while its outliers are this part of the target at most: it keeps a margin, and two
-/// cells do not pass one CPU to and fro.
+/// A cell gives a CPU only while its outliers are at most this part of the target. So it keeps a margin, and
+/// two cells do not pass one CPU to and fro.
 const GIVES_BELOW: f64 = 0.5;
 
 /// At most this proportion of a cell's requests is slower than the threshold.

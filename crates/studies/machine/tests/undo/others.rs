@@ -67,8 +67,8 @@ fn a_reused_process_id_is_another_process() {
     let stat = folder.path().join("proc/101/task/111/stat");
     let other = fs::read_to_string(&stat).expect("a stat").replace(" 1111 ", " 9999 ");
     fs::write(&stat, &other).expect("a stat");
-    // Its class is the one that the service's threads were given, but it was never in the service's list; as
-    // a thread of the service it inherited, and is put back with the inherited class.
+    // Its class is the one that the service's threads were given, but it was never in the service's list. As
+    // a thread of the service it inherited the class, so that is reset.
     let (_, undone) = tune::undo_all(&machine, false).expect("undone");
     assert!(undone.is_complete(), "{undone:?}");
     let now = fs::read_to_string(&stat).expect("a stat");

@@ -1,9 +1,9 @@
 //! Waiting entities ordered by deadline, each subtree known by the least virtual time in it.
 //!
-//! A B+-tree: with a hundred thousand threads hardly a node of their queues is cached, so what counts is how
-//! many are visited one after the other, two or three here and a dozen in a binary tree. A node goes when it
-//! is empty and is not merged before (Johnson and Shasha, "B-trees with inserts and deletes: why
-//! free-at-empty is better than merge-at-half", 1993).
+//! A B+-tree. With a hundred thousand threads hardly a node of their queues is cached, so the number of nodes
+//! visited one after the other counts: two or three here, a dozen in a binary tree. A node goes when it is
+//! empty and is not merged before (Johnson and Shasha, "B-trees with inserts and deletes: why free-at-empty
+//! is better than merge-at-half", 1993).
 
 use super::tree::EntityId;
 

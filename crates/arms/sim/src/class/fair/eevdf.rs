@@ -1,7 +1,7 @@
 //! EEVDF of Linux 7.2: of the entities that received no more than their due, the one with the earliest
 //! virtual deadline runs.
 //!
-//! All requests have the same length here, since nothing in a scenario sets another; what the kernel does for
+//! All requests have the same length here, since nothing in a scenario sets another. What the kernel does for
 //! shorter ones (`PREEMPT_SHORT`, the least slice of a queue) has nothing to act on.
 
 use model::Nanos;

@@ -1,7 +1,7 @@
 //! Which CPU a waking thread waits for (`select_task_rq_fair()`).
 //!
 //! Requests wake their threads from an interrupt on the CPU that the thread ran on last, and timers fire
-//! where they were set, so the search starts there; a waker on another CPU does not draw the thread to itself
+//! where they were set. So the search starts there. A waker on another CPU does not draw the thread to itself
 //! (`wake_affine()` is not modelled).
 
 use model::{CpuId, ThreadId};

@@ -37,7 +37,7 @@ impl GroupLoads {
     }
 
     /// Notes what a group's queue on one CPU adds to the group's load, when that changed by more than a 64th
-    /// (`update_tg_load_avg()`): a value shared by all CPUs is not written for less.
+    /// (`update_tg_load_avg()`). A value shared by all CPUs is not written for less.
     fn note(&mut self, slot: usize, load: u64) {
         let group = slot % self.len();
         let noted = self.on_cpu[slot];

@@ -1,8 +1,8 @@
 //! A look at the parts of a domain: how much each has to do (`update_sd_lb_stats()`).
 //!
 //! The kernel sums over every CPU. Here the counts of threads are at hand ([`super::super::census`]) and the
-//! averages of a part are summed only where the decision can depend on them: a part with fewer threads than
-//! CPUs has room, whatever its load.
+//! averages of a part are summed only where the decision can depend on them. A part with fewer threads than
+//! CPUs has room at any load.
 
 use std::ops::Range;
 
