@@ -76,8 +76,8 @@ fn plainer_machines(case: &Case) -> Vec<Case> {
     all.into_iter().filter(|plainer| plainer.scenario != case.scenario).collect()
 }
 
-/// The case without a program; changes of its threads go with it, others keep their threads. Who lived in its
-/// process gets one of its own.
+/// The case without a program. Changes of its threads go with it, others keep their threads. Programs in its
+/// process get one of their own.
 fn without(case: &Case, index: usize) -> Case {
     let mut smaller = case.clone();
     let threads = |programs: &[model::scenario::Program]| -> u32 {

@@ -117,7 +117,7 @@ fn a_thread_that_runs_on_a_cpu_that_went() {
 
 #[test]
 fn a_thread_that_waits_for_half_a_minute() {
-    // Alone on its CPU it came far ahead of those who then return for long.
+    // Alone on its CPU it came far ahead of those that then return for long.
     let programs = "[[program]]\nname = \"light\"\nkind = \"batch\"\nnice = 19\n\
                     [[program]]\nname = \"hogs\"\nkind = \"batch\"\nthreads = 2\n\
                     [[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 4\n\

@@ -1,4 +1,4 @@
-//! Who stands above whom: the real-time priorities of torture and its judge.
+//! Ranks: the real-time priorities of torture and its judge.
 
 use thread_priority::RealtimeThreadSchedulePolicy::Fifo;
 use thread_priority::{
@@ -7,7 +7,7 @@ use thread_priority::{
 
 /// A real-time hog.
 pub const HOG: u8 = 50;
-/// Who switches the classes of others.
+/// The thread that switches the classes of others.
 pub const SWITCHER: u8 = 60;
 /// The judge sees everything.
 pub const JUDGE: u8 = 90;

@@ -153,7 +153,7 @@ impl Ends {
         pairs.collect()
     }
 
-    /// Who serves stops first; its partner then reads the end of the pipe.
+    /// The serving thread stops first. Its partner then reads the end of the pipe.
     fn play(mut self, shared: &Shared, thread: usize) {
         let mut ball = [0];
         loop {

@@ -95,7 +95,7 @@ impl Setting {
     }
 }
 
-/// The words for those who are to blame.
+/// The words for culprits.
 pub(crate) struct Names<'a> {
     pub setting: &'a Setting,
     pub trace: &'a Trace,

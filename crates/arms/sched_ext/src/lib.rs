@@ -1,5 +1,4 @@
-//! What the kernel says of its sched_ext class in /sys: one home for those who load schedulers and those who
-//! check on them.
+//! What the kernel says of its sched_ext class in /sys: for loaders of schedulers and their monitors.
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `rearguard explain`: where the time of slow requests went, who is to blame, what helps.
+//! `rearguard explain`: where the time of slow requests went, the culprits, what helps.
 
 use std::path::PathBuf;
 

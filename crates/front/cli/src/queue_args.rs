@@ -27,7 +27,7 @@ pub struct QueueArgs {
     /// How many workers serve
     #[arg(long, default_value_t = 1)]
     pub workers: u32,
-    /// Who is next: fifo, lifo, random-request, random-worker, round-robin, processor-sharing
+    /// The next request: fifo, lifo, random-request, random-worker, round-robin, processor-sharing
     #[arg(long, default_value = "fifo")]
     pub discipline: Discipline,
     /// How many requests to simulate, for example 10M

@@ -20,7 +20,7 @@ use crate::output::{Output, signature};
 use crate::tables::TableFiles;
 use crate::watch::Terminal;
 
-/// Watch a running service: the stages T1 to T6 of every request, and who held the CPUs
+/// Watch a running service: the stages T1 to T6 of every request, and the holders of the CPUs
 #[derive(clap::Args)]
 pub struct Args {
     /// The port at which the service listens

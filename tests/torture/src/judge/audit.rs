@@ -1,4 +1,5 @@
-//! Every thread of the machine, the kernel's own too: who wants a CPU and has not had one since when.
+//! Every thread of the machine, the kernel's own too: the ones that want a CPU, and since when they have had
+//! none.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,7 @@ struct Waiting {
 }
 
 impl Audit {
-    /// Looks at all threads: the longest wait of one that wants a CPU, and who it is.
+    /// Looks at all threads: the thread that has wanted a CPU for longest, and its wait.
     pub fn longest_wait(&mut self) -> Option<(Duration, String)> {
         let mut before = std::mem::take(&mut self.waiting);
         let mut longest: Option<(Duration, u32)> = None;

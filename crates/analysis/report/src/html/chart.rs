@@ -93,7 +93,7 @@ impl Frame {
         drawn
     }
 
-    /// The finished drawing for a page; `words` say what it shows to those who cannot see it.
+    /// The finished drawing for a page; `words` say what it shows, for screen readers.
     pub fn drawing(&self, words: &str, body: &str) -> String {
         let Size { class, width, height, .. } = self.size;
         format!(

@@ -9,7 +9,7 @@ const TIMELINES: usize = 10;
 
 const STACK_CAPTION: &str = "Where the time of a request went: the mean of all, the mean of the slowest, and the slowest one by one. Service and inherent queueing are what the load \
 itself costs; everything else is excess.";
-const TIMELINE_CAPTION: &str = "Who held each CPU from the moment at which the request should have been sent until its thread was done with it. The bar above says what the request was \
+const TIMELINE_CAPTION: &str = "The holder of each CPU from the moment at which the request should have been sent until its thread was done with it. The bar above says what the request was \
 at. Point at a piece for its name.";
 
 /// The body of the page.
@@ -18,7 +18,7 @@ pub fn body(explained: &Explained) -> String {
     let mut body = format!("<h1>{}</h1>\n", super::svg::escape(&explained.title()))
         + &parts::paragraph(
             "shows",
-            "Where the time of slow requests went, who is to blame, and what helps.",
+            "Where the time of slow requests went, the culprits, and what helps.",
         )
         + &parts::paragraph("facts", &facts);
     for service in &explained.services {

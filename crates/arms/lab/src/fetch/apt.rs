@@ -122,7 +122,7 @@ fn configuration(folder: &Path, machine: &str) -> String {
         let _ = writeln!(text, "Dir::{option} \"{folder}{place}\";");
     }
     text.push_str("Acquire::Languages \"none\";\nAcquire::Check-Valid-Until \"false\";\n");
-    // As root apt would fetch as the user _apt, who may not enter root's cache folder.
+    // As root apt would fetch as the user _apt, which may not enter root's cache folder.
     text.push_str("APT::Sandbox::User \"root\";\n");
     let reaches = |line: &&str| {
         ["Acquire::http", "Acquire::ftp", "Acquire::Retries"]

@@ -19,7 +19,7 @@ const SPAN: Nanos = Nanos::from_millis(300);
 const WATCHED: [(&str, Option<Scheduling>); 3] = [
     ("nothing", None),
     ("stages", Some(Scheduling::Nowhere)),
-    ("stages and who has the CPUs", Some(Scheduling::Everywhere)),
+    ("stages and holders of the CPUs", Some(Scheduling::Everywhere)),
 ];
 
 /// Measures on one CPU, on which a client asks a null RPC server of our own for nothing, again and again.
