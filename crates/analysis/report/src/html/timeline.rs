@@ -54,7 +54,10 @@ fn drawing(slow: &SlowRequest, size: Size) -> String {
             body += &held(&frame, span, slow.intended_ns, row(at + 1));
         }
     }
-    frame.drawing(&format!("Holders of the CPUs while request {} was under way", slow.request), &body)
+    frame.drawing(
+        &format!("Holders of the CPUs while request {} was under way", slow.request),
+        &body,
+    )
 }
 
 fn label(frame: &Frame, words: &str, top: f64) -> String {
