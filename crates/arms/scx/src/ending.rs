@@ -13,6 +13,8 @@ pub struct Ending {
     pub reason: String,
     /// The kernel's dump of the scheduler's state; empty where it made none.
     pub dump: String,
+    /// It left by itself, because the machine is beyond a limit of it.
+    pub left: bool,
     /// CPUs came or went: load again.
     pub restart: bool,
     /// The kernel ejected it: it stalled a thread or broke a rule.
@@ -35,6 +37,7 @@ pub fn ending(skeleton: &BpfSkel) -> Option<Ending> {
     Some(Ending {
         reason,
         dump: dump(),
+        left: kind == ScxExitKind::UnregBPF as i32 && !restart,
         restart: asked && restart,
         ejected: kind >= ScxExitKind::Error as i32,
     })

@@ -65,6 +65,10 @@ fn operations(skeleton: &mut OpenBpfSkel, name: &str) {
     }
 }
 
+/// Debian's 7.1.13 for trixie is such a kernel.
+const MALFORMED: &str = "this kernel's type information (BTF) describes functions of sched_ext with an argument that they do not \
+     take: it was built with a pahole before 1.26, and no scheduler can be loaded into it: boot another build";
+
 /// Lets the verifier say how long it took for each program, and over how many instructions.
 fn measure(skeleton: &mut OpenBpfSkel) {
     const BPF_LOG_STATS: u32 = 4;
@@ -74,6 +78,9 @@ fn measure(skeleton: &mut OpenBpfSkel) {
 }
 
 fn refused(error: &anyhow::Error) -> Failure {
+    if !compat::malformed_scx_kfuncs().is_empty() {
+        return Failure::Machine(MALFORMED.into());
+    }
     let reason = bpf::reason().map_or(String::new(), |reason| format!(": {reason}"));
     Failure::Run(format!(
         "the kernel refused the policy ({error:#}){reason}; -v shows all that it said"

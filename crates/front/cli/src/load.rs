@@ -135,6 +135,8 @@ fn ended(ending: Ending, verbose: bool) -> Failure {
     }
     let who = if ending.ejected {
         "the kernel ejected the scheduler"
+    } else if ending.left {
+        "the scheduler has left, because the machine is beyond its limits"
     } else {
         "the scheduler was ended from outside"
     };

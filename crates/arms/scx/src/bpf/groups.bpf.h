@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Groups: the row of each cgroup that has a CPU weight. The root's is 0, and so is that of any
- * group beyond the table: its members then compete as the root's do.
+ * Groups: the row of each cgroup that has a CPU weight. The root's is 0. Where no row is left
+ * cgroup_init ends the policy.
  */
 #ifndef RG_GROUPS_BPF_H
 #define RG_GROUPS_BPF_H

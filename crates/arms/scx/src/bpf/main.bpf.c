@@ -16,7 +16,8 @@
  *   leave traces            the scheduler is a link that the loader's process holds: it goes when
  *                           the process goes, however it goes
  *
- * A thread that came when all rows were taken (65,535) is left to the kernel's global queue.
+ * A thread or group that finds no row (65,535 and 4,095) ends the policy with a message: the default
+ * class schedules again. Served otherwise, it would go before all others or count as the root does.
  */
 #include <scx/common.bpf.h>
 #include <bpf_experimental.h>
@@ -45,6 +46,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_init, struct cgroup *cgrp,
 	row = rg_group_enter(cgrp->kn->id);
 	if (row)
 		rg_init_group(row, parent, args->weight);
+	else
+		scx_bpf_exit(0, "more than %d cgroups", RG_GROUPS - 1);
 	return 0;
 }
 
@@ -73,8 +76,10 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
 	u32 slot = rg_thread_enter(p);
 	u32 group = 0;
 
-	if (!slot)
+	if (!slot) {
+		scx_bpf_exit(0, "more than %d threads", RG_THREADS - 1);
 		return 0;
+	}
 	bpf_rcu_read_lock();
 	rg_affinity_note(p, p->cpus_ptr);
 	bpf_rcu_read_unlock();
@@ -125,7 +130,7 @@ s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u6
 
 void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	if (!rg_slot(p))
+	if (!rg_slot(p)) /* until the end that init_task has asked for */
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 	else
 		rg_enqueue(p, enq_flags & SCX_ENQ_WAKEUP ? RG_ENQUEUE_WAKEUP : 0);
