@@ -54,6 +54,10 @@ vm-results: setup-lab ## measure ours beside all rivals on real kernels and writ
 	tools/rivals
 	tools/vm-results
 
+kernel-matrix: setup-lab ## which policies and tests hold on which kernel of the lab, into docs/evidence/kernels.md (ARGS=--help)
+	$(CARGO) run --quiet --package rearguard -- lab fetch all
+	tools/kernel-matrix $(ARGS)
+
 tales-story: setup-lab ## the story of Tales section 4 on real kernels: default, then each mitigation, into docs/evidence/tales-on-real-kernels.md (an hour or two; it resumes)
 	@tools/setup memcached:memcached /usr/sbin/nginx:nginx-light wrk:wrk
 	PATH=$$PATH:/usr/sbin tools/tales-story
@@ -106,4 +110,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test quick check lab-test torture swarm papers vm-results tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab

@@ -4,6 +4,7 @@
 mod costs;
 mod faulty;
 mod guest;
+mod jumps;
 mod life;
 mod parity;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
