@@ -316,8 +316,8 @@ impl<'a, 's> Walk<'a, 's> {
         met
     }
 
-    /// Divides a part of a request's time in the queue: while its own thread was kept, to the cause of that; the
-    /// rest like what the slots did.
+    /// Divides a part of a request's time in the queue: while its own thread was kept, to the cause of that;
+    /// the rest like what the slots did.
     fn window(
         &self,
         span: u64,

@@ -11,7 +11,7 @@ use crate::timeline::{Cursor, Timeline};
 /// The cause of a piece of time.
 pub(crate) type Key = (Source, Culprit);
 
-/// Whom a piece of a request's time goes to.
+/// What a piece of a request's time goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A sibling that came first.

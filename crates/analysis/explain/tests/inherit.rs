@@ -156,8 +156,8 @@ fn a_moment_without_a_stamp_is_no_number() {
     assert!(excess < Some(end), "{excess:?} of {end} ns");
 }
 
-/// Where a queue grows all the time, every request waits for all those before it: sixteen times as many, 256 times
-/// the work if each looked at them.
+/// Where a queue grows all the time, every request waits for all those before it: sixteen times as many, 256
+/// times the work if each looked at them.
 #[test]
 fn the_time_for_a_growing_queue_grows_with_the_requests_alone() {
     let took = |requests: u64| {

@@ -217,7 +217,8 @@ impl Working {
         works
     }
 
-    /// Books it: what the ideal does and the server does not is owed, and taken from every request that is there.
+    /// Books it: what the ideal does and the server does not is owed, and taken from every request that is
+    /// there.
     fn book(&mut self, ideal_busy: bool, productive: bool) {
         let here = self.completed.len()..self.truth.len();
         if let Some((cause, _)) = self.stall {
