@@ -80,7 +80,8 @@ RG_INLINE u64 rg_converge_floor_of(struct rg_shared *shared, u32 id, struct rg_c
 	return floor;
 }
 
-RG_INLINE void rg_converge_raise_of(struct rg_shared *shared, u32 id, struct rg_cpu *here, u64 floor)
+RG_INLINE void rg_converge_raise_of(struct rg_shared *shared, u32 id, struct rg_cpu *here,
+				    u64 floor)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);

@@ -257,7 +257,7 @@ struct rg_heap {
 };
 
 struct rg_queue {
-	struct rg_vtime vtime;     /* its own, where each queue has one, or that of pinned threads */
+	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
 	u64 least;    /* the least vruntime of those who wait; RG_NEVER: nobody */
 	u64 waiting;  /* a bit for each set of CPUs whose heap is not empty */

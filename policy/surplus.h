@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Problem. Effective weights make the tree of groups flat, and forget: a thread that took turns with
- *          its siblings falls asleep with what it received too much, and the whole weight of the
+ * Problem. Effective weights make the tree of groups flat, and forget: a thread that took turns
+ *          with its siblings falls asleep with what it received too much, and the whole weight of the
  *          group stands behind the next one that wakes. A group of many threads that come and go
  *          then exceeds its share for as long as they do.
  * Rule.    What a group receives beyond its due is its surplus, kept for each group on the way to
@@ -11,8 +11,8 @@
  *          time has earned it.
  * Why.     Debt belongs to the group as well as to the thread. Threads that compete pay first, so
  *          that requests of a group with batch work of its own are not late; where there are none,
- *          waking ones must. A group within its due swings about it by what is queued: the tolerance
- *          is above that.
+ *          waking ones must. A group within its due swings about it by what is queued: the
+ *          tolerance is above that.
  * Figure.  docs/evidence/production-node.md.
  * Limits.  Nothing is charged while no thread waits. A group exceeds its due by the tolerance for
  *          once, after it has been within it.

@@ -175,8 +175,8 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 }
 
 /*
- * Places a waking thread: sleep earns no more than the wakeup credit, and debt has a bound. It comes
- * later by what its group has received in advance, and a helper after its siblings.
+ * Places a waking thread: sleep earns no more than the wakeup credit, and debt has a bound. It
+ * comes later by what its group has received in advance, and a helper after its siblings.
  */
 RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *thread,
 				 struct rg_cpu *cpu, struct rg_queue *queue)

@@ -91,7 +91,7 @@ RG_INLINE void rg_cpuset_refresh(struct task_struct *t, struct rg_thread *thread
 		thread->cpuset = rg_cpuset_find(shared, affinity, now);
 }
 
-/* Remembers a set that does not admit the CPU: what the number of an affinity means never changes. */
+/* Remembers a set that does not admit the CPU: an affinity's number never changes its meaning. */
 RG_INLINE void rg_refuse(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
 {
 	u32 affinity = (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;

@@ -4,8 +4,8 @@
  * Rule.    Each queue has a binary heap of vruntimes for each set of CPUs, in an array, each
  *          vruntime with its pool. Entries are without the shift of their virtual time, so that a
  *          raise (converge.h) changes no heap.
- * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry but
- *          those near the root is ever looked for, and an array needs no memory of its own.
+ * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry
+ *          but those near the root is ever looked for, and an array needs no memory of its own.
  * Figure.  17 steps for 65,536 vruntimes.
  * Limits.  A full heap takes no more: the thread is then served from the queue alone.
  *
@@ -36,7 +36,7 @@ RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
-/* The first thread of the pool that holds the heap's least vruntime; any thread where it is empty. */
+/* The first thread of the pool that holds the heap's least vruntime; any thread if it is empty. */
 RG_INLINE u32 rg_heap_first(struct rg_heap *heap)
 {
 	return rg_pool_at(rg_heap_at(heap, 0)->row)->first;
@@ -114,7 +114,8 @@ RG_INLINE u64 rg_heap_exchange(struct rg_heap *heap, u32 i, u64 vruntime)
 RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
 {
 	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
-	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit : queue->waiting & ~bit;
+	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit :
+							 queue->waiting & ~bit;
 	u64 least = RG_NEVER;
 	u32 first = 0;
 
@@ -127,7 +128,8 @@ RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue
 			break;
 		if (!(waiting >> i & 1))
 			continue;
-		vruntime = rg_heap_at(heap, 0)->vruntime + rg_vtime_waiting(shared, queue, i)->shift;
+		vruntime = rg_heap_at(heap, 0)->vruntime +
+			   rg_vtime_waiting(shared, queue, i)->shift;
 		if (vruntime >= least)
 			continue;
 		least = vruntime;
