@@ -46,7 +46,7 @@ RG_INLINE u64 rg_mean(u64 mean, u64 value, u32 shift)
 	return mean ? mean - (mean >> shift) + (value >> shift) : value;
 }
 
-/* A thread falls asleep: one more burst of it and of its process, where a helper's counts little. */
+/* A thread falls asleep: one more burst of it and of its process; a helper's counts little. */
 RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 {
 	struct rg_process *process = rg_process(t);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Problem. Effective weights make the tree of groups flat, and forget: a thread that took turns
- *          with its siblings falls asleep with what it received too much, and the whole weight of the
+ *          with its siblings falls asleep with what it received too much, and the whole weight of
+ *          the
  *          group stands behind the next one that wakes. A group of many threads that come and go
  *          then exceeds its share for as long as they do.
  * Rule.    What a group receives beyond its due is its surplus, kept for each group on the way to
