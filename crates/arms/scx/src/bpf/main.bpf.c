@@ -17,8 +17,8 @@
  *                           the process goes, however it goes
  *
  * A thread or group that finds no row (65,535 and 4,095) ends the policy with a message: the
- * default class schedules again. Served otherwise, it would go before all others or count as the root
- * does.
+ * default class schedules again. Served otherwise, it would go before all others or count as the
+ * root does.
  */
 #include <scx/common.bpf.h>
 #include <bpf_experimental.h>
