@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use experiment::Store;
 use model::{Failure, units};
 use paper::{Effort, Entry};
 
@@ -41,8 +42,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_pictures(entries.len())?;
     args.tables.check()?;
     args.write.as_deref().map_or(Ok(()), files::check_writable)?;
-    let watch = Terminal::new(&args.paper);
-    let figures = entries.iter().map(|entry| figure(args, entry, &watch));
+    let (store, watch) = (Store::of_user()?, Terminal::new(&args.paper));
+    let figures = entries.iter().map(|entry| figure(args, entry, &store, &watch));
     let figures: Vec<_> = figures.collect::<Result<_, _>>()?;
     if let Some(path) = &args.write {
         let head = include_str!("paper.md").replace("{command}", &signature().0[1..].join(" "));
@@ -52,10 +53,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.papers(&figures)
 }
 
-fn figure(args: &Args, entry: &Entry, watch: &Terminal) -> Result<report::PaperFigure, Failure> {
+fn figure(
+    args: &Args,
+    entry: &Entry,
+    store: &Store,
+    watch: &Terminal,
+) -> Result<report::PaperFigure, Failure> {
     let effort =
         Effort { requests: args.requests, seed: args.seed, seeds: usize::from(args.seeds) };
-    let mut figure = paper::produce(entry, effort, watch)?;
+    let mut figure = paper::produce(entry, effort, store, watch)?;
     (figure.command, figure.version) = signature();
     Ok(figure)
 }

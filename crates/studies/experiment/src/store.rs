@@ -1,8 +1,8 @@
 //! Results that are finished: a file each, named by what it depends on, with a checksum.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use model::Failure;
 use sha2::{Digest, Sha256};
@@ -21,6 +21,15 @@ impl Store {
         fs::create_dir_all(path)
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
         Ok(Store(path.to_path_buf()))
+    }
+
+    /// That of the user's cache, which the pages of results share.
+    pub fn of_user() -> Result<Store, Failure> {
+        let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let home = || Some(PathBuf::from(given("HOME")?).join(".cache"));
+        let cache = given("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+        let absent = || Failure::Machine("no folder for results: set HOME".to_string());
+        Store::open(&cache.ok_or_else(absent)?.join("rearguard/results/points"))
     }
 
     /// The result of that id. One that cannot be read, is damaged, or is another's, is none: its point runs

@@ -1,10 +1,12 @@
 //! The one runner: a figure's definition becomes the figure.
 
-use compare::Plan;
+use std::thread;
+
+use experiment::{Point, Runner, Store};
 use model::scenario::{Architecture, Arrivals, Home, Kind, Machine, Service};
-use model::{Events, Failure, PolicySpec, Scenario, Watch};
+use model::{Failure, PolicySpec, Scenario, Watch};
 use queue::tales;
-use report::PaperFigure;
+use report::{Document, PaperFigure};
 use sim::SimArm;
 
 use crate::catalogue::{self, Entry};
@@ -24,8 +26,15 @@ pub struct Effort {
 }
 
 /// Runs a figure and holds it against its paper; the caller adds command line and version.
-pub fn produce(entry: &Entry, effort: Effort, watch: &dyn Watch) -> Result<PaperFigure, Failure> {
-    made(entry, &definition(entry)?, effort, watch)
+///
+/// What the store has is not run again.
+pub fn produce(
+    entry: &Entry,
+    effort: Effort,
+    store: &Store,
+    watch: &dyn Watch,
+) -> Result<PaperFigure, Failure> {
+    made(entry, &definition(entry)?, effort, store, watch)
 }
 
 /// [`produce`], from a definition that may differ from the shipped one.
@@ -33,9 +42,10 @@ pub fn made(
     entry: &Entry,
     definition: &Definition,
     effort: Effort,
+    store: &Store,
     watch: &dyn Watch,
 ) -> Result<PaperFigure, Failure> {
-    let results = results(definition, effort, watch)?;
+    let results = results(definition, effort, store, watch)?;
     let mut figure = judge::figure(entry, definition, &results)?;
     figure.chart = definition.chart.as_ref().and_then(|chart| chart::chart(chart, &results));
     figure.seed = definition.queues.map(|_| effort.seed);
@@ -43,7 +53,12 @@ pub fn made(
     Ok(figure)
 }
 
-fn results(definition: &Definition, effort: Effort, watch: &dyn Watch) -> Result<Results, Failure> {
+fn results(
+    definition: &Definition,
+    effort: Effort,
+    store: &Store,
+    watch: &dyn Watch,
+) -> Result<Results, Failure> {
     let mut results = Results::default();
     if let Some(number) = definition.queues {
         let figure = tales::figure(number, effort.requests, effort.seed)?;
@@ -51,25 +66,28 @@ fn results(definition: &Definition, effort: Effort, watch: &dyn Watch) -> Result
         let named = figure.queues.iter().zip(&made);
         results.queues = named.map(|((name, _), queue)| figures::queue(name, queue)).collect();
     }
-    let count = definition.runs.len() as f64;
-    for (at, run) in definition.runs.iter().enumerate() {
-        let part = tales::Part { whole: watch, from: at as f64 / count, share: 1.0 / count };
-        results.runs.push((run.clone(), document(run, effort, &part)?));
+    let runs = definition.runs.iter().map(|run| points(run, effort));
+    let runs = runs.collect::<Result<Vec<Vec<Point>>, Failure>>()?;
+    let jobs = thread::available_parallelism().map_or(1, |cores| cores.get());
+    let swept = Runner { arm: &SimArm, store, jobs, until: None }.run(&runs.concat(), watch)?;
+    if let Some(failed) = swept.failed.first() {
+        return Err(Failure::Run(failed.reason.clone()));
+    }
+    for (run, points) in definition.runs.iter().zip(&runs) {
+        let found = points.iter().filter_map(|point| experiment::results(point, store));
+        let document = Document { results: found.flatten().collect(), ..Document::default() };
+        results.runs.push((run.clone(), document));
     }
     Ok(results)
 }
 
-fn document(run: &Run, effort: Effort, watch: &dyn Watch) -> Result<report::Document, Failure> {
-    let scenario = scenario(run)?;
-    let policies = run.policies.iter().map(|policy| PolicySpec::parse(policy));
-    let plan = Plan {
-        scenario: &scenario,
-        policies: policies.collect::<Result<_, _>>()?,
-        seeds: scenario.seeds.iter().copied().take(effort.seeds).collect(),
-        jobs: None,
-        events: Events::Omitted,
-    };
-    compare::run(&plan, &SimArm, watch)
+/// A point a policy, with what is drawn.
+fn points(run: &Run, effort: Effort) -> Result<Vec<Point>, Failure> {
+    let mut scenario = scenario(run)?;
+    scenario.seeds.truncate(effort.seeds);
+    let point =
+        |policy: &String| Point::new(scenario.clone(), &PolicySpec::parse(policy)?, true, &SimArm);
+    run.policies.iter().map(point).collect()
 }
 
 /// The scenario of a run, with what the run changes.

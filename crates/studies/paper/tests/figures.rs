@@ -3,11 +3,25 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use experiment::Store;
 use model::Silent;
-use paper::{Effort, FIGURES, check, definition, find, made, produce};
-use report::Agreement;
+use paper::{Effort, Entry, FIGURES, check, definition, find};
+use report::{Agreement, PaperFigure};
 
 const EFFORT: Effort = Effort { requests: 20_000, seed: 1, seeds: 1 };
+
+fn made(entry: &Entry, definition: &paper::Definition) -> PaperFigure {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let figure = paper::made(entry, definition, EFFORT, &store, &Silent).unwrap();
+    let again = paper::made(entry, definition, EFFORT, &store, &Silent).unwrap();
+    assert_eq!(figure, again, "out of the store");
+    figure
+}
+
+fn produce(entry: &Entry) -> PaperFigure {
+    made(entry, &definition(entry).unwrap())
+}
 
 #[test]
 fn every_figure_fits_together_and_has_a_name_of_its_own() {
@@ -38,7 +52,7 @@ fn gvts_figure_8_shows_what_the_paper_says_and_its_control_fails() {
         figure.claims.truncate(1);
         figure.values.clear();
         figure.claims[0].holds = format!("{balance} lag_s < 0.1 * cfs lag_s");
-        made(&entry, &figure, EFFORT, &Silent).unwrap().claims.remove(0)
+        made(&entry, &figure).claims.remove(0)
     };
     let (balanced, control) = (closer("gvts"), closer("gvts:balance=none"));
     assert_eq!(balanced.agreement, Agreement::Qualitative, "{balanced:?}");
@@ -49,17 +63,17 @@ fn gvts_figure_8_shows_what_the_paper_says_and_its_control_fails() {
 fn a_chart_draws_every_run() {
     let entry = find("tales", Some("8")).unwrap()[0];
     let figure = definition(&entry).unwrap();
-    let drawn = made(&entry, &figure, EFFORT, &Silent).unwrap().chart.unwrap();
+    let drawn = made(&entry, &figure).chart.unwrap();
     let names = |all: &[report::Series]| all.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&drawn.series), ["4 cores", "3 cores", "spread", "dedicated"]);
     let mut one = figure.clone();
     one.runs.truncate(1);
     one.claims.clear();
     one.values.clear();
-    let drawn = made(&entry, &one, EFFORT, &Silent).unwrap().chart.unwrap();
+    let drawn = made(&entry, &one).chart.unwrap();
     assert_eq!(names(&drawn.series), ["fifo"], "a single run is named by its policies");
     let queues = find("tales", Some("1")).unwrap()[0];
-    let drawn = produce(&queues, EFFORT, &Silent).unwrap().chart.unwrap();
+    let drawn = produce(&queues).chart.unwrap();
     assert_eq!(names(&drawn.series)[..2], ["poisson", "lognormal:cv=2"], "queues without a run");
 }
 
@@ -74,7 +88,7 @@ fn only_tables_and_what_cannot_be_produced_have_no_picture() {
 #[test]
 fn exact_tables_are_exact() {
     let entry = find("10ms", Some("fan-out")).unwrap()[0];
-    let figure = produce(&entry, EFFORT, &Silent).unwrap();
+    let figure = produce(&entry);
     let ours: Vec<f64> = figure.values.iter().filter_map(|value| value.ours).collect();
     let known = [0.633968, 1.0, 1.05360e-5, 1.053553e-4, 5.12920e-5];
     for (ours, known) in ours.iter().zip(known) {
