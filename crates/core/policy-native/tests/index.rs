@@ -276,7 +276,7 @@ fn the_index_picks_as_a_scan_would() {
         "cts:order=lcfs",
         "cts:requeue=tail",
         "cts:burst_limit=off",
-        "cts:order=random:starvation_limit=off",
+        "cts:order=random:burst_limit=off",
     ] {
         for seed in 1..=5 {
             let (steps, dispatches) = agreement(policy, seed, false);

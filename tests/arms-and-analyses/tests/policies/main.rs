@@ -8,5 +8,6 @@ mod dwrr;
 mod fairness;
 mod files;
 mod gvts;
+mod production_node;
 mod rearguard;
 mod tails;

@@ -1,0 +1,140 @@
+//! What `rearguard` promises where threads are bound to CPUs, help, take turns or loop over events. Each
+//! promise stands beside a run without the rule that keeps it, or under a policy that has none.
+
+use crate::fairness::{over_due, runs, summary};
+use crate::tails::tails;
+use model::{Nanos, Scenario, Trace};
+
+/// A case of this folder, with some words of its text replaced.
+fn case_with(name: &str, replaced: &[(&str, &str)]) -> Scenario {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/cases");
+    let mut text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();
+    for (from, to) in replaced {
+        assert!(text.contains(from), "{name}: {from}");
+        text = text.replace(from, to);
+    }
+    Scenario { seeds: vec![1], ..Scenario::read(&text, name).unwrap() }
+}
+
+fn case(name: &str) -> Scenario {
+    case_with(name, &[])
+}
+
+fn run(scenario: &Scenario, policy: &str) -> Trace {
+    runs(scenario, policy).remove(0)
+}
+
+/// CPU time of the first program in a scenario.
+fn received(scenario: &Scenario, policy: &str) -> f64 {
+    summary(scenario, policy).groups[0].share
+}
+
+/// The p99.9 of the first program over the ideal's; requests that were lost are infinitely late.
+fn excess(scenario: &Scenario, policy: &str) -> f64 {
+    tails(scenario, &run(scenario, policy)).excess(0.999)
+}
+
+/// The longest wait of any request of the first program that came in the measured part.
+fn latest(scenario: &Scenario, policy: &str) -> Nanos {
+    let trace = run(scenario, policy);
+    let requests = trace.programs[0].requests.iter();
+    let inside = requests.filter(|request| trace.window.contains(request.intended));
+    inside.map(|request| request.latency()).max().unwrap()
+}
+
+#[test]
+fn no_cpu_sleeps_beside_a_thread_however_many_others_may_not_run_there() {
+    for threads in ["threads = 10\n", "threads = 100\n", "threads = 1000\n"] {
+        let scenario = case_with("cpuset-fork-join", &[("threads = 100\n", threads)]);
+        let [ours, eevdf] = ["rearguard", "eevdf"].map(|policy| received(&scenario, policy));
+        assert!(ours > 0.95 * eevdf, "{threads}: {ours}, {eevdf}");
+    }
+    // Without balance an idle CPU asks its own queue alone, and rounds wait for it.
+    let alone = case_with("cpuset-fork-join", &[("cpus = 8", "cpus = 8\nllcs = 8")]);
+    let [with, without] = ["cts", "cts:balance=none"].map(|policy| received(&alone, policy));
+    assert!(without < 0.95 * with, "{without}, {with}");
+}
+
+#[test]
+fn a_service_on_cpus_of_its_own_is_alone_there() {
+    let scenario = case("cpuset-service");
+    // Its group's CPUs are two.
+    let trace = run(&scenario, "rearguard");
+    let two = Scenario {
+        machine: model::scenario::Machine { cpus: 2, ..scenario.machine },
+        ..scenario.clone()
+    };
+    let at = tails(&two, &trace).excess(0.999);
+    assert!(at < 1.1, "{at}");
+    let eevdf = tails(&two, &run(&scenario, "eevdf")).excess(0.999);
+    assert!(eevdf > 1.1, "{eevdf}");
+}
+
+#[test]
+fn threads_that_leave_an_overloaded_cpu_overrun_nobody() {
+    let scenario = case_with("released-spinners", &[("120s", "30s")]);
+    let late = latest(&scenario, "rearguard");
+    assert!(late < Nanos::from_millis(200), "{late}");
+    // With a virtual time for each queue of its own nothing bounds what is owed.
+    let control = latest(&scenario, "cts");
+    assert!(control > Nanos::from_secs(1), "{control}");
+}
+
+#[test]
+fn a_group_whose_threads_take_turns_keeps_to_its_weight() {
+    for (threads, spinners) in [("200", "4"), ("200", "40"), ("1000", "4")] {
+        let threads = format!("threads = {threads}");
+        let spinners = format!("threads = {spinners}");
+        let replaced = [("threads = 200", &threads[..]), ("threads = 4", &spinners[..])];
+        let scenario = case_with("taking-turns", &replaced);
+        let at = over_due(&summary(&scenario, "rearguard"), "turns");
+        assert!(at < 1.04, "{threads} beside {spinners}: {at}");
+        let control = over_due(&summary(&scenario, "cts"), "turns");
+        assert!(control > 1.2, "{threads} beside {spinners}: {control}");
+    }
+}
+
+#[test]
+fn requests_do_not_wait_for_helpers_of_their_process() {
+    for (run, sleep) in [("5ms", "20ms"), ("20ms", "80ms"), ("40ms", "160ms"), ("200ms", "800ms")] {
+        let replaced = [("run = \"20ms\"", &*format!("run = \"{run}\"")), ("80ms", sleep)];
+        let scenario = case_with("helpers", &replaced);
+        let at = excess(&scenario, "rearguard");
+        assert!(at < 1.5, "{run}: {at}");
+    }
+    let control = excess(&case("helpers"), "rearguard:burst_limit=off");
+    assert!(control > 5.0, "{control}");
+}
+
+#[test]
+fn an_event_loop_has_no_cliff_up_to_its_due_share() {
+    // Five threads on four CPUs: 0.8 of a CPU is due.
+    for part in ["0.025", "0.1", "0.125", "0.14"] {
+        let replaced = [("utilisation = 0.15", &*format!("utilisation = {part}"))];
+        let scenario = case_with("event-loop", &replaced);
+        let one = Scenario {
+            machine: model::scenario::Machine { cpus: 1, ..scenario.machine },
+            ..scenario.clone()
+        };
+        let at = tails(&one, &run(&scenario, "rearguard")).excess(0.999);
+        assert!(at < 1.5, "{part}: {at}");
+        let eevdf = tails(&one, &run(&scenario, "eevdf")).excess(0.999);
+        assert!(eevdf > 4.0, "{part}: {eevdf}");
+    }
+}
+
+#[test]
+fn the_lightest_pinned_thread_runs_every_ten_seconds() {
+    let scenario = case_with("pinned-nice-19", &[("120s", "60s")]);
+    let turns = |policy: &str| {
+        summary(&scenario, policy).groups.iter().map(|g| g.share).collect::<Vec<_>>()
+    };
+    let light = |policy: &str| turns(policy)[1] * scenario.duration.as_secs_f64() * 2.0;
+    // A turn of 4 ms every 6 s.
+    assert!(light("rearguard") > 0.03, "{:?}", turns("rearguard"));
+    assert!(
+        light("rearguard:starvation_limit=off") < 0.03,
+        "{:?}",
+        turns("rearguard:starvation_limit=off")
+    );
+}
