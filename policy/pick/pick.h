@@ -155,20 +155,29 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 	return RG_NOBODY;
 }
 
-/* Brings the first thread of the queue itself that may run here: for those that no heap has. */
-RG_SUBPROGRAM u32 rg_pick_walk(s32 cpu, u32 id)
+/* The first thread of the queue itself that no heap has and that may run here, by slot; 0: none. */
+RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id)
 {
 	struct task_struct *t;
+	u32 found = 0;
 
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
-		if (!thread || !thread->unlisted || !rg_may_run_on(t, cpu) || !RG_MOVE(t))
+		if (!thread || !thread->unlisted || !rg_may_run_on(t, cpu))
 			continue;
-		rg_set_next(cpu, t, thread);
-		return RG_TAKEN;
+		found = rg_slot(t);
+		break;
 	}
-	return RG_NOBODY;
+	return found;
+}
+
+/* Brings the first thread of the queue itself that may run here: for those that no heap has. */
+RG_INLINE u32 rg_pick_walk(s32 cpu, u32 id)
+{
+	u32 slot = rg_find_unlisted(cpu, id);
+
+	return slot && rg_pick_row(cpu, id, slot) ? RG_TAKEN : RG_NOBODY;
 }
 
 /*

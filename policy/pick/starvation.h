@@ -51,28 +51,68 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
 	thread->arrival = rg_order_arrival(thread, now);
 }
 
-/* Brings the first thread of a queue that may run here, if it has waited too long. */
-RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
+/*
+ * Brings the thread of a row from a queue, as rg_pick_settle does what the index names. Walks find
+ * a row and no more: before 7.0 the verifier loses its way in programs called from a walk.
+ */
+RG_SUBPROGRAM bool rg_pick_row(s32 cpu, u32 id, u32 slot)
+{
+	struct rg_thread *thread = rg_thread_at(slot);
+	struct rg_cpu *here = rg_cpu(cpu);
+
+	if (!here || rg_move_thread(id, slot) != RG_MOVED)
+		return 0;
+	if (thread->waits)
+		rg_index_leave(thread);
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
+		rg_renormalise(&thread->account, thread->weight, rg_queue_of(cpu));
+	rg_queue_move(thread, rg_some(rg_queue_of(cpu)));
+	rg_weight_refresh(thread);
+	rg_cpu_set_curr(here, thread, thread->account.vruntime, here->ask.now);
+	thread->cpu = cpu;
+	return 1;
+}
+
+/* The first thread of a queue that may run here and has waited too long, by slot; 0: none. */
+RG_SUBPROGRAM u32 rg_find_overdue(s32 cpu, u32 id)
 {
 	struct rg_cpu *here = rg_cpu(cpu);
 	struct task_struct *t;
+	u32 found = 0;
+	u64 now;
 
 	if (!here)
 		return 0;
+	now = here->ask.now;
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
-		bool late = thread && rg_has_waited_long(thread, here->ask.now);
 
-		if (!late && !(thread && thread->unlisted))
+		if (!thread || (!rg_has_waited_long(thread, now) && !thread->unlisted))
 			break;
-		if (!rg_may_run_on(t, cpu) || !RG_MOVE(t))
+		if (!rg_may_run_on(t, cpu))
 			continue;
-		rg_set_next(cpu, t, thread);
-		if (late)
-			rg_wait_anew(thread, here->ask.now);
-		return 1;
+		found = rg_slot(t);
+		break;
 	}
-	return 0;
+	return found;
+}
+
+/* Brings the first thread of a queue that may run here, if it has waited too long. */
+RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
+{
+	u32 slot = rg_find_overdue(cpu, id);
+	struct rg_thread *thread = rg_thread_at(slot);
+	struct rg_cpu *here = rg_cpu(cpu);
+	bool late;
+
+	if (!slot || !here)
+		return 0;
+	late = rg_has_waited_long(thread, here->ask.now);
+	if (!rg_pick_row(cpu, id, slot))
+		return 0;
+	if (late)
+		rg_wait_anew(thread, here->ask.now);
+	return 1;
 }
 
 #endif
