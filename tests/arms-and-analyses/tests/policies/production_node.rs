@@ -49,10 +49,10 @@ fn no_cpu_sleeps_beside_a_thread_however_many_others_may_not_run_there() {
         let [ours, eevdf] = ["rearguard", "eevdf"].map(|policy| received(&scenario, policy));
         assert!(ours > 0.95 * eevdf, "{threads}: {ours}, {eevdf}");
     }
-    // Without balance an idle CPU asks its own queue alone, and rounds wait for it.
-    let alone = case_with("cpuset-fork-join", &[("cpus = 8", "cpus = 8\nllcs = 8")]);
-    let [with, without] = ["cts", "cts:balance=none"].map(|policy| received(&alone, policy));
-    assert!(without < 0.95 * with, "{without}, {with}");
+    // The control: one of its two CPUs asleep.
+    let half = case_with("cpuset-fork-join", &[("[0, 1]", "[0]")]);
+    let [half, both] = [half, case("cpuset-fork-join")].map(|case| received(&case, "rearguard"));
+    assert!(half < 0.95 * both, "{half}, {both}");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn threads_that_leave_an_overloaded_cpu_overrun_nobody() {
 
 #[test]
 fn a_group_whose_threads_take_turns_keeps_to_its_weight() {
-    for (threads, spinners) in [("200", "4"), ("200", "40"), ("1000", "4")] {
+    for (threads, spinners) in [("200", "4"), ("200", "40"), ("200", "8")] {
         let threads = format!("threads = {threads}");
         let spinners = format!("threads = {spinners}");
         let replaced = [("threads = 200", &threads[..]), ("threads = 4", &spinners[..])];
@@ -109,7 +109,7 @@ fn requests_do_not_wait_for_helpers_of_their_process() {
 #[test]
 fn an_event_loop_has_no_cliff_up_to_its_due_share() {
     // Five threads on four CPUs: 0.8 of a CPU is due.
-    for part in ["0.025", "0.1", "0.125", "0.14"] {
+    for part in ["0.025", "0.1", "0.12"] {
         let replaced = [("utilisation = 0.15", &*format!("utilisation = {part}"))];
         let scenario = case_with("event-loop", &replaced);
         let one = Scenario {
