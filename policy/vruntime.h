@@ -176,14 +176,14 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 
 /*
  * Places a waking thread: sleep earns no more than the wakeup credit, and debt has a bound. It
- * comes later by what its group has received in advance, and a helper after its siblings.
+ * comes later by what its group has received in advance, and a helper without credit.
  */
 RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *thread,
 				 struct rg_cpu *cpu, struct rg_queue *queue)
 {
 	struct rg_vtime *vtime = rg_vtime_at(rg_number(account->vtime));
 	u64 credit = RG_OPTION(wakeup_credit_ns);
-	u64 delay = thread->helper ? 2 * credit : 0;
+	u64 delay = thread->helper ? credit : 0;
 	u64 min_vruntime, earliest, most;
 
 	if (!vtime)
