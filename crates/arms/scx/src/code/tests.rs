@@ -28,7 +28,8 @@ fn size(code: Code, map: &str) -> Option<usize> {
 fn examples_have_the_maps_that_the_bindings_know() {
     for example in ["template", "fifo", "vtime", "flat"] {
         let code = compiled(&Path::new(EXAMPLES).join(example).with_extension("c")).unwrap();
-        assert_eq!(size(code, "bpf.rodata"), Some(size_of::<types::rodata>()), "{example}");
+        // The compiler may put constants without a name behind those that the bindings know.
+        assert!(size(code, "bpf.rodata") >= Some(size_of::<types::rodata>()), "{example}");
         assert_eq!(size(code, "bpf.data"), Some(size_of::<types::data>()), "{example}");
         assert_eq!(size(code, "bpf.bss"), Some(size_of::<types::bss>()), "{example}");
         assert!(size(code, "bpf.kconfig").is_some(), "{example}");
