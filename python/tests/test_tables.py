@@ -95,7 +95,7 @@ OTHERS = [
     (["paper", "tales", "1", "--requests", "10k"], "rearguard.paper/1", "queues"),
     (["fanout", "--proportion", "0.01"], "rearguard.fanout/1", "fanout"),
     (["explain", "{folder}/one.trace"], "rearguard.explain/1", "splits"),
-    (["sweep", "{folder}/grid.toml"], "rearguard.sweep/1", "programs"),
+    (["sweep", "{folder}/grid.toml"], "rearguard.sweep/2", "programs"),
 ]
 
 
