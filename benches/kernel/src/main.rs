@@ -53,7 +53,9 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = lab::role_main(std::env::args()).or_else(pairs::role_main) {
+    if let Some(code) =
+        model::role::play(&[lab::ROLES], std::env::args_os()).or_else(pairs::role_main)
+    {
         return code;
     }
     let args = Args::parse();

@@ -8,11 +8,8 @@ use sim::SimArm;
 use vm::VmArm;
 
 fn main() -> ExitCode {
-    let args = std::env::args;
-    let role = host::role_main(args())
-        .or_else(|| lab::role_main(args()))
-        .or_else(|| vm::role_main(args()));
-    if let Some(code) = role {
+    let roles = [host::ROLES, lab::ROLES, vm::ROLES];
+    if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }
     let on_sim = BODIES.iter().map(|body| {

@@ -71,7 +71,7 @@ enum Fault {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = lab::role_main(std::env::args()).or_else(worker_main) {
+    if let Some(code) = model::role::play(&[lab::ROLES], std::env::args_os()).or_else(worker_main) {
         return code;
     }
     let args = Args::parse();

@@ -1,7 +1,7 @@
 //! The host arm: runs a scenario for real, on this machine's kernel.
 //!
 //! The scenario's programs are child processes, this executable run again in another role. An executable that
-//! uses [`HostArm`] must call [`role_main`] first thing in its `main`.
+//! uses [`HostArm`] must play [`ROLES`] first thing in its `main`.
 #![forbid(unsafe_code)]
 
 mod arm;
@@ -24,5 +24,5 @@ pub use exclusive::Exclusive;
 use generator::clock;
 pub use machine::{Placement, cpu_model, cpus, idle, release};
 pub use policy::Policy as Services;
-pub use role::{role_main, serve_until_killed};
+pub use role::{ROLES, serve_until_killed};
 pub use sampler::Pulls;

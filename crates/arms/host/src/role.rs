@@ -12,6 +12,7 @@ mod workers;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
+use model::role::Role;
 use model::trace::Window;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -24,29 +25,24 @@ use order::{Go, Order, Reply, Work};
 pub use server::serve_until_killed;
 use thread_pool::ThreadPool;
 
-/// The argument that makes an executable play a role.
+/// The argument that makes an executable a program of a scenario.
 pub const ROLE: &str = "__role";
 
-/// Plays a role of the host arm if the arguments ask for one, and says how it ended; `None`: they do not.
-///
-/// It must be called before anything else in `main`: what stands before it runs in every program of a
-/// scenario.
-pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
-    let role = args.into_iter().nth(1)?;
-    if role == groups::ROLE {
-        return Some(groups::guard_main());
-    }
-    (role == ROLE).then(|| match play() {
+/// The roles of the host arm.
+pub const ROLES: &[Role] = &[(ROLE, play), (groups::ROLE, |_| groups::guard_main())];
+
+fn play(_: &[String]) -> ExitCode {
+    match obey() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A parent that is gone needs no message.
             let _ = say(&Reply::Failed { message: error.to_string() });
             ExitCode::FAILURE
         }
-    })
+    }
 }
 
-fn play() -> io::Result<()> {
+fn obey() -> io::Result<()> {
     let order: Order = read_message()?;
     stay_with(order.parent)?;
     order.door.as_deref().map_or(Ok(()), groups::enter)?;

@@ -169,11 +169,12 @@ fn tail(mut stderr: ChildStderr) -> String {
 }
 
 /// Becomes the program in the arguments, which the kernel kills when the parent, named before it, dies.
-pub fn exec_bound(mut args: impl Iterator<Item = String>) -> ExitCode {
+pub fn exec_bound(args: &[String]) -> ExitCode {
+    let mut args = args.iter();
     let parent = args.next().and_then(|parent| parent.parse().ok()).map(Pid::from_raw);
     let bound = set_pdeathsig(Signal::SIGKILL).is_ok() && parent == Some(getppid());
     if let (true, Some(program)) = (bound, args.next()) {
-        let error = Command::new(&program).args(args).exec();
+        let error = Command::new(program).args(args).exec();
         eprintln!("{program}: {error}");
     }
     ExitCode::FAILURE

@@ -2,7 +2,7 @@
 //!
 //! The machine's own package state is never touched: kernels come by an apt state of the lab's own. The
 //! guest's init and the guard of the QEMU process are this very executable in another role, so an executable
-//! that uses [`Lab`] must call [`role_main`] first thing in its `main`.
+//! that uses [`Lab`] must play [`ROLES`] first thing in its `main`.
 #![forbid(unsafe_code)]
 
 mod boot;
@@ -23,14 +23,7 @@ pub use run::{Cost, Job, Outcome, Watcher};
 pub use store::{Kernel, Lab, NEWEST};
 pub use wire::Stream;
 
-use std::process::ExitCode;
+use model::role::Role;
 
-/// Plays a role of the lab if the arguments ask for one, and says how it ended; `None`: they do not.
-pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
-    let mut args = args.into_iter().skip(1);
-    match args.next()?.as_str() {
-        guest::ROLE => Some(guest::main()),
-        boot::ROLE => Some(boot::exec_bound(args)),
-        _ => None,
-    }
-}
+/// The roles of the lab.
+pub const ROLES: &[Role] = &[(guest::ROLE, |_| guest::main()), (boot::ROLE, boot::exec_bound)];

@@ -12,25 +12,27 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use host::{Stage, run_on};
+use model::role::Role;
 use model::trace_session::KernelTracer;
 use model::{Failure, Trace, Watch};
 
 use crate::order::{ORDER, Order, PROGRESS, REPORT, ROLE, Report};
 use crossings::Crossings;
 
-/// Plays the arm's part in a guest if the arguments ask for it, and says how it ended; `None`: they do not.
-pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
-    let is_role = args.into_iter().nth(1).is_some_and(|argument| argument == ROLE);
-    is_role.then(|| match play() {
+/// The arm's part in a guest.
+pub const ROLES: &[Role] = &[(ROLE, play)];
+
+fn play(_: &[String]) -> ExitCode {
+    match obey() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");
             ExitCode::from(failure.exit_code())
         }
-    })
+    }
 }
 
-fn play() -> Result<(), Failure> {
+fn obey() -> Result<(), Failure> {
     let order: Order = serde_json::from_slice(&fs::read(ORDER).map_err(broken)?)
         .map_err(|error| Failure::Run(format!("the order is broken: {error}")))?;
     let report = perform(&order)?;

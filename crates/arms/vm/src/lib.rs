@@ -1,7 +1,7 @@
 //! The vm arm: boots a stock kernel with the scenario's CPUs in QEMU and runs the host arm inside it.
 //!
 //! What runs in the guest is this very executable in another role, so an executable that uses [`VmArm`] must
-//! call [`role_main`] first thing in its `main`, and those of `lab` and `load`.
+//! play [`ROLES`] first thing in its `main`, and those of `lab` and `host`.
 #![forbid(unsafe_code)]
 
 mod arm;
@@ -11,4 +11,4 @@ mod needs;
 mod order;
 
 pub use arm::VmArm;
-pub use guest::{kernel_tracer, role_main};
+pub use guest::{ROLES, kernel_tracer};

@@ -14,6 +14,7 @@ mod failure;
 mod ids;
 pub mod law;
 mod policy_spec;
+pub mod role;
 pub mod scenario;
 pub mod seed;
 mod suggest;

@@ -84,13 +84,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let args = std::env::args;
-    let role = host::role_main(args())
-        .or_else(|| ::lab::role_main(args()))
-        .or_else(|| machine::role_main(args()))
-        .or_else(|| vm::role_main(args()))
-        .or_else(|| ::measure::role_main(args()));
-    if let Some(code) = role {
+    let roles = [host::ROLES, ::lab::ROLES, machine::ROLES, vm::ROLES, ::measure::ROLES];
+    if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }
     let outcome = match Cli::parse().command {

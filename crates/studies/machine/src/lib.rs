@@ -22,6 +22,6 @@ pub use class::{Class, Policy};
 pub use cpus::Cpus;
 pub use machine::Machine;
 pub use place::Partition;
+pub use roles::ROLES;
 pub use roles::enter::ROLE as ENTER;
-pub use roles::role_main;
 pub use transaction::{Stop, Transaction};

@@ -26,7 +26,7 @@ pub use plan::{Wanted, plan};
 pub use result::{Reported, machine, saturated};
 pub use round_trips::{Cost, RoundTrips};
 pub use saturate::{Saturation, saturate};
-pub use server::{Kind, Placed, Started, role_main};
+pub use server::{Kind, Placed, ROLES, Started};
 pub use service_time::ServiceTime;
 pub use socket_stages::{SocketStages, socket_stages, stage};
 pub use sockets::listening_port;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use generator::Transport;
 use model::{Failure, Watch};
 
-pub use guard::role_main;
+pub use guard::ROLES;
 use guard::{Guard, Orders};
 pub use recipe::Kind;
 

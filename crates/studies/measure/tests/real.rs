@@ -20,7 +20,7 @@ use model::law::Law;
 use model::{Failure, Nanos, Silent};
 
 fn main() -> ExitCode {
-    if let Some(code) = measure::role_main(std::env::args()) {
+    if let Some(code) = model::role::play(&[measure::ROLES], std::env::args_os()) {
         return code;
     }
     if let Some(code) = keep_until_killed() {

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    if let Some(code) = host::role_main(std::env::args()) {
+    if let Some(code) = model::role::play(&[host::ROLES], std::env::args_os()) {
         return code;
     }
     if let Some(code) = fixtures::play(std::env::args()) {

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    if let Some(code) = lab::role_main(std::env::args()) {
+    if let Some(code) = model::role::play(&[lab::ROLES], std::env::args_os()) {
         return code;
     }
     if let Some(code) = guest::play(std::env::args()) {

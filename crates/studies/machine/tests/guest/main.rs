@@ -14,9 +14,8 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    let args = || std::env::args();
-    let role = lab::role_main(args()).or_else(|| machine::role_main(args()));
-    if let Some(code) = role.or_else(|| guest::play(args())) {
+    let role = model::role::play(&[lab::ROLES, machine::ROLES], std::env::args_os());
+    if let Some(code) = role.or_else(|| guest::play(std::env::args())) {
         return code;
     }
     let mut arguments = Arguments::from_args();

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use model::Failure;
+use model::role::Role;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::wait;
@@ -111,15 +112,17 @@ impl Drop for Guard {
     }
 }
 
-/// Plays the guard if the arguments ask for it, and says how it ended; `None`: they do not.
-pub fn role_main(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
-    (args.into_iter().nth(1)? == ROLE).then(|| match stand() {
+/// The guard of a server.
+pub const ROLES: &[Role] = &[(ROLE, play)];
+
+fn play(_: &[String]) -> ExitCode {
+    match stand() {
         Ok(code) => code,
         Err(error) => {
             println!("{error}");
             ExitCode::FAILURE
         }
-    })
+    }
 }
 
 fn stand() -> io::Result<ExitCode> {
