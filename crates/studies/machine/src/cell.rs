@@ -1,7 +1,6 @@
 //! Cells: CPUs and memory set apart for a service, made, resized and removed on the fly.
 
 pub mod balance;
-pub mod housekeeping;
 mod list;
 mod outliers;
 
@@ -11,6 +10,7 @@ pub use outliers::Source;
 use model::Failure;
 
 use crate::cpus::Cpus;
+use crate::housekeeping;
 use crate::journal::{Journal, Purpose, Session, Taken, Undone};
 use crate::machine::Machine;
 use crate::place::{self, Partition, Place};

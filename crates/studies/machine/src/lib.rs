@@ -8,6 +8,7 @@ pub mod cell;
 mod class;
 mod cpus;
 pub mod doctor;
+mod housekeeping;
 pub mod journal;
 mod machine;
 mod place;

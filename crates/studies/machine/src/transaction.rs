@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Failure;
 
-use crate::cell::housekeeping;
 use crate::cpus::Cpus;
+use crate::housekeeping;
 use crate::journal::{Journal, Purpose, Session, Taken, Undone, undo};
 use crate::machine::Machine;
 use crate::roles::guard::Guard;

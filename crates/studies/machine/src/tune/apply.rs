@@ -4,7 +4,7 @@ use model::Failure;
 
 use super::knobs::Knob;
 use super::scope::Scope;
-use crate::cell::housekeeping;
+use crate::housekeeping;
 use crate::journal::{Purpose, Undone};
 use crate::machine::Machine;
 use crate::place::Place;

@@ -3,8 +3,8 @@
 use model::Failure;
 
 use super::{Kind, Knob, Parsed, State, census, check_online, cpus_from, enough};
-use crate::cell::housekeeping::interrupts;
 use crate::cpus::Cpus;
+use crate::housekeeping::interrupts;
 use crate::place::privileged;
 use crate::platform::Platform;
 use crate::proc::processes;

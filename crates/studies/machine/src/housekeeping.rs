@@ -1,8 +1,8 @@
-//! The rest of the machine: it keeps off the CPUs of all cells together.
+//! The rest of the machine: it keeps off all CPUs that a cell or a knob set apart.
 //!
 //! What a cpuset partition does not move by itself: interrupts, unbound work queues, movable threads of the
 //! kernel ("isolate first, then share": 10-ms computing section IV). One session holds all of it, computed
-//! from the values before and the cells that there are.
+//! from the values before and the partitions that the journal holds.
 
 use model::Failure;
 
@@ -42,7 +42,7 @@ pub fn cpus_of(session: &Session, group: &str) -> Cpus {
     entry.and_then(|entry| Cpus::read_list(entry.after())).unwrap_or_default()
 }
 
-/// Brings the rest of the machine in line with the cells that there are; says what could not be moved.
+/// Brings the rest of the machine in line with the partitions; says what could not be moved.
 pub fn refresh(machine: &Machine, stop: &Stop) -> Result<Vec<String>, Failure> {
     make_way(machine, stop, &Cpus::default())
 }
@@ -104,7 +104,7 @@ fn keep_off(
     Ok(refused)
 }
 
-/// What a target would be without cells.
+/// What a target would be without partitions.
 fn before(journal: &Journal, session: &Session, target: &Target) -> Option<Cpus> {
     let entry = session.entries.iter().find(|entry| entry.target == *target && !entry.undone);
     let text = match entry {
