@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// A role: the argument that asks for it, and what plays it with the arguments that follow.
 pub type Role = (&'static str, fn(&[String]) -> ExitCode);
 
-/// Plays the role that the arguments of this process ask for, and says how it ended; `None`: they ask for none
+/// Plays the role that these arguments ask for, and says how it ended; `None`: they ask for none of these.
 /// of these.
 ///
 /// It must be called before anything else in `main`: what stands before it runs in every role.
