@@ -23,74 +23,47 @@ RG_INLINE void rg_vtime_raise(struct rg_vtime *vtime, u64 by)
 	rg_add(&vtime->min_vruntime, by);
 }
 
-/* How far the sets of a queue may be behind the foremost of them; under the lock. */
-RG_INLINE u64 rg_converge_floor(struct rg_shared *shared, struct rg_queue *queue,
-				struct rg_cpu *here, u64 floor)
+/*
+ * Under the lock: how far the sets of a queue may be behind the foremost of them; if `raise`, those
+ * that are behind the floor are raised to it.
+ */
+RG_INLINE u64 rg_converge_sets(struct rg_shared *shared, struct rg_queue *queue,
+			       struct rg_cpu *here, u64 floor, bool raise)
 {
 	u64 waiting = queue->waiting;
 
-	RG_FOR(i, 0, RG_CPUSETS) {
+	RG_FOR_WAITING(i, waiting) {
 		struct rg_heap *heap = rg_heap_of(queue, i);
-		u64 least;
+		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
+		u64 least = rg_heap_vruntime(heap, 0, vtime);
 
-		if (!(waiting >> i))
-			break;
-		if (!heap->count || (!queue->is_own && rg_is_refused(shared, here, i)))
+		if (!queue->is_own && rg_is_refused(shared, here, i))
 			continue;
-		least = rg_heap_at(heap, 0)->vruntime + rg_vtime_waiting(shared, queue, i)->shift;
+		if (raise && least < floor)
+			rg_vtime_raise(vtime, floor - least);
+		if (raise)
+			continue;
 		least = rg_held_back(least, rg_thread_at(rg_heap_first(heap))->weight);
 		floor = least > floor ? least : floor;
 	}
 	return floor;
 }
 
-/* Raises the sets of a queue that are behind the floor; under the lock. */
-RG_INLINE void rg_converge_raise(struct rg_shared *shared, struct rg_queue *queue,
-				 struct rg_cpu *here, u64 floor)
-{
-	u64 waiting = queue->waiting;
-
-	RG_FOR(i, 0, RG_CPUSETS) {
-		struct rg_heap *heap = rg_heap_of(queue, i);
-		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
-		u64 least;
-
-		if (!(waiting >> i))
-			break;
-		if (!heap->count || (!queue->is_own && rg_is_refused(shared, here, i)))
-			continue;
-		least = rg_heap_at(heap, 0)->vruntime + vtime->shift;
-		if (least < floor)
-			rg_vtime_raise(vtime, floor - least);
-	}
-	rg_queue_publish(shared, queue, 0);
-}
-
-/* The floor of all that waits for a CPU, in its own queue and the one that it shares. */
-RG_INLINE u64 rg_converge_floor_of(struct rg_shared *shared, u32 id, struct rg_cpu *here, u64 floor)
+/* The same of the queue of this number. */
+RG_INLINE u64 rg_converge_queue(struct rg_shared *shared, u32 id, struct rg_cpu *here, u64 floor,
+				bool raise)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 
-	if (!queue || !lock || queue->least == RG_NEVER)
+	if (!queue || !lock || queue->least >= (raise ? floor : RG_NEVER))
 		return floor;
 	rg_acquire(lock);
-	floor = rg_converge_floor(shared, queue, here, floor);
+	floor = rg_converge_sets(shared, queue, here, floor, raise);
+	if (raise)
+		rg_queue_publish(shared, queue, 0);
 	rg_release(lock);
 	return floor;
-}
-
-RG_INLINE void rg_converge_raise_of(struct rg_shared *shared, u32 id, struct rg_cpu *here,
-				    u64 floor)
-{
-	struct rg_queue *queue = rg_queue(id);
-	struct rg_lock *lock = rg_lock_of(id);
-
-	if (!queue || !lock || queue->least >= floor)
-		return;
-	rg_acquire(lock);
-	rg_converge_raise(shared, queue, here, floor);
-	rg_release(lock);
 }
 
 /* Whether all that waits for the CPU and what it runs share one virtual time. */
@@ -113,10 +86,10 @@ RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 
 	if (!shared || !here)
 		return 0;
-	floor = rg_converge_floor_of(shared, id, here, 0);
-	floor = rg_converge_floor_of(shared, here->own, here, floor);
-	rg_converge_raise_of(shared, id, here, floor);
-	rg_converge_raise_of(shared, here->own, here, floor);
+	floor = rg_converge_queue(shared, id, here, 0, 0);
+	floor = rg_converge_queue(shared, here->own, here, floor, 0);
+	rg_converge_queue(shared, id, here, floor, 1);
+	rg_converge_queue(shared, here->own, here, floor, 1);
 	return floor;
 }
 

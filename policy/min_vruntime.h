@@ -148,22 +148,18 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 				  u64 now)
 {
 	struct rg_lock *lock = rg_lock_of(id);
-	u64 waiting = queue->waiting;
+	u64 waiting;
 
 	if (!lock)
 		return;
 	rg_acquire(lock);
-	RG_FOR(i, 0, RG_CPUSETS) {
+	waiting = queue->waiting;
+	RG_FOR_WAITING(i, waiting) {
 		struct rg_heap *heap = rg_heap_of(queue, i);
 		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
-		u64 vruntime, floor;
+		u64 vruntime = rg_heap_vruntime(heap, 0, vtime);
+		u64 floor = rg_held_back(vruntime, rg_thread_at(rg_heap_first(heap))->weight);
 
-		if (!(waiting >> i))
-			break;
-		if (!heap->count)
-			continue;
-		vruntime = rg_heap_at(heap, 0)->vruntime + vtime->shift;
-		floor = rg_held_back(vruntime, rg_thread_at(rg_heap_first(heap))->weight);
 		vtime->floor = floor < vtime->floor ? floor : vtime->floor;
 		rg_vtime_offer(vtime, vruntime);
 		shared->cpusets[rg_masked(i, RG_CPUSETS)].used_at = now;

@@ -56,7 +56,7 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	thread->exec_seen = rg_exec_ns(t);
 	thread->slept_at = rg_now();
 	thread->weight = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
-	rg_account_open(thread);
+	rg_credits_open(thread);
 	thread->fresh = 1;
 	thread->group = group;
 	return 0;

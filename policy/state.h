@@ -52,7 +52,7 @@ struct rg_thread {
 	u64 queued_at; /* when it last entered a queue */
 	u64 woke_at;   /* when it last became runnable */
 	u64 asleep;    /* the least target when it last blocked */
-	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/account.h) */
+	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those who share credits */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
@@ -277,8 +277,8 @@ struct rg_queue {
 struct rg_shared {
 	u64 pulls;        /* threads that balance moved from one queue to another */
 	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
-	u64 account_at;   /* when credits are next given out */
-	u64 earned;       /* by a unit of weight since the start (balance/account.h) */
+	u64 credits_at;   /* when credits are next given out */
+	u64 earned;       /* by a unit of weight since the start (balance/credits.h) */
 	u64 sharing;      /* the sum of the weights that share credits */
 	u64 active;       /* how many threads do */
 	u64 advanced;     /* credit that sleepers collected, off what is next given out */

@@ -22,7 +22,7 @@
 #ifndef RG_VRUNTIME_H
 #define RG_VRUNTIME_H
 
-#include "balance/account.h"
+#include "balance/credits.h"
 #include "burst.h"
 #include "min_vruntime.h"
 #include "surplus.h"
@@ -93,7 +93,7 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 		rg_surplus_note(t, thread, vtime, ran);
 	rg_burst_fill(thread, ran);
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_burn(t, thread, ran);
+		rg_credits_burn(t, thread, ran);
 	thread->pool = rg_pool(t, thread);
 }
 

@@ -31,7 +31,7 @@ RG_INLINE void rg_balance_wake(struct task_struct *t, struct rg_thread *thread, 
 		rg_utilisation_wake(thread, now);
 		break;
 	case RG_BALANCE_CREDIT:
-		rg_account_wake(t, thread);
+		rg_credits_wake(t, thread);
 		break;
 	}
 }
@@ -50,7 +50,7 @@ RG_INLINE void rg_balance_place(struct rg_account *account, struct rg_thread *th
 RG_INLINE void rg_balance_join(struct rg_thread *thread)
 {
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_change(thread, thread->counted, 1);
+		rg_credits_change(thread, thread->counted, 1);
 }
 
 RG_INLINE void rg_balance_leave(struct rg_thread *thread, u64 now)
@@ -60,7 +60,7 @@ RG_INLINE void rg_balance_leave(struct rg_thread *thread, u64 now)
 		rg_gvts_block(thread, now);
 		break;
 	case RG_BALANCE_CREDIT:
-		rg_account_change(thread, -(u64)thread->counted, -1);
+		rg_credits_change(thread, -(u64)thread->counted, -1);
 		break;
 	}
 }
@@ -68,7 +68,7 @@ RG_INLINE void rg_balance_leave(struct rg_thread *thread, u64 now)
 RG_INLINE void rg_balance_tick(struct rg_cpu *cpu, struct rg_thread *thread)
 {
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
-		rg_account_tick(cpu, thread);
+		rg_credits_tick(cpu, thread);
 }
 
 /* `thread` is what the CPU could go on with, or 0. */

@@ -117,21 +117,18 @@ RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *q
 	struct rg_best best = { .vruntime = RG_NEVER, .at = RG_TOP };
 	u64 waiting = queue->waiting;
 
-	RG_FOR(i, 0, RG_CPUSETS) {
+	RG_FOR_WAITING(i, waiting) {
 		struct rg_heap *heap = rg_heap_of(queue, i);
 		u64 vruntime;
 		u32 at;
 
-		if (!(waiting >> i))
-			break;
-		if (!(waiting >> i & 1) || rg_is_refused(shared, here, i))
+		if (rg_is_refused(shared, here, i))
 			continue;
 		rg_index_tidy(heap);
 		at = heap->count ? rg_least_of_top(heap, here, 0) : RG_TOP;
 		if (at == RG_TOP)
 			continue;
-		vruntime = rg_heap_at(heap, at)->vruntime +
-			   rg_vtime_waiting(shared, queue, i)->shift;
+		vruntime = rg_heap_vruntime(heap, at, rg_vtime_waiting(shared, queue, i));
 		if (vruntime >= best.vruntime)
 			continue;
 		best.vruntime = vruntime;

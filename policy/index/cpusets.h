@@ -20,6 +20,13 @@
 #define RG_CPUSET_NONE (RG_CPUSETS - 1) /* has no heap: see index.h */
 #define RG_CPUSET_IDLE_NS 1000000000ULL
 
+/* For each set of CPUs whose bit is set: one statement. */
+#define RG_FOR_WAITING(i, waiting)                                                                 \
+	RG_FOR(i, 0, RG_CPUSETS)                                                                   \
+		if (!((waiting) >> i))                                                             \
+			break;                                                                     \
+		else if ((waiting) >> i & 1)
+
 /* The number of a virtual time: of a set of CPUs, or beyond these of a queue. */
 #define RG_VTIME_OF_QUEUE(id) (RG_CPUSETS + (id))
 
@@ -117,10 +124,10 @@ RG_INLINE bool rg_is_waited_for(struct rg_shared *shared, struct rg_queue *queue
 	u64 waiting = queue->waiting;
 	bool found = queue->unlisted;
 
-	RG_FOR(i, 0, RG_CPUSETS) {
-		if (found || !(waiting >> i))
+	RG_FOR_WAITING(i, waiting) {
+		found = found || !rg_is_refused(shared, here, i);
+		if (found)
 			break;
-		found = (waiting >> i & 1) && !rg_is_refused(shared, here, i);
 	}
 	return found;
 }

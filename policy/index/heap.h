@@ -28,6 +28,12 @@ RG_INLINE struct rg_entry *rg_heap_at(struct rg_heap *heap, u32 i)
 	return rg_entry_at(heap->base + i);
 }
 
+/* The vruntime of the entry at a position, with what its virtual time was raised by. */
+RG_INLINE u64 rg_heap_vruntime(struct rg_heap *heap, u32 i, struct rg_vtime *vtime)
+{
+	return rg_heap_at(heap, i)->vruntime + vtime->shift;
+}
+
 /* Entries may lie on both sides of 0, before which a raise of their virtual time began. */
 RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 {
@@ -120,16 +126,10 @@ RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue
 	u32 first = 0;
 
 	queue->waiting = waiting;
-	RG_FOR(i, 0, RG_CPUSETS) {
+	RG_FOR_WAITING(i, waiting) {
 		struct rg_heap *heap = rg_heap_of(queue, i);
-		u64 vruntime;
+		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
 
-		if (!(waiting >> i))
-			break;
-		if (!(waiting >> i & 1))
-			continue;
-		vruntime = rg_heap_at(heap, 0)->vruntime +
-			   rg_vtime_waiting(shared, queue, i)->shift;
 		if (vruntime >= least)
 			continue;
 		least = vruntime;

@@ -16,18 +16,18 @@
  * Limits.  Groups are flat, as in Xen: all below a child of the root belong to it. What a sleeping
  *          thread earns is taken off what is given out after it wakes.
  */
-#ifndef RG_BALANCE_ACCOUNT_H
-#define RG_BALANCE_ACCOUNT_H
+#ifndef RG_BALANCE_CREDITS_H
+#define RG_BALANCE_CREDITS_H
 
 #include "../weight.h"
 
-#define RG_ACCOUNT_NS 30000000ULL
-#define RG_ACCOUNT_TICK_NS 10000000ULL
-#define RG_CREDIT_ZERO (64 * RG_ACCOUNT_NS)
+#define RG_CREDITS_NS 30000000ULL
+#define RG_CREDITS_TICK_NS 10000000ULL
+#define RG_CREDIT_ZERO (64 * RG_CREDITS_NS)
 #define RG_EARNED_BITS 23 /* of the fraction of what a unit of weight has earned */
 
 /* The child of the root that holds the thread; 0: the thread is one itself. */
-RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
+RG_INLINE struct rg_group *rg_credits_group(struct rg_thread *thread)
 {
 	struct rg_group *group = 0;
 	u32 at = thread->group;
@@ -46,7 +46,7 @@ RG_INLINE struct rg_group *rg_account_group(struct rg_thread *thread)
  * each, since they could not use it; the others share the rest. While there is a CPU for each
  * thread there is nothing to share.
  */
-RG_INLINE u64 rg_account_feasible(struct rg_shared *shared, u64 weight, u64 others, u32 threads)
+RG_INLINE u64 rg_credits_feasible(struct rg_shared *shared, u64 weight, u64 others, u32 threads)
 {
 	u32 cpus = RG_OPTION(cpus);
 	u64 most;
@@ -58,7 +58,7 @@ RG_INLINE u64 rg_account_feasible(struct rg_shared *shared, u64 weight, u64 othe
 }
 
 /* A child of the root counts anew; without threads not at all. */
-RG_INLINE void rg_account_count(u64 *credited, u64 weight, u32 threads)
+RG_INLINE void rg_credits_count(u64 *credited, u64 weight, u32 threads)
 {
 	struct rg_shared *shared = rg_shared();
 	u64 now = 0;
@@ -66,31 +66,31 @@ RG_INLINE void rg_account_count(u64 *credited, u64 weight, u32 threads)
 	if (!shared)
 		return;
 	if (threads)
-		now = rg_account_feasible(shared, weight * RG_WEIGHT_ONE,
+		now = rg_credits_feasible(shared, weight * RG_WEIGHT_ONE,
 					  rg_less(shared->sharing, *credited), threads);
 	rg_add(&shared->sharing, now - rg_swap(credited, now));
 }
 
 /* By how much of what is given out the thread's credit grows, in 1/RG_WEIGHT_ONE. */
-RG_INLINE u64 rg_account_weight(struct task_struct *t, struct rg_thread *thread)
+RG_INLINE u64 rg_credits_weight(struct task_struct *t, struct rg_thread *thread)
 {
-	struct rg_group *group = rg_account_group(thread);
+	struct rg_group *group = rg_credits_group(thread);
 	u64 weight = rg_weight(t);
 
 	if (group) {
-		rg_account_count(&group->credited, rg_weight_of(group), group->threads);
+		rg_credits_count(&group->credited, rg_weight_of(group), group->threads);
 		return rg_div(weight * group->credited, rg_weight_sum_of(group->members, weight));
 	}
 	if (!thread->counted)
 		return weight * RG_WEIGHT_ONE;
-	rg_account_count(&thread->credited, weight, 1);
+	rg_credits_count(&thread->credited, weight, 1);
 	return thread->credited;
 }
 
 /* A thread of this weight becomes active, or ceases to be: then it is so much below 0. */
-RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threads)
+RG_INLINE void rg_credits_change(struct rg_thread *thread, u64 weight, u32 threads)
 {
-	struct rg_group *group = rg_account_group(thread);
+	struct rg_group *group = rg_credits_group(thread);
 	struct rg_shared *shared = rg_shared();
 	u64 credit = thread->credit - RG_CREDIT_ZERO;
 
@@ -99,21 +99,21 @@ RG_INLINE void rg_account_change(struct rg_thread *thread, u64 weight, u32 threa
 	rg_add(&shared->active, (s32)threads);
 	rg_add(&shared->balance, threads == 1 ? credit : -credit);
 	if (!group) {
-		rg_account_count(&thread->credited, weight, threads == 1);
+		rg_credits_count(&thread->credited, weight, threads == 1);
 		return;
 	}
 	rg_add(&group->members, weight);
-	rg_account_count(&group->credited, rg_weight_of(group), rg_add(&group->threads, threads));
+	rg_credits_count(&group->credited, rg_weight_of(group), rg_add(&group->threads, threads));
 }
 
 /* Gives out the credits of a period that has ended: the first CPU that finds so does. */
-RG_INLINE void rg_account_give(struct rg_shared *shared)
+RG_INLINE void rg_credits_give(struct rg_shared *shared)
 {
 	u64 now = rg_now();
-	u64 due = shared->account_at;
-	u64 total = RG_OPTION(cpus) * RG_ACCOUNT_NS;
+	u64 due = shared->credits_at;
+	u64 total = RG_OPTION(cpus) * RG_CREDITS_NS;
 
-	if (now < due || rg_compare_and_swap(&shared->account_at, due, now + RG_ACCOUNT_NS) != due)
+	if (now < due || rg_compare_and_swap(&shared->credits_at, due, now + RG_CREDITS_NS) != due)
 		return;
 	if (shared->balance > RG_NEVER >> 1)
 		total -= shared->balance;
@@ -123,35 +123,35 @@ RG_INLINE void rg_account_give(struct rg_shared *shared)
 }
 
 /* Bounds a credit; what is lost by that is lost to the balance, too. */
-RG_INLINE u64 rg_account_bound(struct rg_thread *thread, u64 credit)
+RG_INLINE u64 rg_credits_bound(struct rg_thread *thread, u64 credit)
 {
-	if (credit > RG_CREDIT_ZERO + RG_ACCOUNT_NS) {
+	if (credit > RG_CREDIT_ZERO + RG_CREDITS_NS) {
 		thread->earns = 0;
-		return RG_CREDIT_ZERO + RG_ACCOUNT_NS;
+		return RG_CREDIT_ZERO + RG_CREDITS_NS;
 	}
-	if (credit < RG_CREDIT_ZERO - RG_ACCOUNT_NS)
-		return RG_CREDIT_ZERO - RG_ACCOUNT_NS;
+	if (credit < RG_CREDIT_ZERO - RG_CREDITS_NS)
+		return RG_CREDIT_ZERO - RG_CREDITS_NS;
 	return credit;
 }
 
 /* The thread collects what it has earned since it was last settled. */
-RG_INLINE void rg_account_settle(struct task_struct *t, struct rg_thread *thread)
+RG_INLINE void rg_credits_settle(struct task_struct *t, struct rg_thread *thread)
 {
 	struct rg_shared *shared = rg_shared();
 	u64 weight, change, bounded = thread->credit;
 
 	if (!shared)
 		return;
-	rg_account_give(shared);
+	rg_credits_give(shared);
 	change = shared->earned - rg_swap(&thread->earned, shared->earned);
 	if (!change)
 		return;
-	weight = rg_account_weight(t, thread);
+	weight = rg_credits_weight(t, thread);
 	if (weight && change > rg_div(1ULL << 62, weight))
 		change = rg_div(1ULL << 62, weight);
 	change = change * weight >> RG_EARNED_BITS;
 	if (thread->earns)
-		bounded = rg_account_bound(thread, thread->credit + change);
+		bounded = rg_credits_bound(thread, thread->credit + change);
 	if (thread->counted)
 		rg_add(&shared->balance, bounded - thread->credit - change);
 	else
@@ -159,11 +159,11 @@ RG_INLINE void rg_account_settle(struct task_struct *t, struct rg_thread *thread
 	thread->credit = bounded;
 }
 
-RG_INLINE void rg_account_burn(struct task_struct *t, struct rg_thread *thread, u64 ran_ns)
+RG_INLINE void rg_credits_burn(struct task_struct *t, struct rg_thread *thread, u64 ran_ns)
 {
 	struct rg_shared *shared = rg_shared();
 
-	rg_account_settle(t, thread);
+	rg_credits_settle(t, thread);
 	if (ran_ns > thread->credit)
 		ran_ns = thread->credit;
 	thread->credit -= ran_ns;
@@ -172,13 +172,13 @@ RG_INLINE void rg_account_burn(struct task_struct *t, struct rg_thread *thread, 
 }
 
 /* Whether it has had more than it earned. A thread that does not earn owes nothing. */
-RG_INLINE bool rg_account_owes(struct rg_thread *thread)
+RG_INLINE bool rg_credits_owes(struct rg_thread *thread)
 {
 	return thread->earns && thread->credit < RG_CREDIT_ZERO;
 }
 
 /* A new thread has no credit and no debt, and no tick has met it. */
-RG_INLINE void rg_account_open(struct rg_thread *thread)
+RG_INLINE void rg_credits_open(struct rg_thread *thread)
 {
 	struct rg_shared *shared = rg_shared();
 
@@ -187,18 +187,18 @@ RG_INLINE void rg_account_open(struct rg_thread *thread)
 }
 
 /* A thread wakes, before it counts. One that has slept to the bound has half of it. */
-RG_INLINE void rg_account_wake(struct task_struct *t, struct rg_thread *thread)
+RG_INLINE void rg_credits_wake(struct task_struct *t, struct rg_thread *thread)
 {
-	rg_account_settle(t, thread);
-	if (thread->credit == RG_CREDIT_ZERO + RG_ACCOUNT_NS)
-		thread->credit -= RG_ACCOUNT_NS >> 1;
-	thread->boosted = !rg_account_owes(thread);
+	rg_credits_settle(t, thread);
+	if (thread->credit == RG_CREDIT_ZERO + RG_CREDITS_NS)
+		thread->credit -= RG_CREDITS_NS >> 1;
+	thread->boosted = !rg_credits_owes(thread);
 }
 
 /* A tick meets the thread: one in 10 ms is the account's. It ends a boost; the thread earns. */
-RG_INLINE void rg_account_tick(struct rg_cpu *cpu, struct rg_thread *thread)
+RG_INLINE void rg_credits_tick(struct rg_cpu *cpu, struct rg_thread *thread)
 {
-	u64 ticks = rg_div(rg_now(), RG_ACCOUNT_TICK_NS);
+	u64 ticks = rg_div(rg_now(), RG_CREDITS_TICK_NS);
 
 	if (ticks == cpu->ticks)
 		return;
