@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. First come, first served needs a bound: a thread that spins keeps its place for ever,
  *          starves its siblings, and lives on the vruntimes that they bring when they wake. And

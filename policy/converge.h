@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Threads bound to an overloaded CPU can never receive what their weight is due of the
  *          machine. Their virtual time falls behind that of the others without end, and with it

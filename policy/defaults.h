@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For a policy in a file of its own: the seam, and a word for each part of it that the policy does
  * without, so that what is missing is said and not forgotten.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Two threads of one CPU that wake each other by turns pay twice a round trip for the way
  *          through the queue and its index, although no other thread waits.

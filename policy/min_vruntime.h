@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. A waking thread is placed near the least vruntime of the threads it will compete with,
  *          its min_vruntime. Asking every CPU on each wake-up would cost more than the switch.
@@ -16,9 +16,9 @@
  *          overran what had run since.
  *          One thread does not hold the min_vruntime back either: if it runs with more than twice
  *          a CPU's part of what else runs, its weight is infeasible (GVTS section 4). The
- *          min_vruntime then follows the waiting threads, behind the next of them by what it gets
- *          ahead in a turn and 300 ms: so far one cache may be behind another, whose running
- *          threads a waking one shall still preempt.
+ *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
+ *          still preempt, but behind the next that waits by what that gets ahead in a turn and 300
+ *          ms, as far as one cache may be behind another.
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
@@ -128,6 +128,12 @@ RG_INLINE void rg_vtime_note_turn(struct rg_vtime *vtime, u64 weight)
 		vtime->turn = turn;
 }
 
+/* Whether one of so many running threads, with a weight in all, is due more than two CPUs. */
+RG_INLINE bool rg_is_infeasible(u64 weight, u64 sum, u32 running)
+{
+	return running && weight * (running - 1) > 2 * rg_less(sum, weight);
+}
+
 /* Notes what runs on a CPU. */
 RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime)
 {
@@ -135,8 +141,9 @@ RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu,
 	vtime->running++;
 	rg_vtime_note_turn(vtime, cpu->weight);
 	vtime->weight += cpu->weight;
-	if (!cpu->weight)
-		vtime->floor = 0;
+	if (vruntime < vtime->floor &&
+	    !rg_is_infeasible(cpu->weight, vtime->seen_weight, vtime->seen_running))
+		vtime->floor = vruntime;
 	if (vruntime >= vtime->last)
 		return;
 	vtime->last = vruntime;
@@ -215,10 +222,8 @@ RG_INLINE bool rg_look_at(struct rg_shared *shared, struct rg_looking *looking, 
 /* Whether one thread alone, of an infeasible weight, is behind all that wait. */
 RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 {
-	u64 others = vtime->weight - vtime->last_weight;
-
 	return RG_OPTION(infeasible) && vtime->floor != RG_NEVER && vtime->last < vtime->floor &&
-	       vtime->running && vtime->last_weight * (vtime->running - 1) > 2 * others;
+	       rg_is_infeasible(vtime->last_weight, vtime->weight, vtime->running);
 }
 
 /* A look has been round: the least that it has seen becomes the min_vruntime. */
@@ -240,6 +245,8 @@ RG_INLINE void rg_vtime_reset(struct rg_vtime *vtime)
 	rg_swap(&vtime->least, RG_NEVER);
 	vtime->floor = RG_NEVER;
 	vtime->last = RG_NEVER;
+	vtime->seen_weight = vtime->weight;
+	vtime->seen_running = vtime->running;
 	vtime->weight = 0;
 	vtime->running = 0;
 }

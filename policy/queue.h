@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which queue serves which CPUs: one each (as CTS's prototype), one a last-level cache, or one for
  * the machine. Such a queue is numbered as the domain that it serves. Only a shared queue lets more

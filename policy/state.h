@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the policies remember, and where it hangs; the choices that they were loaded with. */
 #ifndef RG_STATE_H
 #define RG_STATE_H
@@ -132,12 +132,14 @@ struct rg_vtime {
 	u64 shift;        /* by how much all its vruntimes were raised so far: see converge.h */
 	u64 least;        /* of those seen in this look */
 	/* Of this look, too: see rg_vtime_is_held_back. */
-	u64 floor;        /* how far those who wait let it fall behind */
+	u64 floor;        /* how far the others let it fall behind */
 	u64 weight;       /* of all who run */
+	u64 seen_weight;  /* the same of the last look */
 	u64 last;         /* the least vruntime of these */
 	u64 last_weight;
 	u64 turn;         /* the longest turn of those that ran lately */
 	u32 running;      /* how many */
+	u32 seen_running; /* the same of the last look */
 	u32 active;       /* whether anybody was seen in the last look */
 };
 
@@ -209,6 +211,8 @@ struct rg_ask {
 	u32 gone;     /* a thread was not, or not yet, where the index said */
 	u32 again;    /* how often in a row the CPU has asked again for such a thread */
 	u32 home;     /* the queue where the CPU's own thread would wait */
+	u32 orphans;  /* vruntimes whose threads have left hid all others of a heap */
+	u32 unused;
 };
 
 /* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */

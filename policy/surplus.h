@@ -1,15 +1,16 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Effective weights make the tree of groups flat, and forget: a thread that took turns
  *          with its siblings falls asleep with what it received too much, and the whole weight of
- *          the
- *          group stands behind the next one that wakes. A group of many threads that come and go
- *          then exceeds its share for as long as they do.
+ *          the group stands behind the next one that wakes. A group of many threads that come and
+ *          go then exceeds its share for as long as they do. Beside it a group whose threads cannot
+ *          use what they are due makes virtual time run faster for all.
  * Rule.    What a group receives beyond its due is its surplus, kept for each group on the way to
  *          the root: CPU time of its threads, less what its effective weight earns while virtual
  *          time advances. A surplus above a tolerance makes the group's threads lighter, by as much
  *          as it is above; what exceeds twice the tolerance delays its waking threads until virtual
- *          time has earned it.
+ *          time has earned it. A group that has received too little has heavier threads, up to
+ *          twice, until it sleeps.
  * Why.     Debt belongs to the group as well as to the thread. Threads that compete pay first, so
  *          that requests of a group with batch work of its own are not late; where there are none,
  *          waking ones must. A group within its due swings about it by what is queued: the
@@ -54,7 +55,9 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime,
 	group->flat = rg_flat_weight(group);
 	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(vtime->turn, group->flat);
 	earned = rg_earned(rg_less(now, seen), group->flat);
-	group->surplus_ns = rg_less(group->surplus_ns + ran_ns, earned);
+	group->surplus_ns += ran_ns - earned;
+	if (rg_is_owed(group) && -group->surplus_ns > 2 * group->tolerance_ns)
+		group->surplus_ns = -2 * group->tolerance_ns;
 }
 
 /* Charges a thread's groups for what it has received; nobody owes what nobody else wanted. */
@@ -76,9 +79,19 @@ RG_INLINE void rg_surplus_charge(struct rg_thread *thread, struct rg_vtime *vtim
 	}
 }
 
-/* By how much virtual time must advance before a thread that wakes may compete. */
+/* By how much virtual time must advance until what exceeds twice the tolerance is earned. */
+RG_INLINE u64 rg_surplus_wait(struct rg_group *group)
+{
+	return rg_virtual(rg_less(group->surplus_ns, 2 * group->tolerance_ns), group->flat);
+}
+
+/*
+ * By how much virtual time must advance before a thread that wakes may compete. A group that slept
+ * is owed nothing.
+ */
 RG_INLINE u64 rg_surplus_delay(struct rg_thread *thread, struct rg_vtime *vtime)
 {
+	u64 own = thread->counted;
 	u32 at = thread->group;
 	u64 delay = 0;
 
@@ -90,8 +103,11 @@ RG_INLINE u64 rg_surplus_delay(struct rg_thread *thread, struct rg_vtime *vtime)
 			break;
 		group = rg_group_at(at);
 		rg_surplus_settle(group, vtime, 0);
-		wait = rg_virtual(rg_less(group->surplus_ns, 2 * group->tolerance_ns), group->flat);
+		if (rg_is_owed(group) && group->share.active <= own)
+			group->surplus_ns = 0;
+		wait = rg_is_owed(group) ? 0 : rg_surplus_wait(group);
 		delay = wait > delay ? wait : delay;
+		own = rg_weight_of(group);
 		at = group->parent;
 	}
 	return delay < RG_DELAY_NS ? delay : RG_DELAY_NS;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Shares between processes must be what a fair scheduler of threads gives them, whatever
  *          order rules inside a process.
@@ -106,9 +106,9 @@ RG_INLINE u64 rg_vruntime_most(u64 min_vruntime, u64 weight)
 
 /*
  * The account enters another virtual time: it keeps its distance to the min_vruntime, within
- * bounds where the other virtual time is that of other competitors. A new one starts behind the
- * min_vruntime by what a waking thread may be before it: at the min_vruntime itself, threads that
- * come and go without end would hold it where it is, and no thread that has run would be the least.
+ * bounds where the other virtual time is that of other competitors. A new one starts half a slice
+ * behind the min_vruntime: at the min_vruntime itself, threads that come and go without end would
+ * hold it where it is, and no thread that has run would be the least.
  */
 RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 {
@@ -122,7 +122,7 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 	if (from)
 		rg_account_shift(account, from);
 	if (!from)
-		account->vruntime = to->min_vruntime + RG_OPTION(wakeup_credit_ns);
+		account->vruntime = to->min_vruntime + (RG_OPTION(slice_ns) >> 1);
 	else if (from != to)
 		account->vruntime = rg_less(account->vruntime + to->min_vruntime,
 					    from->min_vruntime);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Shares are promised to groups, which may hold any number of threads and further groups;
  *          virtual time is per thread.
@@ -110,9 +110,27 @@ RG_INLINE u64 rg_weight_sum_of(u64 active, u64 member)
 	return active > member && active < RG_WEIGHT_MOST ? active : member;
 }
 
+/* Whether a group has received less than its due: its surplus is below 0. */
+RG_INLINE bool rg_is_owed(struct rg_group *group)
+{
+	return group->surplus_ns > RG_NEVER >> 1;
+}
+
+/* What is left of 16 parts of a weight while a group has received too much, or is added. */
+RG_INLINE u64 rg_surplus_parts_of(struct rg_group *group)
+{
+	bool owed = rg_is_owed(group);
+	u64 off = owed ? -group->surplus_ns : group->surplus_ns;
+	u64 over = rg_div(rg_less(off, group->tolerance_ns) << 4, group->tolerance_ns);
+
+	if (over > 15)
+		over = 15;
+	return owed ? 16 + over : 16 - over;
+}
+
 /*
- * The weight that is left of 16 parts to a thread while one of its groups has received too much
- * (surplus.h): less and less from the tolerance on, almost none at twice as much.
+ * The weight of a thread in 16 parts while one of its groups has received too much (surplus.h):
+ * less and less from the tolerance on, almost none at twice as much.
  */
 RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
 {
@@ -121,20 +139,14 @@ RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
-		u64 over, left;
 
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		over = group->surplus_ns > group->tolerance_ns ?
-			       group->surplus_ns - group->tolerance_ns : 0;
-		left = 16 - rg_div(over << 4, group->tolerance_ns);
-		if (over && (over >= group->tolerance_ns || !left))
-			left = 1;
-		parts = left < parts ? left : parts;
+		parts = parts * rg_surplus_parts_of(group) >> 4;
 		at = group->parent;
 	}
-	return parts;
+	return parts ? parts : 1;
 }
 
 /* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dimension 1: which CPU gets work. One switch a question; each choice is a file beside this one.
  *

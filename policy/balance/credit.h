@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Threads with credit wait on one CPU while another runs threads without.
  * Rule.    A CPU about to run a thread without credit, or none, takes the first thread of a higher

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. How does a scheduler stay fair without virtual time?
  * Rule.    Xen's credits (xen/common/sched_credit.c; Cherkasova, Gupta, Vahdat 2007; GVTS section

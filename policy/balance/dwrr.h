@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. As gvts: threads that do not divide over CPUs. What does its topology buy?
  * Rule.    Distributed weighted round-robin (Li, Baumberger, Hahn: PPoPP 2009; GVTS sections 5.1

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. 20 threads do not divide over 16 queues: a thread that shares a CPU with another gets
  *          half of what a thread alone gets, and no placement of threads mends it for long.

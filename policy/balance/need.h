@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Queues are even when their threads reach a virtual time together, however many they are
  *          and whatever they weigh. Vruntimes alone do not say which thread will be late.

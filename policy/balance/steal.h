@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Work waits in one queue while the CPUs of another idle.
  * Rule.    A CPU whose queue is empty takes from one that is not: first the one that it was woken

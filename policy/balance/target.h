@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Virtual times of threads on different CPUs drift apart without bound, and keeping them
  *          in one order for the whole machine would need a lock for the whole machine.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. How much of its share a thread will use is not in its weight: one that sleeps half of
  *          the time needs half of the CPU time to keep up.

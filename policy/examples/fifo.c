@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. What does the simplest scheduler that serves every CPU already give?
  * Rule.    One queue for the machine, first in, first out; a thread that finds an idle CPU runs

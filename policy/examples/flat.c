@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Shares between groups (cpu.weight) without walking down the hierarchy at every choice.
  * Rule.    A group's weight is made flat: its share among its active siblings, times its parent's

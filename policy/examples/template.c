@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A policy: one queue for the machine, and whoever has waited longest runs next. */
 #include "defaults.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Shares by weight from one queue.
  * Rule.    A thread's virtual time grows by the CPU time that it receives, over its weight; the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Which thread of the index is next for a CPU, when some may not run there, and the CPU
  *          has a runnable thread of its own?
@@ -126,6 +126,8 @@ RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *q
 			continue;
 		rg_index_tidy(heap);
 		at = heap->count ? rg_least_of_top(heap, here, 0) : RG_TOP;
+		if (at == RG_TOP && heap->count)
+			here->ask.orphans |= !rg_pool_at(rg_heap_at(heap, 0)->row)->waiting;
 		if (at == RG_TOP)
 			continue;
 		vruntime = rg_heap_vruntime(heap, at, rg_vtime_waiting(shared, queue, i));

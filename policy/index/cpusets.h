@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Threads of one queue may be bound to different CPUs. A CPU that looks at some of them
  *          and finds none that it may run must not sleep while one waits behind these.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Which thread's turn it is by vruntime must be known without asking every waiting thread.
  * Rule.    Each queue has a binary heap of vruntimes for each set of CPUs, in an array, each

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. To pick by process, a queue that stands by arrival must be searched for the least
  *          vruntime and for the first thread of its pool: the cost would grow with the waiting

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. First come, first served inside a pool, whichever of its vruntimes is served.
  * Rule.    The waiting threads of each pool stand in a list by arrival, linked by numbers. A pool

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Which of the runnable threads of a process serves next? CFS prefers the one that has
  *          just woken, which is last come, first served, and lengthens the tail.

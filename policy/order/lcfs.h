@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. To show what order costs, the worst one is needed: the one that CFS drifts to (CTS
  *          section 2).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dimension 3: which thread of the picked pool. An order is a key: a queue stands by ascending
  * arrival.

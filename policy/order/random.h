@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. To show what order costs, an order without memory lies between the best and the worst.
  * Rule.    Random order of service: the key is drawn when the thread becomes runnable.

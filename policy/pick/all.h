@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. The simplest rival: what does one queue, first come, first served, already give?
  * Rule.    All threads are one pool: shares are not looked at, the first to come runs first, a

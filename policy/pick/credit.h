@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Which thread is next, if all that is known of a thread is its credit?
  * Rule.    Three classes, in this order: BOOST (it has just woken, with credit), UNDER (it has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. The index names the next thread; only the kernel can say whether that thread is still in
  *          the queue, or already.
@@ -103,6 +103,7 @@ RG_SUBPROGRAM u32 rg_pick_choose(s32 cpu, u32 id)
 	cpuset = queue->is_own ? 0 : rg_mine(here)->cpuset;
 	if (here->ask.mine && here->ask.home == id)
 		key = rg_pool_key(rg_mine(here)->pool, id, cpuset);
+	here->ask.orphans = 0;
 	rg_acquire(lock);
 	verdict = rg_choose(shared, queue, here, key);
 	rg_release(lock);
@@ -144,6 +145,8 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 		u32 verdict = rg_pick_choose(cpu, id);
 		u32 moved;
 
+		if (verdict == RG_NOBODY && here->ask.orphans)
+			continue; /* some of them are gone now */
 		if (verdict != RG_TAKEN)
 			return verdict;
 		moved = rg_move_thread(id, here->ask.pick.slot);
@@ -152,6 +155,7 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 		if (!rg_pick_failed(cpu, id, moved))
 			break;
 	}
+	here->ask.gone |= here->ask.orphans;
 	return RG_NOBODY;
 }
 

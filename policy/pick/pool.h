@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Dimension 2 as a question: which threads are interchangeable? */
 #ifndef RG_PICK_POOL_H
 #define RG_PICK_POOL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. One slice of a thread of the least weight is worth minutes of the greatest's: its
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. The rival to measure against: threads compete one by one, processes are not seen.
  * Rule.    The thread with the least vruntime runs, as in CFS: each is a pool of its own.

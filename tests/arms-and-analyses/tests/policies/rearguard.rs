@@ -39,6 +39,19 @@ fn services_have_the_ideal_tail_alone_and_beside_hogs() {
 }
 
 #[test]
+fn sixteen_cpus_of_two_caches_have_the_ideal_tail_beside_batch() {
+    let at = |policy: &str| {
+        let (scenario, trace) = first("batch-share", policy);
+        tails(&scenario, &trace).excess(0.999)
+    };
+    assert!((0.98..1.02).contains(&at("rearguard")), "{}", at("rearguard"));
+    for without in ["preempt=off", "queue=cpu"] {
+        let control = at(&format!("rearguard:{without}"));
+        assert!(control > 1.5, "{without}: {control}");
+    }
+}
+
+#[test]
 fn the_tail_beside_hogs_rests_on_preemption_slack_and_the_bucket() {
     let at = |name: &str, policy: &str| {
         let (scenario, trace) = first(name, policy);
