@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod blame;
+mod changes;
 mod events;
 mod order;
 mod runs;
@@ -23,7 +24,7 @@ pub struct Body {
 }
 
 /// All bodies.
-pub const BODIES: [Body; 15] = [
+pub const BODIES: [Body; 17] = [
     Body { name: "fcfs_serves_in_order_and_lcfs_does_not", check: order::in_order },
     Body {
         name: "a_service_beside_batch_has_nearly_the_ideal_tail",
@@ -33,6 +34,8 @@ pub const BODIES: [Body; 15] = [
     Body { name: "equal_processes_share_equally_and_nice_ones_yield", check: share::processes },
     Body { name: "a_policy_in_a_file_is_in_force", check: share::by_file },
     Body { name: "groups_share_by_weight_however_many_threads_they_have", check: share::groups },
+    Body { name: "cpus_of_a_thread_that_change_change_shares", check: changes::cpus },
+    Body { name: "nice_and_weight_that_change_change_shares", check: changes::weights },
     Body { name: "no_thread_starves_but_under_fifo", check: share::no_thread_starves },
     Body {
         name: "a_thread_that_ran_alone_waits_little_when_others_come",

@@ -1,4 +1,5 @@
-//! A trace out of what was seen.
+//! The trace of a run on the kernel at hand (in the vm arm a guest's): made of the generator's records, the
+//! service's own stamps and the sampler's readings.
 
 use std::collections::BTreeMap;
 
@@ -128,8 +129,8 @@ fn cpu_since(base: &Sample, sample: &Sample) -> Vec<Nanos> {
 /// The requests of a service whose threads used `total` CPU time.
 ///
 /// The service time of the ideal queue is what a request costs the server in all (Tales section 3.2). That is
-/// its own CPU time between T4 and T5, and the mean of all else that the threads did: reading, writing, being
-/// switched to.
+/// its own CPU time from T4, `started`, to T5, `completed`, and the mean of all else that the threads did:
+/// reading, writing, being switched to.
 fn requests(records: &[Record], total: Nanos) -> Vec<Request> {
     let stamps = records.iter().filter_map(|record| record.stamps);
     let (own, answered) = stamps.fold((0, 0), |(sum, n), stamps| (sum + stamps.cpu.0, n + 1));

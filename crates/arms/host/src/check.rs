@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::scenario::{Kind, Program, Scenario};
+use model::scenario::{AlterationKind, Kind, Program, Scenario};
 use model::{Failure, PolicySpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -41,6 +41,11 @@ pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
     }
     for program in &scenario.programs {
         class(program, policy).permitted()?;
+    }
+    for alteration in &scenario.alterations {
+        if let AlterationKind::Nice { nice, .. } = alteration.kind {
+            Class::Normal { nice }.permitted()?;
+        }
     }
     Ok(Ready { policy, placement })
 }

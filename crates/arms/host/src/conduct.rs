@@ -12,6 +12,7 @@ use model::trace_session::{CapturedEvents, Run, TraceSession};
 use model::{Failure, Nanos, Watch, workload};
 
 use crate::arm::Stage;
+use crate::changes::Changes;
 use crate::check::class;
 use crate::children::{self, Program};
 use crate::clock;
@@ -66,13 +67,15 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let generator = generator(scenario, &mut programs, stage.seed)?;
     let sampler = sampler(&programs, stage).map_err(broken)?;
     let tracer = stage.tracer.map(|tracer| tracer.start(&placement.scenario)).transpose()?;
+    let changes = Changes::new(stage, &programs, &groups);
+    changes.begin().map_err(broken)?;
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
         Go { start: begin, window_start: begin + window.start, window_end: begin + window.end };
     programs.iter_mut().try_for_each(|program| program.go(&go))?;
 
-    let (sent, samples) = measure(&mut programs, generator, &sampler, &go, watch)?;
+    let (sent, samples) = measure(&mut programs, generator, &sampler, &changes, &go, watch)?;
     let end = sampler.sample(begin).map_err(broken)?;
     let threads: Vec<_> =
         children::threads(&programs).into_iter().map(|(_, ids)| ids.to_vec()).collect();
@@ -155,11 +158,12 @@ fn sampler<'a>(programs: &[Program], stage: &Stage<'a>) -> io::Result<Sampler<'a
     Sampler::new(threads, &stage.placement.scenario, stage.pulls)
 }
 
-/// Generator and sampler at work, while this thread looks after the children and the user.
+/// Generator, sampler and changes at work, while this thread looks after the children and the user.
 fn measure(
     programs: &mut [Program],
     generator: Generator,
     sampler: &Sampler,
+    changes: &Changes,
     go: &Go,
     watch: &dyn Watch,
 ) -> Result<(Sent, Samples), Failure> {
@@ -174,10 +178,16 @@ fn measure(
             privilege::shield_sampler();
             sampler.run(go.start, window, &stop)
         });
+        let changing = scope.spawn(|| {
+            privilege::shield_sampler();
+            changes.run(go.start, &stop)
+        });
         let minded = mind(programs, &sending, &sampling, go, watch);
-        stop.store(minded.is_err(), Ordering::Relaxed);
-        let (sent, samples) = (sending.join(), sampling.join());
+        // No change comes later than the last response, either.
+        stop.store(true, Ordering::Relaxed);
+        let (sent, samples, changed) = (sending.join(), sampling.join(), changing.join());
         minded?;
+        changed.expect("changes do not panic").map_err(broken)?;
         let sent = sent.expect("the generator does not panic").map_err(broken)?;
         let samples = samples.expect("the sampler does not panic").map_err(broken)?;
         Ok((sent, samples.ok_or(Failure::Interrupted)?))

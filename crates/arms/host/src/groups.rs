@@ -9,7 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use model::scenario::Scenario;
+use model::scenario::{AlterationKind, Scenario};
 use model::{Failure, scenario};
 
 use guard::{Guard, Orders};
@@ -27,11 +27,16 @@ pub struct Groups {
 /// Says whether cgroups can be what the scenario's groups are, on any machine.
 pub fn check_shape(scenario: &Scenario) -> Result<(), Failure> {
     let inner = |index: usize| scenario.groups.iter().any(|group| group.parent == Some(index));
-    let astray = scenario.programs.iter().find(|program| program.group.is_some_and(inner));
-    astray.map_or(Ok(()), |program| {
+    let begin = scenario.programs.iter().enumerate().map(|(index, own)| (index, own.group));
+    let moves = scenario.alterations.iter().filter_map(|alteration| match alteration.kind {
+        AlterationKind::Move { program, group } => Some((program, Some(group))),
+        _ => None,
+    });
+    let astray = begin.chain(moves).find(|(_, group)| group.is_some_and(inner));
+    astray.map_or(Ok(()), |(program, _)| {
         Err(Failure::Machine(format!(
             "`{}` is in a group that has groups itself, which cgroups of version 2 do not allow: give it a group of its own, or use --on sim",
-            program.name
+            scenario.programs[program].name
         )))
     })
 }
@@ -69,9 +74,21 @@ impl Groups {
             // Before the group is made, or it has no weight.
             group.parent.map_or(Ok(()), |parent| write(&folders[parent].join(CONTROL), "+cpu"))?;
             fs::create_dir(folder)?;
-            write(&folder.join("cpu.weight"), &group.weight.to_string())?;
         }
-        Ok(Groups { folders, _guard: Some(guard) })
+        let groups = Groups { folders, _guard: Some(guard) };
+        let weights = scenario.groups.iter().map(|group| group.weight).enumerate();
+        weights.into_iter().try_for_each(|(group, weight)| groups.set_weight(group, weight))?;
+        Ok(groups)
+    }
+
+    /// Gives a group a weight, 1 to 10,000.
+    pub fn set_weight(&self, group: usize, weight: u32) -> io::Result<()> {
+        write(&self.folders[group].join("cpu.weight"), &weight.to_string())
+    }
+
+    /// Moves the process of a thread into a group.
+    pub fn move_process(&self, thread: i32, group: usize) -> io::Result<()> {
+        write(&self.door(group), &thread.to_string())
     }
 
     /// The file by which a process joins a group.

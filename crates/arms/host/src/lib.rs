@@ -6,6 +6,7 @@
 
 mod arm;
 mod assemble;
+mod changes;
 mod check;
 mod children;
 mod conduct;

@@ -156,7 +156,7 @@ impl Probe {
 }
 
 /// Sleeps until a moment; false if it was told to stop.
-fn doze(until: Nanos, stop: &AtomicBool) -> bool {
+pub fn doze(until: Nanos, stop: &AtomicBool) -> bool {
     while clock::now() < until && !stop.load(Ordering::Relaxed) {
         clock::sleep_until(until.min(clock::now() + LONGEST_SLEEP));
     }

@@ -19,7 +19,7 @@ pub enum File {
     Name,
     /// How many threads it refused.
     Refused,
-    /// How often what has happened to it, a line each.
+    /// Counts of what has happened under the loaded scheduler, `NAME COUNT` a line; absent while none is.
     Events,
     /// How often a scheduler was enabled since boot.
     Enablings,

@@ -67,8 +67,11 @@ fn choose(policy: &PolicySpec) -> Result<Choice, Failure> {
     let Some((name, choice)) = CLASSES.into_iter().find(|(name, _)| *name == policy.name) else {
         let known = names();
         let is_known = known.contains(&policy.name.as_str());
-        let is_file = || policy_native::source(&policy.name).is_some();
-        return if is_known || is_file() { Ok(Choice::Ext) } else { Err(unknown(policy, &known)) };
+        return if is_known || policy.file().is_some() {
+            Ok(Choice::Ext)
+        } else {
+            Err(unknown(policy, &known))
+        };
     };
     match policy.options.keys().next() {
         Some(option) => Err(Failure::Input(format!(

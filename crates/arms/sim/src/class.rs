@@ -79,6 +79,14 @@ pub trait Class {
         core.fail(UNCHANGING);
     }
 
+    /// A thread that waits or blocks moves to another group (`sched_move_task`).
+    fn move_group(&mut self, core: &mut Core, thread: ThreadId, group: usize) {
+        core.threads[thread.index()].group = Some(group);
+    }
+
+    /// A thread has exited; it blocks, and may be created anew.
+    fn exit(&mut self, _core: &mut Core, _thread: ThreadId) {}
+
     /// The weight of a group has changed.
     fn weigh_group(&mut self, core: &mut Core, _group: usize, _weight: u32) {
         core.fail(UNCHANGING);

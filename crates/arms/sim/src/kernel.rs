@@ -126,6 +126,20 @@ struct Task {
     woken: Nanos,
     /// The event slot of its timer, if its program sleeps.
     timer: Option<u32>,
+    life: Life,
+    /// Whether it shall exit when it runs next.
+    exits: bool,
+}
+
+/// Whether a thread is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Life {
+    /// It has not begun.
+    #[default]
+    Unborn,
+    Alive,
+    /// It has exited, or was not to begin.
+    Gone,
 }
 
 /// A modelled machine with its programs, ready to run.
@@ -159,6 +173,8 @@ pub struct Kernel<C, Q, O = ()> {
     /// Threads that have not begun yet, the next first.
     waiting: std::vec::IntoIter<ThreadId>,
     wakes: Vec<ThreadId>,
+    /// Threads that exited in the present event.
+    exited: Vec<ThreadId>,
     costs: Costs,
     switch_cost_rng: Xoshiro256PlusPlus,
     tick_rng: Xoshiro256PlusPlus,
@@ -252,6 +268,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             waiting: waiting.into_iter(),
             timers,
             wakes: Vec::new(),
+            exited: Vec::new(),
             costs: setup.costs.on(&scenario.mechanisms),
             switch_cost_rng: Stream::Switches.generator(setup.seed),
             tick_rng: Stream::Ticks.generator(setup.seed),
@@ -336,6 +353,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.core.now = at;
             let on = self.handle(slot as usize);
             self.settle(on);
+            self.reap();
             if self.answers {
                 self.answers = false;
                 self.class.client_sleeps();

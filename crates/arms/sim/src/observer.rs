@@ -33,8 +33,9 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    fn change(&mut self, kind: &ChangeKind) -> What {
-        match kind {
+    /// Threads that are created and that exit are seen as such: they fork, and block for good.
+    fn change(&mut self, kind: &ChangeKind) -> Option<What> {
+        Some(match kind {
             ChangeKind::Affinity { thread, cpus } => {
                 What::Affinity { thread: *thread, cpus: self.tables.cpu_set(cpus) }
             }
@@ -44,7 +45,8 @@ impl EventLog {
             }
             ChangeKind::Offline(cpu) => What::Offline { cpu: *cpu },
             ChangeKind::Online(cpu) => What::Online { cpu: *cpu },
-        }
+            ChangeKind::Move { .. } | ChangeKind::Fork(_) | ChangeKind::Exit(_) => return None,
+        })
     }
 }
 
@@ -55,7 +57,7 @@ impl Observer for EventLog {
 
     fn changed(&mut self, change: &Change) {
         let what = self.change(&change.kind);
-        self.events.push(Event { at: change.at, what });
+        self.events.extend(what.map(|what| Event { at: change.at, what }));
     }
 }
 

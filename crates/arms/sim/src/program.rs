@@ -121,6 +121,13 @@ impl Program {
         }
     }
 
+    /// A thread begins anew.
+    pub fn restart(&mut self, thread: ThreadId) {
+        if let Behaviour::Daemon(daemon) = &mut self.behaviour {
+            daemon.restart(thread.0 - self.first_thread);
+        }
+    }
+
     /// The request that a service's thread is at work on, by its place in the trace.
     pub fn serving(&self, thread: ThreadId) -> Option<u32> {
         match &self.behaviour {

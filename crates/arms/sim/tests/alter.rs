@@ -105,6 +105,73 @@ fn a_nice_value_counts_from_its_moment_on() {
 }
 
 #[test]
+fn threads_that_exit_leave_their_part_and_come_back_for_it() {
+    let one = scenario(1, vec![("stay", Kind::Batch { threads: 1 }), ("go", daemons(3))]);
+    let ids = || (1..4).map(ThreadId);
+    let go = ids().map(|id| change(2, ChangeKind::Exit(id)));
+    let back = ids().map(|id| change(5, ChangeKind::Fork(id)));
+    let (go, both): (Vec<Change>, Vec<Change>) = (go.clone().collect(), go.chain(back).collect());
+    under_all(&one, |name, run| {
+        let forks = |events: &[Event], from: u64| {
+            let late = |event: &&Event| event.at >= Nanos::from_secs(from);
+            let fork = |event: &&Event| matches!(event.what, What::Fork { .. });
+            events.iter().filter(late).filter(fork).count()
+        };
+        let ran_after = |events: &[Event]| {
+            let late = |(at, _, id): &(Nanos, CpuId, ThreadId)| *at > told(2) && id.0 > 0;
+            starts(events).filter(late).count()
+        };
+        let (_, gone) = run(&go);
+        assert!(ran_after(&gone) <= 3, "{name}: each runs once more, to exit");
+        let (_, again) = run(&both);
+        assert_eq!(forks(&again, 5), 3, "{name}");
+        assert!(ran_after(&again) > 30, "{name}");
+        // The control: without the change they never cease.
+        assert!(ran_after(&run(&[]).1) > ran_after(&again), "{name}");
+    });
+}
+
+fn told(at_s: u64) -> Nanos {
+    Nanos::from_secs(at_s) + Nanos::from_millis(100)
+}
+
+fn daemons(threads: u32) -> Kind {
+    Kind::Daemon { threads, run: Nanos::from_millis(3), sleep: Nanos::from_millis(7) }
+}
+
+#[test]
+fn threads_that_are_told_to_exit_at_the_start_do_not_begin() {
+    let one = scenario(1, vec![("stay", Kind::Batch { threads: 1 }), ("go", daemons(2))]);
+    let absent = [1, 2].map(|id| change(0, ChangeKind::Exit(ThreadId(id))));
+    under_all(&one, |name, run| {
+        let forks = |changes: &[Change]| {
+            run(changes).1.iter().filter(|e| matches!(e.what, What::Fork { .. })).count()
+        };
+        assert_eq!([forks(&absent), forks(&[])], [1, 3], "{name}");
+    });
+}
+
+#[test]
+fn a_thread_counts_in_the_group_that_it_moved_to() {
+    let mut one =
+        scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
+    let group =
+        |name: &str, weight| Group { name: name.to_string(), parent: None, weight, cpuset: None };
+    one.groups = vec![group("light", 100), group("heavy", 300)];
+    one.programs.iter_mut().for_each(|program| program.group = Some(0));
+    let moves = [change(1, ChangeKind::Move { thread: ThreadId(1), group: 1 })];
+    under_all(&one, |name, run| {
+        if ["rr", "dwrr"].contains(&name) {
+            return; // groups are not seen
+        }
+        let got = received(&run(&moves).0, 1);
+        assert!((got - 0.75).abs() < 0.03, "{name}: {got}");
+        let control = received(&run(&[]).0, 1);
+        assert!((control - 0.5).abs() < 0.03, "{name}: {control}");
+    });
+}
+
+#[test]
 fn a_groups_weight_counts_from_its_moment_on() {
     let mut one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 2 })]);

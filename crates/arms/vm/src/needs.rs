@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use host::Services;
 use lab::{Kernel, Lab};
-use model::{Failure, PolicySpec, Scenario, did_you_mean};
+use model::{Failure, Nanos, PolicySpec, Scenario, did_you_mean};
 
-use crate::order::Scheduler;
+use crate::order::{OBJECT, Scheduler};
 
 /// What a policy needs.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub fn needs(
         let kernel = kernel(lab, spec)?;
         return Ok(Needs { kernel, scheduler: Scheduler::Kernel, object: None, services });
     }
-    let (scheduler, object) = match policy_native::source(&spec.name) {
-        Some(path) => of_file(&path, scenario, spec)?,
+    let (scheduler, object) = match spec.file() {
+        Some(path) => of_file(path, scenario, spec)?,
         None if spec.name.starts_with(PROGRAM) => {
             (Scheduler::Program(command(programs, spec)?), None)
         }
@@ -103,40 +103,30 @@ fn of_ours(scenario: &Scenario, spec: &PolicySpec) -> Result<Scheduler, Failure>
     if !known.contains(&spec.name.as_str()) {
         return Err(unknown(spec, &known));
     }
-    policy_native::Options::parse(spec, &scenario.machine, scenario.slice)?;
-    if cfg!(feature = "bpf") {
-        return Ok(Scheduler::Policy(spec.to_string()));
-    }
-    Err(no_kernel(spec))
+    let options = policy_native::Options::parse(spec, &scenario.machine, scenario.slice)?;
+    ours(spec, scenario.slice.map(|_| options.slice()), &[])
 }
 
 /// A policy in a file. It is compiled here: guests have no compiler.
-#[cfg(feature = "bpf")]
 fn of_file(
     path: &Path,
     scenario: &Scenario,
     spec: &PolicySpec,
 ) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
     policy_native::FileOptions::parse(spec, &scenario.machine, scenario.slice)?;
-    let object = scx::Code::of(spec)?.bytes().map(<[u8]>::to_vec);
+    let object = loader::compile(path)?;
     let spec = PolicySpec { name: path.display().to_string(), ..spec.clone() };
-    Ok((Scheduler::Object(spec.to_string()), object))
+    let slice = scenario.slice.filter(|_| !spec.options.contains_key("slice"));
+    Ok((ours(&spec, slice, &["--object", OBJECT])?, Some(object)))
 }
 
-#[cfg(not(feature = "bpf"))]
-fn of_file(
-    _: &Path,
-    _: &Scenario,
-    spec: &PolicySpec,
-) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
-    Err(no_kernel(spec))
-}
-
-fn no_kernel(spec: &PolicySpec) -> Failure {
-    Failure::Machine(format!(
-        "policy `{}`: this build cannot load policies into kernels: build with the feature `kernel`, or use --on sim",
-        spec.name
-    ))
+/// Our loader with a policy, and with the slice where the scenario has a say in it.
+fn ours(spec: &PolicySpec, slice: Option<Nanos>, more: &[&str]) -> Result<Scheduler, Failure> {
+    let program = loader::find()?.to_string_lossy().into_owned();
+    let slice = slice.map(|slice| ["--slice".to_string(), format!("{}ns", slice.0)]);
+    let more = more.iter().map(|word| (*word).to_string());
+    let words = [program, spec.to_string()].into_iter();
+    Ok(Scheduler::Program(words.chain(slice.into_iter().flatten()).chain(more).collect()))
 }
 
 /// The program of that name, and `--key value` for each option.

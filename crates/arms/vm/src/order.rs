@@ -42,10 +42,6 @@ pub struct Order {
 pub enum Scheduler {
     /// The kernel's default class.
     Kernel,
-    /// A policy of this project, as a sched_ext scheduler: as given, with its options.
-    Policy(String),
-    /// A policy in a file: as given, with its options. Its programs are in [`OBJECT`].
-    Object(String),
     /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
     Program(Vec<String>),
 }

@@ -35,6 +35,17 @@ pub enum ChangeKind {
         /// Its new weight.
         weight: u32,
     },
+    /// A thread moves to another group (`cgroup.procs`).
+    Move {
+        /// Which thread.
+        thread: ThreadId,
+        /// Index into [`crate::Scenario::groups`].
+        group: usize,
+    },
+    /// A thread is created, for the first time or anew.
+    Fork(ThreadId),
+    /// A thread is asked to exit: the next time that it runs.
+    Exit(ThreadId),
     /// A CPU goes; never the last one.
     Offline(CpuId),
     /// It comes back.

@@ -11,6 +11,8 @@ pub enum Failure {
     Input(String),
     /// This machine cannot do it (CPUs, privileges, kernel): exit code 3.
     Machine(String),
+    /// The reader of standard output has gone, as `head` does: exit code 141, as shells expect, no message.
+    ClosedOutput,
     /// The user stopped it with Ctrl-C: exit code 130, as shells expect.
     Interrupted,
 }
@@ -22,6 +24,7 @@ impl Failure {
             Failure::Run(_) => 1,
             Failure::Input(_) => 2,
             Failure::Machine(_) => 3,
+            Failure::ClosedOutput => 141,
             Failure::Interrupted => 130,
         }
     }
@@ -33,6 +36,7 @@ impl fmt::Display for Failure {
             Failure::Run(message) | Failure::Input(message) | Failure::Machine(message) => {
                 f.write_str(message)
             }
+            Failure::ClosedOutput => f.write_str("standard output was closed"),
             Failure::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use crate::Failure;
 
@@ -41,6 +42,23 @@ impl PolicySpec {
         }
         Ok(PolicySpec { name: name.to_string(), options })
     }
+
+    /// The file that the name means: it has a `/` or ends in `.c`. No other name is ever a file, because the
+    /// working folder may be another user's.
+    pub fn file(&self) -> Option<&Path> {
+        let is_file = self.name.contains('/') || self.name.ends_with(".c");
+        is_file.then(|| Path::new(&self.name))
+    }
+
+    /// [`Failure::Input`] for a policy in a file: a plan or a cluster is data, and names no code by itself.
+    pub fn check_shipped(&self) -> Result<(), Failure> {
+        match self.file() {
+            None => Ok(()),
+            Some(_) => Err(Failure::Input(format!(
+                "policy `{self}` is code of its own: read it, then say --allow-own-policies"
+            ))),
+        }
+    }
 }
 
 impl fmt::Display for PolicySpec {
@@ -58,6 +76,17 @@ mod tests {
     fn a_spec_prints_as_it_was_written() {
         for text in ["cts", "cts:queue=cpu:requeue=tail"] {
             assert_eq!(PolicySpec::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_alone_is_never_a_file() {
+        for (text, is_file) in
+            [("mine", false), ("cts:queue=cpu", false), ("mine.c", true), ("./a", true)]
+        {
+            let spec = PolicySpec::parse(text).unwrap();
+            assert_eq!(spec.file().is_some(), is_file, "{text}");
+            assert_eq!(spec.check_shipped().is_err(), is_file, "{text}");
         }
     }
 

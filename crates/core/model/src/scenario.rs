@@ -137,8 +137,8 @@ pub struct Program {
     pub group: Option<usize>,
     /// The nice value of its threads, -20 to 19.
     pub nice: i8,
-    /// Index of the earlier program in whose process its threads live, with that one's group, nice value and
-    /// class; `None`: a process of its own.
+    /// Index of the earlier program in whose process its threads live, with that one's group and class;
+    /// `None`: a process of its own.
     pub process: Option<usize>,
     /// What it does.
     pub kind: Kind,

@@ -207,6 +207,24 @@ impl Class for Ext {
         wake_idle(core, thread);
     }
 
+    fn move_group(&mut self, core: &mut Core, thread: ThreadId, group: usize) {
+        let waits = core.thread(thread).state == State::Runnable;
+        self.take_out(core, thread);
+        core.threads[thread.index()].group = Some(group);
+        if self.threads.exists(thread) {
+            self.call(core, |policy, on| policy.move_thread_group(on, thread, number(Some(group))));
+        }
+        self.put_in(core, thread);
+        if waits {
+            wake_idle(core, thread);
+        }
+    }
+
+    fn exit(&mut self, core: &mut Core, thread: ThreadId) {
+        self.call(core, |policy, on| policy.exit_thread(on, thread));
+        self.threads.remove(thread);
+    }
+
     fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
         self.groups[group].1 = weight;
         self.call(core, |policy, on| policy.weigh_group(on, number(Some(group)), weight));

@@ -234,6 +234,15 @@ impl<T: Timeline> Class for Fair<T> {
         self.preempt(core, thread, Arrival::Move);
     }
 
+    fn move_group(&mut self, core: &mut Core, thread: ThreadId, group: usize) {
+        self.regroup(core, thread, group);
+    }
+
+    fn exit(&mut self, core: &mut Core, thread: ThreadId) {
+        self.detach_refused(core, thread);
+        self.take_load(core.now, thread);
+    }
+
     fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
         self.set_group_weight(core, group, weight);
     }

@@ -1,10 +1,10 @@
-//! Affinities, weights and CPUs that change in the course of a run.
+//! Affinities, groups, weights, threads and CPUs that change in the course of a run.
 
 use model::change::{Change, ChangeKind};
 use model::{CpuId, Nanos, ThreadId};
 
-use super::Kernel;
 use super::schedule::fallback;
+use super::{Kernel, Life};
 use crate::class::Class;
 use crate::core::State;
 use crate::events::EventQueue;
@@ -34,6 +34,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             ChangeKind::Weight { group, weight } => {
                 self.class.weigh_group(&mut self.core, group, weight);
             }
+            ChangeKind::Move { thread, group } => self.move_group(thread, group),
+            ChangeKind::Fork(thread) => self.create(thread),
+            ChangeKind::Exit(thread) => self.end(thread),
             ChangeKind::Offline(cpu) => self.take_offline(cpu),
             ChangeKind::Online(cpu) => {
                 self.core.affinities.set_online(cpu, true);
@@ -98,6 +101,57 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.of_class(thread, |class, core| class.displace(core, cpu, thread));
         self.vacate(cpu, thread, State::Runnable);
         self.switch(cpu, Some(thread), None);
+    }
+
+    /// A thread that runs is put back into the queue meanwhile.
+    fn move_group(&mut self, thread: ThreadId, group: usize) {
+        if self.core.thread(thread).state == State::Running {
+            self.stop(self.core.thread(thread).cpu, thread);
+        }
+        self.of_class(thread, |class, core| class.move_group(core, thread, group));
+    }
+
+    /// A thread comes to life, if it is not there.
+    fn create(&mut self, thread: ThreadId) {
+        self.tasks[thread.index()].exits = false;
+        if self.tasks[thread.index()].life == Life::Gone {
+            self.programs[self.core.thread(thread).program].restart(thread);
+            self.tasks[thread.index()].life = Life::Alive;
+            self.fork(thread);
+            self.wake(thread, None);
+        }
+    }
+
+    /// A thread is told to exit. It does so when it runs next: one that runs does now, a sleeper wakes for
+    /// it.
+    fn end(&mut self, thread: ThreadId) {
+        let task = &mut self.tasks[thread.index()];
+        if task.life == Life::Gone || std::mem::replace(&mut task.exits, true) {
+            return;
+        }
+        let (state, cpu) = (self.core.thread(thread).state, self.core.thread(thread).cpu);
+        match state {
+            State::Blocked if task.life == Life::Unborn => {}
+            State::Blocked => {
+                let timer = task.timer;
+                timer.into_iter().for_each(|timer| self.queue.set(timer, Nanos::NEVER));
+                self.wake(thread, None);
+            }
+            State::Runnable => self.core.threads[thread.index()].remaining = Nanos::ZERO,
+            State::Running => {
+                let unaccounted = self.core.now - self.core.cpus[cpu.index()].accounted;
+                self.core.threads[thread.index()].remaining = unaccounted;
+                self.arm(cpu);
+            }
+        }
+    }
+
+    /// Threads that exited are gone once their CPUs have chosen (`finish_task_switch`).
+    pub(super) fn reap(&mut self) {
+        while let Some(thread) = self.exited.pop() {
+            self.tasks[thread.index()].life = Life::Gone;
+            self.of_class(thread, |class, core| class.exit(core, thread));
+        }
     }
 
     /// Running and waiting threads go (`balance_push`); sleepers choose another CPU when they wake.

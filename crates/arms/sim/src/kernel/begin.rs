@@ -3,7 +3,7 @@
 use model::change::ChangeKind;
 use model::{Failure, Nanos, Watch};
 
-use super::Kernel;
+use super::{Kernel, Life};
 use crate::class::Class;
 use crate::costs::Costs;
 use crate::events::EventQueue;
@@ -82,10 +82,15 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// The next thread begins with its work.
     pub(super) fn begin(&mut self) {
         if let Some(thread) = self.waiting.next() {
-            if !self.barrier {
+            let task = &mut self.tasks[thread.index()];
+            let absent = task.exits && !self.barrier;
+            task.life = if absent { Life::Gone } else { Life::Alive };
+            if !absent && !self.barrier {
                 self.fork(thread);
             }
-            self.wake(thread, None);
+            if !absent {
+                self.wake(thread, None);
+            }
         }
         self.await_beginning(self.core.now + BEGIN_GAP);
     }

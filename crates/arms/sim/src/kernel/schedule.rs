@@ -101,7 +101,11 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let program = &mut self.programs[place];
         self.answers |= self.client_local && program.serving(thread).is_some();
         let served = if O::LISTENS { program.serving(thread) } else { None };
-        let next = if self.forking {
+        let exits = self.tasks[thread.index()].exits && !self.forking;
+        let next = if exits {
+            self.exited.push(thread);
+            Next::Block
+        } else if self.forking {
             Next::Block
         } else {
             program.next(self.core.now, thread, &mut self.wakes)

@@ -41,6 +41,11 @@ impl Daemon {
         })
     }
 
+    /// The next cycle of a thread begins with its run.
+    pub fn restart(&mut self, own: u32) {
+        self.running[own as usize] = false;
+    }
+
     pub fn cycles(&self) -> u64 {
         self.cycles
     }

@@ -7,7 +7,7 @@ use super::mechanisms::cpus;
 use super::problem::did_you_mean;
 use super::table::Table;
 use super::value::{duration, name, path, whole};
-use super::{Group, Program};
+use super::{Group, Kind, Program};
 use crate::{CpuId, Nanos};
 
 /// Something that happens at a moment.
@@ -36,6 +36,20 @@ pub enum AlterationKind {
         /// The new one.
         nice: i8,
     },
+    /// So many threads of a program are there: the last of them exit, or are created.
+    Threads {
+        /// Index of the program, which is no service and no fork-join.
+        program: usize,
+        /// How many, at most all.
+        count: u32,
+    },
+    /// The threads of a program move to another group.
+    Move {
+        /// Index of the program.
+        program: usize,
+        /// Index of the group.
+        group: usize,
+    },
     /// A group gets another weight.
     Weight {
         /// Index of the group.
@@ -43,13 +57,21 @@ pub enum AlterationKind {
         /// The new one.
         weight: u32,
     },
+    /// A group gets other CPUs.
+    Cpus {
+        /// Index of the group.
+        group: usize,
+        /// The new ones, at least one.
+        cpus: Vec<CpuId>,
+    },
     /// A CPU goes.
     Offline(CpuId),
     /// It comes back.
     Online(CpuId),
 }
 
-const KEYS: [&str; 8] = ["at", "program", "cpus", "nice", "group", "weight", "offline", "online"];
+const KEYS: [&str; 9] =
+    ["at", "program", "cpus", "nice", "threads", "group", "weight", "offline", "online"];
 
 /// All changes in the order of their moments; wrong ones are reported and left out.
 pub(super) fn alterations(
@@ -79,46 +101,91 @@ fn alteration(
     let at = table.required("at", duration);
     let has = |key: &str| table.get(key).is_some();
     let kind = if has("program") {
-        of_program(table, programs, machine_cpus)
+        of_program(table, groups, programs, machine_cpus)
     } else if has("group") {
-        of_group(table, groups)
+        of_group(table, groups, machine_cpus)
     } else {
         of_cpu(table, machine_cpus)
     };
     Some(Alteration { at: at?, kind: kind? })
 }
 
-fn of_program(table: &Table, programs: &[Program], machine_cpus: u32) -> Option<AlterationKind> {
+fn of_program(
+    table: &Table,
+    groups: &[Group],
+    programs: &[Program],
+    machine_cpus: u32,
+) -> Option<AlterationKind> {
+    let program = named(table, programs)?;
+    let what = ["cpus", "nice", "threads", "group"];
+    if what.iter().all(|key| table.get(key).is_none()) {
+        table.missing(&what);
+    }
+    if let Some(cpus) = cpus(table, machine_cpus) {
+        return Some(AlterationKind::Affinity { program, cpus });
+    }
+    if let Some(nice) = table.optional("nice", whole(-20, 19)) {
+        return Some(AlterationKind::Nice { program, nice });
+    }
+    if table.get("group").is_some() {
+        return moves(table, groups, programs, program);
+    }
+    let kind = &programs[program].kind;
+    let count = table.optional("threads", whole(0, i64::from(kind.threads())))?;
+    if matches!(kind, Kind::Service(_) | Kind::ForkJoin { .. }) {
+        table.wrong(
+            "threads",
+            "the threads of a service or a fork-join stay: alter another program",
+        );
+    }
+    Some(AlterationKind::Threads { program, count })
+}
+
+/// The program that a change is of.
+fn named(table: &Table, programs: &[Program]) -> Option<usize> {
     let wanted = table.optional("program", name)?;
-    let Some(program) = programs.iter().position(|program| program.name == wanted) else {
+    let found = programs.iter().position(|program| program.name == wanted);
+    if found.is_none() {
         let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
         let hint = did_you_mean(&wanted, &names);
         table.wrong(
             "program",
             format!("no program `{wanted}`; expected a [[program]] of that name{hint}"),
         );
-        return None;
-    };
-    if let Some(cpus) = cpus(table, machine_cpus) {
-        return Some(AlterationKind::Affinity { program, cpus });
     }
-    if table.get("cpus").is_none() && table.get("nice").is_none() {
-        table.missing(&["cpus", "nice"]);
-    }
-    let nice = table.optional("nice", whole(-20, 19))?;
-    Some(AlterationKind::Nice { program, nice })
+    found
 }
 
-fn of_group(table: &Table, groups: &[Group]) -> Option<AlterationKind> {
+/// The group that a change names.
+fn group(table: &Table, groups: &[Group]) -> Option<usize> {
     let wanted = table.optional("group", path)?;
-    let weight = table.required("weight", whole(1, 10_000));
-    match find(groups, &wanted) {
-        Ok(group) => Some(AlterationKind::Weight { group, weight: weight? }),
-        Err(text) => {
-            table.wrong("group", text);
-            None
-        }
+    find(groups, &wanted).map_err(|text| table.wrong("group", text)).ok()
+}
+
+/// A process moves as a whole.
+fn moves(
+    table: &Table,
+    groups: &[Group],
+    programs: &[Program],
+    program: usize,
+) -> Option<AlterationKind> {
+    if let Some(host) = programs[program].process {
+        let host = &programs[host].name;
+        table.wrong("program", format!("it is in the process of `{host}`, which moves as a whole"));
     }
+    group(table, groups).map(|group| AlterationKind::Move { program, group })
+}
+
+fn of_group(table: &Table, groups: &[Group], machine_cpus: u32) -> Option<AlterationKind> {
+    let group = group(table, groups)?;
+    if let Some(cpus) = cpus(table, machine_cpus) {
+        return Some(AlterationKind::Cpus { group, cpus });
+    }
+    if table.get("weight").is_none() && table.get("cpus").is_none() {
+        table.missing(&["weight", "cpus"]);
+    }
+    let weight = table.optional("weight", whole(1, 10_000))?;
+    Some(AlterationKind::Weight { group, weight })
 }
 
 /// CPU 0 stays: kernels since 6.5 do not let it go.

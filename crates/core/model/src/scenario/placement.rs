@@ -36,25 +36,63 @@ impl Scenario {
     /// beginning first, then `[[change]]`.
     pub fn changes(&self) -> Vec<Change> {
         let mut changes = self.first_affinities();
+        // As earlier alterations leave it.
+        let mut scenario = self.clone();
         for alteration in &self.alterations {
-            let change = |kind| Change { at: alteration.at, kind };
-            match &alteration.kind {
-                AlterationKind::Affinity { program, cpus } => changes.extend(
-                    self.threads_of(*program)
-                        .map(|thread| change(ChangeKind::Affinity { thread, cpus: cpus.clone() })),
-                ),
-                AlterationKind::Nice { program, nice } => changes.extend(
-                    self.threads_of(*program)
-                        .map(|thread| change(ChangeKind::Nice { thread, nice: *nice })),
-                ),
-                AlterationKind::Weight { group, weight } => {
-                    changes.push(change(ChangeKind::Weight { group: *group, weight: *weight }));
-                }
-                AlterationKind::Offline(cpu) => changes.push(change(ChangeKind::Offline(*cpu))),
-                AlterationKind::Online(cpu) => changes.push(change(ChangeKind::Online(*cpu))),
-            }
+            let kinds = scenario.altered(&alteration.kind).into_iter();
+            changes.extend(kinds.map(|kind| Change { at: alteration.at, kind }));
         }
         changes
+    }
+
+    /// What an alteration does to threads and CPUs, and to the scenario as far as later ones depend on it.
+    fn altered(&mut self, kind: &AlterationKind) -> Vec<ChangeKind> {
+        match kind {
+            AlterationKind::Affinity { program, cpus } => self
+                .threads_of(*program)
+                .map(|thread| ChangeKind::Affinity { thread, cpus: cpus.clone() })
+                .collect(),
+            AlterationKind::Nice { program, nice } => self
+                .threads_of(*program)
+                .map(|thread| ChangeKind::Nice { thread, nice: *nice })
+                .collect(),
+            AlterationKind::Threads { program, count } => {
+                let (stay, go) = (*count as usize, ChangeKind::Exit);
+                let ids = self.threads_of(*program).enumerate();
+                ids.map(|(at, id)| if at < stay { ChangeKind::Fork(id) } else { go(id) }).collect()
+            }
+            AlterationKind::Move { program, group } => self.moved(*program, *group),
+            AlterationKind::Weight { group, weight } => {
+                vec![ChangeKind::Weight { group: *group, weight: *weight }]
+            }
+            AlterationKind::Cpus { group, cpus } => self.recpused(*group, cpus),
+            AlterationKind::Offline(cpu) => vec![ChangeKind::Offline(*cpu)],
+            AlterationKind::Online(cpu) => vec![ChangeKind::Online(*cpu)],
+        }
+    }
+
+    /// A program moves with all that lives in its process, and has the CPUs of the group then.
+    fn moved(&mut self, program: usize, group: usize) -> Vec<ChangeKind> {
+        let mut kinds = Vec::new();
+        for member in self.members(program) {
+            self.programs[member].group = Some(group);
+            let threads = self.threads_of(member);
+            kinds.extend(threads.map(|thread| ChangeKind::Move { thread, group }));
+            kinds.extend(self.affinities(member));
+        }
+        kinds
+    }
+
+    /// A group's cpuset is another one. Programs have the CPUs of their groups then.
+    fn recpused(&mut self, group: usize, cpus: &[CpuId]) -> Vec<ChangeKind> {
+        let before: Vec<_> =
+            self.programs.iter().map(|program| self.cpus_of(program.group)).collect();
+        let partition = self.groups[group].cpuset.as_ref().map(|cpuset| cpuset.partition);
+        let partition = partition.unwrap_or(Partition::Member);
+        self.groups[group].cpuset = Some(Cpuset { cpus: cpus.to_vec(), partition });
+        let programs = (0..).zip(&self.programs).zip(before);
+        let others = programs.filter(|((_, p), before)| self.cpus_of(p.group) != *before);
+        others.flat_map(|((index, _), _)| self.affinities(index)).collect()
     }
 
     /// The CPUs that any thread of a program may run on at a moment, those of the machine at most.
@@ -89,10 +127,21 @@ impl Scenario {
                 "real programs do not lean on memory as memory_bound and working_set_bytes say",
             );
         }
-        let altered =
-            !self.alterations.is_empty() || self.groups.iter().any(|g| g.cpuset.is_some());
-        altered
-            .then_some("cpusets of groups and [[change]] are not brought about on a real machine")
+        let renice = |program: &Program| {
+            program.process.is_some_and(|host| self.programs[host].nice != program.nice)
+        };
+        if self.programs.iter().any(renice) {
+            return Some("the threads of a real process have one nice value here");
+        }
+        self.alterations.iter().find_map(|alteration| match alteration.kind {
+            AlterationKind::Offline(_) | AlterationKind::Online(_) => {
+                Some("CPUs of a real machine stay: `offline` and `online` are simulated alone")
+            }
+            AlterationKind::Threads { .. } => {
+                Some("threads of a real program are there from its start to its end")
+            }
+            _ => None,
+        })
     }
 
     /// Ids are given in the order of programs.
@@ -103,20 +152,19 @@ impl Scenario {
     }
 
     fn first_affinities(&self) -> Vec<Change> {
-        let everywhere = self.machine.cpus as usize;
-        let mut changes = Vec::new();
-        for (index, program) in self.programs.iter().enumerate() {
-            let (cpus, pinned) = self.cpus_of(program.group);
-            if cpus.len() == everywhere && !pinned {
-                continue;
-            }
-            for (turn, thread) in self.threads_of(index).enumerate() {
-                let cpus = if pinned { vec![cpus[turn % cpus.len()]] } else { cpus.clone() };
-                let kind = ChangeKind::Affinity { thread, cpus };
-                changes.push(Change { at: Nanos::ZERO, kind });
-            }
-        }
-        changes
+        let everywhere = ((0..self.machine.cpus).map(CpuId).collect(), false);
+        let programs = (0..).zip(&self.programs);
+        let bound = programs.filter(|(_, program)| self.cpus_of(program.group) != everywhere);
+        let kinds = bound.flat_map(|(index, _)| self.affinities(index));
+        kinds.map(|kind| Change { at: Nanos::ZERO, kind }).collect()
+    }
+
+    /// The affinities that a program's threads have by their group.
+    fn affinities(&self, program: usize) -> Vec<ChangeKind> {
+        let (cpus, pinned) = self.cpus_of(self.programs[program].group);
+        let set = |turn| if pinned { vec![cpus[turn % cpus.len()]] } else { cpus.clone() };
+        let threads = self.threads_of(program).enumerate();
+        threads.map(|(turn, thread)| ChangeKind::Affinity { thread, cpus: set(turn) }).collect()
     }
 
     /// Where threads of a group may run, and whether they are pinned.

@@ -94,12 +94,11 @@ fn join(table: &Table, own: Program, earlier: &[Program]) -> Program {
     if matches!(own.kind, Kind::Service(_)) {
         table.wrong("process", "a service has a process of its own: let the other program name it");
     }
-    for key in ["group", "nice"] {
-        if table.get(key).is_some() {
-            table.wrong(key, format!("it is that of the process, `{wanted}`: leave it out"));
-        }
+    if table.get("group").is_some() {
+        table.wrong("group", format!("it is that of the process, `{wanted}`: leave it out"));
     }
-    Program { group: host.group, nice: host.nice, process: Some(process), ..own }
+    let nice = if table.get("nice").is_some() { own.nice } else { host.nice };
+    Program { group: host.group, nice, process: Some(process), ..own }
 }
 
 fn read_kind(table: &Table, word: &str) -> Option<Kind> {

@@ -93,6 +93,16 @@ impl Threads {
         self.threads[thread.index()].exists = true;
     }
 
+    /// A thread has exited.
+    pub fn remove(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].exists = false;
+    }
+
+    /// Whether a thread is under the policy.
+    pub fn exists(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_some_and(|thread| thread.exists)
+    }
+
     /// All threads under the policy.
     pub fn ids(&self) -> impl Iterator<Item = ThreadId> + use<> {
         let exists: Vec<u32> =

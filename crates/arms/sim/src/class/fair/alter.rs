@@ -1,11 +1,11 @@
-//! Affinities and weights that change in the course of a run.
+//! Affinities, groups and weights that change in the course of a run.
 
 use model::{CpuId, ThreadId};
 
 use super::Fair;
-use super::timeline::Timeline;
+use super::timeline::{Arrival, Departure, Timeline};
 use super::weight;
-use crate::core::Core;
+use crate::core::{Core, State};
 
 impl<T: Timeline> Fair<T> {
     /// A sleeper that stayed leaves its queue where it may not wake there any more.
@@ -27,6 +27,23 @@ impl<T: Timeline> Fair<T> {
         self.take_load(core.now, thread);
         self.tree.reweigh(id, weight);
         self.settle(core, thread, cpu);
+    }
+
+    /// A thread's entity goes to the queue of another group on its CPU; a sleeper's goes when it wakes.
+    pub(super) fn regroup(&mut self, core: &mut Core, thread: ThreadId, group: usize) {
+        let cpu = core.thread(thread).cpu;
+        let waits = core.thread(thread).state == State::Runnable;
+        if waits {
+            self.exit(core, thread, Departure::Move);
+            self.take_load(core.now, thread);
+        } else if (self.tree.entity_of(thread).0 as usize) < self.tree.entities.len() {
+            self.detach_refused(core, thread);
+        }
+        core.threads[thread.index()].group = Some(group);
+        if waits {
+            self.settle(core, thread, cpu);
+            self.enter(core, thread, Arrival::Move);
+        }
     }
 
     /// A group's entities get their parts of a new weight on every CPU (`sched_group_set_shares()`).

@@ -76,8 +76,17 @@ impl Scenario {
                 AlterationKind::Nice { program: of, nice } => {
                     format!("{} has nice {nice}", program(of))
                 }
+                AlterationKind::Threads { program: of, count } => {
+                    format!("{} has {count} of its threads", program(of))
+                }
+                AlterationKind::Move { program: of, group } => {
+                    format!("{} moves to {}", program(of), self.groups[*group].name)
+                }
                 AlterationKind::Weight { group, weight } => {
                     format!("{} has weight {weight}", self.groups[*group].name)
+                }
+                AlterationKind::Cpus { group, cpus } => {
+                    format!("{} has CPUs {}", self.groups[*group].name, numbers(cpus))
                 }
                 AlterationKind::Offline(cpu) => format!("CPU {} goes", cpu.0),
                 AlterationKind::Online(cpu) => format!("CPU {} comes back", cpu.0),
