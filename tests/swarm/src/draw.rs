@@ -3,6 +3,7 @@
 mod changes;
 mod machine;
 mod mechanisms;
+mod node;
 mod policy;
 mod programs;
 
@@ -53,6 +54,7 @@ impl Case {
         // An RNG stream of their own: what else a seed decides does not depend on them.
         mechanisms::add(&mut Rng::new(seed, 1), &mut scenario);
         programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
+        node::add(&mut Rng::new(seed, 3), &mut scenario);
         let policy = policy::draw(&mut rng, &scenario);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
@@ -97,6 +99,8 @@ impl fmt::Display for Case {
             )?;
             first += threads;
         }
+        let altered = scenario.alterations.iter();
+        altered.into_iter().try_for_each(|a| writeln!(f, "  at {}: {:?}", a.at, a.kind))?;
         changes.iter().try_for_each(|change| writeln!(f, "  at {}: {:?}", change.at, change.kind))
     }
 }

@@ -1,7 +1,7 @@
 //! A failing case made small: what can be left out while the same rule still fails is left out.
 
 use model::change::ChangeKind;
-use model::scenario::{Mechanisms, MemoryUse};
+use model::scenario::{Alteration, AlterationKind, Kind, Mechanisms, MemoryUse};
 use model::{Nanos, Scenario, ThreadId};
 
 use crate::draw::Case;
@@ -30,6 +30,12 @@ fn smaller(case: &Case) -> Vec<Case> {
     if !case.changes.is_empty() {
         cases.push(Case { changes: Vec::new(), ..case.clone() });
     }
+    if !case.scenario.alterations.is_empty() {
+        let mut calm = case.clone();
+        calm.scenario.alterations.clear();
+        cases.push(calm);
+    }
+    cases.extend((0..case.scenario.programs.len()).filter_map(|index| halved(case, index)));
     cases.extend(plainer_machines(case));
     let programs = case.scenario.programs.len();
     cases.extend((0..programs).filter(|_| programs > 1).map(|index| without(case, index)));
@@ -43,12 +49,27 @@ fn smaller(case: &Case) -> Vec<Case> {
         plainer.policy.options.remove(key);
         cases.push(plainer);
     }
+    for index in 0..case.scenario.alterations.len() {
+        let mut calmer = case.clone();
+        calmer.scenario.alterations.remove(index);
+        cases.push(calmer);
+    }
     for index in 0..case.changes.len() {
         let mut calmer = case.clone();
         calmer.changes.remove(index);
         cases.push(calmer);
     }
     cases
+}
+
+/// The case with half the threads of a program that only spins, where no change speaks of threads.
+fn halved(case: &Case, index: usize) -> Option<Case> {
+    let mut smaller = case.clone();
+    let Kind::Batch { threads } = &mut smaller.scenario.programs[index].kind else { return None };
+    let of_threads = |a: &Alteration| matches!(a.kind, AlterationKind::Threads { .. });
+    let known = case.changes.is_empty() && !case.scenario.alterations.iter().any(of_threads);
+    *threads /= 2;
+    (*threads > 0 && known).then_some(smaller)
 }
 
 /// The case without one mechanism of its machine or the other, or without cpusets.
@@ -90,9 +111,23 @@ fn without(case: &Case, index: usize) -> Case {
         let stays = program.process.filter(|&host| host != index);
         program.process = stays.map(|host| host - usize::from(host > index));
     }
+    smaller.scenario.alterations.retain_mut(|alteration| match &mut alteration.kind {
+        AlterationKind::Affinity { program, .. }
+        | AlterationKind::Nice { program, .. }
+        | AlterationKind::Threads { program, .. }
+        | AlterationKind::Move { program, .. } => {
+            let stays = *program != index;
+            *program -= usize::from(*program > index);
+            stays
+        }
+        _ => true,
+    });
     smaller.changes.retain_mut(|change| {
-        let (ChangeKind::Affinity { thread, .. } | ChangeKind::Nice { thread, .. }) =
-            &mut change.kind
+        let (ChangeKind::Affinity { thread, .. }
+        | ChangeKind::Nice { thread, .. }
+        | ChangeKind::Move { thread, .. }
+        | ChangeKind::Fork(thread)
+        | ChangeKind::Exit(thread)) = &mut change.kind
         else {
             return true;
         };

@@ -9,7 +9,7 @@ mod policies;
 use model::scenario::{Kind, Machine, Program};
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
 
-pub use fair::Fair;
+pub use fair::{Fair, Held};
 pub use policies::{PolicyOptions, names};
 
 /// CPUs that belong together.
@@ -87,12 +87,16 @@ impl InOrder {
 pub struct Promises {
     /// Whether and how far it conserves work.
     pub conserving: Option<Reach>,
+    /// Whether no CPU idles for long beside a thread that may run there, anywhere on the machine.
+    pub busy: bool,
     /// Whether and where it serves in order.
     pub order: Option<InOrder>,
     /// How long a thread waits at most.
     pub wait: Option<Nanos>,
     /// How evenly it divides.
     pub fair: Option<Fair>,
+    /// How far a group may exceed its weight.
+    pub held: Option<Held>,
 }
 
 /// Queues that an idle CPU asks beside its own before it gives up (`RG_STEAL_ASKED` in
@@ -156,9 +160,11 @@ fn fifo(scenario: &Scenario) -> Promises {
 fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
     Promises {
         conserving: reach(options, &scenario.machine),
+        busy: reach(options, &scenario.machine).is_some() && finds_work(options, scenario),
         order: in_order(options),
         wait: longest_wait(options, scenario),
         fair: Fair::of(options, scenario),
+        held: Held::of(options),
     }
 }
 
@@ -179,6 +185,13 @@ fn reach(options: &PolicyOptions, machine: &Machine) -> Option<Reach> {
         _ => own,
     };
     Some(Reach { scope, restricted: true, services_only: false })
+}
+
+/// Whether an idle CPU finds work anywhere. With a queue for each CPU and many of them it may not
+/// (`docs/reference/swarm.md`, Not promised).
+fn finds_work(options: &PolicyOptions, scenario: &Scenario) -> bool {
+    let few = options.scope != Scope::Cpu || scenario.machine.cpus <= QUEUES_ASKED + 1;
+    options.word("balance") != "none" && few
 }
 
 /// With `requeue=tail` a place lasts for a slice only; without pools there is no sibling to be in order with.

@@ -3,6 +3,8 @@
 mod accounts;
 mod affinity;
 mod conserving;
+mod held;
+mod idle;
 mod lag;
 mod lost;
 mod one_place;
@@ -56,10 +58,12 @@ pub trait Rule {
 }
 
 /// The names of all rules.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 11] = [
     accounts::NAME,
     affinity::NAME,
     conserving::NAME,
+    held::NAME,
+    idle::NAME,
     lag::NAME,
     lost::NAME,
     one_place::NAME,
@@ -77,11 +81,17 @@ pub(crate) fn all(scenario: &Scenario, promises: &Promises) -> Vec<Box<dyn Rule>
         Box::new(lost::Lost::new(promises.wait)),
         Box::new(accounts::Accounts::new(scenario)),
     ];
+    if promises.busy {
+        rules.push(Box::new(idle::IdleBesideWork::new(scenario)));
+    }
     if let Some(promise) = promises.conserving {
         rules.push(Box::new(conserving::Conserving::new(scenario, promise)));
     }
     if let Some(promise) = promises.order {
         rules.push(Box::new(order::Order::new(scenario, promise)));
+    }
+    if let Some(promise) = promises.held {
+        rules.push(Box::new(held::Held::new(scenario, promise)));
     }
     if let Some(promise) = promises.fair {
         rules.push(Box::new(share::Share::new(scenario, promise)));

@@ -190,8 +190,11 @@ impl Scene {
                 cpus.iter().for_each(|cpu| admitted[cpu.index()] = true);
                 self.disturb(*thread);
             }
-            ChangeKind::Nice { thread, .. } => self.disturb(*thread),
-            ChangeKind::Weight { .. } => {}
+            ChangeKind::Nice { thread, .. } | ChangeKind::Move { thread, .. } => {
+                self.disturb(*thread);
+            }
+            // Events say what becomes of them.
+            ChangeKind::Weight { .. } | ChangeKind::Fork(_) | ChangeKind::Exit(_) => {}
             ChangeKind::Offline(cpu) | ChangeKind::Online(cpu) => {
                 self.restricted = true;
                 self.online[cpu.index()] = matches!(kind, ChangeKind::Online(_));

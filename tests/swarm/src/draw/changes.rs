@@ -6,6 +6,9 @@ use model::{CpuId, Nanos, Scenario, ThreadId};
 use super::{machine, programs};
 use crate::rng::Rng;
 
+/// More affinities than any table of a policy has rows for.
+const MOST_SETS: u64 = 100;
+
 /// Nothing in half of the cases; else a few of some kinds or all.
 pub fn draw(rng: &mut Rng, scenario: &Scenario) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -35,7 +38,7 @@ fn thread(rng: &mut Rng, scenario: &Scenario) -> ThreadId {
 }
 
 /// One CPU, a few, or all.
-fn cpus(rng: &mut Rng, scenario: &Scenario) -> Vec<CpuId> {
+pub fn cpus(rng: &mut Rng, scenario: &Scenario) -> Vec<CpuId> {
     let cpus = scenario.machine.cpus;
     let one_in = rng.of(&[1, 2, 4, 64]);
     let mut set: Vec<CpuId> = (0..cpus).filter(|_| rng.one_in(one_in)).map(CpuId).collect();
@@ -47,8 +50,9 @@ fn cpus(rng: &mut Rng, scenario: &Scenario) -> Vec<CpuId> {
 
 /// Of some threads from the start, and flips later on.
 fn affinities(rng: &mut Rng, scenario: &Scenario, changes: &mut Vec<Change>) {
-    let sets: Vec<Vec<CpuId>> = (0..rng.within(1, 3)).map(|_| cpus(rng, scenario)).collect();
-    for _ in 0..rng.magnitude(1, 60) {
+    let sets: Vec<Vec<CpuId>> =
+        (0..rng.magnitude(1, MOST_SETS)).map(|_| cpus(rng, scenario)).collect();
+    for _ in 0..rng.magnitude(1, 2 * MOST_SETS) {
         let at = if rng.one_in(3) { Nanos::ZERO } else { moment(rng, scenario) };
         let cpus = sets[rng.within(0, sets.len() as u64 - 1) as usize].clone();
         let kind = ChangeKind::Affinity { thread: thread(rng, scenario), cpus };

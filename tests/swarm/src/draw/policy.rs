@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{PolicySpec, Scenario};
-use policy_native::{OPTIONS, OptionRow, Options};
+use policy_native::{OPTIONS, OptionRow, Options, Values};
 
 use crate::rng::Rng;
 
@@ -19,7 +19,9 @@ const DURATIONS: [(&str, &[&str]); 2] = [
 /// The values of an option that are drawn.
 fn values(option: &OptionRow) -> Vec<&'static str> {
     let duration = DURATIONS.iter().find(|(name, _)| *name == option.name);
-    duration.map_or_else(|| option.words(), |(_, values)| values.to_vec())
+    let of_limit = matches!(option.values, Values::Limit { .. }).then_some("8ms");
+    let words = || option.words().into_iter().chain(of_limit).collect();
+    duration.map_or_else(words, |(_, values)| values.to_vec())
 }
 
 /// A policy: mostly as it is, else with a few options. What the policy itself refuses is drawn again.

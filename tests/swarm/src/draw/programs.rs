@@ -30,8 +30,8 @@ pub fn draw(rng: &mut Rng, cpus: u32, groups: usize, duration: Nanos) -> Vec<Pro
     (0..count).map(program).collect()
 }
 
-/// In a third of the cases some programs move in with an earlier one: its group and nice value become theirs.
-/// A service keeps a process of its own.
+/// In a third of the cases some programs move in with an earlier one: its group becomes theirs, and in half
+/// of these its nice value. A service keeps a process of its own.
 pub fn join(rng: &mut Rng, programs: &mut [Program]) {
     if !rng.one_in(3) {
         return;
@@ -43,7 +43,10 @@ pub fn join(rng: &mut Rng, programs: &mut [Program]) {
         let process = earlier[at].process.unwrap_or(at);
         if !matches!(own.kind, Kind::Service(_)) && rng.one_in(2) {
             let host = &earlier[process];
-            (own.group, own.nice, own.process) = (host.group, host.nice, Some(process));
+            (own.group, own.process) = (host.group, Some(process));
+            if rng.one_in(2) {
+                own.nice = host.nice;
+            }
         }
     }
 }

@@ -34,24 +34,15 @@ impl Fair {
     /// does not.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
         let one_queue = options.scope.count(&scenario.machine) == 1;
-        let global = options.word("balance") == "gvts" && options.is("infeasible");
-        let by_vruntime = ["process", "thread"].contains(&options.word("pick"))
-            && options.word("fair") == "thread"
-            && ["steal", "none", "gvts"].contains(&options.word("balance"))
-            && options.word("min_vruntime").is_empty()
-            && options.is("burst_limit");
-        if !by_vruntime || !(one_queue || global) || hands_on_in_groups(scenario) {
+        if !divides(options, scenario) || hands_on_in_groups(scenario) {
             return None;
         }
-        let pools = options.word("pick") == "process";
-        let first = if pools { options.burst_limit() } else { Nanos::ZERO };
-        let sticky = options.limit("sticky").unwrap_or(Nanos::ZERO);
         let (lowest, sum) = intervals(options, &scenario.machine);
         if !one_queue && passes_targets(options.quantum(), lowest, scenario) {
             return None;
         }
         let intervals = if one_queue { Nanos::ZERO } else { sum };
-        Some(Fair { turn: options.quantum() + first + sticky, intervals })
+        Some(Fair { turn: turn(options), intervals })
     }
 
     /// By how much CPU time each thread may lag or lead, in seconds.
@@ -68,6 +59,57 @@ impl Fair {
     pub fn share_s(&self, scenario: &Scenario) -> f64 {
         let worst = self.lags_s(scenario).into_iter().fold(0.0, f64::max);
         worst * f64::from(scenario.machine.cpus)
+    }
+}
+
+/// Whether vruntimes of threads decide, in one order for the machine.
+fn divides(options: &PolicyOptions, scenario: &Scenario) -> bool {
+    let one_queue = options.scope.count(&scenario.machine) == 1;
+    let global = options.word("balance") == "gvts" && options.is("infeasible");
+    ["process", "thread"].contains(&options.word("pick"))
+        && options.word("fair") == "thread"
+        && ["steal", "none", "gvts"].contains(&options.word("balance"))
+        && options.word("min_vruntime").is_empty()
+        && options.is("burst_limit")
+        && (one_queue || global)
+}
+
+/// How long a thread runs at most while others of its weight wait.
+fn turn(options: &PolicyOptions) -> Nanos {
+    let pools = options.word("pick") == "process";
+    let first = if pools { options.burst_limit() } else { Nanos::ZERO };
+    let sticky = options.limit("sticky").unwrap_or(Nanos::ZERO);
+    options.quantum() + first + sticky
+}
+
+/// A group receives no more than its weight is due, but for what it may have in advance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    turn: Nanos,
+}
+
+/// A group has so much in advance, twice (`policy/surplus.h`).
+const SURPLUS: Nanos = Nanos::from_millis(50);
+
+/// What many threads that come and go exceed the due by (`docs/evidence/production-node.md`).
+const EXCESS: f64 = 1.04;
+
+impl Held {
+    /// Promised where groups own what their threads owe: by one virtual time of the machine.
+    pub fn of(options: &PolicyOptions) -> Option<Held> {
+        let owned = options.word("balance") == "gvts"
+            && options.word("pick") == "process"
+            && options.word("fair") == "thread"
+            && options.word("min_vruntime").is_empty()
+            && options.is("infeasible")
+            && options.is("burst_limit");
+        owned.then(|| Held { turn: turn(options) })
+    }
+
+    /// What a group may receive at most, in CPU seconds.
+    pub fn bound_s(&self, scenario: &Scenario, due_s: f64) -> f64 {
+        let turns = self.turn.as_secs_f64() * 2.0 * f64::from(scenario.machine.cpus);
+        EXCESS * due_s + turns + 2.0 * SURPLUS.as_secs_f64()
     }
 }
 

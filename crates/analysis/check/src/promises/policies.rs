@@ -65,9 +65,9 @@ impl PolicyOptions {
         self.find(key).unwrap_or("")
     }
 
-    /// Whether an option is on.
+    /// Whether an option is on, or a duration.
     pub fn is(&self, key: &str) -> bool {
-        self.word(key) == "on"
+        !["", "off"].contains(&self.word(key))
     }
 
     /// The CPU time that costs a thread its place; [`Nanos::NEVER`] where `burst_limit` is off.
@@ -77,7 +77,11 @@ impl PolicyOptions {
 
     /// The span of time that an option means; `None` where it is off.
     pub fn limit(&self, key: &str) -> Option<Nanos> {
-        option(key).filter(|_| self.is(key)).and_then(|row| row.limit(self.slice))
+        match self.word(key) {
+            "off" => None,
+            "on" => option(key)?.limit(self.slice),
+            said => units::duration(said).ok(),
+        }
     }
 
     /// How long a thread runs at least when others wait: slices end at ticks.

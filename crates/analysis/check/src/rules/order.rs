@@ -138,8 +138,9 @@ impl Rule for Order {
         if matches!(kind, ChangeKind::Offline(_) | ChangeKind::Online(_)) {
             for (id, bucket) in (0..).zip(&mut self.buckets) {
                 let counted = scene.received(ThreadId(id));
-                *bucket = Bucket { counted, slept: scene.now, ..Bucket::default() };
+                *bucket = Bucket { counted, woke: counted, slept: scene.now, ..Bucket::default() };
             }
+            self.means.fill(0);
         }
         None
     }
