@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The native adapter: what Rust must know of the policy's types, beside the platform's calls that
  * Rust defines.

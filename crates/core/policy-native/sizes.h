@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sizes of the policy's types, in the order of `State` in state.rs, the options last. */
 const u64 rg_native_sizes[] = {
 	sizeof(struct rg_thread),  /* Incomplete? RG_STATELESS(rg_thread) */

@@ -1,6 +1,7 @@
 //! A policy in a file of its own: one C source, compiled when it is named and loaded into this process.
 
 mod compile;
+mod trust;
 
 pub use compile::HEADERS;
 
@@ -12,27 +13,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libloading::Library;
 use model::Failure;
 
-use crate::options::policies;
 use crate::program::{Callbacks, Program, Sizes};
 use crate::shim::calls;
 
-/// The file that a policy's name means: a path (with a `/`, or ending in `.c`), or NAME where NAME.c is in
-/// this folder and no policy of the project has the name.
-pub fn source(name: &str) -> Option<PathBuf> {
-    if policies().any(|(own, _)| own == name) {
-        return None;
-    }
-    if name.contains('/') || name.ends_with(".c") {
-        return Some(PathBuf::from(name));
-    }
-    Some(PathBuf::from(format!("{name}.c"))).filter(|path| path.is_file())
-}
-
-/// Whether a file is a policy: for a caller that compiles it for something else than this process.
+/// Whether a file is a policy: for a caller that compiles it for something else than this process. None of
+/// its code runs.
 ///
 /// Fails as [`program`] does.
 pub fn compiles(path: &Path) -> Result<(), Failure> {
-    program(path).map(|_| ())
+    trust::check(path)?;
+    compile::shared_object(path).map(|_| ())
 }
 
 /// The code of a file, compiled once a process for each source that it has had: a process may live longer
@@ -50,6 +40,7 @@ pub fn program(path: &Path) -> Result<Arc<Program>, Failure> {
             path.display()
         ))
     })?;
+    trust::check(&whole)?;
     let key = (whole, content);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(program) = compiled.get(&key) {
@@ -64,8 +55,7 @@ fn load(path: &Path) -> Result<Program, Failure> {
     let built = compile::shared_object(path)?;
     let unfit =
         |error: libloading::Error| Failure::Input(format!("policy {}: {error}", path.display()));
-    // SAFETY: the object holds the policy and nothing that runs when it is loaded, unless the user's own C
-    // asks for it.
+    // SAFETY: the object holds nothing that runs when it is loaded: see compile::refuse_constructors.
     let library = unsafe { Library::new(built.path()) }.map_err(unfit)?;
     for (name, call) in calls() {
         let place = format!("{name}{}", compile::SUFFIX);
@@ -74,15 +64,9 @@ fn load(path: &Path) -> Result<Program, Failure> {
         unsafe { **library.get::<*mut *const ()>(place.as_bytes()).map_err(unfit)? = call };
     }
     // SAFETY: compiled from the same platform.h; `Program` keeps the library beside the table.
-    let callbacks = unsafe { Callbacks::of(&library) }.map_err(|name| lacks(path, name))?;
+    let callbacks = unsafe { Callbacks::of(&library) }
+        .map_err(|name| compile::lacks(&path.display().to_string(), name))?;
     // SAFETY: sizes.h defines a constant array of this type.
     let sizes = unsafe { **library.get::<*const Sizes>(b"rg_native_sizes").map_err(unfit)? };
     Ok(Program { callbacks, sizes, _library: Some(library) })
-}
-
-fn lacks(path: &Path, name: &str) -> Failure {
-    Failure::Input(format!(
-        "policy {}: it lacks the callback {name}: write it, or say RG_WITHOUT(...) as in `rearguard new-policy`",
-        path.display()
-    ))
 }

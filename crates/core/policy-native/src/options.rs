@@ -58,8 +58,13 @@ impl Options {
         match row.values {
             Values::Duration { .. } => {}
             Values::Limit { on, off, .. } => {
-                let on = number(&[("off", 0), ("on", 1)])?.map_or(on, |said| said == 1);
-                let limit = row.limit(slice).filter(|_| on).unwrap_or(off);
+                let usual = row.limit(slice).unwrap_or(off);
+                let limit = match said {
+                    Some("off") => off,
+                    Some("on") => usual,
+                    Some(said) => limit_of(row.name, said)?,
+                    None => [off, usual][usize::from(on)],
+                };
                 self.set(row.name, limit.0);
             }
             Values::Choice { default, words } => {
@@ -179,6 +184,9 @@ impl Options {
     }
 }
 
+/// The least and the most of a limit that is said as a duration.
+const LIMITS: [Nanos; 2] = [Nanos(100_000), Nanos(10_000_000_000)];
+
 /// A number of none of the words of a choice.
 const DERIVED: u32 = u32::MAX;
 
@@ -204,13 +212,26 @@ pub(crate) fn checked_slice(slice: Nanos) -> Result<Nanos, Failure> {
 }
 
 fn interval_of(value: &str) -> Result<Nanos, Failure> {
-    let reason = |reason: String| Failure::Input(format!("interval: {reason}"));
-    let interval = units::duration(value).map_err(|error| reason(error.to_string()))?;
     let [_, shortest, longest] = bounds("interval");
-    if interval < shortest || interval > longest {
-        return Err(reason(format!("{interval}: expected {shortest} to {longest}")));
+    within("interval", value, [shortest, longest])
+}
+
+/// A limit that is neither `off` nor `on`.
+fn limit_of(name: &str, value: &str) -> Result<Nanos, Failure> {
+    if !value.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(unknown(&format!("value of `{name}`"), value, &["off", "on", "a duration"]));
     }
-    Ok(interval)
+    within(name, value, LIMITS)
+}
+
+/// A duration, if it is within inclusive bounds.
+fn within(name: &str, value: &str, [least, most]: [Nanos; 2]) -> Result<Nanos, Failure> {
+    let reason = |reason: String| Failure::Input(format!("{name}: {reason}"));
+    let duration = units::duration(value).map_err(|error| reason(error.to_string()))?;
+    if duration < least || duration > most {
+        return Err(reason(format!("{duration}: expected {least} to {most}")));
+    }
+    Ok(duration)
 }
 
 pub(crate) fn slice_of(value: &str) -> Result<u64, Failure> {
@@ -260,6 +281,16 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_may_be_a_duration() {
+        let credit = |text: &str| parse(text).unwrap().wakeup_credit_ns;
+        assert_eq!(credit("cts"), 2_000_000);
+        assert_eq!(credit("rearguard"), 8_000_000);
+        assert_eq!(credit("rearguard:wakeup_credit=on:slice=10ms"), 5_000_000);
+        assert_eq!(credit("rearguard:wakeup_credit=3ms"), 3_000_000);
+        assert_eq!(credit("rearguard:wakeup_credit=off"), 0);
+    }
+
+    #[test]
     fn wrong_words_are_bad_input_that_names_the_right_ones() {
         for (text, said) in [
             ("ctss", "`cts`"),
@@ -267,7 +298,9 @@ mod tests {
             ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
             ("cts:queue=node", "cpu, llc, machine"),
             ("cts:queue=machin", "`machine`"),
-            ("cts:burst_limit=yes", "off, on"),
+            ("cts:burst_limit=yes", "off, on, a duration"),
+            ("cts:burst_limit=10us", "expected 100 us"),
+            ("cts:sticky=4", "no unit"),
             ("cts:slice=4", "no unit"),
             ("cts:slice=10us", "100 us"),
             ("cts:pick=thread:order=fcfs", "pick=thread"),

@@ -40,15 +40,15 @@ impl Policy {
     }
 
     /// As [`Policy::new`], by name, on a machine; `slice` is what the scenario asks for. A name of none of
-    /// the project's policies may be that of a file, see [`file::source`].
+    /// the project's policies may be that of a file, see [`PolicySpec::file`].
     pub fn open(
         spec: &PolicySpec,
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Policy, Failure> {
         let options = PolicyOptions::parse(spec, machine, slice)?;
-        let program = match file::source(&spec.name) {
-            Some(path) => file::program(&path)?,
+        let program = match spec.file() {
+            Some(path) => file::program(path)?,
             None => Program::built_in(),
         };
         Ok(Policy::of(program, options))

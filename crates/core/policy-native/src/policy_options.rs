@@ -2,7 +2,6 @@
 
 use model::{Failure, Nanos, PolicySpec, scenario::Machine};
 
-use crate::file;
 use crate::file_options::FileOptions;
 use crate::table::Options;
 
@@ -24,7 +23,7 @@ impl PolicyOptions {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<PolicyOptions, Failure> {
-        if file::source(&spec.name).is_some() {
+        if spec.file().is_some() {
             return FileOptions::parse(spec, machine, slice).map(PolicyOptions::File);
         }
         Options::parse(spec, machine, slice).map(PolicyOptions::BuiltIn)

@@ -21,6 +21,9 @@ macro_rules! callbacks {
             }
         }
 
+        /// Their names.
+        pub const CALLBACKS: &[&str] = &[$(stringify!($name)),*];
+
         /// The callbacks of a policy.
         pub struct Callbacks {
             $(pub $name: extern "C" fn($($kind),*) $(-> $result)?,)*

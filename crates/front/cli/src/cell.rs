@@ -130,11 +130,10 @@ fn create(machine: &Machine, args: &CreateArgs) -> Result<(), Failure> {
     let made = cell::create(machine, &stop, &args.wanted(), &format!("cell {}", args.name))?;
     say_left(&made.keep());
     let name = &args.name;
-    anstream::println!(
+    stdout::line(format_args!(
         "cell {name} has CPUs {}; `rearguard cell run {name} -- COMMAND` uses them, `rearguard cell destroy {name}` gives them back",
         args.cpus
-    );
-    Ok(())
+    ))
 }
 
 /// A cell for as long as a command runs.
@@ -185,8 +184,7 @@ fn inside(group: &str, command: &[String], stop: &Stop) -> Result<ExitCode, Fail
 fn resize(machine: &Machine, args: &ResizeArgs) -> Result<(), Failure> {
     let _lock = machine.lock()?;
     say_left(&cell::resize(machine, &Stop::new(false), &args.name, &args.cpus)?);
-    anstream::println!("cell {} has CPUs {}", args.name, args.cpus);
-    Ok(())
+    stdout::line(format_args!("cell {} has CPUs {}", args.name, args.cpus))
 }
 
 fn destroy(machine: &Machine, args: &DestroyArgs) -> Result<(), Failure> {
@@ -195,8 +193,7 @@ fn destroy(machine: &Machine, args: &DestroyArgs) -> Result<(), Failure> {
     if !undone.is_complete() {
         return report_undone(&undone, &format!("rearguard cell destroy --force {}", args.name));
     }
-    anstream::println!("cell {} is gone", args.name);
-    Ok(())
+    stdout::line(format_args!("cell {} is gone", args.name))
 }
 
 fn list(machine: &Machine, json: bool) -> Result<(), Failure> {
@@ -205,28 +202,21 @@ fn list(machine: &Machine, json: bool) -> Result<(), Failure> {
     thread::sleep(if before.is_empty() { Duration::ZERO } else { LOOK });
     let cells = cell::rates(&before, cell::uses(&journal)?, begin.elapsed());
     if json {
-        anstream::print!("{}", report::json(&cells));
-        return Ok(());
+        return stdout::write(report::json(&cells));
     }
     if cells.cells.is_empty() {
         anstream::eprintln!("no cells: make one with `rearguard cell create NAME --cpus LIST`");
         return Ok(());
     }
-    anstream::println!(
+    stdout::line(format_args!(
         "{:<16} {:<12} {:<12} {:<10} {:>9} {:>9}",
-        "cell",
-        "CPUs",
-        "memory node",
-        "partition",
-        "processes",
-        "CPUs used"
-    );
-    cells.cells.iter().for_each(row);
-    Ok(())
+        "cell", "CPUs", "memory node", "partition", "processes", "CPUs used"
+    ))?;
+    cells.cells.iter().try_for_each(row)
 }
 
-fn row(cell: &Use) {
-    anstream::println!(
+fn row(cell: &Use) -> Result<(), Failure> {
+    stdout::line(format_args!(
         "{:<16} {:<12} {:<12} {:<10} {:>9} {:>9.2}",
         cell.name,
         cell.cpus,
@@ -234,5 +224,5 @@ fn row(cell: &Use) {
         cell.partition,
         cell.processes,
         cell.cpus_used.unwrap_or(f64::NAN)
-    );
+    ))
 }

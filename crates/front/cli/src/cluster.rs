@@ -33,6 +33,9 @@ pub struct Args {
     /// Where leaves or roots are machines, run them under this policy instead of the file's
     #[arg(long, value_parser = PolicySpec::parse)]
     policy: Option<PolicySpec>,
+    /// Run policies in files, ./mine.c, that the cluster's file names: they are code
+    #[arg(long)]
+    allow_own_policies: bool,
     /// Measure for this long instead of the file's duration
     #[arg(long, value_parser = units::duration)]
     duration: Option<Nanos>,
@@ -75,6 +78,9 @@ impl Args {
         let folder = self.cluster.parent().unwrap_or(Path::new("")).to_path_buf();
         let find = |name: &str| files::read(&folder.join(name));
         let mut cluster = Cluster::read(&text, &self.cluster.display().to_string(), &find)?;
+        if !self.allow_own_policies {
+            cluster.check_shipped()?;
+        }
         if !self.utilisation.is_empty() {
             cluster.loads = self.utilisation.iter().map(|u| Arrivals::Utilisation(*u)).collect();
         }

@@ -29,12 +29,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             _ => format!("{path}: {error}"),
         })
     })?;
-    anstream::println!(
+    stdout::line(format_args!(
         "{path}: a policy. Beside the simulator's own, on any scenario:\n\n    \
          rearguard compare SCENARIO.toml --policy eevdf,./{path}\n\n\
          With --on vm it runs on a real kernel in a guest; `sudo rearguard load ./{path}` puts it into this one."
-    );
-    Ok(())
+    ))
 }
 
 fn check(name: &str) -> Result<(), Failure> {

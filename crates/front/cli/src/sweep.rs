@@ -29,6 +29,9 @@ pub struct Args {
     /// Begin nothing after so long; with 0, only say what is finished
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<u32>,
+    /// Run commands and policies in files, ./mine.c, that the plan names: they are code
+    #[arg(long)]
+    allow_own_policies: bool,
     /// Print how it went as JSON
     #[arg(long)]
     json: bool,
@@ -45,6 +48,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let name = args.plan.display().to_string();
     let beside = args.plan.parent().unwrap_or(Path::new(""));
     let plan = Plan::read(&read(&args.plan)?, &name, |file| source(&beside.join(file)))?;
+    if !args.allow_own_policies {
+        plan.check_shipped()?;
+    }
     let on = On::from_str(plan.on(), false)
         .map_err(|_| Failure::Input(format!("{name}: on: expected sim, host or vm")))?;
     let arm = on.arm(Vec::new(), None)?;
@@ -65,11 +71,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         let results = args.results.then(|| found(&points, &store));
         swept.results = results.unwrap_or_default();
-        anstream::print!("{}", report::json(&swept));
+        stdout::write(report::json(&swept))?;
     } else {
-        anstream::println!("{}", summary(&swept));
-        let list = tables.iter().map(|table| path.join(table.name).with_extension("parquet"));
-        list.for_each(|path| anstream::println!("{}", path.display()));
+        stdout::line(summary(&swept))?;
+        let mut list = tables.iter().map(|table| path.join(table.name).with_extension("parquet"));
+        list.try_for_each(|path| stdout::line(path.display()))?;
     }
     match &swept.failed[..] {
         [] => Ok(()),

@@ -36,6 +36,7 @@ pub fn cluster(
     let find = |name: &str| read(&folder.join(name));
     let mut cluster =
         Cluster::read(&text, &path.display().to_string(), &find).map_err(exception)?;
+    cluster.check_shipped().map_err(exception)?;
     if !utilisation.is_empty() {
         cluster.loads = utilisation.iter().map(|share| Arrivals::Utilisation(*share)).collect();
     }

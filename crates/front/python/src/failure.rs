@@ -16,7 +16,7 @@ pub fn exception(failure: Failure) -> PyErr {
     match failure {
         Failure::Input(_) => InputError::new_err(message),
         Failure::Machine(_) => MachineError::new_err(message),
-        Failure::Run(_) => RunError::new_err(message),
+        Failure::Run(_) | Failure::ClosedOutput => RunError::new_err(message),
         Failure::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
 }

@@ -215,6 +215,13 @@ impl Cluster {
         Ok(())
     }
 
+    /// [`Failure::Input`] where it names a policy in a file: see [`PolicySpec::check_shipped`].
+    pub fn check_shipped(&self) -> Result<(), Failure> {
+        let tiers = [Some(&self.leaf.tier), self.root.as_ref().map(|root| &root.tier)];
+        let mut machines = tiers.into_iter().flatten().filter_map(|tier| tier.machine.as_ref());
+        machines.try_for_each(|machine| machine.policy.check_shipped())
+    }
+
     /// Groups of servers that can stand in for each other.
     pub fn shards(&self) -> u32 {
         self.leaf.tier.servers / self.leaf.replicas

@@ -67,6 +67,21 @@ impl Plan {
         planned(table, &|_| Ok(sources.clone()))
     }
 
+    /// [`Failure::Input`] where it names code: a policy in a file, or a command. A plan is data, and runs
+    /// nothing that its reader has not allowed.
+    pub fn check_shipped(&self) -> Result<(), Failure> {
+        for grid in &self.grids {
+            if !grid.command.is_empty() {
+                let command = grid.command.join(" ");
+                return Err(Failure::Input(format!(
+                    "command `{command}` is a program of its own: read it, then say --allow-own-policies"
+                )));
+            }
+            grid.policies.iter().try_for_each(|text| PolicySpec::parse(text)?.check_shipped())?;
+        }
+        Ok(())
+    }
+
     /// The arm's name.
     pub fn on(&self) -> &str {
         &self.on

@@ -27,8 +27,8 @@ pub fn of(arm: &dyn Arm, scenario: &Scenario, policy: &PolicySpec) -> Result<Val
 
 /// Of a policy behind the seam what it is made of; null for the kernel's own classes and other programs.
 fn code(scenario: &Scenario, policy: &PolicySpec) -> Result<Value, Failure> {
-    if let Some(path) = policy_native::source(&policy.name) {
-        let source = fs::read(&path)
+    if let Some(path) = policy.file() {
+        let source = fs::read(path)
             .map_err(|error| Failure::Input(format!("policy {}: {error}", policy.name)))?;
         return Ok(json!([source, HEADERS]));
     }

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use model::Failure;
 use tempfile::TempDir;
 
+use crate::program::CALLBACKS;
 use crate::shim::calls;
 
 /// What stands behind a call's name in that of the pointer to it.
@@ -59,11 +60,13 @@ pub fn shared_object(path: &Path) -> Result<Built, Failure> {
     }
     let object = folder.path().join("policy.o");
     compile(shown, folder.path(), &object)?;
-    refuse_variables(shown, &object)?;
+    check_symbols(shown, &object)?;
     let built = Built(folder);
     let mut link = Command::new(compiler());
-    link.args(["-shared", "-Wl,-z,defs", "-o"]).arg(built.path()).arg(&object);
+    // Without what the compiler would run at a load by itself, so that what is left is the policy's.
+    link.args(["-shared", "-nostartfiles", "-Wl,-z,defs", "-o"]).arg(built.path()).arg(&object);
     checked(shown, "link", &run(&mut link, "")?)?;
+    refuse_constructors(shown, &built.path())?;
     Ok(built)
 }
 
@@ -90,20 +93,57 @@ fn unit(path: &str) -> String {
     format!("#include \"platform.h\"\n{pointers}#include \"{path}\"\n#include \"sizes.h\"\n")
 }
 
-/// A variable of the policy's own would be shared by simulations that run side by side.
-fn refuse_variables(path: &str, object: &Path) -> Result<(), Failure> {
+/// A variable of the policy's own would be shared by simulations that run side by side; a callback that is
+/// missing is better said before the link.
+fn check_symbols(path: &str, object: &Path) -> Result<(), Failure> {
     let symbols = run(Command::new("nm").arg("--format=posix").arg(object), "")?;
     let text = String::from_utf8_lossy(&symbols.stdout).into_owned();
-    let is_variable = |line: &&str| {
+    let symbols = text.lines().filter_map(|line| {
         let mut words = line.split(' ');
-        let name = words.next().unwrap_or_default();
-        !name.ends_with(SUFFIX) && words.next().is_some_and(|kind| "bBdDC".contains(kind))
+        Some((words.next()?, words.next()?))
+    });
+    let is_variable =
+        |(name, kind): &(&str, &str)| !name.ends_with(SUFFIX) && "bBdDC".contains(kind);
+    if let Some((name, _)) = symbols.clone().find(is_variable) {
+        let name = name.split('.').next().unwrap_or_default();
+        return Err(Failure::Input(format!(
+            "policy {path}: it has a variable of its own, `{name}`; keep it in a struct (rg_shared for all of a run), or make it const"
+        )));
+    }
+    let is_there = |name: &&&str| symbols.clone().any(|symbol| symbol == (**name, "T"));
+    match CALLBACKS.iter().find(|name| !is_there(name)) {
+        Some(name) => Err(lacks(path, name)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses code that runs when the object is loaded: the dynamic linker calls what these tags, relocations
+/// and symbols name, and nothing else.
+fn refuse_constructors(path: &str, object: &Path) -> Result<(), Failure> {
+    let said = run(
+        Command::new("readelf").args(["--wide", "--dynamic", "--relocs", "--syms"]).arg(object),
+        "",
+    )?;
+    checked(path, "link", &said)?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let runs = |line: &&str| {
+        ["INIT", "FINI", "PREINIT"].iter().any(|tag| line.contains(&format!("({tag}")))
+            || line.contains("IRELATIV")
+            || line.contains(" IFUNC ")
     };
-    let Some(found) = text.lines().find(is_variable) else { return Ok(()) };
-    let name = found.split([' ', '.']).next().unwrap_or_default();
-    Err(Failure::Input(format!(
-        "policy {path}: it has a variable of its own, `{name}`; keep it in a struct (rg_shared for all of a run), or make it const"
-    )))
+    match text.lines().find(runs) {
+        None => Ok(()),
+        Some(_) => Err(Failure::Input(format!(
+            "policy {path}: it has a constructor, destructor or ifunc, which would run when it is loaded: take it out"
+        ))),
+    }
+}
+
+/// A callback is missing.
+pub fn lacks(path: &str, name: &str) -> Failure {
+    Failure::Input(format!(
+        "policy {path}: it lacks the callback {name}: write it, or say RG_WITHOUT(...) as in `rearguard new-policy`"
+    ))
 }
 
 fn run(command: &mut Command, input: &str) -> Result<Output, Failure> {

@@ -62,7 +62,7 @@ pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
             show(machine, &outliers, &args.batch)?;
             outliers.extend(args.batch.iter().map(|name| (name.clone(), 0.0)));
             let _lock = machine.lock()?;
-            rest = say(&balance::look(machine, &outliers, args.outlier)?);
+            rest = say(&balance::look(machine, &outliers, args.outlier)?)?;
         } else {
             rest = rest.saturating_sub(1);
         }
@@ -118,19 +118,19 @@ fn show(
         format!("{} CPUs {} {stands}", cell.name, cell.cpus)
     };
     let shown: Vec<String> = cells.iter().map(one).collect();
-    anstream::println!("{}", if shown.is_empty() { "no cells".into() } else { shown.join("; ") });
-    Ok(())
+    stdout::line(if shown.is_empty() { "no cells".into() } else { shown.join("; ") })
 }
 
 /// Says what was done, and for how many looks to wait.
-fn say(step: &Step) -> u64 {
+fn say(step: &Step) -> Result<u64, Failure> {
     match step {
-        Step::Content => return 0,
-        Step::Move { from, to, cpu } => anstream::println!("CPU {cpu} goes from {from} to {to}"),
+        Step::Content => Ok(0),
+        Step::Move { from, to, cpu } => {
+            stdout::line(format_args!("CPU {cpu} goes from {from} to {to}")).map(|()| SETTLE)
+        }
         Step::Short { cell } => {
-            anstream::println!("{cell} is above the target, and no cell has a CPU to give");
-            return 0;
+            let short = format_args!("{cell} is above the target, and no cell has a CPU to give");
+            stdout::line(short).map(|()| 0)
         }
     }
-    SETTLE
 }
