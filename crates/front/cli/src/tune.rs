@@ -3,7 +3,7 @@
 mod trial;
 
 use machine::journal::Undone;
-use machine::tune::{self, Scope, Standing};
+use machine::tune::{self, Change, Other, Scope, Standing, Turned};
 use machine::{Machine, Stop};
 use model::Failure;
 
@@ -13,6 +13,7 @@ use crate::watch::interrupt_flag;
 #[derive(clap::Subcommand)]
 pub enum Action {
     List(ListArgs),
+    Status(StatusArgs),
     Apply(ApplyArgs),
     Try(trial::Args),
     Undo(UndoArgs),
@@ -21,6 +22,14 @@ pub enum Action {
 /// Show every knob: how it stands, whether this machine has it, what it should do, and what it costs
 #[derive(clap::Args)]
 pub struct ListArgs {
+    /// Print a JSON document instead
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show what is turned: what `tune undo` would turn back, and what other users have turned
+#[derive(clap::Args)]
+pub struct StatusArgs {
     /// Print a JSON document instead
     #[arg(long)]
     json: bool,
@@ -69,6 +78,7 @@ impl Service {
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::List(args) => list(args.json),
+        Action::Status(args) => status(args.json),
         Action::Apply(args) => apply(args),
         Action::Try(args) => trial::run(args),
         Action::Undo(args) => undo(args.force),
@@ -78,12 +88,10 @@ pub fn run(action: &Action) -> Result<(), Failure> {
 fn list(json: bool) -> Result<(), Failure> {
     let knobs = tune::list(Machine::live()?.on());
     if json {
-        anstream::print!("{}", report::json(&knobs));
-        return Ok(());
+        return stdout::write(report::json(&knobs));
     }
     let blocks: Vec<String> = knobs.knobs.iter().map(block).collect();
-    anstream::println!("{}", blocks.join("\n\n"));
-    Ok(())
+    stdout::line(blocks.join("\n\n"))
 }
 
 fn block(knob: &Standing) -> String {
@@ -118,8 +126,7 @@ fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     let asked = args.knobs.join(" ");
     let applied = tune::apply(&machine, &stop, &knobs, service.as_ref(), &asked)?;
     applied.keep().iter().for_each(|what| anstream::eprintln!("left as it was: {what}"));
-    anstream::println!("turned: {asked}\n`rearguard tune undo` turns it back");
-    Ok(())
+    stdout::line(format_args!("turned: {asked}\n`rearguard tune undo` turns it back"))
 }
 
 fn undo(force: bool) -> Result<(), Failure> {
@@ -127,23 +134,61 @@ fn undo(force: bool) -> Result<(), Failure> {
     let _lock = machine.lock()?;
     let (sessions, undone) = tune::undo_all(&machine, force)?;
     if sessions == 0 {
-        anstream::println!("nothing to undo");
-        return Ok(());
+        return nothing(&tune::others(&machine));
     }
     report_undone(&undone, "rearguard tune undo --force")
 }
 
+/// Nothing of this user's is turned. What another has turned only that one can turn back.
+fn nothing(others: &[Other]) -> Result<(), Failure> {
+    let Some(first) = others.first() else { return stdout::line("nothing to undo") };
+    let all: Vec<String> = others.iter().map(other).collect();
+    Err(Failure::Machine(format!(
+        "nothing of yours to undo, but {}: `sudo -u {} rearguard tune undo`",
+        all.join("; "),
+        first.user
+    )))
+}
+
+fn other(other: &Other) -> String {
+    format!("{} has turned {}", other.user, other.asked.join(", "))
+}
+
+fn status(json: bool) -> Result<(), Failure> {
+    let status = tune::status(&Machine::live()?)?;
+    if json {
+        return stdout::write(report::json(&status));
+    }
+    let mut blocks: Vec<String> = status.sessions.iter().map(turned).collect();
+    blocks.extend(status.others.iter().map(other));
+    stdout::line(if blocks.is_empty() { "nothing is turned".into() } else { blocks.join("\n") })
+}
+
+fn turned(one: &Turned) -> String {
+    let ended = if one.rebooted { " (ended with a reboot)" } else { "" };
+    let change = |change: &Change| {
+        let now = change.now.as_deref().unwrap_or("gone");
+        let Change { target, before, after, .. } = change;
+        if now == after {
+            format!("\n  {target}: was {before}, is {now}")
+        } else {
+            format!("\n  {target}: was {before}, was made {after}, is {now}")
+        }
+    };
+    format!("{}{ended}{}", one.asked, one.changes.iter().map(change).collect::<String>())
+}
+
 /// Says what an undo did, and fails if something is left to do.
 pub fn report_undone(undone: &Undone, forced: &str) -> Result<(), Failure> {
-    undone.restored.iter().for_each(|what| anstream::println!("restored {what}"));
+    undone.restored.iter().try_for_each(|what| stdout::line(format_args!("restored {what}")))?;
     if undone.needless > 0 {
-        anstream::println!(
+        stdout::line(format_args!(
             "{} changes needed nothing: as before already, or gone",
             undone.needless
-        );
+        ))?;
     }
     if undone.rebooted > 0 {
-        anstream::println!("{} changes had ended with a reboot", undone.rebooted);
+        stdout::line(format_args!("{} changes had ended with a reboot", undone.rebooted))?;
     }
     undone.refused.iter().for_each(|what| anstream::eprintln!("refused: {what}"));
     undone.conflicts.iter().for_each(|what| anstream::eprintln!("left: {what}"));

@@ -11,6 +11,10 @@ use crate::platform::{Live, Platform};
 /// The variable that names the folder of the journal.
 const FOLDER: &str = "RG_STATE_DIR";
 
+/// Where root's journal lies, and others' in their homes, unless a variable says otherwise.
+pub(crate) const OF_ROOT: &str = "/var/lib/rearguard";
+pub(crate) const OF_USERS: &str = ".local/state/rearguard";
+
 /// A machine.
 pub struct Machine {
     platform: Box<dyn Platform>,
@@ -69,9 +73,9 @@ impl Machine {
 /// Where the journal outlives a reboot.
 fn state_folder() -> Result<String, Failure> {
     let given = std::env::var_os(FOLDER).map(PathBuf::from);
-    let of_root = || nix::unistd::geteuid().is_root().then(|| PathBuf::from("/var/lib/rearguard"));
+    let of_root = || nix::unistd::geteuid().is_root().then(|| PathBuf::from(OF_ROOT));
     let xdg = || Some(PathBuf::from(std::env::var_os("XDG_STATE_HOME")?).join("rearguard"));
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state/rearguard"));
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(OF_USERS));
     let folder = given.or_else(of_root).or_else(xdg).or_else(home);
     let folder = folder.filter(|folder| folder.is_absolute()).ok_or_else(|| {
         Failure::Input(format!("no folder for the journal: name an absolute one in {FOLDER}"))

@@ -46,11 +46,6 @@ impl<'a> Transaction<'a> {
         self.session.number()
     }
 
-    /// The boot that it is made in.
-    pub fn boot(&self) -> &str {
-        &self.session.header.boot
-    }
-
     /// The folder of the journal.
     pub fn state(&self) -> &str {
         self.machine.state()

@@ -55,31 +55,28 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let outcome = trial::run(&machine, &trial, &stop, &mut |done, runs, knobs| {
         anstream::eprintln!("run {} of {runs}: {}", done + 1, name(knobs));
     })?;
-    if args.json {
-        anstream::print!("{}", report::json(&outcome));
-    } else {
-        table(&outcome);
-    }
-    Ok(())
+    stdout::write(if args.json { report::json(&outcome) } else { table(&outcome) })
 }
 
 fn name(knobs: &[String]) -> String {
     if knobs.is_empty() { "as it is".into() } else { knobs.join(" + ") }
 }
 
-fn table(outcome: &Outcome) {
+fn table(outcome: &Outcome) -> String {
     let names: Vec<String> = outcome.results.iter().map(|one| name(&one.knobs)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
-    anstream::println!("{:<width$}  {:>14}  {:>28}  ", "", "median", "ratio to as it is (95%)");
-    for (name, one) in names.iter().zip(&outcome.results) {
-        anstream::println!(
+    let head = format!("{:<width$}  {:>14}  {:>28}", "", "median", "ratio to as it is (95%)");
+    let row = |(name, one): (&String, &Configuration)| {
+        format!(
             "{name:<width$}  {:>14}  {:>28}  {}",
             figure(&outcome.key, one.median),
             ratio(one),
             one.answer.word()
-        );
-    }
-    anstream::println!("\n{} of `{}`; less is better", outcome.key, outcome.measure);
+        )
+    };
+    let rows: Vec<String> = names.iter().zip(&outcome.results).map(row).collect();
+    let foot = format!("{} of `{}`; less is better", outcome.key, outcome.measure);
+    format!("{head}\n{}\n\n{foot}\n", rows.join("\n"))
 }
 
 /// A time by its unit, which the number's path names; else the number.

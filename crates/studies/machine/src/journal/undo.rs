@@ -73,7 +73,10 @@ pub fn undo(journal: &Journal, mut session: Session, force: bool) -> Result<Undo
                 continue;
             }
         }
-        session.record(Record::Undone { number })?;
+        // A full disk must not keep the rest from being restored. Undone again, this one needs nothing.
+        if session.record(Record::Undone { number }).is_err() {
+            session.entries[number].undone = true;
+        }
     }
     if live(&session) == 0 {
         session.forget()?;
@@ -85,7 +88,10 @@ fn one(journal: &Journal, session: &Session, entry: &Entry, force: bool) -> Resu
     let Entry { target, before, .. } = entry;
     if let Some((mut other, number, restores)) = session.above(journal, target)? {
         if entry.is_ours(&restores) {
-            other.record(Record::Before { number, before: before.clone() })?;
+            let told = other.record(Record::Before { number, before: before.clone() });
+            if let Err(failure) = told {
+                return Ok(How::Refused(format!("{target}: {failure}")));
+            }
         }
         return Ok(How::Needless);
     }

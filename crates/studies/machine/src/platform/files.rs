@@ -1,7 +1,8 @@
 //! Files below a root: `/`, or a folder that stands for it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Files below a root.
@@ -47,9 +48,9 @@ impl Files {
     pub fn append(&self, path: &str, text: &str) -> io::Result<()> {
         let place = self.place(path);
         let folder = place.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
+        own_folder(folder)?;
         let is_new = !place.exists();
-        let mut file = OpenOptions::new().append(true).create(true).open(&place)?;
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(&place)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         if is_new { fs::File::open(folder)?.sync_all() } else { Ok(()) }
@@ -58,8 +59,11 @@ impl Files {
     /// Waits until no other process has the file locked, locks it, and writes its own process into it.
     pub fn lock(&self, path: &str) -> io::Result<fs::File> {
         let place = self.place(path);
-        place.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(place)?;
+        let folder = place.parent().unwrap_or(Path::new("/"));
+        own_folder(folder)?;
+        check_owner(folder)?;
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(false).mode(0o644).open(place)?;
         file.lock()?;
         file.set_len(0)?;
         write!(file, "{}", std::process::id())?;
@@ -69,5 +73,37 @@ impl Files {
     /// Removes a file.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         fs::remove_file(self.place(path))
+    }
+}
+
+/// Makes a folder that no other user may write, whatever the mask. All may read: `tune status` tells them
+/// whose knobs are turned, and no token there makes a process of theirs ours.
+fn own_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(folder)
+}
+
+/// What a journal says is done as this user, so no other user may have written it.
+fn check_owner(folder: &Path) -> io::Result<()> {
+    let about = fs::metadata(folder)?;
+    let is_ours = about.uid() == nix::unistd::geteuid().as_raw() && about.mode() & 0o022 == 0;
+    let refused = "another user may write to this folder, and a journal is obeyed";
+    if is_ours { Ok(()) } else { Err(io::Error::new(io::ErrorKind::PermissionDenied, refused)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_journal_that_another_user_may_write_is_not_obeyed() {
+        let root = tempfile::tempdir().unwrap();
+        let files = Files::below(root.path());
+        files.lock("/state/lock").unwrap();
+        fs::set_permissions(files.place("/state"), Permissions::from_mode(0o777)).unwrap();
+        let refused = files.lock("/state/lock").unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     }
 }

@@ -1,7 +1,8 @@
 //! The machine itself.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -95,7 +96,8 @@ impl Platform for Live {
 
     fn start(&self, token: &str, args: &[String]) -> io::Result<()> {
         let said = format!("{}/{token}", self.said);
-        fs::create_dir_all(&self.said)?;
+        // Its names are tokens.
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.said)?;
         let out = File::create(&said)?;
         let mut child = Command::new("/proc/self/exe")
             .args(args)

@@ -44,11 +44,19 @@ impl Child {
         let wanted = format!("{TOKEN}={}", self.token);
         // A command that undoes everything and is part of it ends by itself after that.
         let own = std::process::id() as i32;
+        let user = nix::unistd::geteuid().as_raw();
         let has_token = |process: &i32| {
             // The environment of another user's process cannot be read; that of one that ended is empty.
             let environment = on.read(&format!("/proc/{process}/environ")).unwrap_or_default();
-            environment.split('\0').any(|entry| entry == wanted)
+            environment.split('\0').any(|entry| entry == wanted) && belongs(on, *process, user)
         };
         Ok(processes(on)?.into_iter().filter(|process| *process != own).find(has_token))
     }
+}
+
+/// Whether a process is this user's in every way: a set-user-ID program may have been given any environment.
+fn belongs(on: &dyn Platform, process: i32, user: u32) -> bool {
+    let status = on.read(&format!("/proc/{process}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    users.is_some_and(|users| users.split_whitespace().all(|id| id.parse() == Ok(user)))
 }

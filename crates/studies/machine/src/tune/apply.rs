@@ -4,6 +4,7 @@ use model::Failure;
 
 use super::knobs::Knob;
 use super::scope::Scope;
+use super::status::tuned;
 use crate::housekeeping;
 use crate::journal::{Purpose, Undone};
 use crate::machine::Machine;
@@ -93,8 +94,7 @@ fn settle(
 pub fn undo_all(machine: &Machine, force: bool) -> Result<(usize, Undone), Failure> {
     let journal = machine.journal();
     let mut undone = Undone::default();
-    let mut sessions = journal.sessions()?;
-    sessions.retain(|session| session.header.purpose == Purpose::Tune);
+    let sessions = tuned(&journal)?;
     let count = sessions.len();
     for session in sessions.into_iter().rev() {
         undone.add(take_back(machine, &journal, session, force)?);

@@ -39,7 +39,7 @@ pub struct Kind {
     pub reference: &'static str,
     /// Whether it is turned for one service.
     pub needs_service: bool,
-    /// Reads a value; `None`: the usual one.
+    /// Reads what stands after `=`; `None`: nothing does. Then the usual value, or what to write if none is.
     pub parse: fn(Option<&str>) -> Parsed,
     /// How it stands.
     pub state: fn(&dyn Platform) -> State,
@@ -137,7 +137,11 @@ fn stay(
     args: Vec<String>,
     about: String,
 ) -> Result<(), Failure> {
-    let token = format!("{}-{word}-{}", changes.boot(), changes.number());
+    // A token that can be guessed could be another process's, which would then be taken for ours.
+    let random = changes.journal.on.read("/proc/sys/kernel/random/uuid");
+    let random = random
+        .map_err(|error| Failure::Machine(format!("/proc/sys/kernel/random/uuid: {error}")))?;
+    let token = format!("{}-{word}-{}", random.trim(), changes.number());
     changes.set(&Target::Child(Child { token, args, about }), PRESENT).map(|_| ())
 }
 
@@ -146,7 +150,7 @@ fn check_online(on: &dyn Platform, cpus: &Cpus) -> Result<(), Failure> {
     crate::place::check_cpus(on, cpus, &Cpus::default(), crate::place::Partition::Member)
 }
 
-/// How many of something that each have their own value have which: `2 of 0-3, 1 of 0`.
+/// How many have which value: `0 (1), 0-3 (2)`; [`ABSENT`] where there are none.
 fn census(values: impl Iterator<Item = String>) -> String {
     let mut counts = std::collections::BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_insert(0) += 1);

@@ -27,12 +27,14 @@ pub struct Fake {
     left: Cell<Option<u32>>,
     /// Some: after those acts its user wants it to stop, and it lives.
     wish: Option<Arc<Stop>>,
+    /// Whether nothing more fits on its disk.
+    full: bool,
 }
 
 impl Fake {
     /// For a process that lives.
     pub fn new(root: &Path) -> Fake {
-        Fake { files: Files::below(root), left: Cell::new(None), wish: None }
+        Fake { files: Files::below(root), left: Cell::new(None), wish: None, full: false }
     }
 
     /// For a process that is killed when it has done this many acts.
@@ -43,6 +45,11 @@ impl Fake {
     /// For a process whose user presses Ctrl-C when it has done this many acts.
     pub fn stopped(root: &Path, acts: u32, wish: &Arc<Stop>) -> Fake {
         Fake { wish: Some(Arc::clone(wish)), ..Fake::mortal(root, acts) }
+    }
+
+    /// For a process whose disk is full.
+    pub fn full(root: &Path) -> Fake {
+        Fake { full: true, ..Fake::new(root) }
     }
 
     /// One act more, unless the process is dead.
@@ -127,6 +134,9 @@ impl Platform for Fake {
     }
 
     fn append(&self, path: &str, text: &str) -> io::Result<()> {
+        if self.full {
+            return Err(ErrorKind::StorageFull.into());
+        }
         if self.left.get() == Some(0) && self.wish.is_none() {
             // It dies in the middle of the line, once.
             self.left.set(Some(u32::MAX));
@@ -188,6 +198,11 @@ impl Platform for Fake {
     fn start(&self, token: &str, args: &[String]) -> io::Result<()> {
         self.act()?;
         let process = 9000 + args.len() + token.len();
+        let user = nix::unistd::geteuid();
+        self.put(
+            &format!("/proc/{process}/status"),
+            &format!("Uid:\t{user}\t{user}\t{user}\t{user}"),
+        )?;
         self.put(&format!("/proc/{process}/environ"), &format!("A=1\0{TOKEN}={token}\0"))
     }
 

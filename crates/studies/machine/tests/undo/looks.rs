@@ -15,8 +15,8 @@ fn supported(examination: &Examination, name: &str) -> bool {
 #[test]
 fn the_doctor_finds_what_is_there_and_names_remedies_for_the_rest() {
     let (folder, _) = machine();
-    let look = || examine(&Fake::new(folder.path()), "/usr/bin:relative");
-    let first = look();
+    let look = |kvm| examine(&Fake::new(folder.path()), "/usr/bin:relative", kvm);
+    let first = look(Err("no guest boots".into()));
     for name in ["privileges", "sched_ext", "cgroup2 cpuset", "PM QoS", "cpufreq", "NUMA"] {
         assert!(supported(&first, name), "{name}");
     }
@@ -27,8 +27,8 @@ fn the_doctor_finds_what_is_there_and_names_remedies_for_the_rest() {
     tree::put(folder.path(), "usr/bin/clang-19", "");
     tree::put(folder.path(), "sys/kernel/btf/vmlinux", "");
     std::fs::remove_dir_all(folder.path().join("sys/kernel/sched_ext")).expect("removed");
-    let second = look();
-    for name in ["memcached", "clang", "BTF"] {
+    let second = look(Ok("/dev/kvm".into()));
+    for name in ["memcached", "clang", "BTF", "KVM"] {
         assert!(supported(&second, name), "{name}");
     }
     assert!(!supported(&second, "sched_ext"));

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use machine::tune;
+use machine::{Machine, tune};
 
-use crate::fake::{BOUND_IRQ, assert_same};
+use crate::fake::{BOUND_IRQ, Fake, assert_same};
 use crate::{alive, apply, machine, tree};
 
 const GOVERNOR: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
@@ -142,4 +142,65 @@ fn bad_input_changes_nothing() {
     tree::put(folder.path(), "proc/self/status", "CapEff:\t0000000000000000");
     let failure = apply(&machine, &["governor"]).unwrap_err();
     assert!(failure.exit_code() == 3 && failure.to_string().contains("sudo"), "{failure}");
+}
+
+#[test]
+fn what_another_user_turned_is_theirs_to_undo() {
+    let (folder, _) = machine();
+    let of = |state: &str| Machine::new(Box::new(Fake::new(folder.path())), state, false);
+    let machine = of("/home/bob/.local/state/rearguard");
+    assert_eq!(tune::others(&machine), [], "nobody has turned anything");
+    let (theirs, anns) = (of("/var/lib/rearguard"), of("/home/ann/.local/state/rearguard"));
+    apply(&theirs, &["governor"]).expect("applied");
+    apply(&anns, &["idle-latency"]).expect("applied");
+    let users = || tune::others(&machine).into_iter().map(|other| other.user).collect::<Vec<_>>();
+    assert_eq!(users(), ["root", "ann"]);
+    assert_eq!(tune::undo_all(&machine, false).expect("nothing").0, 0, "none of it is ours");
+    assert_eq!(tune::others(&theirs).len(), 1, "our own is no other's");
+    tune::undo_all(&anns, false).expect("undone");
+    assert_eq!(users(), ["root"]);
+    tree::put(folder.path(), "proc/sys/kernel/random/boot_id", "second");
+    assert_eq!(users(), [""; 0], "a reboot has ended it");
+}
+
+#[test]
+fn the_status_names_every_value_before_and_now() {
+    let (folder, _) = machine();
+    let machine = alive(folder.path());
+    let status = || tune::status(&machine).expect("a status").sessions;
+    assert_eq!(status(), []);
+    apply(&machine, &["governor"]).expect("applied");
+    tree::put(folder.path(), GOVERNOR, "ondemand");
+    let one = &status()[0];
+    let of = |policy: &str| {
+        let change = one.changes.iter().find(|change| change.target.contains(policy));
+        let change = change.expect("a change");
+        [&change.before, &change.after, change.now.as_ref().expect("a value")].map(String::as_str)
+    };
+    assert_eq!(of("policy0"), ["powersave", "performance", "ondemand"]);
+    assert_eq!(of("policy1"), ["schedutil", "performance", "performance"]);
+    tune::undo_all(&machine, true).expect("undone");
+    assert_eq!(status(), []);
+}
+
+#[test]
+fn a_process_of_another_user_with_our_token_is_not_ours() {
+    let (folder, before) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["fifo"]).expect("applied");
+    let journal = folder.path().join("var/lib/rearguard/journal/000001.jsonl");
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let random = fs::read_to_string(folder.path().join("proc/sys/kernel/random/uuid")).unwrap();
+    assert!(text.contains(random.trim()), "the token is random: {text}");
+    // Its number is less, so it is found first.
+    let other = folder.path().join("proc/8999");
+    let ours = fs::read_dir(folder.path().join("proc")).unwrap().filter_map(Result::ok);
+    let ours = ours.map(|entry| entry.path().join("environ")).find(|path| path.exists());
+    fs::create_dir_all(&other).expect("a folder");
+    fs::copy(ours.expect("it was started"), other.join("environ")).expect("copied");
+    fs::write(other.join("status"), "Uid:\t4242\t0\t0\t0\n").expect("written");
+    tune::undo_all(&machine, false).expect("undone");
+    assert!(other.exists(), "another user's process was ended");
+    fs::remove_dir_all(other).expect("removed");
+    assert_same(folder.path(), &before, "undone");
 }

@@ -23,8 +23,9 @@ pub const GROUP_FILES: [(&str, &str); 9] = [
     ("cpu.stat", "usage_usec 0"),
 ];
 
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 28] = [
     ("proc/sys/kernel/random/boot_id", "first"),
+    ("proc/sys/kernel/random/uuid", "6f0c2c1e"),
     ("proc/sys/kernel/sched_rt_runtime_us", "950000"),
     ("proc/sys/kernel/sched_rt_period_us", "1000000"),
     ("proc/self/status", "CapEff:\t000001ffffffffff"),

@@ -141,3 +141,14 @@ fn after_a_reboot_nothing_is_written() {
     assert!(undone.rebooted > 2, "{undone:?}");
     assert_same(folder.path(), &before, "undone");
 }
+
+#[test]
+fn a_full_disk_keeps_nothing_from_being_restored() {
+    let (folder, before) = machine();
+    apply(&alive(folder.path()), &ALL).expect("applied");
+    assert_ne!(snapshot(folder.path()), before, "the control: something was changed");
+    let full = Machine::new(Box::new(Fake::full(folder.path())), STATE, false);
+    let (_, undone) = tune::undo_all(&full, false).expect("undone");
+    assert!(undone.is_complete(), "{undone:?}");
+    assert_same(folder.path(), &before, "undone on a full disk");
+}
