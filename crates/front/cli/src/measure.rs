@@ -13,7 +13,7 @@ use ::measure::{
     Load, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started, Target,
 };
 use compare::command::quoted;
-use generator::{Limits, LiveCounters, Transport};
+use generator::{Limits, LiveCounters, Loss, Transport};
 use model::{Failure, Nanos, Watch};
 use trace::{Header, Making};
 
@@ -52,6 +52,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     let target = started.as_ref().map_or(&target, |started| &started.target);
+    if started.is_none() {
+        check_protocol(args, target, &setup, &watch)?;
+    }
     if !args.no_fill {
         ::measure::fill(target, &setup, &watch)?;
     }
@@ -66,6 +69,38 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let load = ready.map_or_else(|| args.load(stamps, service_time), Ok)?;
     let session = Session { args, target, setup: &setup, load: &load, searched: searched.as_ref() };
     session.run(service_time, &watch)
+}
+
+/// Says at once, not after the run, where the server does not answer as this protocol wants it.
+fn check_protocol(
+    args: &Args,
+    target: &Target,
+    setup: &Setup,
+    watch: &Terminal,
+) -> Result<(), Failure> {
+    let Some(loss) = ::measure::first_loss(target, setup, watch)? else { return Ok(()) };
+    let (text, scheme) = (&target.text, &target.scheme);
+    let unanswered = format!(
+        "{text}: a first request was not answered ({}): does the server speak {scheme}?",
+        loss.word()
+    );
+    // What is garbage once is garbage for ever, and keys cannot be written to where nothing answers.
+    if loss == Loss::Garbage || target.filler().is_some_and(|_| !args.no_fill) {
+        return Err(Failure::Run(unanswered));
+    }
+    anstream::eprintln!("rearguard: {unanswered} It is measured all the same; Ctrl-C ends that");
+    Ok(())
+}
+
+/// [`Failure::Input`] for CPUs that this process may not use.
+pub fn check_cpus(option: &str, wanted: &[usize]) -> Result<(), Failure> {
+    let known: Vec<usize> = host::cpus().iter().map(|cpu| cpu.id).collect();
+    let Some(absent) = wanted.iter().find(|cpu| !known.contains(cpu)) else { return Ok(()) };
+    let known: Vec<String> = known.iter().map(usize::to_string).collect();
+    Err(Failure::Input(format!(
+        "{option}: there is no CPU {absent} for this process: choose of {}",
+        known.join(", ")
+    )))
 }
 
 /// Arrivals of a file, in rising order.
@@ -148,11 +183,6 @@ impl Session<'_> {
     }
 
     fn write(&self, measured: &Measurement, staged: Option<Staged>) -> Result<(), Failure> {
-        if measured.records.iter().all(|record| record.loss.is_some()) {
-            anstream::eprintln!(
-                "rearguard: no request was answered: is it this protocol that the server speaks?"
-            );
-        }
         let mut document = self.reported(measured).document();
         let traced = staged.and_then(|staged| {
             (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
@@ -164,7 +194,13 @@ impl Session<'_> {
         to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
         to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, traced, out))?;
         self.args.tables.write(&document)?;
-        self.args.output.measured(&document)
+        self.args.output.measured(&document)?;
+        match measured.records.iter().all(|record| record.loss.is_some()) {
+            false => Ok(()),
+            true => Err(Failure::Run(
+                "no request was answered: is it this protocol that the server speaks?".to_string(),
+            )),
+        }
     }
 
     fn write_trace(
@@ -211,6 +247,8 @@ impl Args {
     fn check(&self) -> Result<(), Failure> {
         self.output.check()?;
         self.tables.check()?;
+        check_cpus("--cpus", &self.cpus)?;
+        check_cpus("--server-cpus", &self.server_cpus)?;
         [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
     }
 

@@ -20,7 +20,7 @@ mod sockets;
 mod target;
 
 pub use hdr::write_log;
-pub use measurement::{Load, Measurement, Quiet, fill, measure, scenario_text};
+pub use measurement::{Load, Measurement, Quiet, fill, first_loss, measure, scenario_text};
 pub use observe::Setup;
 pub use plan::{Wanted, plan};
 pub use result::{Reported, machine, saturated};
@@ -29,5 +29,5 @@ pub use saturate::{Saturation, saturate};
 pub use server::{Kind, Placed, ROLES, Started};
 pub use service_time::ServiceTime;
 pub use socket_stages::{SocketStages, socket_stages, stage};
-pub use sockets::listening_port;
+pub use sockets::{check_listening, listening_port};
 pub use target::Target;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use generator::{LiveCounters, Place, Record, SelfCheck, Tally};
+use generator::{LiveCounters, Loss, Place, Record, SelfCheck, Tally};
 use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
@@ -22,6 +22,9 @@ use crate::target::Target;
 const FILLING: u32 = 16;
 /// What two requests cost the generator: three system calls each.
 const OWN_WORK: Nanos = Nanos::from_micros(25);
+/// How long a first answer may take before the user is told that there is none, and in how many tries.
+const FIRST_ANSWER: Nanos = Nanos::from_millis(1_500);
+const FIRST_TRIES: u64 = 3;
 /// How long filling may take.
 const FILLING_TIME: Nanos = Nanos::from_secs(120);
 
@@ -132,6 +135,36 @@ pub fn measure(
     let job = Job { requests: &requests, protocol: &protocol, connections, window, until, live };
     let observed = observe(target, setup, &job, watch)?;
     Ok(assembled(target, setup, load, service_time, observed))
+}
+
+/// What became of a first request, on a connection of its own; `None`: it was answered. Known after two
+/// seconds at most.
+pub fn first_loss(
+    target: &Target,
+    setup: &Setup,
+    watch: &dyn Watch,
+) -> Result<Option<Loss>, Failure> {
+    let one = [Planned { intended: Nanos::ZERO, service: target.asked_service(), random: 0 }];
+    let protocol = || target.protocol();
+    let until = Nanos(FIRST_ANSWER.0 / FIRST_TRIES);
+    let job = Job {
+        requests: &one,
+        protocol: &protocol,
+        connections: 1,
+        window: Window { start: Nanos::ZERO, end: until },
+        until,
+        live: None,
+    };
+    let mut loss = None;
+    // One may be lost by chance: a datagram, or a connection that was dropped.
+    for _ in 0..FIRST_TRIES {
+        let observed = observe(target, setup, &job, &Quiet(watch))?;
+        loss = observed.records[0].loss;
+        if loss.is_none() {
+            break;
+        }
+    }
+    Ok(loss)
 }
 
 /// Writes every key that the load will ask for, where the server needs that.

@@ -1,5 +1,7 @@
 //! Sockets that wait for clients, out of the kernel's tables in /proc.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::{fs, io};
 
 use generator::Transport;
@@ -74,6 +76,25 @@ pub fn listening_port(process: u32) -> Result<u16, Failure> {
     }
 }
 
+/// Whether a process of this machine waits for clients at a port, in whichever network namespace.
+/// [`Failure::Input`] where none does.
+pub fn check_listening(port: u16) -> Result<(), Failure> {
+    let mut namespaces = BTreeMap::from([(PathBuf::new(), "/proc/net".to_string())]);
+    for process in numbers("/proc") {
+        if let Ok(namespace) = fs::read_link(format!("/proc/{process}/ns/net")) {
+            namespaces.entry(namespace).or_insert(format!("/proc/{process}/net"));
+        }
+    }
+    let kinds = [Transport::Stream, Transport::Datagram];
+    let mut folders = namespaces.values().flat_map(|net| kinds.map(|kind| bound(net, kind)));
+    if folders.any(|sockets| sockets.iter().any(|socket| socket.port == port)) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "--port {port}: no process of this machine listens there: start the service first, or see the ports with `ss -lntup`"
+    )))
+}
+
 /// The processes that one has started, and those that they have.
 fn started_by(process: u32) -> Vec<u32> {
     let all = numbers("/proc").into_iter().map(i32::cast_unsigned);
@@ -109,5 +130,14 @@ mod tests {
         assert_eq!(port(Transport::Stream, "4711"), Some(11211));
         assert_eq!(port(Transport::Stream, "4712"), None);
         assert_eq!(port(Transport::Datagram, "4711"), None);
+    }
+
+    #[test]
+    fn a_port_where_none_listens_is_refused() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(check_listening(port), Ok(()));
+        drop(listener);
+        assert!(matches!(check_listening(port), Err(Failure::Input(_))));
     }
 }
