@@ -36,18 +36,19 @@ quick: ## the inner loop: format, clippy, the rules, the policies as BPF and nat
 	$(CARGO) test --quiet --package sim --lib
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but what loads BPF
-	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude tracer --exclude kernel-cost --no-default-features
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude scx_rearguard --exclude tracer --exclude kernel-cost --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
+	$(CARGO) build --quiet --package scx_rearguard
 	$(CARGO) test --package rearguard --test lab --test cells --test knobs --test watch -- --include-ignored --test-threads=1
 	$(CARGO) test --package scx --test guest -- --include-ignored
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
 	$(CARGO) test --package machine --test guest -- --include-ignored
-	$(CARGO) test --package conformance --test arms -- --include-ignored
+	PATH="$${CARGO_TARGET_DIR:-$$PWD/target}/debug:$$PATH" $(CARGO) test --package conformance --test arms -- --include-ignored
 	$(CARGO) test --package torture --test lab -- --include-ignored --test-threads=1
 
 torture: setup-lab ## torture POLICY (rearguard) in the lab's guests: all pieces, 30 minutes of them
-	$(CARGO) build --quiet --package rearguard --package torture
+	$(CARGO) build --quiet --package scx_rearguard --package torture
 	$${CARGO_TARGET_DIR:-target}/debug/torture --policy $(POLICY)
 
 vm-results: setup-lab ## measure ours beside all rivals on real kernels and write the tables of docs/evidence/kernel.md (hours; it resumes)
@@ -65,8 +66,9 @@ tales-story: setup-lab ## the story of Tales section 4 on real kernels: default,
 fidelity: vm-results ## how far the simulator is from real kernels, into docs/evidence/fidelity.md (what vm-results measures, then minutes)
 	tools/fidelity
 
-build: ## build the release binary, target/release/rearguard
+build: ## build the release binaries, target/release/rearguard and target/release/scx_rearguard
 	$(CARGO) build --release --package rearguard
+	$(CARGO) build --release --package scx_rearguard
 
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))

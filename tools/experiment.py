@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, grids: list[dict], on: str, minutes: int | Non
     """Runs what is missing of a plan. The results of each grid by seed, and whether all went well."""
     if not grids:
         return [], True
-    line = [args.rearguard, "sweep", "--folder", str(args.folder), "--jobs", str(args.jobs), "--json", "--results"]
+    line = [args.rearguard, "sweep", "--allow-own-policies", "--folder", str(args.folder), "--jobs", str(args.jobs), "--json", "--results"]
     line += [] if minutes is None else ["--minutes", str(minutes)]
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.toml"

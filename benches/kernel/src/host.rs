@@ -1,4 +1,5 @@
-//! A guest a scheduler and machine.
+//! The host's half: boots a guest for each scheduler and number of CPUs, where `guest` counts instructions a
+//! pipe round trip, and prints the figures.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use crate::table::{self, Row};
 
 /// One, 4, 32 and 1,000 queued in processes of their own; 10 to 10,000 queued in few processes.
 const SHAPES: [&str; 8] = ["1x1", "4x1", "32x1", "1000x1", "1x10", "1x100", "1x1000", "10x1000"];
-/// On more CPUs each has so many.
+/// On several CPUs: so many processes, each with one pair a CPU.
 const PAIRS_A_CPU: u32 = 4;
 
 /// Fine turns of virtual CPUs.
@@ -78,8 +79,8 @@ fn guest(
     args: &Args,
 ) -> Result<Vec<Measurement>, Failure> {
     let own = std::env::current_exe().map_err(|error| Failure::Run(error.to_string()))?;
-    let rearguard = args.rearguard.clone().unwrap_or_else(|| own.with_file_name("rearguard"));
-    let load = scheduler::command(policy, &rearguard);
+    let loader = args.loader.clone().unwrap_or_else(|| own.with_file_name("scx_rearguard"));
+    let load = scheduler::command(policy, &loader);
     let shapes: Vec<String> = shapes.iter().map(Shape::to_string).collect();
     let mut command = vec![own.to_string_lossy().into_owned(), "--in-guest".into()];
     command.extend(["--shapes".into(), shapes.join(",")]);

@@ -24,7 +24,7 @@ use shape::Shape;
 #[command(after_help = "Exit codes: 0 done; 1 a run failed; 2 bad input; 3 this machine cannot.")]
 struct Args {
     /// Schedulers: `default` (the kernel's own class), `scx_...` (a rival of tools/rivals), else what
-    /// `rearguard load` loads
+    /// scx_rearguard loads
     #[arg(long, value_delimiter = ',', default_value = "default,rearguard")]
     policy: Vec<String>,
     /// Pairs of threads that play ping-pong, as PROCESSESxPAIRS; half of the threads are queued [default: a
@@ -41,9 +41,9 @@ struct Args {
     /// A line of JSON a measurement instead of a table
     #[arg(long)]
     json: bool,
-    /// The executable to load with [default: rearguard beside this one]
+    /// The executable to load with [default: scx_rearguard beside this one]
     #[arg(long, value_name = "PATH")]
-    rearguard: Option<PathBuf>,
+    loader: Option<PathBuf>,
     /// This is the guest
     #[arg(long, hide = true)]
     in_guest: bool,

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod layers;
+pub mod licences;
 pub mod pages;
 pub mod size;
 pub mod sources;

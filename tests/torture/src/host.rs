@@ -70,7 +70,7 @@ fn choose(args: &Args) -> Result<Vec<&'static Piece>, Failure> {
 /// Runs one in a guest of its own; whether the scheduler stood it. What the machine lacks ends the whole run.
 fn one(lab: &Lab, piece: &Piece, args: &Args) -> Result<bool, Failure> {
     let own = std::env::current_exe().map_err(|error| Failure::Run(error.to_string()))?;
-    let rearguard = args.rearguard.clone().unwrap_or_else(|| own.with_file_name("rearguard"));
+    let loader = args.loader.clone().unwrap_or_else(|| own.with_file_name("scx_rearguard"));
     let mut command = vec![own.to_string_lossy().into_owned(), piece.name.into()];
     let mut word = |key: &str, value: String| command.extend([format!("--{key}"), value]);
     word("seed", args.seed.to_string());
@@ -79,7 +79,7 @@ fn one(lab: &Lab, piece: &Piece, args: &Args) -> Result<bool, Failure> {
     if let Some(fault) = args.fault {
         word("fault", fault.to_possible_value().expect("none is skipped").get_name().into());
     }
-    let load = scheduler::command(&args.policy, &rearguard);
+    let load = scheduler::command(&args.policy, &loader);
     let put: Vec<PathBuf> = load.first().map(PathBuf::from).into_iter().collect();
     command.extend(["--in-guest".into(), "--".into()]);
     command.extend(load);

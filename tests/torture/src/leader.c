@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process whose leader exits while its threads go on: leader THREADS. The process is then named
  * by a thread that is gone, and must still end as the last of them does.

@@ -26,7 +26,7 @@ use torture::scheduler;
 struct Args {
     /// Pieces [default: all]
     pieces: Vec<String>,
-    /// What `rearguard load` loads; `default`: nothing, the kernel's own class; `scx_...`: a rival of
+    /// What scx_rearguard loads; `default`: nothing, the kernel's own class; `scx_...`: a rival of
     /// tools/rivals
     #[arg(long, default_value = scheduler::DEFAULT)]
     policy: String,
@@ -42,9 +42,9 @@ struct Args {
     /// Only pieces of the short selection
     #[arg(long)]
     short: bool,
-    /// The executable to load with [default: rearguard beside this one]
+    /// The executable to load with [default: scx_rearguard beside this one]
     #[arg(long, value_name = "PATH")]
-    rearguard: Option<PathBuf>,
+    loader: Option<PathBuf>,
     /// Plant a fault: the judge must find it
     #[arg(long)]
     fault: Option<Fault>,

@@ -27,13 +27,13 @@ const SETTLING: Duration = Duration::from_secs(3);
 pub const DEFAULT: &str = "default";
 
 /// What loads a policy: nothing for the default class, a rival's own executable (`scx_...`, see
-/// tools/rivals), else `rearguard load`.
-pub fn command(policy: &str, rearguard: &Path) -> Vec<String> {
+/// tools/rivals), else `scx_rearguard`.
+pub fn command(policy: &str, loader: &Path) -> Vec<String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match policy {
         DEFAULT => Vec::new(),
         rival if rival.starts_with("scx_") => vec![text(&rivals().join("bin").join(rival))],
-        ours => vec![text(rearguard), "load".into(), ours.into()],
+        ours => vec![text(loader), ours.into()],
     }
 }
 

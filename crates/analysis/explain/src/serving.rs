@@ -124,9 +124,9 @@ impl<'a> Serving<'a> {
 
     /// Everything that kept threads of a program.
     pub fn kept(&self, program: usize) -> impl Iterator<Item = (ThreadId, OffSpan)> {
-        let own = (0..).map(ThreadId).zip(&self.trace.threads).zip(&self.kept);
-        let own = own.filter(move |((_, thread), _)| thread.program == program);
-        own.flat_map(|((thread, _), all)| all.iter().map(move |kept| (thread, *kept)))
+        let threads = (0..).map(ThreadId).zip(&self.trace.threads).zip(&self.kept);
+        let threads = threads.filter(move |((_, thread), _)| thread.program == program);
+        threads.flat_map(|((thread, _), all)| all.iter().map(move |kept| (thread, *kept)))
     }
 
     /// The threads that serve: those that answer a twentieth of what the busiest one does.

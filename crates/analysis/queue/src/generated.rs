@@ -1,4 +1,5 @@
-//! The ideal of drawn requests.
+//! The ideal of requests drawn from laws, simulated: how late they are where nothing but their queue delays
+//! them ("Tales of the Tail", section 2).
 
 use model::arrivals::ArrivalTimes;
 use model::law::Law;

@@ -24,6 +24,8 @@ const GROUPS: &[u8] = b"root:x:0:\nnogroup:x:65534:\n";
 
 /// This very executable for scripts in the guest, unless the user brings another there.
 const OWN_COMMAND: &str = "usr/local/bin/rearguard";
+/// The program that it starts for `load`, where this machine has it; likewise.
+const LOADER: &str = "usr/local/bin/scx_rearguard";
 
 /// Modules behind the port to the host, in the order in which they need one another. Newer kernels have them
 /// built in.
@@ -57,6 +59,7 @@ pub fn build(
     let mut write = |file: &Entry| image.archive.file(&file.name, file.mode, &file.content);
     files.iter().try_for_each(&mut write).map_err(no_room)?;
     image.archive.link(OWN_COMMAND, INIT).map_err(no_room)?;
+    image.loader()?;
     let text = serde_json::to_vec(&order).expect("strings only");
     image.archive.file(ORDER, 0o644, &text).map_err(no_room)?;
     let mut writer = image.archive.finish().map_err(no_room)?;
@@ -100,6 +103,13 @@ impl<W: Write> Image<W> {
         let content = fs::read(&own).map_err(no_room)?;
         self.archive.file(INIT, 0o755, &content).map_err(no_room)?;
         closure(&own)?.iter().try_for_each(|library| self.copy(library))
+    }
+
+    fn loader(&mut self) -> Result<(), Failure> {
+        let Ok(path) = loader::find() else { return Ok(()) };
+        let content = fs::read(&path).map_err(no_room)?;
+        self.archive.file(LOADER, 0o755, &content).map_err(no_room)?;
+        closure(&path)?.iter().try_for_each(|library| self.copy(library))
     }
 
     /// Takes along the modules that this kernel needs for the port; their paths in the guest.

@@ -18,15 +18,15 @@ pub enum Code {
 }
 
 impl Code {
-    /// The code of a policy by name, compiled here where the name is that of a file (see
-    /// [`policy_native::source`]).
+    /// The code of a policy by name, compiled here where the name is that of a file
+    /// ([`PolicySpec::file`]).
     ///
     /// [`Failure::Input`] where the file is not a policy, with what the compiler says; [`Failure::Machine`]
     /// without compilers.
     pub fn of(policy: &PolicySpec) -> Result<Code, Failure> {
-        match policy_native::source(&policy.name) {
+        match policy.file() {
             None => Ok(Code::BuiltIn),
-            Some(path) => compile::object(&path).map(Code::object),
+            Some(path) => compile::object(path).map(Code::object),
         }
     }
 

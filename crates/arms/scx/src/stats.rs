@@ -6,8 +6,8 @@
 mod due;
 mod figures;
 mod lag;
+mod meta;
 mod names;
-mod open_metrics;
 mod report;
 mod rows;
 mod sample;
@@ -15,9 +15,6 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use figures::Figures;
-pub use open_metrics::open_metrics;
-pub use report::{Group, Process, Queue, Report};
 pub(crate) use rows::Rows;
 pub use sample::{Meter, Sample};
-pub use server::{Client, Server};
+pub use server::{Server, describe};

@@ -5,7 +5,6 @@ use std::fs;
 
 use model::CpuId;
 use model::event::Process;
-use scx_utils::read_cpulist;
 
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
@@ -55,13 +54,22 @@ impl ProcessCache {
         let status = read(thread, "status").unwrap_or_default();
         let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
         let Some(process) = fact("Tgid:").and_then(|id| id.trim().parse().ok()) else { return };
-        let cpus = fact("Cpus_allowed_list:").and_then(|list| read_cpulist(list).ok());
-        let cpus = cpus.into_iter().flatten().map(|cpu| CpuId(cpu as u32)).collect();
+        let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
         let group = read(process, "cgroup").unwrap_or_default();
         let group = group_of(&group);
         let name = read(process, "comm").unwrap_or_default().trim().to_string();
         self.known.insert(thread, ProcessInfo { process, name, group: group.to_string(), cpus });
     }
+}
+
+/// A list of the kernel's, such as `0-3,8`; `None` where it is not one.
+fn cpus(list: &str) -> Option<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',').filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        cpus.extend((first.parse().ok()?..=last.parse().ok()?).map(CpuId));
+    }
+    Some(cpus)
 }
 
 /// The group that shares CPU time: of version 2 of groups, or where that is the root, of the first version's
@@ -79,7 +87,14 @@ fn group_of(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::group_of;
+    use super::{CpuId, cpus, group_of};
+
+    #[test]
+    fn a_list_of_cpus_is_read_whole_or_not_at_all() {
+        assert_eq!(cpus("\t0-2,8\n"), Some([0, 1, 2, 8].map(CpuId).to_vec()));
+        assert_eq!(cpus("\n"), Some(Vec::new()));
+        assert_eq!(cpus("0-x"), None);
+    }
 
     #[test]
     fn a_group_is_known_in_both_versions() {

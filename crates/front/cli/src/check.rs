@@ -16,6 +16,5 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let read = read_scenario(&args.file)?;
-    anstream::print!("{}", read.scenario.describe());
-    Ok(())
+    stdout::write(read.scenario.describe())
 }

@@ -29,6 +29,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let names = [args.a.display().to_string(), args.b.display().to_string()];
     let names = [&*names[0], &*names[1]];
     args.tables.write_all(&tables(&found, names))?;
-    anstream::print!("{}", text(&found, &a, &b, names));
+    stdout::write(text(&found, &a, &b, names))?;
     Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -13,7 +13,8 @@ fn every_command_line_of_the_pages_parses() {
     let mut faults = Vec::new();
     for path in lines::pages() {
         let page = std::fs::read_to_string(&path).expect("a page");
-        for words in lines::command_lines(&page) {
+        for words in lines::command_lines(&page).into_iter().filter(|words| words[0] == "rearguard")
+        {
             seen += 1;
             if let Err(error) = Cli::try_parse_from(&words) {
                 faults.push(format!("{}: {}\n{error}", path.display(), words.join(" ")));
@@ -26,8 +27,7 @@ fn every_command_line_of_the_pages_parses() {
 
 #[test]
 fn a_wrong_command_line_is_found() {
-    let page =
-        "```\nsudo rearguard load cts  # in force\nrearguard compare a.toml --polcy cts\n```\n";
+    let page = "```\nsudo rearguard top  # in force\nrearguard compare a.toml --polcy cts\n```\n";
     let lines = lines::command_lines(page);
     let parses: Vec<bool> = lines.iter().map(|words| Cli::try_parse_from(words).is_ok()).collect();
     assert_eq!(parses, [true, false]);

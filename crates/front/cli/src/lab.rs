@@ -56,10 +56,10 @@ fn fetch(lab: &Lab, wanted: &[String]) -> Result<(), Failure> {
         let fetched = lab.fetch(kernel)?;
         let how = if fetched.was_there { "was there" } else { "fetched" };
         let (name, release) = (fetched.kernel.name(), &fetched.kernel.release);
-        anstream::println!(
+        stdout::line(format_args!(
             "{name:<6} {release:<32} {how} ({:.1} s)",
             begin.elapsed().as_secs_f64()
-        );
+        ))?;
     }
     Ok(())
 }
@@ -70,11 +70,14 @@ fn list(lab: &Lab) -> Result<(), Failure> {
         anstream::eprintln!("no kernels yet: bring some with `rearguard lab fetch`");
         return Ok(());
     }
-    anstream::println!("{:<6} {:<32} {:<7} {}", "name", "release", "default", "sched_ext");
+    let row = |name: &str, release: &str, default: &str, ext: &str| {
+        format!("{name:<6} {release:<32} {default:<7} {ext}")
+    };
+    stdout::line(row("name", "release", "default", "sched_ext"))?;
     for kernel in kernels {
         let (name, release, default) = (kernel.name(), &kernel.release, kernel.default_class());
         let ext = if kernel.has_sched_ext()? { "yes" } else { "no" };
-        anstream::println!("{name:<6} {release:<32} {default:<7} {ext}");
+        stdout::line(row(&name, release, default, ext))?;
     }
     Ok(())
 }

@@ -16,7 +16,6 @@ mod files;
 mod ideal;
 mod keep;
 mod lab;
-#[cfg(feature = "bpf")]
 mod load;
 mod measure;
 mod new_policy;
@@ -29,7 +28,6 @@ mod stages;
 mod stamps;
 mod sweep;
 mod tables;
-#[cfg(feature = "bpf")]
 mod top;
 mod traces;
 mod tune;
@@ -66,7 +64,6 @@ enum Command {
     Explain(explain::Args),
     Ideal(ideal::Args),
     Lab(lab::Args),
-    #[cfg(feature = "bpf")]
     Load(load::Args),
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
@@ -75,7 +72,6 @@ enum Command {
     Sweep(sweep::Args),
     #[cfg(feature = "bpf")]
     Stages(stages::Args),
-    #[cfg(feature = "bpf")]
     Top(top::Args),
     Trace(traces::Args),
     /// See, turn and turn back the machine's knobs against tail latency
@@ -88,23 +84,27 @@ fn main() -> ExitCode {
     if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }
-    let outcome = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(asked) if asked.use_stderr() => asked.exit(),
+        Err(help) => {
+            let shown = stdout::write(help.render().ansi());
+            return shown.map_or_else(report_failure, |()| ExitCode::SUCCESS);
+        }
+    };
+    let outcome = match cli.command {
         // The command of a cell has an exit code of its own.
         Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
         Command::Check(args) => check::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => return diff::run(&args).unwrap_or_else(report_failure),
-        Command::Doctor(args) => {
-            doctor::run(&args);
-            Ok(())
-        }
+        Command::Doctor(args) => doctor::run(&args),
         Command::Fanout(args) => fanout::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
-        #[cfg(feature = "bpf")]
         Command::Load(args) => load::run(&args),
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
@@ -113,7 +113,6 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(&args),
         #[cfg(feature = "bpf")]
         Command::Stages(args) => stages::run(&args),
-        #[cfg(feature = "bpf")]
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
         Command::Tune(args) => tune::run(&args),
@@ -122,6 +121,9 @@ fn main() -> ExitCode {
 }
 
 fn report_failure(failure: Failure) -> ExitCode {
-    anstream::eprintln!("rearguard: {failure}");
+    // Nobody reads on: that is no news.
+    if failure != Failure::ClosedOutput {
+        anstream::eprintln!("rearguard: {failure}");
+    }
     ExitCode::from(failure.exit_code())
 }

@@ -79,8 +79,7 @@ impl Output {
     /// Writes what a search for a server's capacity found; it has no curve.
     pub fn saturated(&self, found: &Saturated) -> Result<(), Failure> {
         let shown = if self.json { report::json(found) } else { report::saturated_table(found) };
-        anstream::println!("{}", shown.trim_end());
-        Ok(())
+        stdout::line(shown.trim_end())
     }
 
     /// [`Output::check`] for so many figures: a picture holds one.
@@ -148,7 +147,7 @@ impl Output {
         html: impl FnOnce() -> String,
         picture: impl FnOnce() -> Option<String>,
     ) -> Result<(), Failure> {
-        anstream::println!("{}", shown.trim_end());
+        stdout::line(shown.trim_end())?;
         let Some(path) = &self.report else { return Ok(()) };
         let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
         let drawn = drawn.ok_or_else(|| {
@@ -156,7 +155,7 @@ impl Output {
         })?;
         files::write(path, &drawn)?;
         if !self.json {
-            anstream::println!("\nreport: {}", path.display());
+            return stdout::line(format_args!("\nreport: {}", path.display()));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use model::{Failure, Watch};
 
 use ::measure::{Placed, Started, Target};
 
-use crate::measure::Startable;
+use crate::measure::{Startable, check_cpus};
 use crate::watch::Terminal;
 
 /// How often to look whether the server has ended, or the user wants it to.
@@ -36,6 +36,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    check_cpus("--cpus", &args.cpus)?;
     let watch = Terminal::new("serve");
     let kind = args.server.0;
     let target = Target::parse(args.target.as_deref().unwrap_or(kind.usual_target()), None)?;
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let cpus = if args.cpus.is_empty() { all() } else { args.cpus.clone() };
     let placed = Placed { cpus, connections: args.connections };
     let mut started = Started::start(kind, target, &placed, &watch)?;
-    anstream::println!("{} process {}", started.target.text, started.process());
+    stdout::line(format_args!("{} process {}", started.target.text, started.process()))?;
     while !watch.cancelled() {
         started.check_alive()?;
         thread::sleep(LOOK);

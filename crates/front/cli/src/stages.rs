@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// Watches the service at a port. [`Failure::Run`] where its requests' stages are not complete.
 pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
+    measure::check_listening(port)?;
     let scheduling = Scheduling::Everywhere;
     let tracer = Tracer::start(Wanted { port: Some(port), tcp: false, scheduling })?;
     let terminal = Terminal::new(&format!("port {port}"));

@@ -1,21 +1,21 @@
 //! `rearguard top`: the policy in force, at work.
 
-mod screen;
-
 use std::io::{self, IsTerminal};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use loader::{Client, Report, open_metrics, table};
 use model::{Failure, Nanos, units};
-use scx::stats::{Client, Report, open_metrics};
 
 use crate::exporter::Exporter;
 use crate::watch::interrupt_flag;
-pub use screen::table;
 
 /// How often the user's wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Rows of processes where there is no terminal that says how many fit.
+const ROWS: usize = 20;
 
 /// Watch the policy in force: share, due share, lag, queues, migrations of groups and processes
 ///
@@ -44,15 +44,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let show = |report: &Report| match &exporter {
         Some(exporter) => exporter.show(open_metrics(report)),
         None if args.json => print_json(report),
-        None => screen::show(report, io::stdout().is_terminal()),
+        None => show(report, io::stdout().is_terminal()),
     };
     each(Duration::from_nanos(args.interval.0), args.count, || show(&client.report()?))
 }
 
-/// Watches with tables until Ctrl-C, beside a `load` of another terminal.
-pub fn monitor(interval: Duration) -> Result<(), Failure> {
-    let mut client = Client::connect()?;
-    each(interval, None, || screen::show(&client.report()?, false))
+/// Prints the table; on a terminal in place of what it showed.
+fn show(report: &Report, terminal: bool) -> Result<(), Failure> {
+    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+    let fixed = report.groups.len() + 6;
+    let rows = height.filter(|_| terminal).map_or(ROWS, |height| height.saturating_sub(fixed));
+    let clear = if terminal { "\x1b[H\x1b[2J" } else { "" };
+    let end = if terminal { "" } else { "\n" };
+    stdout::write(format_args!("{clear}{}{end}", table(report, rows)))
 }
 
 /// Looks every interval until the user stops it.
@@ -77,6 +81,5 @@ fn each(
 
 fn print_json(report: &Report) -> Result<(), Failure> {
     let line = serde_json::to_string(report).map_err(|error| Failure::Run(error.to_string()))?;
-    anstream::println!("{line}");
-    Ok(())
+    stdout::line(line)
 }

@@ -49,10 +49,7 @@ enum Format {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
-        Command::Show { file } => {
-            anstream::print!("{}", shown(&read(file)?));
-            Ok(())
-        }
+        Command::Show { file } => stdout::write(shown(&read(file)?)),
         Command::Export { file, to, out } => export(&read(file)?, *to, out),
     }
 }

@@ -193,20 +193,20 @@ fn a_new_policy_runs_at_once_and_its_mistakes_are_shown() {
     let compare =
         |policy| ["compare", scenario, "--policy", policy, "--duration", "1s", "--seeds", "1"];
     assert!(there(&["new-policy", "mine"], None).status.success());
-    for policy in ["mine", "./mine.c", "mine.c:slice=1ms"] {
+    for policy in ["./mine.c", "mine.c:slice=1ms"] {
         let run = there(&compare(policy), None);
         assert!(run.status.success() && stdout(&run).contains(policy), "{}", stderr(&run));
     }
     for name in ["mine", "cts", "a/b", ""] {
         assert_eq!(there(&["new-policy", name], None).status.code(), Some(2), "{name}");
     }
-    let without = there(&compare("mine"), Some("/nowhere"));
+    let without = there(&compare("mine.c"), Some("/nowhere"));
     assert_eq!(without.status.code(), Some(3));
     assert!(stderr(&without).contains("apt-get install gcc"), "{}", stderr(&without));
     let file = folder.path().join("mine.c");
     let source = std::fs::read_to_string(&file).expect("the template");
     std::fs::write(&file, source.replace("return cpu;", "return cpus;")).expect("written");
-    let wrong = there(&compare("mine"), None);
+    let wrong = there(&compare("mine.c"), None);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("mine.c:33:"), "{}", stderr(&wrong));
     let unwilling = source.replace("return rg_queue_create(QUEUE);", "return -22;");

@@ -110,3 +110,18 @@ fn threads_are_known_in_a_namespace_of_their_own() {
     let Some(beside) = told(CONTAINED, HOG) else { return };
     assert!(beside.part() > 0.5, "the hog's part is {}", beside.part());
 }
+
+#[test]
+fn a_port_where_nobody_listens_is_said_at_once() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("its address").port().to_string();
+    drop(free);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    let begin = std::time::Instant::now();
+    let output = command.args(["explain", "--port", &port, "--duration", "60s"]).output();
+    let output = output.expect("the built command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no process of this machine listens there"), "{said}");
+    assert!(begin.elapsed() < std::time::Duration::from_secs(30), "it did not watch for a minute");
+}

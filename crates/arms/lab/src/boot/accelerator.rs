@@ -1,6 +1,8 @@
 //! KVM where it truly boots a stock kernel: nested hosts often have the device and hang in the boot stub.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,8 @@ pub enum Accelerator {
     RealTime(RealTime),
 }
 
+/// What KVM is reached by.
+const DEVICE: &str = "/dev/kvm";
 /// A boot under KVM takes a second or two; one that takes this long has hung.
 const PATIENCE: Duration = Duration::from_secs(10);
 const MEMORY_MIB: u32 = 512;
@@ -73,7 +77,7 @@ impl Accelerator {
 /// The accelerator for this machine. The first time it boots the kernel under KVM to see; the answer is kept
 /// in the lab.
 pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accelerator, Failure> {
-    let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    let device = fs::OpenOptions::new().read(true).write(true).open(DEVICE);
     if device.is_err() {
         return Ok(Accelerator::COUNTED);
     }
@@ -88,6 +92,41 @@ pub fn choose(lab: &Lab, kernel: &Kernel, watcher: &dyn Watcher) -> Result<Accel
     Ok(found)
 }
 
+impl Lab {
+    /// What is known of KVM on this machine, or why guests are emulated, with the remedy. Nothing is booted.
+    pub fn kvm(&self) -> Result<String, String> {
+        known(self, Path::new(DEVICE))
+    }
+}
+
+/// What is known of KVM here without a boot: the answers for any guest's kernel under this machine's. `Err`:
+/// why guests are emulated, and the remedy.
+fn known(lab: &Lab, device: &Path) -> Result<String, String> {
+    let opened = fs::OpenOptions::new().read(true).write(true).open(device);
+    let device = device.display();
+    opened.map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => {
+            format!(
+                "{device}: {error}: join its group (sudo usermod -aG kvm $USER) and log in anew"
+            )
+        }
+        _ => {
+            "the lab emulates without it; enable virtualisation in the firmware or the host".into()
+        }
+    })?;
+    let files = fs::read_dir(lab.folder().join("kvm")).into_iter().flatten().flatten();
+    let ours = files.filter(|file| {
+        file.file_name().to_string_lossy().starts_with(&format!("{}--", plain(&release())))
+    });
+    let texts = ours.filter_map(|file| fs::read_to_string(file.path()).ok());
+    let answers: Vec<Accelerator> = texts.filter_map(|text| of_answer(&text)).collect();
+    match answers.contains(&Accelerator::Kvm) {
+        true => Ok(format!("{device}; a guest has booted under it")),
+        false if answers.is_empty() => Ok(format!("{device}; the first guest tries it")),
+        false => Err(format!("{device} is there, but no guest boots under it: the lab emulates")),
+    }
+}
+
 fn of_answer(text: &str) -> Option<Accelerator> {
     match text.trim() {
         "yes" => Some(Accelerator::Kvm),
@@ -98,10 +137,16 @@ fn of_answer(text: &str) -> Option<Accelerator> {
 
 /// What the answer depends on, as a file name: this machine's kernel, QEMU, and the guest's kernel.
 fn question(kernel: &Kernel) -> Result<String, Failure> {
-    let host = uname().map(|name| name.release().to_string_lossy().into_owned());
-    let words = format!("{}--{}--{}", host.unwrap_or_default(), version()?, kernel.release);
+    Ok(plain(&format!("{}--{}--{}", release(), version()?, kernel.release)))
+}
+
+fn release() -> String {
+    uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn plain(words: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
-    Ok(words.chars().map(plain).collect())
+    words.chars().map(plain).collect()
 }
 
 fn boots(kernel: &Kernel, watcher: &dyn Watcher) -> Result<bool, Failure> {
@@ -137,5 +182,22 @@ mod tests {
         assert_eq!(of_answer("yes\n"), Some(Accelerator::Kvm));
         assert_eq!(of_answer("no\n"), Some(Accelerator::COUNTED));
         assert_eq!(of_answer(""), None, "a file that a killed run left half-written");
+    }
+
+    #[test]
+    fn a_device_under_which_no_guest_boots_is_no_kvm() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lab = Lab::at(folder.path().to_path_buf());
+        let device = folder.path().join("device");
+        assert!(known(&lab, &device).is_err(), "no device");
+        fs::write(&device, "").expect("a file");
+        assert!(known(&lab, &device).expect("not tried").contains("first guest"));
+        let answers = lab.make("kvm").expect("a folder");
+        fs::write(answers.join("another--qemu--7.2"), "yes\n").expect("a file");
+        let of = |kernel: &str| answers.join(format!("{}--qemu--{kernel}", plain(&release())));
+        fs::write(of("6.1"), "no\n").expect("a file");
+        assert!(known(&lab, &device).expect_err("it hangs").contains("no guest boots"));
+        fs::write(of("7.2"), "yes\n").expect("a file");
+        assert!(known(&lab, &device).expect("it boots").contains("has booted"));
     }
 }

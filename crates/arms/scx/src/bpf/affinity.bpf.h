@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which CPUs a thread may run on. */
 #ifndef RG_AFFINITY_BPF_H
 #define RG_AFFINITY_BPF_H

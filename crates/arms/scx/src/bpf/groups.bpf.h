@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Groups: the row of each cgroup that has a CPU weight. The root's is 0. Where no row is left
  * cgroup_init ends the policy.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The seam (policy/platform.h) on top of sched_ext: one small function a call. What belongs to
  * threads, groups, CPUs' domains and queues has a file of its own.

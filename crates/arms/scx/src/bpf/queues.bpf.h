@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queues: the kernel's dispatch queues under the policy's numbers, always ordered by a key (a
  * queue that is once used first in, first out may not be ordered later), their state and locks.

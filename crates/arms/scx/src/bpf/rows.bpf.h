@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows of the policy's tables are allocated here: a thread or group takes a number and returns it
  * when it leaves.

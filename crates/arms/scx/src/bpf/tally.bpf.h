@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What each process and group received, counted for monitors. Sums outlive the threads that
  * they come from, so a storm of short ones is counted as well.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The machine's domains, as tables that the loader fills from /sys and the kernel then freezes. A
  * CPU that comes or goes ends the scheduler, and the loader starts anew with new tables.

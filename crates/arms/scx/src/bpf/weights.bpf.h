@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What nice values weigh: sched_ext's own weights are rounded to hundredths of a normal thread. */
 #ifndef RG_WEIGHTS_BPF_H
 #define RG_WEIGHTS_BPF_H

@@ -1,57 +1,11 @@
 //! What is said of a process and of a group alike: what it received, what was due, and how its threads stand.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
 
-use super::report::{Group, Process};
+use loader::Figures;
+
 use super::rows::{Active, Tally};
 use super::sample::Sample;
-
-/// The figures of a process or group.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Of all CPUs' time, 0 to 1.
-    pub share: f64,
-    /// By the weights of the threads that wanted a CPU, 0 to 1.
-    pub due_share: f64,
-    /// Above 0 it is owed.
-    pub lag_ns: f64,
-    /// Threads that run or wait.
-    pub active: u32,
-    /// Of these, with a pool of their own.
-    pub batch: u32,
-    /// Begun to run, of its threads.
-    pub slices_per_s: f64,
-    /// Slices begun on another CPU than the one before.
-    pub migrations_per_s: f64,
-}
-
-impl AddAssign for Figures {
-    fn add_assign(&mut self, other: Figures) {
-        self.share += other.share;
-        self.due_share += other.due_share;
-        self.lag_ns += other.lag_ns;
-        self.active += other.active;
-        self.batch += other.batch;
-        self.slices_per_s += other.slices_per_s;
-        self.migrations_per_s += other.migrations_per_s;
-    }
-}
-
-impl From<&Group> for Figures {
-    fn from(group: &Group) -> Figures {
-        let Group { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = *group;
-        Figures { share, due_share, lag_ns, active, batch: 0, slices_per_s, migrations_per_s }
-    }
-}
-
-impl From<&Process> for Figures {
-    fn from(process: &Process) -> Figures {
-        let Process { share, due_share, lag_ns, active, batch, .. } = *process;
-        let Process { slices_per_s, migrations_per_s, .. } = *process;
-        Figures { share, due_share, lag_ns, active, batch, slices_per_s, migrations_per_s }
-    }
-}
 
 /// From one sample to another.
 pub(super) struct Span<'a> {

@@ -2,132 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use scx_stats_derive::Stats;
-use serde::{Deserialize, Serialize};
+use loader::{Figures, Group, Process, Queue, Report};
 
-use super::figures::{Figures, Span};
+use super::figures::Span;
 use super::names::Names;
 use super::rows::ProcessRow;
 use super::sample::Sample;
-
-/// A group: a cgroup with all below it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
-#[stat(desc = "group", _om_prefix = "group_", _om_label = "group")]
-pub struct Group {
-    /// cpu.weight; 0 for the root, which has none.
-    #[stat(desc = "cpu.weight, 0 for the root")]
-    pub weight: u32,
-    /// Of all CPUs' time, 0 to 1.
-    #[stat(desc = "received share of all CPUs, 0 to 1")]
-    pub share: f64,
-    /// By the weights of the threads that wanted a CPU, 0 to 1.
-    #[stat(desc = "due share of all CPUs by the weights of the threads that want one, 0 to 1")]
-    pub due_share: f64,
-    /// Above 0 it is owed.
-    #[stat(desc = "CPU time that its active threads are owed at present, ns")]
-    pub lag_ns: f64,
-    /// Threads that run or wait.
-    #[stat(desc = "threads that run or wait at present")]
-    pub active: u32,
-    /// Begun to run, of its threads.
-    #[stat(desc = "slices begun per second")]
-    pub slices_per_s: f64,
-    /// Slices begun on another CPU than the one before.
-    #[stat(desc = "slices begun on another CPU than the one before, per second")]
-    pub migrations_per_s: f64,
-}
-
-/// A process.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
-#[stat(desc = "process", _om_prefix = "process_", _om_label = "pid")]
-pub struct Process {
-    /// As ps shows it.
-    #[stat(desc = "command", _om_skip)]
-    pub name: String,
-    /// The cgroup's path.
-    #[stat(desc = "its group", _om_skip)]
-    pub group: String,
-    /// All of them.
-    #[stat(desc = "threads")]
-    pub threads: u32,
-    /// Threads that run or wait.
-    #[stat(desc = "threads that run or wait at present")]
-    pub active: u32,
-    /// Of these, with a pool of their own.
-    #[stat(desc = "of these, batch: they burned so much CPU time that they lost their place")]
-    pub batch: u32,
-    /// Of all CPUs' time, 0 to 1.
-    #[stat(desc = "received share of all CPUs, 0 to 1")]
-    pub share: f64,
-    /// By the weights of the threads that wanted a CPU, 0 to 1.
-    #[stat(desc = "due share of all CPUs by the weights of the threads that want one, 0 to 1")]
-    pub due_share: f64,
-    /// Above 0 it is owed.
-    #[stat(desc = "CPU time that its active threads are owed at present, ns")]
-    pub lag_ns: f64,
-    /// Begun to run, of its threads.
-    #[stat(desc = "slices begun per second")]
-    pub slices_per_s: f64,
-    /// Slices begun on another CPU than the one before.
-    #[stat(desc = "slices begun on another CPU than the one before, per second")]
-    pub migrations_per_s: f64,
-}
-
-/// A queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Stats)]
-#[stat(desc = "queue", _om_prefix = "queue_", _om_label = "queue")]
-pub struct Queue {
-    /// That run from it or wait in it.
-    #[stat(desc = "threads that run from it or wait in it at present")]
-    pub threads: u32,
-    /// Its least virtual time.
-    #[stat(desc = "its min_vruntime: the least virtual time of its threads, ns")]
-    pub min_vruntime_ns: u64,
-}
-
-/// All of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Stats)]
-#[stat(desc = "a policy at work", top, _om_prefix = "rearguard_")]
-pub struct Report {
-    /// In /sys/kernel/sched_ext/root/ops.
-    #[stat(desc = "the scheduler's name", _om_skip)]
-    pub scheduler: String,
-    /// Between the two looks that the rates are of.
-    #[stat(desc = "seconds that rates and shares are of")]
-    pub interval_s: f64,
-    /// Online.
-    #[stat(desc = "CPUs")]
-    pub cpus: u32,
-    /// Of a policy in a file only what was received is known, of a group without those below it.
-    #[stat(
-        desc = "1: what is due is known; 0: a policy in a file, of which only received time is, and dues, lags and active threads stay 0"
-    )]
-    pub knows_due: u32,
-    /// Begun to run, all threads.
-    #[stat(desc = "slices begun per second")]
-    pub slices_per_s: f64,
-    /// Slices begun on another CPU than the one before.
-    #[stat(desc = "slices begun on another CPU than the one before, per second")]
-    pub migrations_per_s: f64,
-    /// Threads that balance moved from one queue to another.
-    #[stat(desc = "threads that balance moved from one queue to another, per second")]
-    pub pulls_per_s: f64,
-    /// The first-come thread ran before the one that held its pool's least vruntime.
-    #[stat(desc = "threads that ran before a later one of lesser virtual time, per second")]
-    pub inversions_avoided_per_s: f64,
-    /// By the cgroup's path.
-    #[stat(desc = "groups")]
-    pub groups: BTreeMap<String, Group>,
-    /// By id.
-    #[stat(desc = "processes")]
-    pub processes: BTreeMap<u32, Process>,
-    /// By number.
-    #[stat(desc = "queues")]
-    pub queues: BTreeMap<u32, Queue>,
-    /// By level and domain: `llc 0`.
-    #[stat(desc = "targets of global virtual time by domain, ns")]
-    pub targets: BTreeMap<String, u64>,
-}
 
 const LEVELS: [&str; 5] = ["cpu", "core", "llc", "node", "machine"];
 
@@ -168,7 +48,7 @@ impl Span<'_> {
             let tallies = (self.before.processes.get(row).map(|of| of.tally), of.tally);
             let figures = self.figures(standings.get(row), tallies, due.map(|due| due.get(row)));
             let group = names.group(self.after.groups.get(&of.group).map_or(0, |group| group.id));
-            (of.id, Process::new(names.process(of.id), group, of.threads, figures))
+            (of.id, of_process(names.process(of.id), group, of.threads, figures))
         };
         self.after.processes.iter().map(process).collect()
     }
@@ -185,7 +65,7 @@ impl Span<'_> {
         }
         let group = |(row, figures)| {
             let (id, weight) = self.after.groups.get(&row).map_or((0, 0), |of| (of.id, of.weight));
-            (names.group(id), Group::new(weight, figures))
+            (names.group(id), of_group(weight, figures))
         };
         sums.into_iter().map(group).collect()
     }
@@ -203,29 +83,24 @@ impl Span<'_> {
     }
 }
 
-impl Group {
-    fn new(weight: u32, figures: Figures) -> Group {
-        let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } =
-            figures;
-        Group { weight, share, due_share, lag_ns, active, slices_per_s, migrations_per_s }
-    }
+fn of_group(weight: u32, of: Figures) -> Group {
+    let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = of;
+    Group { weight, share, due_share, lag_ns, active, slices_per_s, migrations_per_s }
 }
 
-impl Process {
-    fn new(name: String, group: String, threads: u32, figures: Figures) -> Process {
-        let Figures { share, due_share, lag_ns, active, batch, .. } = figures;
-        let Figures { slices_per_s, migrations_per_s, .. } = figures;
-        Process {
-            name,
-            group,
-            threads,
-            active,
-            batch,
-            share,
-            due_share,
-            lag_ns,
-            slices_per_s,
-            migrations_per_s,
-        }
+fn of_process(name: String, group: String, threads: u32, of: Figures) -> Process {
+    let Figures { share, due_share, lag_ns, active, batch, .. } = of;
+    let Figures { slices_per_s, migrations_per_s, .. } = of;
+    Process {
+        name,
+        group,
+        threads,
+        active,
+        batch,
+        share,
+        due_share,
+        lag_ns,
+        slices_per_s,
+        migrations_per_s,
     }
 }

@@ -5,16 +5,17 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
+use loader::{Group, Process, Queue, Report, SOCKET};
 use model::Failure;
 use scx_stats::prelude::*;
 
 use crate::loaded::Loaded;
 
+use super::meta::meta;
 use super::names::Names;
-use super::report::{Group, Process, Queue, Report, report};
+use super::report::report;
 use super::sample::Sample;
 
-const SOCKET: &str = "/var/run/scx/root/stats";
 /// How long after a question a client counts as watching.
 const WATCHING: Duration = Duration::from_secs(10);
 
@@ -25,6 +26,23 @@ const STEP: Duration = Duration::from_millis(10);
 /// Rates over less mean nothing.
 const LEAST_SPAN: Duration = Duration::from_millis(250);
 
+/// What the statistics are, a line each.
+pub fn describe() -> String {
+    let mut text = Vec::new();
+    described().describe_meta(&mut text, None).expect("a Vec takes any text");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn described() -> StatsServerData<(), Sample> {
+    let mut report = meta("Report", Report::ABOUT, Report::FIELDS, "rearguard_", "");
+    report.attrs.top = Some("true".into());
+    StatsServerData::new()
+        .add_meta(report)
+        .add_meta(meta("Group", Group::ABOUT, Group::FIELDS, "group_", "group"))
+        .add_meta(meta("Process", Process::ABOUT, Process::FIELDS, "process_", "pid"))
+        .add_meta(meta("Queue", Queue::ABOUT, Queue::FIELDS, "queue_", "queue"))
+}
+
 /// Serves reports until it is dropped.
 pub struct Server {
     server: StatsServer<(), Sample>,
@@ -34,12 +52,7 @@ pub struct Server {
 impl Server {
     /// Opens the socket, in place of one that a killed scheduler left.
     pub fn open() -> Result<Server, Failure> {
-        let data = StatsServerData::new()
-            .add_meta(Report::meta())
-            .add_meta(Group::meta())
-            .add_meta(Process::meta())
-            .add_meta(Queue::meta())
-            .add_ops("top", StatsOps { open: Box::new(open), close: None });
+        let data = described().add_ops("top", StatsOps { open: Box::new(open), close: None });
         let server = StatsServer::new(data).launch().map_err(|error| {
             Failure::Machine(format!(
                 "cannot serve statistics at {SOCKET}: {error:#}; run it with sudo, or make that folder this user's own"
@@ -92,7 +105,7 @@ fn open(channels: Channels) -> anyhow::Result<Box<dyn StatsReader<(), Sample>>> 
         let after = ask(channels)?;
         let report = report(&before, &after, &mut names);
         before = after;
-        report.to_json()
+        Ok(serde_json::to_value(report)?)
     }))
 }
 
@@ -105,29 +118,5 @@ impl Drop for Server {
     fn drop(&mut self) {
         // The socket's folders stay: they are the ecosystem's, and empty.
         let _ = fs::remove_file(SOCKET);
-    }
-}
-
-/// A watcher of the policy in force.
-pub struct Client(StatsClient);
-
-impl Client {
-    /// [`Failure::Machine`] where no policy of ours is loaded, or its socket is not for this user.
-    pub fn connect() -> Result<Client, Failure> {
-        let client = StatsClient::new().connect(None).map_err(|_| {
-            Failure::Machine(format!(
-                "nothing to watch at {SOCKET}: put a policy into force with `sudo rearguard load`, and watch as the same user"
-            ))
-        })?;
-        Ok(Client(client))
-    }
-
-    /// What happened since the last question; takes a quarter of a second at least.
-    pub fn report(&mut self) -> Result<Report, Failure> {
-        self.0.request("stats", Vec::new()).map_err(|error| {
-            Failure::Run(format!(
-                "the scheduler at {SOCKET} is gone, or is not one of ours: {error:#}"
-            ))
-        })
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use loader::{Report, open_metrics};
+
 use super::names::Names;
-use super::open_metrics;
-use super::report::{Report, report};
+use super::report::report;
 use super::rows::{Active, GroupRow, ProcessRow, Tally};
 use super::sample::{Due, Sample};
 
@@ -63,4 +64,15 @@ fn a_report_is_this_open_metrics() {
         lines
     };
     assert_eq!(sorted(&open_metrics(&two_seconds())), sorted(include_str!("tests/report.txt")));
+}
+
+#[test]
+fn every_field_is_described_with_its_type() {
+    let text = super::describe();
+    let line =
+        |words: &[&str]| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(line(&["[Report", "a policy at work"]), "{text}");
+    assert!(line(&[" processes ", "({u64:Process})", "processes, by id"]), "{text}");
+    assert!(line(&[" share ", "(float)", "received share of all CPUs"]), "{text}");
+    assert!(!line(&["no such field"]));
 }

@@ -145,7 +145,7 @@ fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     let spinners: Vec<Child> = (0..3).map(|_| start("spin")).collect::<Result<_, _>>()?;
     let mut server = scx::stats::Server::open()?;
     let watcher = std::thread::spawn(|| {
-        let mut client = scx::stats::Client::connect()?;
+        let mut client = loader::Client::connect()?;
         client.report()?;
         sleep(Duration::from_millis(1500));
         client.report()

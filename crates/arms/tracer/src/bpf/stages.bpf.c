@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The moments of a request in the kernel, T1 to T6 (Tales section 3.3.1), and the holders of the
  * CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets. Joining

@@ -6,21 +6,15 @@
 mod log;
 mod program;
 
-use std::fs;
+use model::Failure;
 
-use model::{Failure, Nanos};
-
-use super::broken;
-use crate::order::{OBJECT, Order, Scheduler};
+use crate::order::{Order, Scheduler};
 use program::Program;
 
 /// A scheduler in force. Dropping it takes it out.
 pub enum InForce {
     /// The kernel's default class.
     Kernel,
-    /// A policy of this project.
-    #[cfg(feature = "bpf")]
-    Policy(Box<scx::Loaded>),
     /// A program.
     Program(Program),
 }
@@ -29,25 +23,8 @@ pub enum InForce {
 pub fn enter(order: &Order) -> Result<InForce, Failure> {
     match &order.scheduler {
         Scheduler::Kernel => Ok(InForce::Kernel),
-        Scheduler::Policy(spec) => policy(spec, None, order.scenario.slice),
-        Scheduler::Object(spec) => {
-            let object = fs::read(OBJECT).map_err(broken)?;
-            policy(spec, Some(object), order.scenario.slice)
-        }
         Scheduler::Program(command) => Program::start(command).map(InForce::Program),
     }
-}
-
-#[cfg(feature = "bpf")]
-fn policy(spec: &str, object: Option<Vec<u8>>, slice: Option<Nanos>) -> Result<InForce, Failure> {
-    let spec = model::PolicySpec::parse(spec)?;
-    let code = object.map_or(scx::Code::BuiltIn, scx::Code::object);
-    Ok(InForce::Policy(Box::new(scx::load_code(&spec, code, slice)?)))
-}
-
-#[cfg(not(feature = "bpf"))]
-fn policy(spec: &str, _: Option<Vec<u8>>, _: Option<Nanos>) -> Result<InForce, Failure> {
-    Err(Failure::Machine(format!("policy `{spec}`: this build cannot load policies into kernels")))
 }
 
 impl InForce {
@@ -56,13 +33,6 @@ impl InForce {
     pub fn check(&mut self) -> Result<(), Failure> {
         let wanted = match self {
             InForce::Kernel => None,
-            #[cfg(feature = "bpf")]
-            InForce::Policy(loaded) => {
-                if let scx::Poll::Ended(ending) = loaded.poll()? {
-                    return Err(lost(loaded.name(), &ending.reason));
-                }
-                Some(loaded.name().to_string())
-            }
             InForce::Program(program) => Some(program.check()?),
         };
         let found = in_force();

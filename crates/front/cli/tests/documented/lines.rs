@@ -36,9 +36,9 @@ pub fn command_lines(page: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The words as a shell splits them, of a line that begins with the command's name.
+/// The words as a shell splits them, of a line that begins with a program's name.
 fn words(line: &str) -> Option<Vec<String>> {
-    line.starts_with("rearguard ").then_some(())?;
+    ["rearguard ", "scx_rearguard "].iter().any(|name| line.starts_with(name)).then_some(())?;
     let pieces = line.split('\'').enumerate();
     let words = pieces.flat_map(|(at, piece)| match at % 2 {
         0 => piece.split_whitespace().map(str::to_string).collect(),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The policy's callbacks, each a program that the test calls: see parity.rs. */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>

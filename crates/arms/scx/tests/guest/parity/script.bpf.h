@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the test says before a callback (script.rs), and what came of it. */
 #ifndef RG_PARITY_SCRIPT_H
 #define RG_PARITY_SCRIPT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The policy's state, each kind a table that the test compares with the native one. */
 #ifndef RG_PARITY_TABLES_H
 #define RG_PARITY_TABLES_H

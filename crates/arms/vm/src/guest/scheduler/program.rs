@@ -54,7 +54,7 @@ impl Program {
             }
             sleep(LOOK);
         }
-        Err(started.failure(&format!("no scheduler of its was in force after {PATIENCE:?}")))
+        Err(started.failure(&format!("no scheduler of its own was in force after {PATIENCE:?}")))
     }
 
     /// The name of its scheduler; fails if the program has ended.

@@ -6,8 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
-use super::figures::Figures;
-use super::report::Report;
+use crate::report::{Figures, Report};
 
 type Labels = Vec<(&'static str, String)>;
 type Value = Gauge<f64, AtomicU64>;

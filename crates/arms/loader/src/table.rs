@@ -1,25 +1,7 @@
 //! A report as a table.
 
+use crate::report::{Figures, Process, Report};
 use std::fmt::Write;
-
-use model::Failure;
-use scx::stats::{Figures, Process, Report};
-
-/// Rows of processes where there is no terminal that says how many fit.
-const ROWS: usize = 20;
-
-/// Prints the table; on a terminal in place of what it showed.
-pub fn show(report: &Report, terminal: bool) -> Result<(), Failure> {
-    let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
-    let fixed = report.groups.len() + 6;
-    let rows = height.filter(|_| terminal).map_or(ROWS, |height| height.saturating_sub(fixed));
-    let clear = if terminal { "\x1b[H\x1b[2J" } else { "" };
-    anstream::print!("{clear}{}", table(report, rows));
-    if !terminal {
-        anstream::println!();
-    }
-    Ok(())
-}
 
 /// A head line, the groups, and so many of the processes, the busiest first.
 pub fn table(report: &Report, rows: usize) -> String {

@@ -1,0 +1,48 @@
+//! The program itself.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use model::Failure;
+
+/// What it is called.
+pub const NAME: &str = "scx_rearguard";
+
+/// Where it is: beside this executable, else in PATH.
+pub fn find() -> Result<PathBuf, Failure> {
+    let own = env::current_exe().ok().and_then(|own| Some(own.parent()?.to_path_buf()));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders =
+        own.into_iter().chain(env::split_paths(&path).filter(|folder| folder.is_absolute()));
+    let found = folders.map(|folder| folder.join(NAME)).find(|program| program.is_file());
+    found.ok_or_else(|| {
+        Failure::Machine(format!(
+            "{NAME}, which loads policies into kernels, is neither beside this program nor in PATH: install the \
+             package, or build it with `cargo build --release --package {NAME}`"
+        ))
+    })
+}
+
+/// The programs of a policy in a file, for a machine without a compiler.
+///
+/// [`Failure::Input`] where the file is not a policy, with what the compiler says; [`Failure::Machine`]
+/// without compilers.
+pub fn compile(policy: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error: std::io::Error| Failure::Run(format!("{NAME}: {error}"));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let object = folder.path().join("policy.bpf.o");
+    let output = Command::new(find()?).arg("--compile").arg(&object).arg(policy).output();
+    let output = output.map_err(failed)?;
+    if output.status.success() {
+        return fs::read(object).map_err(failed);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim_end().trim_start_matches(&format!("{NAME}: ")).to_string();
+    Err(match output.status.code() {
+        Some(2) => Failure::Input(said),
+        Some(3) => Failure::Machine(said),
+        _ => Failure::Run(said),
+    })
+}

@@ -1,0 +1,209 @@
+//! A policy in this machine's kernel, until Ctrl-C.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loader::{Client, table};
+use model::{Failure, PolicySpec};
+use scx::stats::Server;
+use scx::{Code, Ending, Loaded, Poll};
+
+/// How often the command looks at its scheduler and for the user's wish to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Processes that --stats and --monitor show at most.
+const PROCESSES: usize = 10;
+
+/// Put a scheduler into the running kernel, until Ctrl-C
+///
+/// It schedules every thread of the machine that no real-time class does. Whatever ends this program, the
+/// kernel's default class takes over at once.
+#[derive(clap::Parser)]
+#[command(
+    name = loader::NAME,
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done; 1 the kernel refused or ejected it; 2 bad input; 3 this machine cannot."
+)]
+pub struct Args {
+    /// The policy, with its options behind it: rearguard, or cts:queue=cpu:requeue=tail; or a file, ./mine.c
+    /// (see new-policy)
+    #[arg(default_value = "rearguard")]
+    policy: String,
+    /// Which CPU gets work: replaces the policy's choice
+    #[arg(long, value_name = "CHOICE")]
+    balance: Option<String>,
+    /// Whose turn it is: replaces the policy's choice
+    #[arg(long, value_name = "CHOICE")]
+    pick: Option<String>,
+    /// Which of its threads: replaces the policy's choice
+    #[arg(long, value_name = "CHOICE")]
+    order: Option<String>,
+    /// Which CPUs share a queue: replaces the policy's choice
+    #[arg(long, value_name = "CHOICE")]
+    queue: Option<String>,
+    /// What a thread may run at a time: replaces the policy's choice, 4ms for most
+    #[arg(long, value_name = "DURATION")]
+    slice: Option<String>,
+    /// Print what the policy does every so many seconds
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..))]
+    stats: Option<u64>,
+    /// Load nothing, but print what the policy in force does every so many seconds
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "stats")]
+    monitor: Option<u64>,
+    /// Say what the statistics are
+    #[arg(long, exclusive = true)]
+    help_stats: bool,
+    /// Load nothing, but compile the policy's file into an object, for machines without a compiler
+    #[arg(long, value_name = "OBJECT", conflicts_with_all = ["stats", "monitor", "object"])]
+    compile: Option<PathBuf>,
+    /// What --compile has made of the policy's file, which is not read then
+    #[arg(long, value_name = "OBJECT")]
+    object: Option<PathBuf>,
+    /// Show all that libbpf and the kernel's verifier say, and the kernel's dump if it ejects the scheduler
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// Runs the program.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.help_stats {
+        return stdout::write(scx::stats::describe());
+    }
+    if let Some(seconds) = args.monitor {
+        return monitor(Duration::from_secs(seconds));
+    }
+    let policy = args.spec()?;
+    if let Some(object) = &args.compile {
+        return compile(&policy, object);
+    }
+    scx::verbose(args.verbose);
+    schedule(args, &policy)
+}
+
+fn schedule(args: &Args, policy: &PolicySpec) -> Result<(), Failure> {
+    let stop = interrupt_flag();
+    let mut loaded = match &args.object {
+        None => scx::load(policy)?,
+        Some(object) => scx::load_code(policy, Code::object(read(object)?), None)?,
+    };
+    let mut server = Server::open()?;
+    stdout::line(format_args!(
+        "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
+        loaded.name()
+    ))?;
+    if let Some(seconds) = args.stats {
+        print_stats(Duration::from_secs(seconds));
+    }
+    let watched = watch(&mut loaded, &mut server, &stop);
+    // Out of force first, so that what is said next is true.
+    drop(loaded);
+    match watched? {
+        Some(ending) => Err(ended(ending, args.verbose)),
+        None => stdout::line("the kernel's default class schedules again"),
+    }
+}
+
+fn compile(policy: &PolicySpec, to: &Path) -> Result<(), Failure> {
+    let code = Code::of(policy)?;
+    let object = code.bytes().ok_or_else(|| {
+        Failure::Input(format!(
+            "--compile: `{policy}` is built in and needs no object: name a file"
+        ))
+    })?;
+    fs::write(to, object).map_err(|error| Failure::Input(format!("{}: {error}", to.display())))
+}
+
+fn read(object: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(object).map_err(|error| Failure::Input(format!("{}: {error}", object.display())))
+}
+
+/// Turns true at Ctrl-C, SIGTERM or SIGHUP.
+fn interrupt_flag() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stop);
+    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed)).expect("set once a process");
+    stop
+}
+
+/// Watches with tables until Ctrl-C, beside a scheduler of another terminal.
+fn monitor(interval: Duration) -> Result<(), Failure> {
+    let stop = interrupt_flag();
+    let mut client = Client::connect()?;
+    while !stop.load(Ordering::Relaxed) {
+        let next = Instant::now() + interval;
+        stdout::line(table(&client.report()?, PROCESSES))?;
+        while Instant::now() < next && !stop.load(Ordering::Relaxed) {
+            thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
+        }
+    }
+    Ok(())
+}
+
+/// Watches our own socket, as any other watcher would, for as long as this process lives.
+fn print_stats(interval: Duration) {
+    thread::spawn(move || {
+        let Ok(mut client) = Client::connect() else { return };
+        while let Ok(report) = client.report() {
+            // A scheduler goes on though nobody reads what it says.
+            if stdout::line(table(&report, PROCESSES)).is_err() {
+                break;
+            }
+            thread::sleep(interval);
+        }
+    });
+}
+
+impl Args {
+    fn spec(&self) -> Result<PolicySpec, Failure> {
+        let mut spec = PolicySpec::parse(&self.policy)?;
+        let given = [
+            ("balance", &self.balance),
+            ("pick", &self.pick),
+            ("order", &self.order),
+            ("queue", &self.queue),
+            ("slice", &self.slice),
+        ];
+        for (key, value) in given {
+            if let Some(value) = value {
+                spec.options.insert(key.to_string(), value.clone());
+            }
+        }
+        Ok(spec)
+    }
+}
+
+/// Until the user stops it (`None`) or the kernel ends it.
+fn watch(
+    loaded: &mut Loaded,
+    server: &mut Server,
+    stop: &AtomicBool,
+) -> Result<Option<Ending>, Failure> {
+    while !stop.load(Ordering::Relaxed) {
+        match loaded.poll()? {
+            Poll::InForce => server.serve(LOOK, loaded),
+            Poll::Restarted => {
+                anstream::eprintln!("CPUs came or went: {} was loaded again", loaded.name());
+            }
+            Poll::Ended(ending) => return Ok(Some(ending)),
+        }
+    }
+    Ok(None)
+}
+
+fn ended(ending: Ending, verbose: bool) -> Failure {
+    if verbose && !ending.dump.is_empty() {
+        eprintln!("{}", ending.dump);
+    }
+    let who = if ending.ejected {
+        "the kernel ejected the scheduler"
+    } else if ending.left {
+        "the scheduler has left, because the machine is beyond its limits"
+    } else {
+        "the scheduler was ended from outside"
+    };
+    Failure::Run(format!("{who}: {}; the default class schedules again", ending.reason))
+}
