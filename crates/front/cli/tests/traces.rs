@@ -77,8 +77,8 @@ fn traces_of_ones_own_policy_are_seen() {
     let folder = folder();
     let folder = folder.path();
     assert!(rearguard(folder, &["new-policy", "mine"]).status.success());
-    made(folder, "./mine.c,mine", "1", "traces");
-    for name in ["mine.c-seed-1.trace", "mine-seed-1.trace"] {
+    made(folder, "./mine.c,cts", "1", "traces");
+    for name in ["mine.c-seed-1.trace", "cts-seed-1.trace"] {
         assert!(folder.join("traces").join(name).is_file(), "{name}");
     }
 }
