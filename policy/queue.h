@@ -144,7 +144,7 @@ RG_INLINE bool rg_is_waited_in(u32 id)
 {
 	struct rg_queue *queue = rg_queue(id);
 
-	return queue && (queue->least != RG_NEVER || queue->unlisted);
+	return queue && queue->created && (queue->least != RG_NEVER || queue->unlisted);
 }
 
 /* The row of the thread in a CPU's local queue that passed all others; 0: none is known. */

@@ -17,13 +17,6 @@
 
 #define RG_STEAL_ASKED 8
 
-RG_INLINE bool rg_has_waiting(u32 id)
-{
-	struct rg_queue *queue = rg_queue(id);
-
-	return queue && queue->created && queue->least != RG_NEVER;
-}
-
 /* Takes a thread from the next few queues, of this node or of the others. */
 RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near)
 {
@@ -36,7 +29,7 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 
 		if (here->asked + i >= queues)
 			break;
-		if (!queue || !rg_has_waiting(id))
+		if (!queue || !rg_is_waited_in(id))
 			continue;
 		if ((rg_domain(queue->cpu, RG_LEVEL_NODE) == node) == near &&
 		    rg_pick_other(cpu, id))
@@ -52,7 +45,7 @@ RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu)
 	u32 id = rg_number(hint);
 
 	here->hint = 0;
-	return hint && id != rg_queue_of(cpu) && rg_has_waiting(id) && rg_pick_other(cpu, id);
+	return hint && id != rg_queue_of(cpu) && rg_is_waited_in(id) && rg_pick_other(cpu, id);
 }
 
 /* Looks at the next few queues, near ones first; where that was not all, the CPU asks again. */
