@@ -51,14 +51,19 @@ pub enum Poll {
 /// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`]
 /// where [`ready`] says so, [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
+    load_code(policy, Code::of(policy)?, None)
+}
+
+/// Whether a policy is one, with options that are, and could be loaded here now; fails as [`load`] does.
+pub fn check(policy: &PolicySpec) -> Result<(), Failure> {
     // Bad input is bad input on any machine.
     PolicyOptions::parse(policy, &model::scenario::Machine::ONE_CPU, None)?;
-    load_code(policy, Code::of(policy)?, None)
+    ready()
 }
 
 /// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
 pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Result<Loaded, Failure> {
-    ready()?;
+    check(policy)?;
     let name = name(&policy.name);
     let present = Some(enter(policy, code, slice, &name)?);
     Ok(Loaded { policy: policy.clone(), code, slice, name, present })
@@ -118,16 +123,57 @@ impl Loaded {
     }
 }
 
+/// What a policy would do here.
+pub struct DryRun {
+    /// Its name in /sys.
+    pub name: String,
+    /// The CPUs that share a queue, queue by queue; none of a policy in a file, which makes its own.
+    pub queues: Vec<Vec<usize>>,
+    /// What its programs cost this kernel's verifier, which took them.
+    pub costs: Vec<Cost>,
+}
+
+/// Brings a policy through this kernel's verifier and puts nothing into force; fails as [`load_code`] does.
+pub fn dry_run(policy: &PolicySpec, code: Code) -> Result<DryRun, Failure> {
+    check(policy)?;
+    let name = name(&policy.name);
+    let mut admitted = admit(policy, code, None, &name)?;
+    let level = admitted.options.queue_level();
+    Ok(DryRun {
+        name,
+        queues: level.map_or(Vec::new(), |level| admitted.topology.levels()[level].clone()),
+        costs: costs(&mut admitted.skeleton)?,
+    })
+}
+
+/// Programs that this kernel's verifier took. Dropped in this order.
+struct Admitted {
+    skeleton: BpfSkel<'static>,
+    home: Home,
+    topology: Topology,
+    options: PolicyOptions,
+}
+
+fn admit(
+    policy: &PolicySpec,
+    code: Code,
+    slice: Option<Nanos>,
+    name: &str,
+) -> Result<Admitted, Failure> {
+    let topology = Topology::here()?;
+    let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
+    let home = Home::new();
+    let skeleton = code.during(|| open(&home, name, &options, &topology))?;
+    Ok(Admitted { skeleton, home, topology, options })
+}
+
 fn enter(
     policy: &PolicySpec,
     code: Code,
     slice: Option<Nanos>,
     name: &str,
 ) -> Result<Present, Failure> {
-    let topology = Topology::here()?;
-    let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
-    let home = Home::new();
-    let mut skeleton = code.during(|| open(&home, name, &options, &topology))?;
+    let Admitted { mut skeleton, home, topology, .. } = admit(policy, code, slice, name)?;
     let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
         let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
         Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))

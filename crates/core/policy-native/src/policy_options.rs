@@ -47,4 +47,12 @@ impl PolicyOptions {
             PolicyOptions::File(plain) => plain.cpus,
         }
     }
+
+    /// The level of the domains that share a queue, 0 a CPU; `None`: a policy in a file makes its own.
+    pub fn queue_level(&self) -> Option<usize> {
+        match self {
+            PolicyOptions::BuiltIn(options) => Some(options.queue as usize),
+            PolicyOptions::File(_) => None,
+        }
+    }
 }

@@ -8,9 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use loader::{Client, table};
-use model::{Failure, PolicySpec};
+use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Ending, Loaded, Poll};
+
+use crate::plan;
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -63,6 +65,15 @@ pub struct Args {
     /// What --compile has made of the policy's file, which is not read then
     #[arg(long, value_name = "OBJECT")]
     object: Option<PathBuf>,
+    /// Stop by itself after so long, such as 10m: a trial
+    #[arg(long = "for", value_name = "DURATION", value_parser = trial)]
+    duration: Option<Nanos>,
+    /// Put nothing into force, but say what would be: queues and their CPUs, what the verifier says, limits
+    #[arg(long, conflicts_with_all = ["stats", "monitor", "compile", "duration"])]
+    dry_run: bool,
+    /// Go on though groups have limits of CPU time (cpu.max), which no policy keeps
+    #[arg(long)]
+    ignore_cpu_max: bool,
     /// Show all that libbpf and the kernel's verifier say, and the kernel's dump if it ejects the scheduler
     #[arg(long, short)]
     verbose: bool,
@@ -81,15 +92,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return compile(&policy, object);
     }
     scx::verbose(args.verbose);
-    schedule(args, &policy)
+    let code = match &args.object {
+        None => Code::of(&policy)?,
+        Some(object) => Code::object(read(object)?),
+    };
+    if args.dry_run {
+        return stdout::write(plan::text(&policy, &scx::dry_run(&policy, code)?, &scx::limits()));
+    }
+    schedule(args, &policy, code)
 }
 
-fn schedule(args: &Args, policy: &PolicySpec) -> Result<(), Failure> {
+fn schedule(args: &Args, policy: &PolicySpec, code: Code) -> Result<(), Failure> {
     let stop = interrupt_flag();
-    let mut loaded = match &args.object {
-        None => scx::load(policy)?,
-        Some(object) => scx::load_code(policy, Code::object(read(object)?), None)?,
-    };
+    scx::check(policy)?;
+    plan::check(&scx::limits(), args.ignore_cpu_max)?;
+    let mut loaded = scx::load_code(policy, code, None)?;
+    let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));
     let mut server = Server::open()?;
     stdout::line(format_args!(
         "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
@@ -98,7 +116,9 @@ fn schedule(args: &Args, policy: &PolicySpec) -> Result<(), Failure> {
     if let Some(seconds) = args.stats {
         print_stats(Duration::from_secs(seconds));
     }
-    let watched = watch(&mut loaded, &mut server, &stop);
+    let watched = watch(&mut loaded, &mut server, || {
+        stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end)
+    });
     // Out of force first, so that what is said next is true.
     drop(loaded);
     match watched? {
@@ -157,6 +177,14 @@ fn print_stats(interval: Duration) {
     });
 }
 
+/// A duration, where `10m` are minutes as with `sleep`: a trial of milliseconds is none.
+fn trial(text: &str) -> Result<Nanos, String> {
+    match text.strip_suffix('m') {
+        Some(minutes) => model::units::duration(&format!("{minutes}min")),
+        None => model::units::duration(text),
+    }
+}
+
 impl Args {
     fn spec(&self) -> Result<PolicySpec, Failure> {
         let mut spec = PolicySpec::parse(&self.policy)?;
@@ -176,13 +204,13 @@ impl Args {
     }
 }
 
-/// Until the user stops it (`None`) or the kernel ends it.
+/// Until it `stops` (`None`) or the kernel ends it.
 fn watch(
     loaded: &mut Loaded,
     server: &mut Server,
-    stop: &AtomicBool,
+    stops: impl Fn() -> bool,
 ) -> Result<Option<Ending>, Failure> {
-    while !stop.load(Ordering::Relaxed) {
+    while !stops() {
         match loaded.poll()? {
             Poll::InForce => server.serve(LOOK, loaded),
             Poll::Restarted => {
@@ -206,4 +234,16 @@ fn ended(ending: Ending, verbose: bool) -> Failure {
         "the scheduler was ended from outside"
     };
     Failure::Run(format!("{who}: {}; the default class schedules again", ending.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_trial_is_in_minutes_as_people_write_them() {
+        assert_eq!(trial("10m"), Ok(Nanos::from_millis(600_000)));
+        assert_eq!(trial("90s"), Ok(Nanos::from_millis(90_000)));
+        assert!(trial("1h").is_err() && trial("m").is_err());
+    }
 }

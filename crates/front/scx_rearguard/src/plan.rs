@@ -1,0 +1,90 @@
+//! What a load would do, and what speaks against it.
+
+use std::fmt::Write;
+
+use model::{Failure, PolicySpec};
+use scx::{DryRun, Limit};
+
+/// Groups named in a refusal.
+const NAMED: usize = 3;
+/// What a verifier walks at most.
+const VERIFIER_LIMIT: u32 = 1_000_000;
+
+/// Refuses where a group has a quota, which it would no longer be held to.
+pub fn check(limits: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
+    let quotas: Vec<&Limit> = limits.iter().filter(|limit| limit.is_quota()).collect();
+    if quotas.is_empty() || ignore_cpu_max {
+        return Ok(());
+    }
+    let shown = quotas.iter().take(NAMED);
+    let named: Vec<String> =
+        shown.map(|limit| format!("{} ({})", limit.group, limit.setting)).collect();
+    let more = match quotas.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Failure::Machine(format!(
+        "limits of CPU time that no policy keeps: {}{more}: lift them, or let these groups exceed them with \
+         --ignore-cpu-max",
+        named.join(", ")
+    )))
+}
+
+/// The plan as lines.
+pub fn text(policy: &PolicySpec, plan: &DryRun, limits: &[Limit]) -> String {
+    let mut text =
+        format!("{} would schedule every thread of this machine ({policy})\n", plan.name);
+    for (number, cpus) in plan.queues.iter().enumerate() {
+        let _ = writeln!(text, "queue {number}: CPUs {}", ranges(cpus));
+    }
+    if let Some(worst) = plan.costs.iter().max_by_key(|cost| cost.verified) {
+        let _ = writeln!(
+            text,
+            "verifier: {} of its programs taken, {} instructions walked at most, of {VERIFIER_LIMIT} ({})",
+            plan.costs.len(),
+            worst.verified,
+            worst.program
+        );
+    }
+    for limit in limits {
+        let _ = writeln!(text, "limit that would not be kept: {} {}", limit.group, limit.setting);
+    }
+    text + "nothing was put into force\n"
+}
+
+/// `0-3,8`, as the kernel writes lists of CPUs.
+fn ranges(cpus: &[usize]) -> String {
+    let runs = cpus.chunk_by(|one, next| one + 1 == *next);
+    let words = runs.map(|run| match (run[0], run[run.len() - 1]) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(group: &str, setting: &str) -> Limit {
+        Limit { group: group.into(), setting: setting.into() }
+    }
+
+    #[test]
+    fn quotas_are_refused_by_name_unless_the_user_goes_on() {
+        let many: Vec<Limit> =
+            (0..5).map(|number| limit(&format!("/g{number}"), "cpu.max 1 10")).collect();
+        let refused = check(&many, false).expect_err("five quotas");
+        assert_eq!(refused.exit_code(), 3);
+        let said = refused.to_string();
+        assert!(said.contains("/g2 (cpu.max 1 10) and 2 more: "), "{said}");
+        assert_eq!(check(&many, true), Ok(()));
+        assert_eq!(check(&[limit("/idle", "cpu.idle 1")], false), Ok(()));
+    }
+
+    #[test]
+    fn lists_of_cpus_are_the_kernels() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 8]), "0-3,8");
+        assert_eq!(ranges(&[5]), "5");
+    }
+}
