@@ -54,7 +54,7 @@ struct rg_thread {
 	u64 asleep;    /* the least target when it last blocked */
 	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
-	u64 credited;  /* of a child of the root: what it counts among those who share credits */
+	u64 credited;  /* of a child of the root: what it counts among those that share credits */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
 	u32 slot;      /* its own row */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
@@ -89,7 +89,7 @@ struct rg_process {
 struct rg_group {
 	struct rg_share share;
 	u64 members;  /* of a child of the root: the active weights of all threads below */
-	u64 credited; /* what it counts among those who share credits */
+	u64 credited; /* what it counts among those that share credits */
 	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
 	u64 seen;       /* the min_vruntime when that was settled last */
 	u64 flat;       /* its effective weight then */
@@ -109,7 +109,7 @@ struct rg_pool {
 	u64 pool;     /* see rg_pool */
 	u64 vruntime; /* of a thread alone: what its entry in the heap says */
 	u32 cpuset;   /* of all its threads: the heap that it is in */
-	u32 first;    /* thread by place, by slot; 0: nobody waits */
+	u32 first;    /* thread by place, by slot; 0: no thread waits */
 	u32 last;
 	u32 waiting; /* threads */
 	u32 vruntimes;  /* entries in the heap */
@@ -124,8 +124,8 @@ struct rg_entry {
 };
 
 /*
- * A virtual time in which threads compete: the least vruntime of those who wait and run in it, and
- * what the present look has seen of them (min_vruntime.h).
+ * A virtual time in which threads compete: the least vruntime of its waiting and running threads,
+ * and what the present look has seen of them (min_vruntime.h).
  */
 struct rg_vtime {
 	u64 min_vruntime; /* it never falls */
@@ -133,7 +133,7 @@ struct rg_vtime {
 	u64 least;        /* of those seen in this look */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 floor;        /* how far the others let it fall behind */
-	u64 weight;       /* of all who run */
+	u64 weight;       /* of all that run */
 	u64 seen_weight;  /* the same of the last look */
 	u64 last;         /* the least vruntime of these */
 	u64 last_weight;
@@ -159,7 +159,7 @@ struct rg_looking {
 
 /* Threads that may run on the same CPUs: see index/cpusets.h. */
 struct rg_cpuset {
-	u64 affinity; /* its number (rg_affinity); 0: nobody's, but for the first */
+	u64 affinity; /* its number (rg_affinity); 0: no thread's, but for the first */
 	u64 waiting;  /* threads in any queue */
 	u64 used_at;  /* when one of them was last seen */
 	struct rg_vtime vtime;
@@ -237,7 +237,7 @@ struct rg_cpu {
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
 	u32 thread;    /* its row; meaningful while pool is not 0 */
-	u32 own;       /* the queue of those who may run here alone */
+	u32 own;       /* the queue of threads that may run here alone */
 	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
 	u32 choices;   /* dispatches so far */
 	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
@@ -263,7 +263,7 @@ struct rg_heap {
 struct rg_queue {
 	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
-	u64 least;    /* the least vruntime of those who wait; RG_NEVER: nobody */
+	u64 least;    /* the least vruntime of waiting threads; RG_NEVER: none */
 	u64 waiting;  /* a bit for each set of CPUs whose heap is not empty */
 	u32 threads;  /* how many run from it or wait in it; kept where there are several */
 	u32 created;  /* in init */

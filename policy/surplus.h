@@ -60,7 +60,7 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime,
 		group->surplus_ns = -2 * group->tolerance_ns;
 }
 
-/* Charges a thread's groups for what it has received; nobody owes what nobody else wanted. */
+/* Charges a thread's groups for what it has received; no group owes what no other one wanted. */
 RG_INLINE void rg_surplus_charge(struct rg_thread *thread, struct rg_vtime *vtime, bool contended,
 				 u64 ran_ns)
 {

@@ -208,7 +208,7 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		rg_kick(idle, RG_KICK_IDLE);
 }
 
-/* The clock follows whoever begins to run; a race loses a step that the next one catches up. */
+/* The clock follows the threads that run; a race loses a step that the next one catches up. */
 RG_INLINE void flat_begins(struct task_struct *t)
 {
 	struct rg_thread *thread = rg_thread(t);
@@ -229,7 +229,7 @@ RG_INLINE void flat_settle(struct task_struct *t, struct rg_thread *thread)
 	thread->exec_seen = exec_ns;
 }
 
-/* Whether prev, which is in no queue now, goes before all who wait. */
+/* Whether prev, which is in no queue now, goes before all waiting threads. */
 RG_INLINE bool flat_goes_on(struct task_struct *prev, u64 slice_ns)
 {
 	struct task_struct *head = rg_queue_peek(FLAT_QUEUE);

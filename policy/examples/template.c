@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy: one queue for the machine, and whoever has waited longest runs next. */
+/* A policy: one queue for the machine, and the longest waiter runs next. */
 #include "defaults.h"
 
 #define QUEUE 0

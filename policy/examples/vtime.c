@@ -2,9 +2,9 @@
 /*
  * Problem. Shares by weight from one queue.
  * Rule.    A thread's virtual time grows by the CPU time that it receives, over its weight; the
- *          queue is in the order of virtual time, and who slept comes back at most a slice behind.
- *          The kernel's example scx_simple, with slice=20ms.
- * Why.     Whoever has received least for its weight is next, so all receive alike.
+ *          queue is in the order of virtual time, and a thread that slept comes back at most a
+ *          slice behind. The kernel's example scx_simple, with slice=20ms.
+ * Why.     The thread that has received least for its weight is next, so all receive alike.
  * Figure.  docs/guide/your-own-policy.md.
  * Limits.  A slice is never cut short for a thread that wakes; groups mean nothing. scx_simple does
  *          not ask whether the thread whose slice has ended is still first (vtime_goes_on).
@@ -99,7 +99,7 @@ RG_INLINE void vtime_charge(struct task_struct *t, struct rg_thread *thread)
 	thread->exec_seen = exec_ns;
 }
 
-/* Whether prev, which is in no queue now, goes before all who wait. */
+/* Whether prev, which is in no queue now, goes before all waiting threads. */
 RG_INLINE bool vtime_goes_on(struct task_struct *prev)
 {
 	struct task_struct *head = rg_queue_peek(VTIME_QUEUE);

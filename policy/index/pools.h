@@ -14,7 +14,7 @@
  *          looked for one by one.
  *
  * All of this runs under the queue's lock; rows of other queues stand beside, so a row is claimed,
- * by its own queue too, at once. A key includes the queue: nobody else claims under the same one.
+ * by its own queue too, at once. A key includes the queue: no other CPU claims under the same one.
  */
 #ifndef RG_INDEX_POOLS_H
 #define RG_INDEX_POOLS_H

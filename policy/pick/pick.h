@@ -7,7 +7,7 @@
  *          tried. Threads that the index has no room for are found by a walk through the queue. A
  *          CPU that has met a thread that it may not take wakes the idle ones; one that may just
  *          have been too early asks again.
- * Why.     A thread that waits is in its queue whatever the index says, so nobody may sleep on
+ * Why.     A thread that waits is in its queue whatever the index says, so no CPU may sleep on
  *          the index's word, nor on a failed move.
  * Figure.  docs/reference/policies.md.
  * Limits.  A walk is as long as the queue.

@@ -121,7 +121,7 @@ fn main() -> ExitCode {
 }
 
 fn report_failure(failure: Failure) -> ExitCode {
-    // Nobody reads on: that is no news.
+    // The reader is gone: that is no news.
     if failure != Failure::ClosedOutput {
         anstream::eprintln!("rearguard: {failure}");
     }

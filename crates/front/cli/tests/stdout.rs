@@ -1,4 +1,4 @@
-//! Standard output that is full, or that nobody reads any more.
+//! Standard output that is full, or whose reader is gone.
 
 use std::fs::OpenOptions;
 use std::io::Read;

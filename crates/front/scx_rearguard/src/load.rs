@@ -168,7 +168,7 @@ fn print_stats(interval: Duration) {
     thread::spawn(move || {
         let Ok(mut client) = Client::connect() else { return };
         while let Ok(report) = client.report() {
-            // A scheduler goes on though nobody reads what it says.
+            // A scheduler goes on though the reader of its output is gone.
             if stdout::line(table(&report, PROCESSES)).is_err() {
                 break;
             }

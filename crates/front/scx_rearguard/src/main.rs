@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     match load::run(&load::Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody reads on: that is no news.
+            // The reader is gone: that is no news.
             if failure != Failure::ClosedOutput {
                 anstream::eprintln!("{}: {failure}", loader::NAME);
             }

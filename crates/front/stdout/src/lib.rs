@@ -8,7 +8,7 @@ use model::Failure;
 
 /// Writes a line.
 ///
-/// [`Failure::ClosedOutput`] where nobody reads any more, [`Failure::Run`] where it cannot be written.
+/// [`Failure::ClosedOutput`] where its reader is gone, [`Failure::Run`] where it cannot be written.
 pub fn line(text: impl Display) -> Result<(), Failure> {
     write(format!("{text}\n"))
 }

@@ -233,7 +233,7 @@ struct Blame {
 
 impl Blame {
     fn seed(&self) -> Option<u64> {
-        *self.seed.lock().expect("nobody panics with it")
+        *self.seed.lock().expect("no thread panics with it")
     }
 }
 
@@ -244,7 +244,7 @@ impl TraceSink for Blame {
 
     /// Asked for the run that failed. The report of the point has the command in a place of its own.
     fn replay(&self, _policy: &PolicySpec, seed: u64) -> Option<String> {
-        *self.seed.lock().expect("nobody panics with it") = Some(seed);
+        *self.seed.lock().expect("no thread panics with it") = Some(seed);
         None
     }
 }

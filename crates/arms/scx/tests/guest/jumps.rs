@@ -1,4 +1,4 @@
-//! How many jumps the verifier kept for later at once: it refuses above 8,192 and tells nobody. A probe on
+//! How many jumps the verifier kept for later at once: it refuses above 8,192 and does not say so. A probe on
 //! its own function does.
 
 use std::fs::{self, OpenOptions};

@@ -149,7 +149,7 @@ fn what_another_user_turned_is_theirs_to_undo() {
     let (folder, _) = machine();
     let of = |state: &str| Machine::new(Box::new(Fake::new(folder.path())), state, false);
     let machine = of("/home/bob/.local/state/rearguard");
-    assert_eq!(tune::others(&machine), [], "nobody has turned anything");
+    assert_eq!(tune::others(&machine), [], "no user has turned anything");
     let (theirs, anns) = (of("/var/lib/rearguard"), of("/home/ann/.local/state/rearguard"));
     apply(&theirs, &["governor"]).expect("applied");
     apply(&anns, &["idle-latency"]).expect("applied");
