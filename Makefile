@@ -27,7 +27,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
-quick: ## the inner loop: format, clippy, the rules, the policies as BPF and natively, unit tests of the simulator (meant to take under two minutes, once built)
+quick: ## the inner loop: format, clippy, the rules, the policies as BPF and natively, unit tests of the simulator (under a minute, once built)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) test --quiet --package rules

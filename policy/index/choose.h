@@ -2,16 +2,17 @@
 /*
  * Problem. Which thread of the index is next for a CPU, when some may not run there, and the CPU
  *          has a runnable thread of its own?
- * Rule.    The pool of the least vruntime. The CPU's own thread goes on if its vruntime is not
- *          greater, or if it comes first in that pool, and then takes the least vruntime for its
- *          own (CTS section 3). Of pools that may not run here the CPU knows the affinities of
- *          those it met last. Batch threads stay on their CPU while that lets them go early by no
- *          more than 10 ms of their CPU time.
- * Why.     Only the root and the two levels below it are looked at: nothing further down could be
- *          much better than the queue's order.
+ * Rule.    The pool of the least vruntime, of all heaps whose set of CPUs has this one. The CPU's
+ *          own thread goes on if its vruntime is not greater, or if it comes first in that pool,
+ *          and then takes the least vruntime for its own (CTS section 3). A pool whose first thread
+ *          was not found a moment ago is passed over. Batch threads stay on their CPU while that
+ *          lets them go early by no more than 10 ms of their CPU time.
+ * Why.     A heap's threads have one set of CPUs, so its root answers for all of them. The two
+ *          levels below it are for pools that are passed over and for batch threads that stay:
+ *          nothing further down could be much better than the queue's order.
  * Figure.  Stickiness takes four fifths of the migrations inside a cache:
  *          docs/reference/policies.md.
- * Limits.  Where all of the 7 may not run here, the queue itself is asked, in its own order.
+ * Limits.  Where all of the 7 are passed over, the CPU asks again.
  */
 #ifndef RG_INDEX_CHOOSE_H
 #define RG_INDEX_CHOOSE_H
