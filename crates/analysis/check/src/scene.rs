@@ -164,7 +164,8 @@ impl Scene {
             | What::Weight { .. }
             | What::Offline { .. }
             | What::Online { .. }
-            | What::Off { .. } => {}
+            | What::Off { .. }
+            | What::Released { .. } => {}
         }
     }
 
@@ -194,7 +195,11 @@ impl Scene {
                 self.disturb(*thread);
             }
             // Events say what becomes of them.
-            ChangeKind::Weight { .. } | ChangeKind::Fork(_) | ChangeKind::Exit(_) => {}
+            ChangeKind::Weight { .. }
+            | ChangeKind::Max { .. }
+            | ChangeKind::Idle { .. }
+            | ChangeKind::Fork(_)
+            | ChangeKind::Exit(_) => {}
             ChangeKind::Offline(cpu) | ChangeKind::Online(cpu) => {
                 self.restricted = true;
                 self.online[cpu.index()] = matches!(kind, ChangeKind::Online(_));

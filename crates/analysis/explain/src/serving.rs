@@ -100,7 +100,7 @@ impl<'a> Serving<'a> {
     fn release(&mut self, event: &Event, occupants: &Occupants) {
         let (thread, by) = match event.what {
             What::Wake { thread, by, .. } => (thread, by.and_then(|cpu| occupants.of(cpu))),
-            What::Switch { to: Some(thread), .. } => (thread, None),
+            What::Switch { to: Some(thread), .. } | What::Released { thread } => (thread, None),
             _ => return,
         };
         let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);

@@ -11,6 +11,8 @@ use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
 pub struct Shares {
     /// Inner nodes: the root, then one for each group of the scenario.
     nodes: Vec<Vec<Member>>,
+    /// How many CPUs each may use.
+    limits: Vec<f64>,
 }
 
 /// A child of the root or of a group.
@@ -32,7 +34,7 @@ impl Shares {
         let mut nodes = vec![Vec::new(); scenario.groups.len() + 1];
         let inside = |group: Option<usize>| group.map_or(0, |group| group + 1);
         for (index, group) in scenario.groups.iter().enumerate() {
-            let weight = f64::from(group.weight);
+            let weight = group.share_weight();
             nodes[inside(group.parent)].push(Member { weight, who: Who::Node(index + 1) });
         }
         for (thread, program) in programs_of_threads.iter().enumerate() {
@@ -40,14 +42,16 @@ impl Shares {
             let weight = thread_weight(program.nice);
             nodes[inside(program.group)].push(Member { weight, who: Who::Thread(thread) });
         }
-        Shares { nodes }
+        let quotas =
+            scenario.groups.iter().map(|group| group.max.map_or(f64::MAX, |max| max.cpus()));
+        Shares { nodes, limits: std::iter::once(f64::MAX).chain(quotas).collect() }
     }
 
     /// What is due to each thread of `capacity`, when each wants what `demand` says and no more.
     ///
     /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it
     /// leaves goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight
-    /// feasible (GVTS section 2.1).
+    /// feasible (GVTS section 2.1). A group wants no more than its quota at the beginning of the run.
     pub fn due(&self, capacity: f64, demand: &[f64]) -> Vec<f64> {
         let wanted = self.wanted(demand);
         let mut due = vec![0.0; demand.len()];
@@ -66,11 +70,12 @@ impl Shares {
         due
     }
 
-    /// What each node wants in all. Parents stand before their children, so the way up is backwards.
+    /// What each node wants in all and may have. Parents stand before their children, so the way up is backwards.
     fn wanted(&self, demand: &[f64]) -> Vec<f64> {
         let mut wanted = vec![0.0; self.nodes.len()];
         for (node, members) in self.nodes.iter().enumerate().rev() {
-            wanted[node] = members.iter().map(|m| wanted_by(m.who, demand, &wanted)).sum();
+            let sum: f64 = members.iter().map(|m| wanted_by(m.who, demand, &wanted)).sum();
+            wanted[node] = sum.min(self.limits[node]);
         }
         wanted
     }

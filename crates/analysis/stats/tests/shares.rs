@@ -27,7 +27,7 @@ fn scenario(cpus: u32, groups: Vec<Group>, programs: Vec<Program>) -> Scenario {
 }
 
 fn group(name: &str, parent: Option<usize>, weight: u32) -> Group {
-    Group { name: name.into(), parent, weight, cpuset: None }
+    Group::new(name, parent, weight)
 }
 
 fn batch(name: &str, group: Option<usize>, nice: i8, threads: u32) -> Program {
@@ -329,4 +329,24 @@ fn a_service_that_waits_wants_more_than_it_received() {
     // The control: what was answered before the end may have wanted no more.
     run.programs[0].requests = vec![service(999)];
     assert_close(&[lag_s(&run).0], &[0.0]);
+}
+
+/// A group has its quota at most, and the others have what it may not use.
+#[test]
+fn a_quota_bounds_what_is_due() {
+    let mut one = scenario(
+        4,
+        vec![group("held", None, 300), group("held/in", Some(0), 100), group("b", None, 100)],
+        vec![batch("held", Some(1), 0, 4), batch("b", Some(2), 0, 4)],
+    );
+    assert_close(&all_busy(&one), &[0.75, 0.75, 0.75, 0.75, 0.25, 0.25, 0.25, 0.25]);
+    one.groups[0].max = Some(model::scenario::Quota::new(
+        model::Nanos::from_millis(50),
+        model::Nanos::from_millis(100),
+    ));
+    assert_close(&all_busy(&one), &[0.125, 0.125, 0.125, 0.125, 0.875, 0.875, 0.875, 0.875]);
+    one.groups[0].max = None;
+    one.groups[0].idle = true;
+    let due = all_busy(&one);
+    assert!(due[0] < 0.003 && due[4] > 0.997, "{due:?}");
 }

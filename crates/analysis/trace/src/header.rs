@@ -62,7 +62,7 @@ impl Program {
     pub fn of(process: &Process, kind: &str, groups: &mut Vec<Group>) -> Program {
         let mut place = |name: &String| {
             groups.iter().position(|group| group.name == *name).unwrap_or_else(|| {
-                groups.push(Group { name: name.clone(), parent: None, weight: 100, cpuset: None });
+                groups.push(Group::new(name, None, 100));
                 groups.len() - 1
             })
         };

@@ -171,7 +171,9 @@ impl Reader {
         };
         let named = |name: NameId| (name.0 as usize) < self.header.tables.names.len();
         match *what {
-            What::Fork { thread: which } | What::Off { thread: which, .. } => thread(which),
+            What::Fork { thread: which }
+            | What::Off { thread: which, .. }
+            | What::Released { thread: which } => thread(which),
             What::Wake { thread: which, cpu: on, by } => {
                 thread(which) && cpu(on) && by.is_none_or(cpu)
             }

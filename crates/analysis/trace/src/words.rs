@@ -26,6 +26,7 @@ pub fn word(what: &What) -> &'static str {
         What::Offline { .. } => "offline",
         What::Online { .. } => "online",
         What::Off { .. } => "off",
+        What::Released { .. } => "released",
     }
 }
 
@@ -79,7 +80,8 @@ pub fn place(what: &What) -> Option<CpuId> {
         | What::Affinity { .. }
         | What::Nice { .. }
         | What::Weight { .. }
-        | What::Off { .. } => None,
+        | What::Off { .. }
+        | What::Released { .. } => None,
     }
 }
 
@@ -94,7 +96,8 @@ pub fn subject(what: &What) -> Option<ThreadId> {
         | What::Finish { thread, .. }
         | What::Affinity { thread, .. }
         | What::Nice { thread, .. }
-        | What::Off { thread, .. } => Some(thread),
+        | What::Off { thread, .. }
+        | What::Released { thread } => Some(thread),
         What::Switch { to, .. } => to,
         What::InterruptBegin { .. }
         | What::InterruptEnd { .. }
@@ -122,6 +125,7 @@ fn happening(what: &What, names: &Names) -> String {
         }
         What::Block { thread, .. } => format!("{} blocks", of(thread)),
         What::Off { thread, cause } => format!("{} is kept: {}", of(thread), cause_word(cause)),
+        What::Released { thread } => format!("{} is kept no longer", of(thread)),
         What::Migrate { thread, from, .. } => format!("{} comes from CPU {}", of(thread), from.0),
         What::Switch { from, to, why, .. } => {
             format!("{} -> {} ({})", or_idle(from), or_idle(to), why_word(why))

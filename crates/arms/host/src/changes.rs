@@ -62,6 +62,8 @@ impl<'a> Changes<'a> {
                 Ok(rustix::process::setpriority_process(thread, i32::from(*nice))?)
             }
             ChangeKind::Weight { group, weight } => self.groups.set_weight(*group, *weight),
+            ChangeKind::Max { group, max } => self.groups.set_max(*group, *max),
+            ChangeKind::Idle { group, idle } => self.groups.set_idle(*group, *idle),
             ChangeKind::Move { thread, group } => {
                 self.groups.move_process(self.threads[thread.index()], *group)
             }

@@ -9,8 +9,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use model::scenario::{AlterationKind, Scenario};
-use model::{Failure, scenario};
+use model::scenario::{AlterationKind, Quota, Scenario};
+use model::{Failure, Nanos, scenario};
 
 use guard::{Guard, Orders};
 pub use guard::{ROLE, main as guard_main};
@@ -76,14 +76,39 @@ impl Groups {
             fs::create_dir(folder)?;
         }
         let groups = Groups { folders, _guard: Some(guard) };
-        let weights = scenario.groups.iter().map(|group| group.weight).enumerate();
-        weights.into_iter().try_for_each(|(group, weight)| groups.set_weight(group, weight))?;
+        for (index, group) in scenario.groups.iter().enumerate() {
+            groups.set_weight(index, group.weight)?;
+            if group.max.is_some() {
+                groups.set_max(index, group.max)?;
+            }
+            if group.idle {
+                groups.set_idle(index, true)?;
+            }
+        }
         Ok(groups)
     }
 
     /// Gives a group a weight, 1 to 10,000.
     pub fn set_weight(&self, group: usize, weight: u32) -> io::Result<()> {
         write(&self.folders[group].join("cpu.weight"), &weight.to_string())
+    }
+
+    /// Limits the CPU time of a group, or frees it. A burst is never above the quota: it goes first and comes
+    /// last.
+    pub fn set_max(&self, group: usize, max: Option<Quota>) -> io::Result<()> {
+        let file = |name: &str| self.folders[group].join(name);
+        write(&file("cpu.max.burst"), "0")?;
+        let text = max.map_or("max".to_string(), |max| {
+            format!("{} {}", max.quota.0 / 1_000, max.period.0 / 1_000)
+        });
+        write(&file("cpu.max"), &text)?;
+        let burst = max.map_or(Nanos::ZERO, |max| max.burst);
+        write(&file("cpu.max.burst"), &(burst.0 / 1_000).to_string())
+    }
+
+    /// Takes its weight from a group, or gives it back.
+    pub fn set_idle(&self, group: usize, idle: bool) -> io::Result<()> {
+        write(&self.folders[group].join("cpu.idle"), if idle { "1" } else { "0" })
     }
 
     /// Moves the process of a thread into a group.

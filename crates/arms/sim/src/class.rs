@@ -4,6 +4,7 @@ pub mod ext;
 pub mod fair;
 pub mod rt;
 
+use model::scenario::Quota;
 use model::{CpuId, Nanos, ThreadId};
 
 use crate::core::Core;
@@ -91,6 +92,24 @@ pub trait Class {
     fn weigh_group(&mut self, core: &mut Core, _group: usize, _weight: u32) {
         core.fail(UNCHANGING);
     }
+
+    /// The quota of a group has changed; `None`: it has none.
+    fn limit_group(&mut self, core: &mut Core, _group: usize, _max: Option<Quota>) {
+        core.fail("this class does not model quotas; leave `max` out");
+    }
+
+    /// A group has become idle, or has its weight again.
+    fn idle_group(&mut self, core: &mut Core, _group: usize, _idle: bool) {
+        core.fail("this class does not model idle groups; leave `idle` out");
+    }
+
+    /// When a timer of the class is due that belongs to no CPU.
+    fn next_timer(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// It is due.
+    fn timer(&mut self, _core: &mut Core) {}
 
     /// A CPU has come or gone; if it has gone, it runs nothing and no thread waits there.
     fn hotplug(&mut self, core: &mut Core) {

@@ -78,6 +78,8 @@ pub struct Core {
     /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from
     /// outside, such as a request from a client on another machine.
     pub waker: Option<CpuId>,
+    /// Threads that are throttled from the present moment on (true), or not any more.
+    pub kept: Vec<(ThreadId, bool)>,
     fault: Option<String>,
 }
 
@@ -96,6 +98,7 @@ impl Core {
             affinities: Affinities::new(machine.cpus),
             has_realtime: false,
             waker: None,
+            kept: Vec::new(),
             fault: None,
         }
     }

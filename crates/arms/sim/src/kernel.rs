@@ -10,8 +10,9 @@ mod schedule;
 mod steps;
 mod tick;
 
-use model::change::Change;
+use model::change::{Change, ChangeKind};
 use model::event::{Event, Tables, What};
+use model::scenario::Quota;
 use model::trace::{ThreadTrace, Trace, Window};
 use model::{CpuId, Failure, Nanos, Scenario, ThreadId, Watch};
 use rand::RngExt;
@@ -161,12 +162,18 @@ pub struct Kernel<C, Q, O = ()> {
     programs: Vec<Program>,
     clocks: Vec<Clock>,
     tasks: Vec<Task>,
+    /// The event slot of the class's timer.
+    class_timer: u32,
     /// Threads by timer slot.
     timers: Vec<ThreadId>,
     /// Whether all threads are created before any begins, and whether this is still under way.
     barrier: bool,
     /// Whether clients have a CPU beside those of the scenario.
     client_local: bool,
+    /// Whether a group has a quota at any time.
+    limits: bool,
+    /// The quotas that groups have from the start.
+    quotas: Vec<(usize, Quota)>,
     /// With such a CPU: whether the present event answers a request, which that CPU wakes up for.
     answers: bool,
     forking: bool,
@@ -255,14 +262,21 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             realtime: setup.realtime.map(|kind| Rt::new(kind, &scenario.machine)),
             fair_server: FairServer::new(&core),
             class,
-            changes: scenario.changes().into_iter(),
+            changes: Vec::new().into_iter(),
             machinery: Machinery::new(scenario, first_interrupt as u32),
             names: Machinery::names(scenario),
-            queue: Q::new(first_interrupt + Machinery::slots(scenario)),
+            // One more for the timer of the class.
+            queue: Q::new(first_interrupt + Machinery::slots(scenario) + 1),
+            class_timer: (first_interrupt + Machinery::slots(scenario)) as u32,
             clocks: vec![clock; cpus],
             tasks,
             barrier: scenario.mechanisms.start_barrier,
             client_local: scenario.mechanisms.client_local,
+            limits: scenario.groups.iter().any(|group| group.max.is_some()),
+            quotas: (0..)
+                .zip(&scenario.groups)
+                .filter_map(|(at, group)| Some((at, group.max?)))
+                .collect(),
             answers: false,
             forking: false,
             waiting: waiting.into_iter(),
@@ -278,12 +292,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             core,
             programs,
         }
+        .with_changes(scenario.changes())
     }
 
     /// Lets things happen in the course of the run, beside those of the scenario.
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let mut all: Vec<Change> = self.changes.chain(changes).collect();
         all.sort_by_key(|change| change.at);
+        self.limits |= all.iter().any(|change| matches!(change.kind, ChangeKind::Max { .. }));
         self.changes = all.into_iter();
         self
     }
@@ -354,6 +370,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             let on = self.handle(slot as usize);
             self.settle(on);
             self.reap();
+            if self.limits {
+                self.queue.set(self.class_timer, self.class.next_timer());
+            }
             if self.answers {
                 self.answers = false;
                 self.class.client_sleeps();
@@ -406,6 +425,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.begin();
         } else if slot as u32 == self.change_slot() {
             self.change();
+        } else if slot as u32 == self.class_timer {
+            self.class.timer(&mut self.core);
         } else if slot as u32 > self.change_slot() {
             return self.interrupt_event(slot as u32);
         } else {

@@ -45,7 +45,11 @@ impl EventLog {
             }
             ChangeKind::Offline(cpu) => What::Offline { cpu: *cpu },
             ChangeKind::Online(cpu) => What::Online { cpu: *cpu },
-            ChangeKind::Move { .. } | ChangeKind::Fork(_) | ChangeKind::Exit(_) => return None,
+            ChangeKind::Max { .. }
+            | ChangeKind::Idle { .. }
+            | ChangeKind::Move { .. }
+            | ChangeKind::Fork(_)
+            | ChangeKind::Exit(_) => return None,
         })
     }
 }

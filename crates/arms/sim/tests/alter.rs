@@ -155,8 +155,7 @@ fn threads_that_are_told_to_exit_at_the_start_do_not_begin() {
 fn a_thread_counts_in_the_group_that_it_moved_to() {
     let mut one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 1 })]);
-    let group =
-        |name: &str, weight| Group { name: name.to_string(), parent: None, weight, cpuset: None };
+    let group = |name: &str, weight| Group::new(name, None, weight);
     one.groups = vec![group("light", 100), group("heavy", 300)];
     one.programs.iter_mut().for_each(|program| program.group = Some(0));
     let moves = [change(1, ChangeKind::Move { thread: ThreadId(1), group: 1 })];
@@ -175,8 +174,7 @@ fn a_thread_counts_in_the_group_that_it_moved_to() {
 fn a_groups_weight_counts_from_its_moment_on() {
     let mut one =
         scenario(1, vec![("a", Kind::Batch { threads: 1 }), ("b", Kind::Batch { threads: 2 })]);
-    let group =
-        |name: &str| Group { name: name.to_string(), parent: None, weight: 100, cpuset: None };
+    let group = |name: &str| Group::new(name, None, 100);
     one.groups = vec![group("a"), group("b")];
     one.programs[0].group = Some(0);
     one.programs[1].group = Some(1);

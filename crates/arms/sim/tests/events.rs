@@ -74,7 +74,8 @@ impl Follower {
             | What::Weight { .. }
             | What::Offline { .. }
             | What::Online { .. }
-            | What::Off { .. } => Ok(()),
+            | What::Off { .. }
+            | What::Released { .. } => Ok(()),
         }
     }
 

@@ -45,7 +45,7 @@ fn on(machine: Machine, programs: Vec<(&str, Kind)>) -> Scenario {
 }
 
 fn group(name: &str, parent: Option<usize>, weight: u32) -> Group {
-    Group { name: name.to_string(), parent, weight, cpuset: None }
+    Group::new(name, parent, weight)
 }
 
 /// How far a program's share is from what it is due.

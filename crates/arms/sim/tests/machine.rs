@@ -340,7 +340,7 @@ fn grouped(cpus: Vec<u32>, partition: Partition) -> Scenario {
     let mut scenario = scenario(4, vec![("inside", kind()), ("outside", kind())]);
     let cpus = cpus.into_iter().map(CpuId).collect();
     let cpuset = Some(Cpuset { cpus, partition });
-    scenario.groups = vec![Group { name: "cell".to_string(), parent: None, weight: 100, cpuset }];
+    scenario.groups = vec![Group { cpuset, ..Group::new("cell", None, 100) }];
     scenario.programs[0].group = Some(0);
     scenario.duration = Nanos::from_secs(2);
     scenario
@@ -382,7 +382,7 @@ fn cpusets_hold_and_partitions_keep_others_out() {
 fn children_stay_inside_their_parents_and_take_partitions_from_them() {
     let mut nested = grouped(vec![1, 2, 3], Partition::Root);
     let cpuset = Some(Cpuset { cpus: vec![CpuId(3)], partition: Partition::Root });
-    let child = Group { name: "cell/own".to_string(), parent: Some(0), weight: 100, cpuset };
+    let child = Group { cpuset, ..Group::new("cell/own", Some(0), 100) };
     nested.groups.push(child);
     nested.programs[1].group = Some(1);
     assert_eq!(places(&nested), [vec![1, 2], vec![3]]);

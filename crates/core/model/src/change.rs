@@ -1,5 +1,6 @@
 //! What may happen to a machine and its threads in the course of a run, beside what programs do.
 
+use crate::scenario::Quota;
 use crate::{CpuId, Nanos, ThreadId};
 
 /// Something that happens at a moment.
@@ -34,6 +35,20 @@ pub enum ChangeKind {
         group: usize,
         /// Its new weight.
         weight: u32,
+    },
+    /// A group gets another limit of its CPU time, or none (`cpu.max`, `cpu.max.burst`).
+    Max {
+        /// Index into [`crate::Scenario::groups`].
+        group: usize,
+        /// Its new limit.
+        max: Option<Quota>,
+    },
+    /// A group becomes idle, or gets its weight back (`cpu.idle`).
+    Idle {
+        /// Index into [`crate::Scenario::groups`].
+        group: usize,
+        /// Whether it is idle now.
+        idle: bool,
     },
     /// A thread moves to another group (`cgroup.procs`).
     Move {

@@ -154,6 +154,12 @@ pub enum What {
         /// By what.
         cause: Cause,
     },
+    /// What kept a thread off the CPUs is over: it waits for one. Where no arm says so, it is over with the
+    /// thread's next wake-up or switch.
+    Released {
+        /// Which.
+        thread: ThreadId,
+    },
 }
 
 /// What keeps a thread off the CPUs.

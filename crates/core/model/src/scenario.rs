@@ -12,6 +12,7 @@ mod mechanisms;
 mod placement;
 mod problem;
 mod program;
+mod quota;
 mod read;
 mod service;
 mod table;
@@ -33,12 +34,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 use crate::law::Law;
+use crate::weight::{GROUP_WEIGHT, IDLE_WEIGHT, NICE_0_WEIGHT};
 pub use alteration::{Alteration, AlterationKind};
 pub use mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
     Memory, MemoryUse, Migration,
 };
 pub use placement::{Cpuset, Partition};
+pub use quota::Quota;
 
 /// A valid scenario. The same runs on every arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,6 +129,27 @@ pub struct Group {
     pub weight: u32,
     /// The CPUs of its threads and of the groups below it; `None`: those of the group above.
     pub cpuset: Option<Cpuset>,
+    /// The CPU time that its threads and those of the groups below it may use; `None`: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Quota>,
+    /// Whether it has but the least of weights, whatever `weight` says (`cpu.idle`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
+}
+
+impl Group {
+    /// A group with a weight and without limits.
+    pub fn new(name: impl Into<String>, parent: Option<usize>, weight: u32) -> Group {
+        Group { name: name.into(), parent, weight, cpuset: None, max: None, idle: false }
+    }
+
+    /// What it weighs where a thread of nice 0 has 100.
+    pub fn share_weight(&self) -> f64 {
+        if self.idle {
+            return f64::from(GROUP_WEIGHT) * f64::from(IDLE_WEIGHT) / f64::from(NICE_0_WEIGHT);
+        }
+        f64::from(self.weight)
+    }
 }
 
 /// A program that starts with the run: one process, or more threads for the process of another.

@@ -4,6 +4,8 @@
 pub const NICE_0_WEIGHT: u32 = 1_024;
 /// The `cpu.weight` that weighs as much as a thread of nice 0 beside it.
 pub const GROUP_WEIGHT: u32 = 100;
+/// What an idle group weighs where a thread of nice 0 has 1,024 (`WEIGHT_IDLEPRIO`).
+pub const IDLE_WEIGHT: u32 = 3;
 
 /// The weight of a nice value from -20 to 19: a step of 1 is a factor of 1.25, 1,024 at nice 0.
 ///

@@ -113,6 +113,23 @@ fn partitioned_connections_are_named_and_shared_ones_are_not() {
     assert!(of_shared < waited / 50, "{of_shared} ns of {waited}");
 }
 
+/// A service that wants 40% of the CPU in bursts, and may use half of it in each 100 ms.
+#[test]
+fn a_quota_is_named_where_it_holds_threads_and_not_where_there_is_none() {
+    for policy in ["cfs", "eevdf"] {
+        let run = |max: &str| {
+            let group = format!("[[group]]\nname = \"held\"\nmax = \"{max}\"\n");
+            let load = format!("{ONE}group = \"held\"\n");
+            service_of(&lines("20s", 1, &[&group, &load]), policy)
+        };
+        let (held, free) = (run("45ms/100ms"), run("max"));
+        let throttled = share(&held, Source::Throttled);
+        assert!(throttled > 0.8, "{policy}: {throttled}");
+        assert_eq!(share(&free, Source::Throttled), 0.0, "{policy}");
+        assert!(common::p99_9(&held) > 2 * common::p99_9(&free), "{policy}");
+    }
+}
+
 /// Within 30% of each other.
 fn near(foretold: u64, measured: u64) {
     let ratio = foretold as f64 / measured as f64;

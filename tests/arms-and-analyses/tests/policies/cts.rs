@@ -96,12 +96,7 @@ fn eight_and_twelve(machine: Machine, grouped: bool) -> Scenario {
     scenario.machine = machine;
     if grouped {
         for (index, name) in ["a", "b"].into_iter().enumerate() {
-            scenario.groups.push(Group {
-                name: name.to_string(),
-                parent: None,
-                weight: 100,
-                cpuset: None,
-            });
+            scenario.groups.push(Group::new(name, None, 100));
             scenario.programs[index].group = Some(index);
         }
     }
@@ -135,8 +130,7 @@ fn equal_groups_share_evenly_whatever_they_hold() {
 fn nested_groups_share_by_effective_weight() {
     let programs = vec![("x", batch(6)), ("y", batch(9)), ("b", batch(12))];
     let mut scenario = scenario(4, programs);
-    let group =
-        |name: &str, parent, weight| Group { name: name.to_string(), parent, weight, cpuset: None };
+    let group = |name: &str, parent, weight| Group::new(name, parent, weight);
     scenario.groups = vec![
         group("a", None, 100),
         group("a/x", Some(0), 300),

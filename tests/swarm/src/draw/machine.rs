@@ -39,7 +39,7 @@ pub fn groups(rng: &mut Rng) -> Vec<Group> {
             Some(parent) => format!("{}/g{index}", groups[parent].name),
             None => format!("g{index}"),
         };
-        groups.push(Group { name, parent, weight: rng.of(&WEIGHTS), cpuset: None });
+        groups.push(Group::new(name, parent, rng.of(&WEIGHTS)));
     }
     groups
 }

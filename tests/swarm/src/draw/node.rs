@@ -113,12 +113,9 @@ fn split(rng: &mut Rng, scenario: &mut Scenario) {
     let partition = rng.of(&[Partition::Member, Partition::Member, Partition::Root]);
     for tenant in 0..tenants {
         let own = (0..cpus).filter(|cpu| cpu * tenants / cpus == tenant).map(CpuId).collect();
-        scenario.groups.push(Group {
-            name: format!("t{tenant}"),
-            parent: None,
-            weight: machine::weight(rng),
-            cpuset: Some(Cpuset { cpus: own, partition }),
-        });
+        let tenant = Group::new(format!("t{tenant}"), None, machine::weight(rng));
+        let cpuset = Some(Cpuset { cpus: own, partition });
+        scenario.groups.push(Group { cpuset, ..tenant });
     }
     let all = rng.one_in(2);
     for index in 0..scenario.programs.len() {

@@ -57,8 +57,7 @@ fn bad_machine() -> Result<(), Failed> {
     assert!(message(&|s| s.machine = big).contains("needs 4096 CPUs"));
     let paired = Machine { cpus: 2, smt: 2, ..Machine::ONE_CPU };
     assert!(message(&|s| s.machine = paired).contains("SMT"));
-    let group =
-        |name: &str, parent| Group { name: name.to_string(), parent, weight: 200, cpuset: None };
+    let group = |name: &str, parent| Group::new(name, parent, 200);
     let nest = |s: &mut Scenario| {
         s.groups = vec![group("front", None), group("front/api", Some(0))];
         s.programs[0].group = Some(0);

@@ -46,6 +46,11 @@ impl Ext {
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
+        if scenario.groups.iter().any(|group| group.max.is_some() || group.idle) {
+            let known =
+                "policies behind the seam keep neither `max` nor `idle` yet: use cfs or eevdf";
+            return Err(Failure::Input(format!("{spec}: {known}")));
+        }
         let mut ext = Ext {
             policy: Policy::open(spec, &scenario.machine, scenario.slice)?,
             threads: Threads::new(scenario, seed),

@@ -6,7 +6,7 @@
 //! features whose behaviour is modelled.
 //!
 //! Not modelled: `wake_affine()` (see `select`), the time that balancing takes, slices of a thread's own,
-//! bandwidth limits, CPUs of unequal capacity, NUMA balancing, the cache-aware balancing of 7.2
+//! CPUs of unequal capacity, NUMA balancing, the cache-aware balancing of 7.2
 //! (`SCHED_CACHE`) and `util_est`. Remote wake-ups do not wait for the next interrupt (`PREEMPT_LAZY`): here
 //! every wake-up comes as one. A moved thread's load reaches the groups around it within some 30 ms, not at
 //! once.
@@ -14,6 +14,7 @@
 mod alter;
 mod average;
 mod balance;
+mod bandwidth;
 mod census;
 mod cfs;
 mod deadline_tree;
@@ -22,6 +23,7 @@ mod eevdf;
 mod select;
 mod shares;
 mod threads;
+mod throttle;
 mod timeline;
 mod tree;
 mod tunables;
@@ -31,7 +33,9 @@ mod weight;
 
 use std::hint::black_box;
 
-use model::scenario::{Group, Machine};
+use std::collections::BTreeMap;
+
+use model::scenario::{Group, Machine, Quota};
 use model::{CpuId, Nanos, ThreadId};
 
 use super::Class;
@@ -39,7 +43,7 @@ use crate::core::Core;
 use balance::Balancer;
 use threads::Threads;
 use timeline::{Arrival, Departure, Timeline};
-use tree::Tree;
+use tree::{QueueId, Tree};
 use tunables::Tunables;
 
 /// CFS of Linux 6.1.
@@ -53,6 +57,8 @@ pub struct Fair<T: Timeline> {
     tree: Tree<T>,
     threads: Threads,
     balancer: Balancer,
+    /// Throttled threads by the queue of their group.
+    held: BTreeMap<QueueId, Vec<ThreadId>>,
 }
 
 impl<T: Timeline> Fair<T> {
@@ -68,9 +74,10 @@ impl<T: Timeline> Fair<T> {
     pub fn seeded(machine: &Machine, groups: &[Group], seed: u64) -> Fair<T> {
         let tunables = Tunables::beside_generator(machine.cpus);
         Fair {
-            tree: Tree::new(machine, groups, tunables),
+            tree: Tree::new(machine, groups, tunables, seed),
             threads: Threads::new(machine),
             balancer: Balancer::new(machine, seed),
+            held: BTreeMap::new(),
         }
     }
 
@@ -100,6 +107,9 @@ impl<T: Timeline> Fair<T> {
         self.tree.charge(core, cpu);
         let gone = self.tree.dequeue(core.now, thread, departure);
         self.threads.drop(cpu, thread);
+        if self.tree.bandwidth.is_used() {
+            self.hand_back(core.now, thread);
+        }
         gone
     }
 
@@ -111,7 +121,9 @@ impl<T: Timeline> Fair<T> {
             return;
         }
         let (running, woken) = (self.tree.entity_of(current), self.tree.entity_of(thread));
-        let preempts = T::preempts(&mut self.tree, core.now, running, woken, arrival);
+        let by_idleness = self.tree.preempts_idle(running, woken);
+        let preempts = by_idleness
+            .unwrap_or_else(|| T::preempts(&mut self.tree, core.now, running, woken, arrival));
         // With the second thread the turn of the first gets an end: choosing again sets the timer
         // (hrtick_update()).
         let timed = T::PRECISE_TURNS && self.tree.root(cpu).runnable == 2;
@@ -173,6 +185,9 @@ impl<T: Timeline> Class for Fair<T> {
         loop {
             let next = self.tree.next_thread(core.now, cpu);
             if let Some(thread) = next {
+                if !self.may_run(core, thread) {
+                    continue;
+                }
                 self.fetch(core, thread);
                 self.switch(core.now, cpu, next);
                 return next;
@@ -230,7 +245,13 @@ impl<T: Timeline> Class for Fair<T> {
     }
 
     fn migrate(&mut self, core: &mut Core, thread: ThreadId, to: CpuId) {
-        self.migrate(core, thread, to);
+        if self.unhold(core, thread) {
+            core.threads[thread.index()].cpu = to;
+            let arrival = self.arrive(core, thread);
+            self.enter(core, thread, arrival);
+        } else {
+            self.migrate(core, thread, to);
+        }
         self.preempt(core, thread, Arrival::Move);
     }
 
@@ -245,6 +266,22 @@ impl<T: Timeline> Class for Fair<T> {
 
     fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
         self.set_group_weight(core, group, weight);
+    }
+
+    fn limit_group(&mut self, core: &mut Core, group: usize, max: Option<Quota>) {
+        self.set_quota(core, group, max);
+    }
+
+    fn idle_group(&mut self, core: &mut Core, group: usize, idle: bool) {
+        self.set_group_idle(core, group, idle);
+    }
+
+    fn next_timer(&self) -> Nanos {
+        self.tree.bandwidth.next_timer()
+    }
+
+    fn timer(&mut self, core: &mut Core) {
+        self.fill_pools(core);
     }
 
     /// The balancer goes on to count the capacity of CPUs that are gone.

@@ -34,6 +34,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             ChangeKind::Weight { group, weight } => {
                 self.class.weigh_group(&mut self.core, group, weight);
             }
+            ChangeKind::Max { group, max } => self.class.limit_group(&mut self.core, group, max),
+            ChangeKind::Idle { group, idle } => self.class.idle_group(&mut self.core, group, idle),
             ChangeKind::Move { thread, group } => self.move_group(thread, group),
             ChangeKind::Fork(thread) => self.create(thread),
             ChangeKind::Exit(thread) => self.end(thread),

@@ -18,6 +18,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// runnable at once.
     pub(super) fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         self.confine();
+        self.limit_groups();
         if self.barrier {
             self.fork_all(watch)?;
         }
@@ -30,6 +31,13 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         self.change();
         self.await_beginning(Nanos::ZERO);
         Ok(())
+    }
+
+    /// Groups have their quotas before the first thread is there.
+    fn limit_groups(&mut self) {
+        for (group, max) in std::mem::take(&mut self.quotas) {
+            self.class.limit_group(&mut self.core, group, Some(max));
+        }
     }
 
     /// A thread that may not run everywhere from the start is created where it may: a parent hands down its

@@ -1,6 +1,6 @@
 //! Wake-ups, blocking, and the choice of what runs next.
 
-use model::event::{What, Why};
+use model::event::{Cause, What, Why};
 use model::{CpuId, Nanos, ThreadId};
 use rand::RngExt;
 
@@ -172,6 +172,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// is `at`'s, if it is a CPU's.
     pub(super) fn settle(&mut self, at: Option<CpuId>) {
         self.kick_asked(0, at);
+        self.tell_kept();
         let mut index = 0;
         while index < self.core.resched.len() {
             if index >= CHOICES_PER_EVENT {
@@ -183,11 +184,23 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             if !self.is_ticking(cpu) && !self.put_off(cpu) {
                 let known = self.core.resched.len();
                 self.schedule(cpu);
+                self.tell_kept();
                 self.kick_asked(known, Some(cpu));
             }
             index += 1;
         }
         self.core.resched.clear();
+    }
+
+    /// Says which threads are throttled now, and which are not any more.
+    #[inline]
+    fn tell_kept(&mut self) {
+        if self.limits {
+            for (thread, kept) in std::mem::take(&mut self.core.kept) {
+                let off = What::Off { thread, cause: Cause::Throttled };
+                self.observe(if kept { off } else { What::Released { thread } });
+            }
+        }
     }
 
     fn schedule(&mut self, cpu: CpuId) {

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::groups::find;
 use super::mechanisms::cpus;
 use super::problem::did_you_mean;
+use super::quota::quota;
 use super::table::Table;
-use super::value::{duration, name, path, whole};
-use super::{Group, Kind, Program};
+use super::value::{duration, flag, name, path, whole};
+use super::{Group, Kind, Program, Quota};
 use crate::{CpuId, Nanos};
 
 /// Something that happens at a moment.
@@ -57,6 +58,20 @@ pub enum AlterationKind {
         /// The new one.
         weight: u32,
     },
+    /// A group gets another limit of its CPU time, or none.
+    Max {
+        /// Index of the group.
+        group: usize,
+        /// The new one.
+        max: Option<Quota>,
+    },
+    /// A group becomes idle, or gets its weight back.
+    Idle {
+        /// Index of the group.
+        group: usize,
+        /// Whether it is idle now.
+        idle: bool,
+    },
     /// A group gets other CPUs.
     Cpus {
         /// Index of the group.
@@ -70,8 +85,12 @@ pub enum AlterationKind {
     Online(CpuId),
 }
 
-const KEYS: [&str; 9] =
-    ["at", "program", "cpus", "nice", "threads", "group", "weight", "offline", "online"];
+const KEYS: [&str; 12] = [
+    "at", "program", "cpus", "nice", "threads", "group", "weight", "max", "burst", "idle",
+    "offline", "online",
+];
+/// What may be altered of a group.
+const OF_GROUP: [&str; 4] = ["weight", "cpus", "max", "idle"];
 
 /// All changes in the order of their moments; wrong ones are reported and left out.
 pub(super) fn alterations(
@@ -181,8 +200,14 @@ fn of_group(table: &Table, groups: &[Group], machine_cpus: u32) -> Option<Altera
     if let Some(cpus) = cpus(table, machine_cpus) {
         return Some(AlterationKind::Cpus { group, cpus });
     }
-    if table.get("weight").is_none() && table.get("cpus").is_none() {
-        table.missing(&["weight", "cpus"]);
+    if let Some(max) = quota(table) {
+        return Some(AlterationKind::Max { group, max });
+    }
+    if let Some(idle) = table.optional("idle", flag) {
+        return Some(AlterationKind::Idle { group, idle });
+    }
+    if OF_GROUP.iter().all(|key| table.get(key).is_none()) {
+        table.missing(&OF_GROUP);
     }
     let weight = table.optional("weight", whole(1, 10_000))?;
     Some(AlterationKind::Weight { group, weight })

@@ -100,7 +100,10 @@ impl Scenario {
         let width = self.groups.iter().map(|group| group.name.len()).max().unwrap_or(0);
         let line = |group: &Group| {
             let cpus = mechanisms::of_cpuset(group);
-            format!("{:<width$}  weight {}{cpus}", group.name, group.weight)
+            let max = group.max.map_or(String::new(), |max| format!("  max {max}"));
+            let weight =
+                if group.idle { "idle".into() } else { format!("weight {}", group.weight) };
+            format!("{:<width$}  {weight}{max}{cpus}", group.name)
         };
         self.groups.iter().map(line).collect()
     }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::mechanisms::cpus;
 use super::problem::did_you_mean;
+use super::quota::quota;
 use super::table::Table;
-use super::value::{path, whole, word};
+use super::value::{flag, path, whole, word};
 use super::{Cpuset, Group, Partition};
 
 /// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them
@@ -34,11 +35,15 @@ pub(super) fn groups(top: &Table, cpus: u32) -> Vec<Group> {
 
 /// A group without its parent, and where its name stands.
 fn group(table: &Table, cpus: u32) -> Option<(Group, Range<usize>)> {
-    table.expect_keys(&["name", "weight", "cpus", "partition"]);
+    table.expect_keys(&["name", "weight", "cpus", "partition", "max", "burst", "idle"]);
     let name = table.required("name", path);
     let weight = table.optional("weight", whole(1, 10_000)).unwrap_or(100);
-    let cpuset = cpuset(table, cpus);
-    Some((Group { name: name?, parent: None, weight, cpuset }, table.place_of("name")))
+    let (cpuset, max) = (cpuset(table, cpus), quota(table).flatten());
+    let idle = table.optional("idle", flag).unwrap_or(false);
+    if idle && table.get("weight").is_some() {
+        table.wrong("weight", "an idle group has the least of all weights: leave one of them out");
+    }
+    Some((Group { cpuset, max, idle, ..Group::new(name?, None, weight) }, table.place_of("name")))
 }
 
 fn cpuset(table: &Table, machine_cpus: u32) -> Option<Cpuset> {

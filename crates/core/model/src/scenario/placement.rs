@@ -65,6 +65,12 @@ impl Scenario {
             AlterationKind::Weight { group, weight } => {
                 vec![ChangeKind::Weight { group: *group, weight: *weight }]
             }
+            AlterationKind::Max { group, max } => {
+                vec![ChangeKind::Max { group: *group, max: *max }]
+            }
+            AlterationKind::Idle { group, idle } => {
+                vec![ChangeKind::Idle { group: *group, idle: *idle }]
+            }
             AlterationKind::Cpus { group, cpus } => self.recpused(*group, cpus),
             AlterationKind::Offline(cpu) => vec![ChangeKind::Offline(*cpu)],
             AlterationKind::Online(cpu) => vec![ChangeKind::Online(*cpu)],

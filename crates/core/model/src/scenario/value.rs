@@ -83,6 +83,11 @@ pub fn number(value: &DeValue) -> Result<f64, String> {
         .ok_or_else(|| format!("found {}; expected a number", found(value)))
 }
 
+/// `true` or `false`.
+pub(super) fn flag(value: &DeValue) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| format!("found {}; expected true or false", found(value)))
+}
+
 /// A number between two others, both included.
 pub(super) fn number_within(low: f64, high: f64) -> impl Fn(&DeValue) -> Result<f64, String> {
     move |value| {

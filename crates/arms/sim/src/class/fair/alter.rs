@@ -33,7 +33,10 @@ impl<T: Timeline> Fair<T> {
     pub(super) fn regroup(&mut self, core: &mut Core, thread: ThreadId, group: usize) {
         let cpu = core.thread(thread).cpu;
         let waits = core.thread(thread).state == State::Runnable;
-        if waits {
+        let held = waits && self.unhold(core, thread);
+        if held {
+            self.take_load(core.now, thread);
+        } else if waits {
             self.exit(core, thread, Departure::Move);
             self.take_load(core.now, thread);
         } else if (self.tree.entity_of(thread).0 as usize) < self.tree.entities.len() {
@@ -42,13 +45,23 @@ impl<T: Timeline> Fair<T> {
         core.threads[thread.index()].group = Some(group);
         if waits {
             self.settle(core, thread, cpu);
-            self.enter(core, thread, Arrival::Move);
+            self.enter(core, thread, if held { Arrival::Wake } else { Arrival::Move });
         }
     }
 
     /// A group's entities get their parts of a new weight on every CPU (`sched_group_set_shares()`).
     pub(super) fn set_group_weight(&mut self, core: &mut Core, group: usize, weight: u32) {
         self.tree.groups.set_weight(group, weight);
+        self.reweigh_group(core, group);
+    }
+
+    /// As above for a group that becomes idle or ceases to be (`sched_group_set_idle()`).
+    pub(super) fn set_group_idle(&mut self, core: &mut Core, group: usize, idle: bool) {
+        self.tree.groups.set_idle(group, idle);
+        self.reweigh_group(core, group);
+    }
+
+    fn reweigh_group(&mut self, core: &mut Core, group: usize) {
         for cpu in (0..core.machine.cpus).map(CpuId) {
             self.tree.charge(core, cpu);
             let inside = self.tree.queue_of(cpu, Some(group));

@@ -59,6 +59,7 @@ impl Timeline for Cfs {
     const KERNEL: &'static str = "6.1";
     const PRECISE_TURNS: bool = false;
     const RARE_NEWIDLE: bool = false;
+    const THROTTLES_GROUPS: bool = true;
 
     fn insert(&mut self, id: EntityId, entity: &mut CfsEntity) {
         self.inserted += 1;
@@ -109,7 +110,10 @@ impl Timeline for Cfs {
         if departure == Departure::Move {
             self.emigrate(entity);
         }
-        self.update_min(others.map(|peer| peer.vruntime));
+        // What is throttled stays in its group's queue, which is taken out as a whole.
+        if departure != Departure::Served {
+            self.update_min(others.map(|peer| peer.vruntime));
+        }
         true
     }
 

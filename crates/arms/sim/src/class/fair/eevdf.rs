@@ -101,6 +101,7 @@ impl Timeline for Eevdf {
     const KERNEL: &'static str = "7.2";
     const PRECISE_TURNS: bool = true;
     const RARE_NEWIDLE: bool = true;
+    const THROTTLES_GROUPS: bool = false;
 
     fn insert(&mut self, id: EntityId, entity: &mut EevdfEntity) {
         self.moment += i128::from(entity.vruntime) * i128::from(entity.weight);

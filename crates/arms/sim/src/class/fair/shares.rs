@@ -11,6 +11,9 @@ use super::weight;
 /// The load of every group, over all CPUs and on each.
 #[derive(Clone, Debug)]
 pub struct GroupLoads {
+    groups: Vec<Group>,
+    /// How many of them are idle.
+    idle: usize,
     weights: Vec<u64>,
     total: Vec<u64>,
     on_cpu: Vec<u64>,
@@ -20,7 +23,9 @@ impl GroupLoads {
     /// Groups without load.
     pub fn new(machine: &Machine, groups: &[Group]) -> GroupLoads {
         GroupLoads {
-            weights: groups.iter().map(|group| weight::of_group(group.weight)).collect(),
+            groups: groups.to_vec(),
+            idle: groups.iter().filter(|group| group.idle).count(),
+            weights: groups.iter().map(weight::of_group).collect(),
             total: vec![0; groups.len()],
             on_cpu: vec![0; groups.len() * machine.cpus as usize],
         }
@@ -33,7 +38,25 @@ impl GroupLoads {
 
     /// A group's weight is another, as `cpu.weight`.
     pub fn set_weight(&mut self, group: usize, cpu_weight: u32) {
-        self.weights[group] = weight::of_group(cpu_weight);
+        self.groups[group].weight = cpu_weight;
+        self.weights[group] = weight::of_group(&self.groups[group]);
+    }
+
+    /// A group has but the least weight, or its own (`cpu.idle`).
+    pub fn set_idle(&mut self, group: usize, idle: bool) {
+        self.groups[group].idle = idle;
+        self.idle = self.groups.iter().filter(|group| group.idle).count();
+        self.weights[group] = weight::of_group(&self.groups[group]);
+    }
+
+    /// Whether any group is idle.
+    pub fn has_idle(&self) -> bool {
+        self.idle > 0
+    }
+
+    /// Whether a group's entity on a CPU is idle; entities are numbered as slots.
+    pub fn is_idle(&self, slot: usize) -> bool {
+        self.groups[slot % self.len()].idle
     }
 
     /// Notes what a group's queue on one CPU adds to the group's load, when that changed by more than a 64th

@@ -26,7 +26,8 @@ pub enum Departure {
     Sleep,
     /// It moves to another CPU, runnable.
     Move,
-    /// It slept before and stayed only to work off its debt; that is done.
+    /// It slept before and stayed only to work off its debt, which is done; or it is throttled
+    /// (`DEQUEUE_DELAYED`, `DEQUEUE_THROTTLE`).
     Served,
 }
 
@@ -52,6 +53,8 @@ pub trait Timeline: Clone + Default {
     const PRECISE_TURNS: bool;
     /// Whether a CPU that falls idle looks for work only as often as that found some lately (`NI_RANDOM`).
     const RARE_NEWIDLE: bool;
+    /// Whether a group is throttled with all its threads on a CPU, not each thread when it would run.
+    const THROTTLES_GROUPS: bool;
 
     /// Puts an entity into the order.
     fn insert(&mut self, id: EntityId, entity: &mut Entity<Self::Mark>);

@@ -7,6 +7,7 @@ use model::scenario::{Group, Machine};
 use model::{CpuId, Nanos, ThreadId};
 
 use super::average::Average;
+use super::bandwidth::Bandwidth;
 use super::census::{Census, Count};
 use super::domains::levels;
 use super::shares::GroupLoads;
@@ -20,7 +21,7 @@ use crate::core::Core;
 pub struct EntityId(pub u32);
 
 /// A queue: the root's or a group's on one CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueId(pub u32);
 
 /// What competes for a CPU (`struct sched_entity`). In whole cache lines: where threads are many, each line
@@ -106,6 +107,8 @@ pub struct Tree<T: Timeline> {
     pub tunables: Tunables,
     /// Load of groups over all CPUs.
     pub groups: GroupLoads,
+    /// Quotas of groups.
+    pub bandwidth: Bandwidth,
     group_entities: u32,
     /// What the root queues hold, by parts of the machine.
     pub census: Census,
@@ -113,7 +116,7 @@ pub struct Tree<T: Timeline> {
 
 impl<T: Timeline> Tree<T> {
     /// Empty queues for a machine and its groups.
-    pub fn new(machine: &Machine, groups: &[Group], tunables: Tunables) -> Tree<T> {
+    pub fn new(machine: &Machine, groups: &[Group], tunables: Tunables, seed: u64) -> Tree<T> {
         let queues_per_cpu = groups.len() as u32 + 1;
         let empty = Queue {
             timeline: T::default(),
@@ -131,6 +134,7 @@ impl<T: Timeline> Tree<T> {
             current: vec![None; machine.cpus as usize],
             tunables,
             groups: GroupLoads::new(machine, groups),
+            bandwidth: Bandwidth::new(groups, machine.cpus, seed),
             group_entities: machine.cpus * groups.len() as u32,
             census: Census::new(&levels(machine), machine.cpus),
         };
@@ -145,7 +149,7 @@ impl<T: Timeline> Tree<T> {
                 self.queues[around.0 as usize].owner.map_or(0, |o| self.entity(o).depth + 1);
             let inside = self.queue_of(cpu, Some(index));
             self.queues[inside.0 as usize].owner = Some(EntityId(self.entities.len() as u32));
-            let mut entity = Entity::new(around, weight::of_group(group.weight), depth);
+            let mut entity = Entity::new(around, weight::of_group(group), depth);
             entity.owns = Some(inside);
             self.entities.push(entity);
         }
@@ -232,6 +236,7 @@ impl<T: Timeline> Tree<T> {
         let (mut over, mut next) = (false, Some(id));
         while let Some(id) = next {
             over |= self.charge_entity(id, ran);
+            over |= self.bandwidth.spend(core.now, self.entity(id).queue, ran);
             next = self.parent(id);
         }
         if over {

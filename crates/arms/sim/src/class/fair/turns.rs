@@ -103,6 +103,17 @@ impl<T: Timeline> Tree<T> {
         entity.ran_at_pick = entity.ran;
     }
 
+    /// Whether `woken` takes the CPU from `running` because one of the two is idle beside the other; `None`:
+    /// both are or neither (`se_is_idle()`).
+    pub fn preempts_idle(&self, running: EntityId, woken: EntityId) -> Option<bool> {
+        if !self.groups.has_idle() {
+            return None;
+        }
+        let (old, new) = self.siblings(running, woken);
+        let idle = |id| self.entity(id).owns.is_some() && self.groups.is_idle(id.0 as usize);
+        (idle(old) != idle(new)).then(|| idle(old))
+    }
+
     /// The two ancestors, or selves, that compete in one queue (`find_matching_se()`).
     pub fn siblings(&self, mut a: EntityId, mut b: EntityId) -> (EntityId, EntityId) {
         while self.entity(a).queue != self.entity(b).queue {

@@ -65,7 +65,8 @@ impl<T: Timeline> Tree<T> {
             if let Some(departure) = going {
                 let gone = self.dequeue_entity(now, at, departure);
                 let emptied = gone && self.queue(queue_id).count == 0;
-                going = emptied.then_some(Departure::Sleep);
+                let up = if departure == Departure::Served { departure } else { Departure::Sleep };
+                going = emptied.then_some(up);
             } else {
                 self.update_share(now, at);
             }

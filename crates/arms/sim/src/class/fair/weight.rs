@@ -1,7 +1,8 @@
 //! Weights: what a nice value and a group's share are worth, and what they make of a span of time.
 
 use model::Nanos;
-use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+use model::scenario::Group;
+use model::weight::{GROUP_WEIGHT, IDLE_WEIGHT, NICE_0_WEIGHT, nice_weight};
 
 /// Bits by which weights are finer than the nice table, so that a group's share splits over many CPUs
 /// (`scale_load()` of 64-bit kernels).
@@ -18,8 +19,13 @@ pub fn of_nice(nice: i8) -> u64 {
     u64::from(nice_weight(nice)) << SCALE_BITS
 }
 
-/// The weight of a group against threads beside it (`sched_weight_from_cgroup()`).
-pub fn of_group(cpu_weight: u32) -> u64 {
+/// The weight of a group against threads beside it.
+pub fn of_group(group: &Group) -> u64 {
+    if group.idle { u64::from(IDLE_WEIGHT) << SCALE_BITS } else { of_cpu_weight(group.weight) }
+}
+
+/// What `cpu.weight` weighs (`sched_weight_from_cgroup()`).
+fn of_cpu_weight(cpu_weight: u32) -> u64 {
     let (nice_0, group) = (u64::from(NICE_0_WEIGHT), u64::from(GROUP_WEIGHT));
     (((u64::from(cpu_weight) * nice_0 + group / 2) / group) << SCALE_BITS).max(LEAST)
 }
@@ -50,6 +56,7 @@ mod tests {
 
     #[test]
     fn a_group_of_weight_100_is_a_thread_of_nice_0() {
+        let of_group = |weight| of_group(&Group::new("g", None, weight));
         assert_eq!(of_group(100), of_nice(0));
         assert_eq!(of_group(300), 3 * NICE_0);
         assert_eq!(of_group(1), 10 << SCALE_BITS);

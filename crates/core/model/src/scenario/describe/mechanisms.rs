@@ -85,6 +85,14 @@ impl Scenario {
                 AlterationKind::Weight { group, weight } => {
                     format!("{} has weight {weight}", self.groups[*group].name)
                 }
+                AlterationKind::Max { group, max } => {
+                    let max = max.map_or("no limit".to_string(), |max| format!("max {max}"));
+                    format!("{} has {max}", self.groups[*group].name)
+                }
+                AlterationKind::Idle { group, idle } => {
+                    let becomes = if *idle { "becomes idle" } else { "has its weight again" };
+                    format!("{} {becomes}", self.groups[*group].name)
+                }
                 AlterationKind::Cpus { group, cpus } => {
                     format!("{} has CPUs {}", self.groups[*group].name, numbers(cpus))
                 }

@@ -120,7 +120,8 @@ impl<T: Timeline> Fair<T> {
             || self.tree.current[route.from.index()] == Some(thread);
         let hot = !level.is_core
             && (self.threads.is_hot(thread, core.now) || self.is_wanted(thread, route.to));
-        let admitted = core.may_run_on(thread, route.to);
+        let admitted =
+            core.may_run_on(thread, route.to) && self.may_be_moved(core, thread, route.to);
         admitted && !running && (!hot || route.failed > level.cache_nice_tries)
     }
 
