@@ -51,7 +51,7 @@ impl Shares {
     ///
     /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it
     /// leaves goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight
-    /// feasible (GVTS section 2.1). A group wants no more than its quota at the beginning of the run.
+    /// feasible (GVTS section 2.1). A group wants no more than its quota.
     pub fn due(&self, capacity: f64, demand: &[f64]) -> Vec<f64> {
         let wanted = self.wanted(demand);
         let mut due = vec![0.0; demand.len()];
@@ -70,7 +70,8 @@ impl Shares {
         due
     }
 
-    /// What each node wants in all and may have. Parents stand before their children, so the way up is backwards.
+    /// What each node wants in all and may have. Parents stand before their children, so the way up is
+    /// backwards.
     fn wanted(&self, demand: &[f64]) -> Vec<f64> {
         let mut wanted = vec![0.0; self.nodes.len()];
         for (node, members) in self.nodes.iter().enumerate().rev() {
