@@ -33,15 +33,16 @@ mod traces;
 mod tune;
 mod watch;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use model::Failure;
 
 /// Guards the tail latency of multi-threaded services, and proves what any scheduler does to it.
 #[derive(Parser)]
 #[command(
-    version,
+    version = about::version(&[("bpf", cfg!(feature = "bpf"))]),
     max_term_width = 100,
     after_help = "Exit codes: 0 done; 1 the run failed; 2 bad input; 3 this machine cannot."
 )]
@@ -65,6 +66,12 @@ enum Command {
     Ideal(ideal::Args),
     Lab(lab::Args),
     Load(load::Args),
+    /// Write manual pages and completions into a folder
+    #[command(hide = true)]
+    Manual {
+        /// The folder
+        folder: PathBuf,
+    },
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
@@ -106,6 +113,7 @@ fn main() -> ExitCode {
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),
         Command::Load(args) => load::run(&args),
+        Command::Manual { folder } => about::write_manual(Cli::command(), &folder),
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),

@@ -264,3 +264,17 @@ fn set_gives_a_key_another_value_and_says_which_keys_there_are() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("did you mean `service`?"), "{}", stderr(&output));
 }
+
+#[test]
+fn the_version_tells_the_build_and_the_manual_has_a_page_for_each_command() {
+    let said = stdout(&rearguard(&["--version"]));
+    assert!(said.contains("(commit ") && said.contains(" bpf"), "{said}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = rearguard(&["manual", folder.path().to_str().expect("UTF-8")]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let page = read("rearguard-compare.1");
+    assert!(page.contains(".TH") && page.contains("\\-\\-policy"), "{page}");
+    assert!(read("rearguard.bash").contains("--policy") && read("_rearguard").contains("#compdef"));
+    assert!(!folder.path().join("rearguard-manual.1").exists(), "it is hidden");
+}

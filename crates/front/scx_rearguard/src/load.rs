@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::CommandFactory;
 use loader::{Client, table};
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Ending, Loaded, Poll};
 
-use crate::plan;
+use crate::{plan, service};
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,7 +27,7 @@ const PROCESSES: usize = 10;
 #[derive(clap::Parser)]
 #[command(
     name = loader::NAME,
-    version,
+    version = about::version(&[]),
     max_term_width = 100,
     after_help = "Exit codes: 0 done; 1 the kernel refused or ejected it; 2 bad input; 3 this machine cannot."
 )]
@@ -59,6 +60,9 @@ pub struct Args {
     /// Say what the statistics are
     #[arg(long, exclusive = true)]
     help_stats: bool,
+    /// Write the manual page and completions into a folder
+    #[arg(long, exclusive = true, hide = true, value_name = "FOLDER")]
+    manual: Option<PathBuf>,
     /// Load nothing, but compile the policy's file into an object, for machines without a compiler
     #[arg(long, value_name = "OBJECT", conflicts_with_all = ["stats", "monitor", "object"])]
     compile: Option<PathBuf>,
@@ -83,6 +87,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     if args.help_stats {
         return stdout::write(scx::stats::describe());
+    }
+    if let Some(folder) = &args.manual {
+        return about::write_manual(Args::command(), folder);
     }
     if let Some(seconds) = args.monitor {
         return monitor(Duration::from_secs(seconds));
@@ -113,6 +120,7 @@ fn schedule(args: &Args, policy: &PolicySpec, code: Code) -> Result<(), Failure>
         "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
         loaded.name()
     ))?;
+    service::ready()?;
     if let Some(seconds) = args.stats {
         print_stats(Duration::from_secs(seconds));
     }

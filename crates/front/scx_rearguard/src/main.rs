@@ -5,6 +5,7 @@
 mod documented;
 mod load;
 mod plan;
+mod service;
 
 use std::process::ExitCode;
 

@@ -13,6 +13,9 @@ fn run(args: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn it_answers_what_tools_of_sched_ext_ask() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, _, said) = run(&["--manual", folder.path().to_str().expect("UTF-8")]);
+    assert!(code == 0 && folder.path().join("scx_rearguard.1").is_file(), "{said}");
     let (code, said, _) = run(&["--version"]);
     assert!(code == 0 && said.starts_with("scx_rearguard "), "{said}");
     let (code, said, _) = run(&["--help-stats"]);
