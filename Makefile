@@ -7,17 +7,23 @@ CARGO ?= cargo
 POLICY ?= rearguard
 # How many seeds `make swarm` runs, unless MINUTES says for how long.
 SEEDS ?= 10000
-REARGUARD := target/release/rearguard
+# What `make demo` compares with: its build leaves out what hooks into the kernel, for which clang is needed.
+DEMO := $${CARGO_TARGET_DIR:-target}/demo/rearguard
+# What --version says; a tree with changes says so.
+COMMIT = $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
+# The folder of what is distributed.
+DIST := target/dist
 
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: setup-build build ## compare schedulers on a service beside batch work, simulated and for real (9 minutes on two cores)
-	$(REARGUARD) compare scenarios/service-and-batch.toml --on sim --policy cfs,eevdf,fifo,rearguard
+demo: setup-demo ## compare schedulers on a service beside batch work, simulated and for real
+	RG_COMMIT=$(COMMIT) $(CARGO) build --profile demo --package rearguard --no-default-features
+	$(DEMO) compare scenarios/service-and-batch.toml --on sim --seeds 3 --policy cfs,eevdf,fifo,rearguard
 	@echo
-	$(AS_ROOT) $(REARGUARD) compare scenarios/null-rpc.toml --on host --policy default,fifo --report report.html
+	$(AS_ROOT) $(DEMO) compare scenarios/service-and-batch.toml --on host --seeds 2 --policy default,fifo --report report.html
 
 test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser, the Python package
 	$(CARGO) fmt --all --check
@@ -67,8 +73,13 @@ fidelity: vm-results ## how far the simulator is from real kernels, into docs/ev
 	tools/fidelity
 
 build: ## build the release binaries, target/release/rearguard and target/release/scx_rearguard
-	$(CARGO) build --release --package rearguard
-	$(CARGO) build --release --package scx_rearguard
+	RG_COMMIT=$(COMMIT) $(CARGO) build --release --package rearguard
+	RG_COMMIT=$(COMMIT) $(CARGO) build --release --package scx_rearguard
+
+dist: setup-dist ## pack the commit that is checked out: .deb, tarball, wheel, parts and notices, checksums, into target/dist/packages
+	tools/dist/build $(DIST)
+	cd $(DIST)/source && RG_PROFILE=dist CARGO_TARGET_DIR=$(abspath $(DIST)/target) python/wheel $(abspath $(DIST)/venv)
+	tools/dist/package $(DIST)
 
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
@@ -105,6 +116,12 @@ KERNEL_NEEDS := clang-19:clang-19 pkg-config:pkg-config /usr/include/gelf.h:libe
 setup-build: ## install what a build needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS)
 
+setup-demo: ## install what the demo needs, if it is missing
+	@tools/setup cc:gcc cargo:
+
+setup-dist: ## install what packing needs, if it is missing
+	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) dh:debhelper dpkg-buildpackage:dpkg-dev fakeroot:fakeroot xz:xz-utils pip3:python3-pip
+
 setup-test: ## install what the tests need, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium node:nodejs pip3:python3-pip \
 		memcached:memcached /usr/sbin/nginx:nginx-light redis-server:redis-server /usr/sbin/apache2:apache2-bin
@@ -112,4 +129,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist setup-demo setup-dist test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab

@@ -21,6 +21,8 @@ const VERSIONED: &str = "static __always_inline s32 rg_init_versioned(void)
 }
 #define rg_init rg_init_versioned
 ";
+/// The kernel's types stand in the pack once: what is included again is expanded again, though for nothing.
+const ONCE: &str = "#pragma once\n#include_next <vmlinux.h>\n";
 
 fn main() {
     println!("cargo::rerun-if-changed=../../../policy");
@@ -66,6 +68,7 @@ fn pack(out: &Path) -> anyhow::Result<()> {
     }
     fs::write(folder.join("state.h"), PLACE)?;
     fs::write(folder.join("scheduler.h"), VERSIONED)?;
+    fs::write(folder.join("vmlinux.h"), ONCE)?;
     let target = format!("-D__SCX_TARGET_ARCH_{}", clang.kernel_target()?);
     let kernel = out.join("scx_utils-bpf_h");
     let includes = [
