@@ -81,6 +81,10 @@ dist: setup-dist ## pack the commit that is checked out: .deb, tarball, wheel, p
 	cd $(DIST)/source && RG_PROFILE=dist CARGO_TARGET_DIR=$(abspath $(DIST)/target) python/wheel $(abspath $(DIST)/venv)
 	tools/dist/package $(DIST)
 
+arm64: ## what compiles for arm64 on another machine: the policy natively and as BPF, the command without BPF
+	@tools/setup aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdlib.h:libc6-dev-arm64-cross $(KERNEL_NEEDS)
+	tools/arm64
+
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
@@ -129,4 +133,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist setup-demo setup-dist test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
