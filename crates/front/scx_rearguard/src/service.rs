@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manager_hears_it_at_a_path_and_at_an_abstract_name() {
+    fn a_manager_receives_it_at_a_path_and_at_an_abstract_name() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("notify");
         let name = format!("rearguard-test-{}", std::process::id());
@@ -45,9 +45,9 @@ mod tests {
         ];
         for (socket, manager) in managers {
             tell(&socket, b"READY=1").expect("told");
-            let mut heard = [0; 16];
-            let length = manager.expect("a socket").recv(&mut heard).expect("heard");
-            assert_eq!(&heard[..length], b"READY=1", "{}", socket.display());
+            let mut received = [0; 16];
+            let length = manager.expect("a socket").recv(&mut received).expect("a datagram");
+            assert_eq!(&received[..length], b"READY=1", "{}", socket.display());
         }
         assert!(tell(&folder.path().join("nobody").into(), b"READY=1").is_err());
     }
