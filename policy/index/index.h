@@ -105,16 +105,17 @@ RG_INLINE void rg_cpuset_count(struct rg_shared *shared, struct rg_queue *queue,
 		rg_add(&shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].waiting, change);
 }
 
-/* The thread no longer waits where it waited. */
-RG_INLINE void rg_index_leave(struct rg_thread *thread)
+/* The thread of a row no longer waits where it waited. */
+RG_SUBPROGRAM bool rg_index_leave_row(u32 slot)
 {
+	struct rg_thread *thread = rg_thread_at(slot);
 	u32 id = rg_number(thread->waits);
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_shared *shared = rg_shared();
 	struct rg_lock *lock = rg_lock_of(id);
 
 	if (!queue || !shared || !lock)
-		return;
+		return 0;
 	rg_acquire(lock);
 	if (thread->row) {
 		struct rg_pool *pool = rg_pool_at(rg_number(thread->row));
@@ -129,21 +130,25 @@ RG_INLINE void rg_index_leave(struct rg_thread *thread)
 	thread->waits = 0;
 	rg_release(lock);
 	rg_cpuset_count(shared, queue, thread->waits_cpuset, -1ULL);
+	return 1;
 }
 
-/* In enqueue: the thread will wait in this queue, and has this account. */
-RG_INLINE void rg_index_enter(struct rg_thread *thread, u32 id, struct rg_account *account)
+RG_INLINE void rg_index_leave(struct rg_thread *thread)
 {
-	struct rg_listing pick = {
-		.vruntime = rg_unshifted(account),
-		.slot = thread->slot,
-	};
+	rg_index_leave_row(thread->slot);
+}
+
+/* The thread of a row will wait in this queue; the vruntime is without its virtual time's shift. */
+RG_SUBPROGRAM bool rg_index_enter_row(u32 slot, u32 id, u64 vruntime)
+{
+	struct rg_listing pick = { .vruntime = vruntime, .slot = slot };
+	struct rg_thread *thread = rg_thread_at(slot);
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_shared *shared = rg_shared();
 	struct rg_lock *lock = rg_lock_of(id);
 
 	if (!queue || !shared || !lock)
-		return;
+		return 0;
 	pick.cpuset = queue->is_own ? 0 : thread->cpuset;
 	pick.key = rg_pool_key(thread->pool, id, pick.cpuset);
 	rg_cpuset_count(shared, queue, pick.cpuset, 1);
@@ -152,6 +157,13 @@ RG_INLINE void rg_index_enter(struct rg_thread *thread, u32 id, struct rg_accoun
 	thread->waits = rg_some(id);
 	rg_index_add(shared, queue, thread, &pick);
 	rg_release(lock);
+	return 1;
+}
+
+/* In enqueue: the thread will wait in this queue, and has this account. */
+RG_INLINE void rg_index_enter(struct rg_thread *thread, u32 id, struct rg_account *account)
+{
+	rg_index_enter_row(thread->slot, id, rg_unshifted(account));
 }
 
 /*
