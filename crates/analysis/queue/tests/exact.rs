@@ -1,6 +1,10 @@
 //! Closed forms against tabulated values and against slow ways to the same numbers.
 
-use queue::exact::{MDc, MMc, erlang_c, pollaczek_khinchine};
+use model::Nanos;
+use model::law::Law;
+use model::scenario::Arrivals;
+use queue::exact::{self, MDc, MMc, erlang_c, pollaczek_khinchine};
+use queue::{Discipline, Ideal};
 
 const PROPORTIONS: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
@@ -176,4 +180,26 @@ fn extremes_are_known_or_none() {
         assert_eq!(MMc::new(workers, utilisation), None);
     }
     assert_eq!(MMc::new(1, 0.0).unwrap().mean(), 1.0);
+}
+
+/// Services that come in bursts depend on each other, which no closed form knows.
+#[test]
+fn services_in_bursts_have_no_closed_form() {
+    let bursts = Law::Mmpp { ratio: 4.0, share: 0.2, length: 20.0 };
+    let ideal = |services: &Law| Ideal {
+        arrivals: Law::Exponential,
+        load: Arrivals::Utilisation(0.8),
+        services: services.clone(),
+        service_time: Nanos(50_000),
+        workers: 1,
+        discipline: Discipline::Fifo,
+        requests: 1,
+        seed: 1,
+    };
+    assert_eq!(exact::of(&ideal(&bursts)), None);
+    // The control: independent services that vary as much have a mean.
+    let cv = bursts.squared_cv().unwrap().sqrt();
+    assert!(
+        exact::of(&ideal(&Law::Hyperexponential { cv })).is_some_and(|exact| exact.mean.is_some())
+    );
 }
