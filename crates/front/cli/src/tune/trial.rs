@@ -76,18 +76,27 @@ fn table(outcome: &Outcome) -> String {
     };
     let rows: Vec<String> = names.iter().zip(&outcome.results).map(row).collect();
     let foot = format!("{} of `{}`; less is better", outcome.key, outcome.measure);
-    format!("{head}\n{}\n\n{foot}\n", rows.join("\n"))
+    let failures = match &outcome.failures[..] {
+        [] => String::new(),
+        [.., last] => format!("{} runs without a figure: {last}\n", outcome.failures.len()),
+    };
+    format!("{head}\n{}\n\n{foot}\n{failures}", rows.join("\n"))
 }
 
 /// A time by its unit, which the number's path names; else the number.
 fn figure(key: &str, median: f64) -> String {
+    if median.is_nan() {
+        return "-".to_string();
+    }
     let is_time = key.split('.').any(|part| part.ends_with("_ns"));
     if is_time { Nanos(median.round() as u64).to_string() } else { format!("{median:.4}") }
 }
 
 fn ratio(one: &Configuration) -> String {
     let ratio = one.ratio;
-    if ratio.high.is_finite() {
+    if ratio.value.is_nan() {
+        "not known".to_string()
+    } else if ratio.high.is_finite() {
         format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)
     } else {
         format!("{:.3} (not known)", ratio.value)

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub order: Vec<Vec<usize>>,
     /// The configurations: twice the machine as it is, each knob alone, all together.
     pub results: Vec<Configuration>,
+    /// Why runs have no figure, in their order.
+    pub failures: Vec<String>,
 }
 
 /// One configuration.
@@ -64,9 +66,9 @@ pub struct Outcome {
 pub struct Configuration {
     /// The knobs that were turned.
     pub knobs: Vec<String>,
-    /// What was measured, block by block.
-    pub figures: Vec<f64>,
-    /// The median of that.
+    /// What was measured, block by block; `None`: that run's measurement failed.
+    pub figures: Vec<Option<f64>>,
+    /// The median of what was measured.
     pub median: f64,
     /// Over the machine as it is; of the first of those two: over the second.
     pub ratio: Ratio,
@@ -84,15 +86,24 @@ pub fn run(
     let configurations = design::configurations(&trial.knobs);
     let order = design::order(configurations.len(), trial.blocks, trial.seed);
     let mut figures = vec![Vec::new(); configurations.len()];
+    let mut failures = Vec::new();
     let runs = configurations.len() * trial.blocks;
     for (done, at) in order.iter().flatten().enumerate() {
         progress(done, runs, &configurations[*at]);
-        figures[*at].push(one(machine, trial, &configurations[*at], stop)?);
+        let measured = one(machine, trial, &configurations[*at], stop)?;
+        figures[*at].push(measured.as_ref().ok().copied());
+        failures.extend(measured.err());
+        // One run may be disturbed. A command that cannot measure fails every time.
+        if failures.len() > 1 && 2 * failures.len() > done + 1 {
+            let (failed, why) = (failures.len(), failures[failures.len() - 1].clone());
+            return Err(Failure::Run(format!("{failed} of {} runs failed: {why}", done + 1)));
+        }
     }
     let judged = judge::judge(&figures);
     let results = configurations.into_iter().zip(figures).zip(judged);
     let results = results.map(|((knobs, figures), (ratio, answer))| {
-        let median = judge::median(&figures);
+        let known: Vec<f64> = figures.iter().flatten().copied().collect();
+        let median = judge::median(&known);
         Configuration { knobs, figures, median, ratio, answer }
     });
     Ok(Outcome {
@@ -101,12 +112,21 @@ pub fn run(
         key: trial.key.clone(),
         seed: trial.seed,
         results: results.collect(),
+        failures,
         order,
     })
 }
 
+/// A figure, or why there is none.
+type Measured = Result<f64, String>;
+
 /// One run: knobs turned, measured, and turned back whatever came of it.
-fn one(machine: &Machine, trial: &Trial, knobs: &[String], stop: &Stop) -> Result<f64, Failure> {
+fn one(
+    machine: &Machine,
+    trial: &Trial,
+    knobs: &[String],
+    stop: &Stop,
+) -> Result<Measured, Failure> {
     if knobs.is_empty() {
         sleep(trial.settle);
         return measure(trial, stop);
@@ -127,8 +147,9 @@ fn one(machine: &Machine, trial: &Trial, knobs: &[String], stop: &Stop) -> Resul
     measured
 }
 
-fn measure(trial: &Trial, stop: &Stop) -> Result<f64, Failure> {
-    let failed = |what: String| Failure::Run(format!("--measure `{}`: {what}", trial.measure));
+fn measure(trial: &Trial, stop: &Stop) -> Result<Measured, Failure> {
+    let words = |what: String| format!("--measure `{}`: {what}", trial.measure);
+    let failed = |what: String| Failure::Run(words(what));
     let child = Command::new("sh")
         .args(["-c", &trial.measure])
         .stdin(Stdio::null())
@@ -157,8 +178,8 @@ fn measure(trial: &Trial, stop: &Stop) -> Result<f64, Failure> {
         return Err(Failure::Interrupted);
     }
     if !status.success() {
-        return Err(failed(status.to_string()));
+        return Ok(Err(words(status.to_string())));
     }
     let text = reader.join().expect("no panic").map_err(|error| failed(error.to_string()))?;
-    figure::read(&text, &trial.key).map_err(failed)
+    Ok(figure::read(&text, &trial.key).map_err(words))
 }

@@ -43,7 +43,7 @@ fn the_knob_that_matters_is_found_and_the_other_is_not() {
     use Answer::{Better, CannotTell};
     assert_eq!(answers, [CannotTell, CannotTell, Better, CannotTell, Better]);
     assert!((outcome.results[2].ratio.value - 0.5).abs() < 1e-9);
-    assert_eq!(outcome.results[4].figures, [50.0; 3]);
+    assert_eq!(outcome.results[4].figures, [Some(50.0); 3]);
     assert_same(folder.path(), &before, "after a trial");
 }
 
@@ -60,4 +60,24 @@ fn a_measurement_that_fails_leaves_nothing() {
         assert!(failure.to_string().contains(word), "{failure}");
         assert_same(folder.path(), &before, measure);
     }
+}
+
+#[test]
+fn one_run_without_a_figure_does_not_take_the_others_along() {
+    let (folder, before) = machine();
+    let aside = tempfile::tempdir().expect("a folder");
+    let measure = failing_once(folder.path(), &aside.path().join("count"));
+    let outcome = trial(folder.path(), &measure).expect("an outcome");
+    assert_eq!(outcome.failures.len(), 1);
+    assert!(outcome.failures[0].contains("exit status: 1"), "{:?}", outcome.failures);
+    let figures = outcome.results.iter().flat_map(|one| &one.figures);
+    assert_eq!(figures.filter(|figure| figure.is_none()).count(), 1);
+    assert_eq!(outcome.results[2].answer, Answer::Better, "{:?}", outcome.results[2]);
+    assert_same(folder.path(), &before, "after a trial");
+}
+
+/// The third run fails.
+fn failing_once(root: &Path, count: &Path) -> String {
+    let (count, measure) = (count.display(), halved(root));
+    format!("echo >> {count}; [ $(wc -l < {count}) = 3 ] && exit 1; {measure}")
 }

@@ -19,21 +19,27 @@ pub struct Ratio {
 /// other), and the answer.
 ///
 /// By pairs within blocks, on the logarithm, with Student's t: runs of one block are near in time, and what
-/// the block had cancels. Each answer alone is wrong in 1 of 20 trials at most when nothing differs.
-pub fn judge(figures: &[Vec<f64>]) -> Vec<(Ratio, Answer)> {
-    let log = |at: usize, block: usize| figures[at][block].ln();
-    let against = |at: usize, block: usize| match at {
-        0 => log(1, block),
-        1 => log(0, block),
-        _ => (log(0, block) + log(1, block)) / 2.0,
+/// the block had cancels. Each answer alone is wrong in 1 of 20 trials at most when nothing differs. A block
+/// in which the run or what it is held against has no figure does not count.
+pub fn judge(figures: &[Vec<Option<f64>>]) -> Vec<(Ratio, Answer)> {
+    let log = |at: usize, block: usize| figures[at][block].map(f64::ln);
+    let against = |at: usize, block: usize| match (at, log(0, block), log(1, block)) {
+        (0, _, other) | (1, other, _) => other,
+        (_, Some(one), Some(other)) => Some((one + other) / 2.0),
+        (_, one, other) => one.or(other),
     };
     let apart = |at: usize| -> Vec<f64> {
-        (0..figures[at].len()).map(|block| log(at, block) - against(at, block)).collect()
+        let pair = |block: usize| Some(log(at, block)? - against(at, block)?);
+        (0..figures[at].len()).filter_map(pair).collect()
     };
     (0..figures.len()).map(|at| of_pairs(&apart(at))).collect()
 }
 
 fn of_pairs(apart: &[f64]) -> (Ratio, Answer) {
+    if apart.is_empty() {
+        let unknown = Ratio { value: f64::NAN, low: 0.0, high: f64::INFINITY };
+        return (unknown, Answer::CannotTell);
+    }
     let n = apart.len() as f64;
     let mean = apart.iter().sum::<f64>() / n;
     let square = apart.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
@@ -44,10 +50,13 @@ fn of_pairs(apart: &[f64]) -> (Ratio, Answer) {
     (ratio, Answer::of(ratio.low, ratio.high))
 }
 
-/// The median; of an even number the mean of the middle two.
+/// The median; of an even number the mean of the middle two, of none NaN.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
@@ -71,9 +80,9 @@ mod tests {
             let figure = |at: u64, block: u64| {
                 let factor = if at == 2 { ratio } else { 1.0 };
                 let (of_block, of_run) = (noise(seed, &[block]), noise(seed, &[at, block]));
-                factor * (of_block + 0.05 * of_run).exp()
+                Some(factor * (of_block + 0.05 * of_run).exp())
             };
-            let figures: Vec<Vec<f64>> =
+            let figures: Vec<Vec<Option<f64>>> =
                 (0..3).map(|at| (0..5).map(|block| figure(at, block)).collect()).collect();
             judge(&figures)[2].1
         });
@@ -99,8 +108,21 @@ mod tests {
 
     #[test]
     fn one_block_cannot_tell() {
-        let judged = judge(&[vec![1.0], vec![1.0], vec![100.0]]);
+        let judged = judge(&[vec![Some(1.0)], vec![Some(1.0)], vec![Some(100.0)]]);
         assert_eq!(judged[2].1, Answer::CannotTell);
         assert_eq!(median(&[3.0, 1.0, 2.0, 9.0]), 2.5);
+    }
+
+    #[test]
+    fn a_missing_figure_takes_its_block_alone() {
+        let control = [Some(10.0), Some(20.0), Some(10.0), Some(20.0)];
+        let halved = |missing: usize| -> Vec<Option<f64>> {
+            let all = control.iter().enumerate();
+            all.map(|(at, figure)| figure.filter(|_| at >= missing).map(|one| one / 2.0)).collect()
+        };
+        let of = |missing| judge(&[control.to_vec(), control.to_vec(), halved(missing)])[2];
+        let (ratio, answer) = of(1);
+        assert!((ratio.value - 0.5).abs() < 1e-9 && answer == Answer::Better);
+        assert_eq!(of(4).1, Answer::CannotTell, "nothing was measured");
     }
 }
