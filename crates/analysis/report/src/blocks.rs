@@ -147,6 +147,24 @@ fn service_row(
     row
 }
 
+/// A row of quantiles below those of a grid of services, by the columns that the grid has kept.
+pub fn least_row(grid: &Grid, label: &str, least: &Latency, ideal: Option<Latency>) -> Vec<Cell> {
+    let quantile = |q: Estimate| Cell::estimate(human::latency(&q));
+    let excess = || {
+        let ratio = least.p99_9.value? / ideal?.p99_9.value?;
+        Some(Cell::estimate(human::ratio(&Estimate::exact(ratio))))
+    };
+    let cell = |title: &str| match title {
+        "policy" => Cell::plain(label),
+        "p50" => quantile(least.p50),
+        "p99" => quantile(least.p99),
+        "p99.9" => quantile(least.p99_9),
+        "x ideal" => excess().unwrap_or(Cell::plain(human::UNKNOWN)),
+        _ => Cell::plain(human::UNKNOWN),
+    };
+    faint(grid.columns.iter().map(|column| cell(&column.title)).collect())
+}
+
 fn inversions(program: &ProgramResult) -> String {
     match (program.inversions_per_request, program.completion_inversions_per_request) {
         (None, None) => human::UNKNOWN.to_string(),

@@ -7,6 +7,7 @@
 mod blocks;
 mod cluster;
 mod curves;
+mod disturbance;
 pub mod document;
 pub mod explain;
 mod fan_out;
@@ -26,6 +27,7 @@ mod tables;
 pub use cluster::{
     CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
 };
+pub use disturbance::{Disturbance, SharedCpus};
 pub use document::Document;
 pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};

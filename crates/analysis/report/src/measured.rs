@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks;
+use crate::disturbance::{Disturbance, SharedCpus};
 use crate::document::{Document, Machine, PolicyResult, ProgramResult};
 use crate::grid::{Block, Cell, Tone};
 use crate::human;
@@ -75,6 +76,12 @@ pub struct Measured {
     pub service_time: Option<MeasureService>,
     /// How well the requests were sent.
     pub self_check: SelfCheckResult,
+    /// What the generator's own delays may have added; `None`: nothing that counts.
+    pub disturbance: Option<Disturbance>,
+    /// What else used the generator's CPUs.
+    pub shared_cpus: SharedCpus,
+    /// What must be known before the figures are believed: overload, an ideal that cannot be.
+    pub warnings: Vec<String>,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
     /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: not
@@ -177,10 +184,21 @@ impl Measured {
         )
     }
 
+    /// What comes before all figures: what must be known to believe them.
+    pub(crate) fn headlines(&self) -> Vec<String> {
+        let measured = self.service.latency_ns.unwrap_or_default();
+        let shared = || self.shared_cpus.words();
+        let disturbed = self.disturbance.iter().map(|one| one.sentence(&measured, shared()));
+        disturbed.chain(self.warnings.iter().cloned()).collect()
+    }
+
     /// The figures, and what must be said with them.
     pub(crate) fn block(&self) -> Block {
         let document = self.as_document();
-        let block = blocks::blocks(&document).into_iter().next().unwrap_or_default();
+        let mut block = blocks::blocks(&document).into_iter().next().unwrap_or_default();
+        let least = self.disturbance.as_ref().map(|one| one.at_least_ns);
+        let row = |least| blocks::least_row(&block.grid, "at least", least, self.service.ideal_ns);
+        block.grid.rows.extend(least.as_ref().map(row));
         Block { notes: self.notes(), ..block }
     }
 
@@ -207,6 +225,10 @@ impl Measured {
         }
         notes.push(faint(self.service_note()));
         notes.push(faint(self.self_check.note()));
+        let shared = self.shared_cpus.words().filter(|_| self.disturbance.is_none());
+        notes.extend(shared.map(|words| faint(format!("beside the generator: {words}"))));
+        let faults = self.disturbance.iter().flat_map(|one| &one.faults);
+        notes.extend(faults.map(|fault| faint(format!("disturbed: {fault}"))));
         notes.extend(self.plan.map(|plan| Cell::plain(plan.note())));
         notes
     }

@@ -14,11 +14,23 @@ pub const SERVER_STAGES: [(&str, &str); 5] = [
     ("t1_t2", "the kernel receives it"),
     ("t2_t3", "its thread waits for a CPU, or is busy"),
     ("t3_t4", "its thread reads it"),
-    ("t4_t5", "its thread works"),
+    ("t4_t5", "its thread is at it"),
     ("t5_t6", "its thread answers"),
 ];
-/// All of them together.
-pub const WHOLE: (&str, &str) = ("t1_t6", "all");
+/// What T4 to T5 consists of.
+pub const AT_IT: [(&str, &str); 2] =
+    [("t4_t5_on", "of that, on a CPU"), ("t4_t5_off", "of that, asleep or waiting for a CPU")];
+/// Before the request leaves the client.
+pub const CLIENT: (&str, &str) =
+    ("intended_sent", "it waits in the client for a free connection, or for the client");
+/// What lies around the server's kernel, and all of it.
+pub const AROUND: [(&str, &str); 3] = [
+    ("sent_t1", "on its way to the server"),
+    ("t6_received", "the answer on its way back"),
+    ("intended_received", "all: the latency"),
+];
+/// All in the server's kernel together.
+pub const WHOLE: (&str, &str) = ("t1_t6", "all of the server");
 
 /// A watched service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

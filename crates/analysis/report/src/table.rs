@@ -91,6 +91,9 @@ pub fn measure_table(measured: &Measured, width: usize) -> String {
     for line in [measured.shows(), measured.machine.clone()] {
         text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
     }
+    for line in measured.headlines().iter().flat_map(|line| human::folded(line, width)) {
+        text += &(styled(&line, Style::new().bold()) + "\n");
+    }
     text = text + "\n" + &show(&measured.block(), width);
     let stages = measured.stage_block().map(|block| "\n".to_string() + &show(&block, width));
     text + &stages.unwrap_or_default()

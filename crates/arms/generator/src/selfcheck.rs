@@ -98,6 +98,11 @@ impl SelfCheck {
         }
     }
 
+    /// Whether what the generator's delays can have added is known: it came to every request.
+    pub fn is_bounded(&self) -> bool {
+        self.missed == 0
+    }
+
     /// What is wrong, in numbers; empty: nothing.
     pub fn faults(&self) -> Vec<String> {
         if self.missed > 0 {

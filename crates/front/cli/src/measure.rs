@@ -168,7 +168,7 @@ impl Session<'_> {
         measured: &mut Measurement,
         watching: Option<Watching>,
     ) -> Result<Option<Staged>, Failure> {
-        self.reported(measured).check()?;
+        self.reported(measured).check(self.args.strict)?;
         let staged = watching.map(|watching| watching.finish(measured, self.target));
         let mut staged = staged.transpose()?;
         if let Some(traced) = staged.as_mut().and_then(|staged| staged.traced.as_mut()) {
@@ -195,8 +195,14 @@ impl Session<'_> {
         to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, traced, out))?;
         self.args.tables.write(&document)?;
         self.args.output.measured(&document)?;
+        let window = measured.trace.window;
+        let mut answered = measured.trace.programs[0].requests.iter().filter(|one| !one.is_lost());
         match measured.records.iter().all(|record| record.loss.is_some()) {
             false => Ok(()),
+            true if answered.any(|one| window.contains(one.received)) => Err(Failure::Run(
+                "no request of the measured time was answered: the server was still busy with those before: lower --rate"
+                    .to_string(),
+            )),
             true => Err(Failure::Run(
                 "no request was answered: is it this protocol that the server speaks?".to_string(),
             )),

@@ -1,6 +1,7 @@
 //! `rearguard stages`: a running service watched from the kernel, without touching it.
 
 mod overhead;
+mod ran;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,10 +9,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use model::event::What;
 use model::scenario::Machine;
-use model::trace::{Stages, Trace};
+use model::trace::{Request, Stages, Trace};
 use model::{Failure, Nanos, Watch};
-use report::stages::{SERVER_STAGES, STAGES_SCHEMA, Stage, StagesDocument, WHOLE};
+use report::stages::{
+    AROUND, AT_IT, CLIENT, SERVER_STAGES, STAGES_SCHEMA, Stage, StagesDocument, WHOLE,
+};
 use trace::{Header, Program, Recorded};
 use tracer::{Observed, Scheduling, Tracer, Wanted, observe};
 
@@ -19,6 +23,7 @@ use crate::files::check_writable;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
 use crate::watch::Terminal;
+use ran::Ran;
 
 /// Watch a running service: the stages T1 to T6 of every request, and the holders of the CPUs
 #[derive(clap::Args)]
@@ -118,16 +123,92 @@ fn write(path: &Path, recorded: &Recorded) -> Result<(), Failure> {
     written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
 }
 
-/// How long each stage takes, of the requests that arrived inside the measured part.
+/// How long each stage in the server's kernel takes, of the requests that arrived inside the measured part.
 pub fn figures(trace: &Trace) -> Vec<Stage> {
-    let inside = |stages: &&Stages| stages.is_complete() && trace.window.contains(stages.arrived);
-    let inside: Vec<&Stages> = trace.programs[0].stages.iter().filter(inside).collect();
-    let stage = |(names, from, to): ((&str, &str), usize, usize)| {
-        let span = |stages: &&Stages| stages.moments()[to] - stages.moments()[from];
-        ::measure::stage(names, inside.iter().map(span).collect())
+    let seen = seen(trace);
+    let inside = |seen: &&Seen| trace.window.contains(seen.stages.arrived);
+    let inside: Vec<&Seen> = seen.iter().filter(inside).collect();
+    let mut stages = server_stages(&inside);
+    stages.push(row(WHOLE, &inside, |seen| seen.stages.transmitted - seen.stages.arrived));
+    stages
+}
+
+/// How long each stage takes of the requests that were intended inside the measured part: with the waits in
+/// the client and on the way they sum to the latency.
+pub fn whole_figures(trace: &Trace) -> Vec<Stage> {
+    let seen = seen(trace);
+    let inside =
+        |seen: &&Seen| trace.window.contains(seen.request.intended) && !seen.request.is_lost();
+    let inside: Vec<&Seen> = seen.iter().filter(inside).collect();
+    let [to_server, back, latency] = AROUND;
+    // The client's stamps are on another clock than the server's, a few nanoseconds apart.
+    let sent = |seen: &Seen| seen.request.sent.clamp(seen.request.intended, seen.stages.arrived);
+    let received = |seen: &Seen| seen.request.received.max(seen.stages.transmitted);
+    let mut stages = vec![
+        row(CLIENT, &inside, |seen| sent(seen) - seen.request.intended),
+        row(to_server, &inside, |seen| seen.stages.arrived - sent(seen)),
+    ];
+    stages.extend(server_stages(&inside));
+    stages.extend([
+        row(back, &inside, |seen| received(seen) - seen.stages.transmitted),
+        row(WHOLE, &inside, |seen| seen.stages.transmitted - seen.stages.arrived),
+        row(latency, &inside, |seen| received(seen) - seen.request.intended),
+    ]);
+    stages
+}
+
+/// A request with all of its stages.
+struct Seen<'a> {
+    request: &'a Request,
+    stages: &'a Stages,
+    /// For how long its thread had a CPU from T4 to T5.
+    ran: Nanos,
+}
+
+fn seen(trace: &Trace) -> Vec<Seen<'_>> {
+    let events = trace.events.as_deref().unwrap_or_default();
+    let ran = Ran::new(trace.threads.len(), events);
+    let program = &trace.programs[0];
+    let mut threads = vec![None; program.requests.len()];
+    for event in events {
+        if let What::Start { thread, request } = event.what
+            && trace.threads[thread.index()].program == 0
+        {
+            threads[request as usize] = Some(thread);
+        }
+    }
+    let all = program.requests.iter().zip(&program.stages).zip(threads);
+    let all = all.filter(|((request, stages), _)| {
+        stages.is_complete() && request.intended <= stages.arrived
+    });
+    all.map(|((request, stages), thread)| {
+        let ran = thread.map(|thread| ran.between(thread, stages.read, stages.sends));
+        Seen { request, stages, ran: ran.unwrap_or_default() }
+    })
+    .collect()
+}
+
+fn row(names: (&str, &str), seen: &[&Seen], span: impl Fn(&Seen) -> Nanos) -> Stage {
+    ::measure::stage(names, seen.iter().map(|seen| span(seen)).collect())
+}
+
+/// T1-T2 to T5-T6, and what T4-T5 consists of.
+fn server_stages(seen: &[&Seen]) -> Vec<Stage> {
+    let part = |n: usize| {
+        row(SERVER_STAGES[n], seen, |seen| {
+            let moments = seen.stages.moments();
+            moments[n + 1] - moments[n]
+        })
     };
-    let parts = SERVER_STAGES.into_iter().enumerate().map(|(n, names)| (names, n, n + 1));
-    parts.chain([(WHOLE, 0, SERVER_STAGES.len())]).map(stage).collect()
+    let at_it = |seen: &Seen| seen.stages.sends - seen.stages.read;
+    let [on, off] = AT_IT;
+    let mut stages: Vec<Stage> = (0..4).map(part).collect();
+    stages.extend([
+        row(on, seen, |seen| seen.ran),
+        row(off, seen, |seen| at_it(seen) - seen.ran),
+        part(4),
+    ]);
+    stages
 }
 
 fn document(port: u16, observed: &Observed) -> StagesDocument {

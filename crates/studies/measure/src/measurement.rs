@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use generator::{LiveCounters, Loss, Place, Record, SelfCheck, Tally};
+use generator::{LiveCounters, Loss, Place, Record, SelfCheck, Sharing, Tally};
 use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
@@ -67,6 +67,8 @@ pub struct Measurement {
     pub service_time: Option<ServiceTime>,
     /// What the server used, where it runs here.
     pub used: Option<Used>,
+    /// What else used the generator's CPUs.
+    pub sharing: Sharing,
     /// When the first moment was.
     pub started: SystemTime,
     /// The same, on CLOCK_MONOTONIC.
@@ -240,7 +242,7 @@ fn assembled(
     given: Option<ServiceTime>,
     observed: Observed,
 ) -> Measurement {
-    let Observed { records, tally, own, used, begin: (begin, started) } = observed;
+    let Observed { records, tally, own, used, sharing, begin: (begin, started) } = observed;
     let window = load.window();
     let mut trace = trace(target, load, window, &records);
     let of_cpu = || ServiceTime::of_cpu_time(used.as_ref()?, answered(&trace));
@@ -260,6 +262,7 @@ fn assembled(
         tally,
         service_time,
         used,
+        sharing,
         started,
         begin,
         places,

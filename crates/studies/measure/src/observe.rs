@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use generator::{
-    Generator, GeneratorUsage, Limits, LiveCounters, Peer, Plan, Protocol, Reading, Record, Tally,
-    clock,
+    Generator, GeneratorUsage, Limits, LiveCounters, Neighbours, Peer, Plan, Protocol, Reading,
+    Record, Sharing, Tally, clock,
 };
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Service};
@@ -26,6 +26,8 @@ const LEAD: Nanos = Nanos::from_millis(100);
 const CONNECTING: Nanos = Nanos::from_secs(30);
 /// How often the conductor looks around.
 const LOOK: Duration = Duration::from_millis(10);
+/// How often it looks at what else uses the generator's CPUs.
+const LOOK_AROUND: Nanos = Nanos::from_millis(500);
 /// Open files beside the connections.
 const OTHER_FILES: u64 = 64;
 
@@ -68,6 +70,8 @@ pub(crate) struct Observed {
     pub own: GeneratorUsage,
     /// What the server used in the window, where it runs here.
     pub used: Option<Used>,
+    /// What else used the generator's CPUs in the window.
+    pub sharing: Sharing,
     /// When the first moment was, on CLOCK_MONOTONIC and by the calendar.
     pub begin: (Nanos, SystemTime),
 }
@@ -94,14 +98,15 @@ pub(crate) fn observe(
         };
         let threads: Vec<_> = generators.into_iter().zip(cpus).map(send).collect();
         let finished = || threads.iter().all(|thread| thread.is_finished());
-        let used = mind(local.as_ref(), start, job, &finished, watch);
+        let mut around = Around::new(&setup.cpus[..setup.cpus.len().min(threads.len())]);
+        let used = mind(local.as_ref(), start, job, (&finished, &mut around), watch);
         stop.store(watch.cancelled(), Ordering::Relaxed);
         let sent = threads.into_iter().map(|t| t.join().expect("the generator does not panic"));
         let sent = sent.collect::<io::Result<Vec<Sent>>>().map_err(broken)?;
         if watch.cancelled() {
             return Err(Failure::Interrupted);
         }
-        Ok(merged(sent, used, (start, started)))
+        Ok(merged(sent, used, around, (start, started)))
     })
 }
 
@@ -200,12 +205,37 @@ fn send(
     Ok(Sent { records, tally, cpu, wait, wall })
 }
 
+/// Looks at the generator's CPUs from the window's start to its end.
+struct Around {
+    cpus: Vec<usize>,
+    seen: Option<Neighbours>,
+    next: Nanos,
+}
+
+impl Around {
+    fn new(cpus: &[usize]) -> Around {
+        Around { cpus: cpus.to_vec(), seen: None, next: Nanos::ZERO }
+    }
+
+    fn look(&mut self, now: Nanos, window: Window) {
+        if now < self.next.max(window.start) || self.next >= window.end {
+            return;
+        }
+        match &mut self.seen {
+            None => self.seen = Some(Neighbours::new(&self.cpus)),
+            Some(seen) => seen.look(),
+        }
+        let next = now + LOOK_AROUND;
+        self.next = if now < window.end { next.min(window.end) } else { next };
+    }
+}
+
 /// Reads the server's CPU time at both ends of the window, while the generators work.
 fn mind(
     local: Option<&Local>,
     start: Nanos,
     job: &Job,
-    finished: &dyn Fn() -> bool,
+    (finished, around): (&dyn Fn() -> bool, &mut Around),
     watch: &dyn Watch,
 ) -> Option<Used> {
     let mut readings: Vec<Usage> = Vec::new();
@@ -221,6 +251,7 @@ fn mind(
                 thread::sleep(nap);
             }
         }
+        around.look(clock::now().saturating_sub(start), job.window);
         let done = clock::now().saturating_sub(start).as_secs_f64();
         watch.progress((done / job.window.end.as_secs_f64()).min(1.0));
     }
@@ -233,7 +264,12 @@ fn mind(
     Some(local.used(before, after))
 }
 
-fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Observed {
+fn merged(
+    sent: Vec<Sent>,
+    used: Option<Used>,
+    around: Around,
+    begin: (Nanos, SystemTime),
+) -> Observed {
     let total = |of: &dyn Fn(&Sent) -> u64| sent.iter().map(of).sum::<u64>();
     let requests = total(&|one| one.records.len() as u64).max(1);
     let wall = total(&|one| one.wall.0).max(1);
@@ -249,7 +285,8 @@ fn merged(sent: Vec<Sent>, used: Option<Used>, begin: (Nanos, SystemTime)) -> Ob
     };
     let mut records: Vec<Record> = sent.into_iter().flat_map(|one| one.records).collect();
     records.sort_by_key(|record| record.planned.intended);
-    Observed { records, tally, own, used, begin }
+    let sharing = around.seen.map(|seen| seen.sharing(own.cpu_share)).unwrap_or_default();
+    Observed { records, tally, own, used, sharing, begin }
 }
 
 /// Raises this process's own limit of open files to what the connections need.

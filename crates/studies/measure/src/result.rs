@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use generator::undisturbed;
 use model::{Failure, Nanos};
 use nix::unistd::{SysconfVar, sysconf};
-use report::{MeasureService, Measured, Saturated, SelfCheckResult};
+use report::document::ProgramResult;
+use report::{Disturbance, MeasureService, Measured, Saturated, SelfCheckResult, SharedCpus};
 
 use crate::measurement::{Load, Measurement};
 use crate::observe::Setup;
 use crate::saturate::Saturation;
 use crate::service_time::ServiceTime;
 use crate::target::Target;
+
+/// A server that answers a smaller share of what is due is overloaded.
+const ANSWERED: f64 = 0.98;
 
 /// Everything that a report is made of.
 pub struct Reported<'a> {
@@ -29,10 +34,36 @@ pub struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// [`Failure::Run`] where the generator did not keep its schedule: then nothing is to be reported.
-    pub fn check(&self) -> Result<(), Failure> {
-        let faults = self.measurement.self_check.faults();
-        if faults.is_empty() { Ok(()) } else { Err(self.late(&faults)) }
+    /// [`Failure::Run`] where the generator did not keep its schedule, and what that did is not bounded or
+    /// the user wants no such result.
+    pub fn check(&self, is_strict: bool) -> Result<(), Failure> {
+        let check = &self.measurement.self_check;
+        let faults = check.faults();
+        let is_good = faults.is_empty() || (check.is_bounded() && !is_strict);
+        if is_good { Ok(()) } else { Err(self.late(&faults)) }
+    }
+
+    /// What the generator's delays can have added, where they count.
+    fn disturbance(&self) -> Option<Disturbance> {
+        let Measurement { self_check, records, .. } = self.measurement;
+        let faults = self_check.faults();
+        let least = stats::latency_estimates(&[undisturbed(records)])?;
+        (!faults.is_empty()).then(|| Disturbance {
+            at_least_ns: figures::latency(&least),
+            late_by_ns: self_check.lag[3].0,
+            faults,
+        })
+    }
+
+    fn shared_cpus(&self) -> SharedCpus {
+        let sharing = self.measurement.sharing.clone();
+        SharedCpus {
+            cpus: sharing.cpus,
+            others_share: sharing.others,
+            interrupts_share: sharing.interrupts,
+            host_share: sharing.stolen,
+            programs: sharing.programs,
+        }
     }
 
     /// The document.
@@ -49,6 +80,7 @@ impl Reported<'_> {
             (program.ideal_ns, program.excess_p99_9) = (None, None);
             program.ideal_ccdf.clear();
         }
+        let warnings = self.warnings(&mut program);
         let (command, version) = self.signature.clone();
         Measured {
             schema: report::MEASURE_SCHEMA.to_string(),
@@ -70,19 +102,72 @@ impl Reported<'_> {
             complaints: named(&self.measurement.complaints),
             service_time: self.service_time(),
             self_check: self.self_check(),
+            disturbance: self.disturbance(),
+            shared_cpus: self.shared_cpus(),
+            warnings,
             plan: None,
             stages: None,
             stages_note: None,
         }
     }
 
+    /// What must be known before the figures are believed. An ideal that cannot be is no measure.
+    fn warnings(&self, program: &mut ProgramResult) -> Vec<String> {
+        let impossible = self.impossible_ideal(program);
+        if impossible.is_some() {
+            program.excess_p99_9 = None;
+        }
+        [self.overload(), impossible].into_iter().flatten().collect()
+    }
+
+    /// The ideal has no better median than the server: it takes a longer service time than requests have.
+    fn impossible_ideal(&self, program: &ProgramResult) -> Option<String> {
+        let ideal = program.ideal_ns?.p50.value?;
+        let measured = program.latency_ns?.p50;
+        let time = self.measurement.service_time?;
+        let shown = |ns: f64| Nanos(ns.round() as u64);
+        (ideal > measured.high.or(measured.value)?).then(|| {
+            format!(
+                "the ideal's p50, {}, is above the measured one, {}: {}. So nothing is held against the ideal; \
+                 --service-time says the time",
+                shown(ideal),
+                shown(measured.value.unwrap_or_default()),
+                time.too_long()
+            )
+        })
+    }
+
+    /// More was due than the server answered, or than it has time for.
+    fn overload(&self) -> Option<String> {
+        let (trace, check) = (&self.measurement.trace, &self.measurement.self_check);
+        let due = check.requests as f64 / trace.window.span().as_secs_f64();
+        let requests = trace.programs[0].requests.iter();
+        let answered = requests.filter(|one| trace.window.contains(one.received)).count();
+        let answered = answered as f64 / trace.window.span().as_secs_f64();
+        let behind = (due - answered) * trace.window.span().as_secs_f64();
+        let connections = f64::from(self.setup.connections);
+        // Connections' worth of requests may be under way when the window ends.
+        (answered < ANSWERED * due && behind > connections).then(|| {
+            let limit = match check.own.is_at_limit() {
+                true => "the generator is at its limit (--cpus gives it more CPUs)",
+                false => "the server cannot keep up",
+            };
+            format!(
+                "overload: {due:.0} requests/s were due and {answered:.0} were answered: {limit}, \
+                 and latencies grow for as long as this goes on; lower --rate"
+            )
+        })
+    }
+
     fn late(&self, faults: &[String]) -> Failure {
         let cpus: Vec<String> = self.setup.cpus.iter().map(usize::to_string).collect();
         let at_limit = self.measurement.self_check.own.is_at_limit();
         let at_limit = if at_limit { " More CPUs for it may help (--cpus 0,1)." } else { "" };
+        let is_root = nix::unistd::geteuid().is_root();
+        let sudo = if is_root { "" } else { ", run with sudo (it then has real-time priority)" };
         Failure::Run(format!(
-            "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} Free CPU {}, which it runs on, from other work, \
-             run with sudo (it then has real-time priority), or lower the rate",
+            "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} Free CPU {}, which it runs on, \
+             from other work{sudo}, or lower the rate",
             faults.join("; "),
             cpus.join(",")
         ))

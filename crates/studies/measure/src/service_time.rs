@@ -29,6 +29,21 @@ impl ServiceTime {
         })
     }
 
+    /// Why it may be longer than requests take.
+    pub(crate) fn too_long(&self) -> &'static str {
+        match self.source {
+            Self::CPU_TIME => {
+                "the server's CPU time a request holds work that no request waits for (after its answer, in other \
+                 threads), or few requests cost far more than most"
+            }
+            "saturation" => {
+                "at saturation a request took longer, as the server shared its CPUs with others or with the client, \
+                 or few requests cost far more than most"
+            }
+            _ => "the service time that was given is too long",
+        }
+    }
+
     /// Requests a second that keep all workers busy.
     pub fn capacity_per_s(&self) -> f64 {
         f64::from(self.workers) / self.value.as_secs_f64()

@@ -3,7 +3,7 @@
 
 use generator::{Record, SocketTimestamps};
 use model::Nanos;
-use report::stages::{SERVER_STAGES, Stage, WHOLE};
+use report::stages::{CLIENT, SERVER_STAGES, Stage, WHOLE};
 use stats::latency_estimates;
 
 /// Where the requests' time went, as far as the client's kernel knows.
@@ -19,6 +19,7 @@ pub struct SocketStages {
 
 /// The moments of one request.
 struct Moments {
+    intended: Nanos,
     sent: Nanos,
     queued: Nanos,
     left: Nanos,
@@ -42,6 +43,7 @@ pub fn socket_stages(records: &[Record], is_here: bool) -> SocketStages {
     let has_it =
         format!("the server's kernel says it has it ({share:.0}%; others: with the answer)");
     let mut stages = vec![
+        row(CLIENT, &|m| Some(m.sent - m.intended)),
         row(("sent_queued", "the client's kernel takes it"), &|m| Some(m.queued - m.sent)),
         row(("queued_left", "it waits for the device"), &|m| Some(m.left - m.queued)),
     ];
@@ -54,7 +56,7 @@ pub fn socket_stages(records: &[Record], is_here: bool) -> SocketStages {
         &away,
     ));
     stages.push(row(("back_read", "the client comes to read it"), &|m| Some(m.read - m.back)));
-    stages.push(row(("sent_read", "all, for the client"), &|m| Some(m.read - m.sent)));
+    stages.push(row(("sent_read", "all from its sending on"), &|m| Some(m.read - m.sent)));
     SocketStages { stages, answered, complete: all.len() as u64 }
 }
 
@@ -70,11 +72,12 @@ pub fn stage((key, what): (&str, &str), spans: Vec<Nanos>) -> Stage {
 
 fn moments(record: &Record) -> Option<Moments> {
     let (sent, back) = (record.sent, record.received);
+    let intended = record.planned.intended.min(sent);
     let SocketTimestamps { queued, left, acknowledged, read } = record.timestamps?;
     // An unseen moment is `NEVER`.
     let is_whole = read != Nanos::NEVER && [sent, queued, left, back, read].is_sorted();
     let acknowledged = Some(acknowledged).filter(|at| (left..back).contains(at));
-    is_whole.then_some(Moments { sent, queued, left, acknowledged, back, read })
+    is_whole.then_some(Moments { intended, sent, queued, left, acknowledged, back, read })
 }
 
 #[cfg(test)]
@@ -105,8 +108,9 @@ mod tests {
         let known = ["sent_queued", "queued_left", "t1_t6", "back_read"].map(value);
         assert_eq!(known, [1.0, 2.0, 80.0, 7.0].map(Some));
         assert_eq!(value("sent_read"), Some(90.0));
+        assert_eq!(value("intended_sent"), Some(5.0));
         assert_eq!(value("left_acknowledged"), Some(7.0), "one came with its answer");
-        assert!(passed.stages[2].what.contains("50%"), "{}", passed.stages[2].what);
+        assert!(passed.stages[3].what.contains("50%"), "{}", passed.stages[3].what);
         let unknown = rows.iter().filter(|row| row.1.is_none()).count();
         assert_eq!(unknown, SERVER_STAGES.len(), "{rows:?}");
         // Elsewhere the network is in it, and nothing of the server's kernel is known.

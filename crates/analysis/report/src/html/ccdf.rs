@@ -129,18 +129,13 @@ fn percentiles(rarest: f64) -> Vec<Tick> {
 
 /// `p0`, `p90`, `p99`, `p99.9` ... for the proportion above it.
 fn percentile(above: f64) -> String {
-    let nines = (-above.log10()).round() as usize;
-    match nines {
-        0 => "p0".to_string(),
-        1 => "p90".to_string(),
-        2 => "p99".to_string(),
-        more => format!("p99.{}", "9".repeat(more - 2)),
-    }
+    format!("p{}", super::axis::short(100.0 * (1.0 - above)))
 }
 
 fn strips(tails: &[Tail], frame: &Frame) -> String {
     let (left, _, right, _) = frame.edges();
-    let levels = (1..=7).map(|k| 10f64.powi(-k)).filter(|level| *level >= frame.y.min);
+    let levels = (1..=7).flat_map(|k| [5.0, 2.0, 1.0].map(|digit| digit * 10f64.powi(-k)));
+    let levels = levels.filter(|level| *level >= frame.y.min);
     let strip = |level: f64| {
         let middle = frame.point(frame.x.min, level).y;
         let words: Vec<String> = tails.iter().filter_map(|tail| reading(tail, level)).collect();
@@ -185,8 +180,8 @@ mod tests {
     #[test]
     fn percentiles_have_their_names() {
         assert_eq!(
-            [1.0, 0.1, 0.01, 1e-3, 1e-5].map(percentile),
-            ["p0", "p90", "p99", "p99.9", "p99.999"]
+            [1.0, 0.5, 0.1, 0.01, 1e-3, 2e-4, 1e-5].map(percentile),
+            ["p0", "p50", "p90", "p99", "p99.9", "p99.98", "p99.999"]
         );
     }
 }

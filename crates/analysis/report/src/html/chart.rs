@@ -26,6 +26,8 @@ pub struct Size {
 
 /// Right of the plot.
 const RIGHT: f64 = 16.0;
+/// A tick nearer to the right end has its label to its left.
+const EDGE: f64 = 10.0;
 /// Below the plot.
 const BOTTOM: f64 = 44.0;
 
@@ -80,7 +82,13 @@ impl Frame {
         for tick in x.1 {
             let at = self.point(tick.value, self.y.min).x;
             drawn += &stroke(Point { x: at, y: top }, Point { x: at, y: bottom }, "grid");
-            drawn += &text(Point { x: at, y: bottom + 17.0 }, "tick middle", &tick.label);
+            // The label of a tick at the edge would reach beyond the drawing.
+            let (x, align) = if at > right - EDGE {
+                (right + RIGHT - 2.0, "tick end")
+            } else {
+                (at, "tick middle")
+            };
+            drawn += &text(Point { x, y: bottom + 17.0 }, align, &tick.label);
         }
         for tick in y.1 {
             let at = self.point(self.x.min, tick.value).y;

@@ -51,6 +51,7 @@ pub fn measured(measured: &Measured) -> String {
     });
     format!("<h1>{}</h1>\n", super::svg::escape(&measured.target))
         + &parts::paragraph("shows", &measured.shows())
+        + &measured.headlines().iter().map(|line| parts::paragraph("", line)).collect::<String>()
         + &tail_section(&document.shown(), &measured.service.name, &measured.block())
         + &stages
         + &parts::heading("How this was made")

@@ -69,14 +69,19 @@ fn phases(frame: &Frame, slow: &SlowRequest, top: f64) -> String {
     let phases = [
         ("held by the client", "faint", begin, slow.sent_ns),
         ("waits", "hint", slow.sent_ns, slow.started_ns),
-        ("is served", "c0", slow.started_ns, slow.completed_ns),
+        ("its thread is off the CPU", "faint", slow.started_ns, slow.completed_ns),
     ];
     let drawn = |(words, tint, from, to): (&str, &str, u64, u64)| {
         let at = |ns: u64| frame.point(ns.saturating_sub(begin) as f64, 0.0).x;
         let title = format!("{words}: {}", human::span(to.saturating_sub(from) as f64));
         piece((at(from), at(to)), top, BAR, tint, &title)
     };
-    phases.into_iter().filter(|(_, _, from, to)| to > from).map(drawn).collect()
+    let on_cpus = slow.cpus.iter().flat_map(|cpu| &cpu.spans).filter(|span| span.kind == "own");
+    let own = on_cpus.map(|span| {
+        let (from, to) = (span.from_ns.max(slow.started_ns), span.to_ns.min(slow.completed_ns));
+        ("its thread is at work", "c0", from, to)
+    });
+    phases.into_iter().chain(own).filter(|(_, _, from, to)| to > from).map(drawn).collect()
 }
 
 fn held(frame: &Frame, span: &Span, begin: u64, top: f64) -> String {

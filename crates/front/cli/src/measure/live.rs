@@ -28,6 +28,15 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The quantiles that are shown.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
+/// So many columns has a line with every quantile.
+const ALL_COLUMNS: usize = 90;
+
+/// Columns of the terminal that standard error is.
+fn terminal_columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    size.map_or(80, |(width, _)| usize::from(width.0))
+}
+
 /// Where a run is shown.
 pub struct Live {
     lines: bool,
@@ -137,7 +146,7 @@ impl Live {
             return Ok(());
         }
         let up = if *shown > 0 { format!("\x1b[{shown}A\x1b[J") } else { String::new() };
-        let block = frame.block();
+        let block = frame.block(terminal_columns());
         anstream::eprint!("{up}{block}");
         *shown = block.lines().count();
         Ok(())
@@ -166,12 +175,16 @@ impl Frame<'_> {
         )
     }
 
-    fn block(&self) -> String {
+    /// As many columns as fit, since a line that the terminal wraps would be painted over wrongly.
+    fn block(&self, columns: usize) -> String {
         let threshold = format!("over {}", self.threshold);
+        let has_room = columns > ALL_COLUMNS;
+        let shown_of = QUANTILES.iter().filter(|(name, _)| has_room || *name != "p90");
+        let shown_of: Vec<(&str, f64)> = shown_of.copied().collect();
+        let titles: String = shown_of.iter().map(|(name, _)| format!("{name:>10}")).collect();
         let mut text = format!(
-            "{:>5.0} s      sent/s  answered/s     lost{}{threshold:>14}\n",
+            "{:>5.0} s      sent/s  answered/s  lost{titles}{threshold:>12}\n",
             self.elapsed.as_secs_f64(),
-            QUANTILES.map(|(name, _)| format!("{name:>10}")).concat()
         );
         let seconds = self.elapsed.as_secs_f64();
         let rows = [
@@ -180,17 +193,19 @@ impl Frame<'_> {
         ];
         for (name, seen, seconds) in rows {
             let per_s = |count: u64| count as f64 / seconds;
-            let quantiles = QUANTILES.map(|(_, q)| format!("{:>10}", shown(seen.quantile(q))));
+            let quantile = |(_, q): &(&str, f64)| format!("{:>10}", shown(seen.quantile(*q)));
+            let quantiles: String = shown_of.iter().map(quantile).collect();
             text += &format!(
-                "{name:<11}{:>8.0}{:>12.0}{:>9}{}{:>14}\n",
+                "{name:<11}{:>8.0}{:>12.0}{:>6}{quantiles}{:>12}\n",
                 per_s(seen.sent),
                 per_s(seen.answered()),
                 seen.lost,
-                quantiles.concat(),
                 percent(seen.proportion_over(self.threshold))
             );
         }
-        text + &self.snapshot.as_ref().map_or(String::new(), Snapshot::block)
+        text += &self.snapshot.as_ref().map_or(String::new(), |all| all.block(columns));
+        let cut = |line: &str| line.chars().take(columns).chain(['\n']).collect::<String>();
+        text.lines().map(cut).collect()
     }
 
     /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
@@ -237,14 +252,21 @@ impl Snapshot {
         format!("  p99 of stages: {}{by}", stages.join(" "))
     }
 
-    fn block(&self) -> String {
-        let row = |what: &str, of: &dyn Fn(&Stage) -> String| {
-            let cell = |stage: &Stage| format!(" {:>1$}", of(stage), named(stage).len().max(9));
-            format!("{what:<11}{}\n", self.stages.iter().map(cell).collect::<String>())
+    /// Stages in as many rows as the terminal needs.
+    fn block(&self, columns: usize) -> String {
+        let width = |stage: &Stage| 1 + named(stage).len().max(9);
+        let row = |what: &str, stages: &[Stage], of: &dyn Fn(&Stage) -> String| {
+            let cell = |stage: &Stage| format!("{:>1$}", of(stage), width(stage));
+            format!("{what:<11}{}\n", stages.iter().map(cell).collect::<String>())
         };
+        let widest = self.stages.iter().map(width).max().unwrap_or(1);
+        let abreast = (columns.saturating_sub(11) / widest).max(1);
+        let rows = self.stages.chunks(abreast).map(|stages| {
+            row("stages", stages, &named) + &row("p50", stages, &p50) + &row("p99", stages, &p99)
+        });
         let worst = self.worst().map(|blamed| blamed.words() + "\n").collect::<String>();
         let title = if self.blamed.is_some() { "slow by\n" } else { "" };
-        row("stages", &named) + &row("p50", &p50) + &row("p99", &p99) + title + &worst
+        rows.collect::<String>() + title + &worst
     }
 
     fn worst(&self) -> impl Iterator<Item = &Blamed> {
@@ -338,7 +360,7 @@ mod tests {
             "{}",
             with.line()
         );
-        let block = with.block();
+        let block = with.block(120);
         let row =
             |name: &str| block.lines().find(|line| line.starts_with(name)).map(str::to_string);
         assert_eq!(row("p50").as_deref(), Some("p50           2.00 us"));
@@ -353,10 +375,27 @@ mod tests {
         let of_client = Snapshot { blamed: None, ..snapshot() };
         let of_client = frame(&histogram, Some(of_client));
         assert!(of_client.line().ends_with("T2-T3 7.00 us"), "{}", of_client.line());
-        assert!(!of_client.block().contains("slow by"), "unknown: {}", of_client.block());
+        assert!(!of_client.block(80).contains("slow by"), "unknown: {}", of_client.block(80));
         assert!(!of_client.open_metrics(None).contains("blame_share{"));
         let without = frame(&histogram, None);
-        assert!(!without.line().contains("slow by") && !without.block().contains("stages"));
+        assert!(!without.line().contains("slow by") && !without.block(80).contains("stages"));
         assert!(!without.open_metrics(None).contains("stage_seconds"));
+    }
+    #[test]
+    fn no_line_is_longer_than_the_terminal() {
+        let mut many = snapshot();
+        many.stages = vec![many.stages[0].clone(); 9];
+        let histogram = Histogram::default();
+        let mut frame = frame(&histogram, Some(many));
+        frame.threshold = Nanos::from_millis(10);
+        for columns in [40, 80, 100, 120] {
+            let block = frame.block(columns);
+            let longest = block.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(columns), "{columns}: {longest:?}\n{block}");
+            assert_eq!(block.contains("p90"), columns > ALL_COLUMNS);
+            assert_eq!(block.matches("T2-T3").count(), 9, "no stage is missing at {columns}");
+            let all = columns >= 80;
+            assert_eq!(block.contains("over 10 ms"), all, "nothing is cut at {columns}");
+        }
     }
 }

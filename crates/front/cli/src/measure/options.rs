@@ -14,7 +14,7 @@ use crate::tables::TableFiles;
 /// same arrivals
 ///
 /// Latency counts from the moment at which a request should have been sent. If the load generator could not
-/// keep its schedule, the run fails.
+/// keep its schedule, the result says between what the latency lies.
 #[derive(clap::Args)]
 pub struct Args {
     /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
@@ -92,6 +92,10 @@ pub struct Args {
     /// How far the interval of that quantile may reach on either side, as a share of it
     #[arg(long, default_value_t = 0.05, value_parser = precision, requires = "plan")]
     pub precision: f64,
+    /// Report nothing where the load generator could not keep its schedule, after two more tries [default:
+    /// report between what the latency lies]
+    #[arg(long)]
+    pub strict: bool,
     /// A slower request is an outlier
     #[arg(long, default_value = "10ms", value_parser = positive)]
     pub outlier: Nanos,

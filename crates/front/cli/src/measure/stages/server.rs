@@ -12,7 +12,7 @@ use tracer::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, join, snapshot};
 
 use super::{Staged, Traced};
 use crate::measure::live::{Blamed, Snapshot};
-use crate::stages::figures;
+use crate::stages::{figures, whole_figures};
 
 /// Hooks at the server's port, in force before the first connection.
 pub struct Watching(Tracer);
@@ -45,7 +45,7 @@ impl Watching {
         let asked: Vec<Option<Asked>> =
             measured.places.iter().map(|place| place.as_ref().map(asked)).collect();
         let (trace, cpus) = join(&recording, measured.trace.clone(), &asked, measured.begin)?;
-        let figures = figures(&trace);
+        let figures = whole_figures(&trace);
         let traced = Some(Traced { trace, cpus });
         Ok(Staged { figures, note: None, traced })
     }
