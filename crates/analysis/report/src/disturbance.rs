@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::{Estimate, Latency};
 use crate::human;
 
-/// The generator did not keep its schedule. What was measured is then the most that the server can have taken,
-/// and this the least.
+/// The generator did not keep its schedule. What was measured is then the most that the server can have
+/// taken, and this the least.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
     /// The latencies without all that the generator's delays can have added.
