@@ -13,6 +13,7 @@ use model::workload::{IdleConnections, Planned};
 use rustix::event::epoll::EventFlags;
 
 use crate::clock;
+use crate::incoming::Room;
 use crate::link::{Desk, Link, News, State, Watched};
 use crate::live_counters::LiveCounters;
 use crate::protocol::{Answer, Ask, Protocol};
@@ -128,7 +129,8 @@ impl Client {
     }
 
     fn new(plan: Plan, epoll: Arc<OwnedFd>, number: u64) -> Client {
-        let links = std::iter::repeat_with(|| Link::new(plan.socket_timestamps));
+        let room = Room::default();
+        let links = std::iter::repeat_with(|| Link::new(plan.socket_timestamps, &room));
         Client {
             links: links.take(plan.service.connections as usize).collect(),
             idle: IdleConnections::new(plan.service),

@@ -8,6 +8,7 @@
 mod client;
 pub mod clock;
 mod generator;
+mod incoming;
 mod link;
 mod live_counters;
 mod neighbours;

@@ -7,6 +7,7 @@ use model::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::clock;
+use crate::incoming::{Incoming, Room};
 use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::record::{Loss, Place};
 use crate::socket::{self, Received, Transport};
@@ -29,7 +30,7 @@ pub struct Link {
     pub most: u32,
     outgoing: Vec<u8>,
     written: usize,
-    incoming: Vec<u8>,
+    incoming: Incoming,
     datagrams: Vec<usize>,
     /// The port, and what went over it.
     place: Place,
@@ -104,8 +105,9 @@ impl Watched<'_> {
 }
 
 impl Link {
-    /// A connection that has yet to be opened, and whether the kernel is to stamp what passes it.
-    pub fn new(socket_timestamps: bool) -> Link {
+    /// A connection that has yet to be opened, whether the kernel is to stamp what passes it, and the room
+    /// that it shares with others.
+    pub fn new(socket_timestamps: bool, room: &Room) -> Link {
         Link {
             socket: None,
             state: State::Closed,
@@ -115,7 +117,7 @@ impl Link {
             most: u32::MAX,
             outgoing: Vec::new(),
             written: 0,
-            incoming: Vec::new(),
+            incoming: Incoming::new(room),
             datagrams: Vec::new(),
             place: Place::default(),
             wanted: 1,
@@ -158,6 +160,7 @@ impl Link {
 
     /// Closes the connection; what was on its way is forgotten.
     pub fn close(&mut self) {
+        self.incoming.clear();
         // The kernel takes a closed socket out of the epoll instance.
         (self.socket, self.state, self.request) = (None, State::Closed, None);
     }
@@ -193,7 +196,7 @@ impl Link {
 
     fn pass(&mut self, transport: Transport) {
         let received = match transport {
-            Transport::Stream => self.incoming.len(),
+            Transport::Stream => self.incoming.bytes().len(),
             Transport::Datagram => self.datagrams.len(),
         };
         let Place { port, answer_end, .. } = self.place;
@@ -223,7 +226,7 @@ impl Link {
 
     /// Whether a part of the response has come.
     pub fn has_received(&self) -> bool {
-        !self.incoming.is_empty()
+        !self.incoming.bytes().is_empty()
     }
 
     /// Sends a request; the moment just before.
@@ -312,20 +315,23 @@ impl Link {
         (bytes, ended): (&[u8], bool),
         at: Nanos,
     ) -> News {
-        self.incoming.extend_from_slice(bytes);
-        if transport == Transport::Datagram {
-            self.datagrams.push(self.incoming.len());
-        }
         // Unrequested bytes, or the end of an idle connection.
         let Some(request) = self.request else { return News::Broken(Loss::Closed) };
-        if self.incoming.len() < self.wanted && !ended {
+        if !self.incoming.extend(bytes) {
+            return News::Broken(Loss::Garbage);
+        }
+        if transport == Transport::Datagram {
+            self.datagrams.push(self.incoming.bytes().len());
+        }
+        if self.incoming.bytes().len() < self.wanted && !ended {
             return News::None;
         }
-        let (bytes, datagrams) = (&self.incoming, &self.datagrams);
+        let (bytes, datagrams) = (self.incoming.bytes(), &self.datagrams);
         match protocol.decode(&ask(request), &ReceivedBytes { bytes, datagrams, ended }) {
             Verdict::Whole(answer) => {
                 self.request = None;
                 self.pass(transport);
+                self.incoming.clear();
                 News::Answer(request, answer, at)
             }
             Verdict::More(_) if ended && bytes.is_empty() => News::Broken(Loss::Closed),
