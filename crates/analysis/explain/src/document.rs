@@ -17,6 +17,11 @@ use crate::spans::Span;
 use crate::split::Explained;
 use crate::verdict::Confidence;
 
+/// So many of the slowest requests have timelines, each of at most so many moments: without bounds a growing
+/// queue has timelines of all that happened for each of a thousandth of its requests.
+const TIMELINES: usize = 100;
+const MOMENTS: usize = 10_000;
+
 impl Explanation<'_> {
     /// Every service as the document says it.
     pub fn documents(&self) -> Vec<ExplainedService> {
@@ -46,16 +51,22 @@ impl Explanation<'_> {
             slow_ns: mean(service.slowest()),
             verdict: verdict(service, names),
             findings: service.findings().iter().map(finding).collect(),
-            slow: service.slowest().map(|one| self.slow(service, one, names)).collect(),
+            slow: (0..).zip(service.slowest()).map(|one| self.slow(service, one, names)).collect(),
         }
     }
 
-    fn slow(&self, service: &Service, one: &Explained, names: &Names) -> SlowRequest {
+    fn slow(
+        &self,
+        service: &Service,
+        (rank, one): (usize, &Explained),
+        names: &Names,
+    ) -> SlowRequest {
         let program = service.program;
+        let most = if rank < TIMELINES { MOMENTS } else { 0 };
         let stamps = self.scene.trace.programs[program].requests[one.request as usize];
         let served = self.scene.serving.of(program, one.request as usize);
         let worst = one.worst().filter(|(source, _)| one.of(*source) as i64 >= one.other);
-        let cpus = self.spans(program, one.request).into_iter();
+        let cpus = self.spans(program, one.request, most).into_iter();
         let unknown = (one.other > 0).then_some("other");
         SlowRequest {
             request: one.request.into(),

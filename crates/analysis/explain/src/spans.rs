@@ -59,15 +59,19 @@ pub struct Span {
 
 impl Explanation<'_> {
     /// For each CPU that a request could have used, its holders from the intended moment until the request's
-    /// thread was done.
-    pub fn spans(&self, program: usize, request: u32) -> Vec<(usize, Vec<Span>)> {
+    /// thread was done. None where there were more moments than this: a wait so long has no readable timeline.
+    pub fn spans(&self, program: usize, request: u32, most: usize) -> Vec<(usize, Vec<Span>)> {
         let scene = &self.scene;
         let Some(served) = scene.serving.of(program, request as usize) else { return Vec::new() };
         let stamps = scene.trace.programs[program].requests[request as usize];
+        let moments = |to: Nanos| scene.moments.partition_point(|at| *at <= to);
+        if moments(stamps.completed) - moments(stamps.intended) > most {
+            return Vec::new();
+        }
         let mut cursor = Cursor::new(&scene.timeline, self.setting.machine.cpus as usize);
         let usable = scene.serving.usable(program, stamps.intended);
         let mut cpus: Vec<(usize, Vec<Span>)> = usable.iter().map(|&c| (c, Vec::new())).collect();
-        let first = scene.moments.partition_point(|at| *at <= stamps.intended);
+        let first = moments(stamps.intended);
         let mut now = stamps.intended;
         for next in &scene.moments[first..] {
             cursor.advance(now);

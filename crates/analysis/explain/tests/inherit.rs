@@ -166,11 +166,26 @@ fn the_time_for_a_growing_queue_grows_with_the_requests_alone() {
         let run = server.run();
         let once = || {
             let begin = Instant::now();
-            server.explained(&run);
+            server.documents(&run);
             begin.elapsed()
         };
         (0..3).map(|_| once()).min().unwrap_or(Duration::MAX)
     };
     let (few, many) = (took(2_000), took(32_000));
     assert!(many < 80 * few, "{few:?} for 2,000 requests, {many:?} for 32,000");
+}
+
+/// A timeline of every switch for each of the slowest would be as many as requests times switches.
+#[test]
+fn timelines_stay_bounded_where_a_queue_grows() {
+    let spans = |requests: u64, gap_ns: u64| {
+        let requests = (0..requests).map(|n| (n * gap_ns, 30)).collect();
+        let server = Server { requests, stalls: Vec::new(), told: true };
+        let documents = server.documents(&server.run());
+        let slow = documents[0].slow.iter().flat_map(|one| &one.cpus);
+        slow.map(|cpu| cpu.spans.len()).sum::<usize>()
+    };
+    assert_eq!(spans(32_000, 20), 0, "each waits for tens of thousands of switches");
+    // The control: short queues have timelines.
+    assert!(spans(32_000, 60) >= 32, "one a slow request at least");
 }

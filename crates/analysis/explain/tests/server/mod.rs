@@ -146,17 +146,25 @@ impl Server {
     }
 
     pub fn explained(&self, run: &Run) -> Service {
-        let program = |(process, serves)| Program {
-            name: "p".to_string(),
-            group: None,
-            serves,
-            process,
-            memory: None,
-        };
-        let programs = [(0, true), (1, false)].map(program).to_vec();
-        let setting = Setting { machine: Machine::ONE_CPU, programs };
-        explain(&run.trace, &setting).expect("events").services.remove(0)
+        explain(&run.trace, &setting()).expect("events").services.remove(0)
     }
+
+    /// As the result document says it.
+    pub fn documents(&self, run: &Run) -> Vec<report::explain::ExplainedService> {
+        explain(&run.trace, &setting()).expect("events").documents()
+    }
+}
+
+fn setting() -> Setting {
+    let program = |(process, serves)| Program {
+        name: "p".to_string(),
+        group: None,
+        serves,
+        process,
+        memory: None,
+    };
+    let programs = [(0, true), (1, false)].map(program).to_vec();
+    Setting { machine: Machine::ONE_CPU, programs }
 }
 
 impl Working {
