@@ -59,7 +59,8 @@ pub struct Span {
 
 impl Explanation<'_> {
     /// For each CPU that a request could have used, its holders from the intended moment until the request's
-    /// thread was done. None where there were more moments than this: a wait so long has no readable timeline.
+    /// thread was done. None where there were more moments than this: a wait so long has no
+    /// readable timeline.
     pub fn spans(&self, program: usize, request: u32, most: usize) -> Vec<(usize, Vec<Span>)> {
         let scene = &self.scene;
         let Some(served) = scene.serving.of(program, request as usize) else { return Vec::new() };
