@@ -183,7 +183,7 @@ impl Frame<'_> {
         let shown_of: Vec<(&str, f64)> = shown_of.copied().collect();
         let titles: String = shown_of.iter().map(|(name, _)| format!("{name:>10}")).collect();
         let mut text = format!(
-            "{:>5.0} s      sent/s  answered/s  lost{titles}{threshold:>12}\n",
+            "{:>5.0} s      sent/s  answered/s  lost{titles}{threshold:>13}\n",
             self.elapsed.as_secs_f64(),
         );
         let seconds = self.elapsed.as_secs_f64();
@@ -196,7 +196,7 @@ impl Frame<'_> {
             let quantile = |(_, q): &(&str, f64)| format!("{:>10}", shown(seen.quantile(*q)));
             let quantiles: String = shown_of.iter().map(quantile).collect();
             text += &format!(
-                "{name:<11}{:>8.0}{:>12.0}{:>6}{quantiles}{:>12}\n",
+                "{name:<11}{:>8.0}{:>12.0}{:>6}{quantiles}{:>13}\n",
                 per_s(seen.sent),
                 per_s(seen.answered()),
                 seen.lost,
@@ -395,7 +395,7 @@ mod tests {
             assert_eq!(block.contains("p90"), columns > ALL_COLUMNS);
             assert_eq!(block.matches("T2-T3").count(), 9, "no stage is missing at {columns}");
             let all = columns >= 80;
-            assert_eq!(block.contains("over 10 ms"), all, "nothing is cut at {columns}");
+            assert_eq!(block.contains("over 10.0 ms"), all, "nothing is cut at {columns}");
         }
     }
 }
