@@ -357,7 +357,8 @@ fn stages_are_in_the_result_and_their_trace_is_explained() {
     assert!(is_same(sum(&all), means["intended_received"]), "{means:?}");
     let latency = document["latency_ns"]["mean"]["value"].as_f64().expect("a mean");
     assert!((means["intended_received"] / latency - 1.0).abs() < 0.01, "{means:?}: {latency}");
-    assert!(means["t4_t5_on"] >= 2e6, "a request works for 2 ms: {means:?}");
+    // The work is measured by another clock than the stage.
+    assert!(means["t4_t5_on"] >= 1.9e6, "a request works for 2 ms: {means:?}");
     let mut explain = Command::new(env!("CARGO_BIN_EXE_rearguard"));
     let explained = explain.args(["explain", &trace, "--json"]).output().expect("it runs");
     assert!(explained.status.success(), "{}", text(&explained.stderr));

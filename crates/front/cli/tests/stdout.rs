@@ -39,10 +39,11 @@ fn a_full_disk_is_one_line_and_a_failure() {
 fn a_reader_that_has_gone_is_no_news() {
     for args in COMMANDS {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let (gone, out) = std::io::pipe().expect("a pipe");
+        drop(gone);
         let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
-        let child = command.args(args).stdout(Stdio::piped()).stderr(writer).spawn();
+        let child = command.args(args).stdout(out).stderr(writer).spawn();
         let mut child = child.expect("the built command runs");
-        drop(child.stdout.take());
         drop(command);
         let code = child.wait().expect("a child").code();
         let mut said = String::new();

@@ -35,6 +35,11 @@ fn is_quick(words: &[String]) -> bool {
         && !NOT_HERE.iter().any(|no| words.iter().any(|word| word.starts_with(no)))
 }
 
+/// What the packages install, in the place where the project has it.
+fn in_the_project(word: &String) -> &str {
+    word.strip_prefix("/usr/share/rearguard/").unwrap_or(word)
+}
+
 /// A folder of its own with what the project's folder has.
 fn a_place_like_the_project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -48,7 +53,11 @@ fn run_in(folder: &Path, words: &[String], page: &Path) {
     let is_long = words[1] == "compare" && !words.iter().any(|word| word == "--duration");
     let moment: &[&str] = if is_long { &["--duration", "200ms"] } else { &[] };
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
-    let output = command.args(&words[1..]).args(moment).current_dir(folder).output();
+    let output = command
+        .args(words[1..].iter().map(in_the_project))
+        .args(moment)
+        .current_dir(folder)
+        .output();
     let output = output.expect("the built command runs");
     let said = String::from_utf8_lossy(&output.stderr);
     // Two runs that differ are exit code 1, as of diff.
