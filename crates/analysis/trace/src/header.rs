@@ -1,9 +1,17 @@
 //! What a trace says of itself.
 
 use model::event::{Process, Tables};
+use model::printable;
 use model::scenario::{Group, Machine, Scenario};
 use model::trace::Trace;
 use serde::{Deserialize, Serialize};
+
+/// The largest machine of a kernel: `CONFIG_NR_CPUS` of x86 ends there.
+const MOST_CPUS: u32 = 8_192;
+/// The longest name: a path's.
+const LONGEST_NAME: usize = 4_096;
+/// Bytes of the names of all threads together, each with its program's in front.
+const NAMES_BYTES: usize = 256 << 20;
 
 /// Where a trace is from. It stands in the file as JSON, so that it can be read without this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,8 +134,33 @@ impl Header {
         }
     }
 
+    /// With names that a terminal shows and does not obey: a file may say anything.
+    pub(crate) fn printable(mut self) -> Header {
+        let own = [&mut self.scenario, &mut self.arm, &mut self.machine, &mut self.policy];
+        let kernel = self.kernel.iter_mut();
+        let more = [&mut self.replay, &mut self.version].into_iter().chain(kernel);
+        let groups = self.groups.iter_mut().map(|group| &mut group.name);
+        let programs = self.programs.iter_mut();
+        let programs = programs.flat_map(|program| [&mut program.name, &mut program.kind]);
+        let others = self.tables.others.iter_mut();
+        let others = others.flat_map(|one| [Some(&mut one.name), one.group.as_mut()]).flatten();
+        let tables = self.tables.names.iter_mut().chain(others);
+        let all = own.into_iter().chain(more).chain(groups).chain(programs).chain(tables);
+        all.for_each(|name| *name = printable(name));
+        self
+    }
+
     /// What in it cannot be, if anything: everything that points somewhere must point at something.
     pub(crate) fn fault(&self) -> Option<String> {
+        let Machine { cpus, smt, llcs, nodes } = self.cpus;
+        if !self.cpus.is_possible(MOST_CPUS) {
+            return Some(format!(
+                "a machine of {cpus} CPUs, {smt} a core, {llcs} caches and {nodes} nodes"
+            ));
+        }
+        if let Some(fault) = self.too_long() {
+            return Some(fault);
+        }
         let group = |index: &usize| *index < self.groups.len();
         let parents = self.groups.iter().enumerate();
         if parents.into_iter().any(|(own, one)| one.parent.is_some_and(|parent| parent >= own)) {
@@ -145,5 +178,17 @@ impl Header {
         }
         (self.window_start_ns > self.window_end_ns)
             .then(|| "the measured part ends before it starts".to_string())
+    }
+
+    /// A few bytes of a header stand for many of memory where a name is shown with each thread.
+    fn too_long(&self) -> Option<String> {
+        let programs = self.programs.iter().map(|program| &program.name);
+        let mut names = programs.chain(self.groups.iter().map(|group| &group.name));
+        if names.any(|name| name.len() > LONGEST_NAME) {
+            return Some(format!("a name of more than {LONGEST_NAME} bytes"));
+        }
+        let length = |program: &usize| self.programs.get(*program).map_or(0, |one| one.name.len());
+        let bytes: usize = self.threads.iter().map(length).sum();
+        (bytes > NAMES_BYTES).then(|| format!("names of {bytes} bytes for its threads"))
     }
 }

@@ -80,7 +80,7 @@ fn header(content: &[u8]) -> Result<Header, String> {
         .map_err(|error| format!("the header cannot be read: {error}"))?;
     match header.fault() {
         Some(fault) => Err(format!("the header cannot be: {fault}")),
-        None => Ok(header),
+        None => Ok(header.printable()),
     }
 }
 

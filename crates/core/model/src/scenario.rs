@@ -112,6 +112,15 @@ impl Machine {
     /// One CPU alone.
     pub const ONE_CPU: Machine = Machine { cpus: 1, smt: 1, llcs: 1, nodes: 1 };
 
+    /// Whether it has at most so many CPUs, and every node, cache and core as many of them as the others.
+    pub fn is_possible(&self, most_cpus: u32) -> bool {
+        let Machine { cpus, smt, llcs, nodes } = *self;
+        (1..=most_cpus).contains(&cpus)
+            && cpus.is_multiple_of(llcs)
+            && llcs.is_multiple_of(nodes)
+            && (cpus / llcs).is_multiple_of(smt)
+    }
+
     /// The last-level cache of a CPU, counted from 0.
     pub fn llc_of(&self, cpu: crate::CpuId) -> u32 {
         cpu.0 / (self.cpus / self.llcs)

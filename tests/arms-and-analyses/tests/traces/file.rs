@@ -98,7 +98,7 @@ fn blocks(file: &[u8]) -> Vec<usize> {
 
 #[test]
 fn dangling_references_are_refused() {
-    let whole = small();
+    let whole = recorded("apache-like", "rearguard", 1, Nanos::from_millis(20));
     let refused = |change: &dyn Fn(&mut Recorded), why: &str| {
         let mut wrong = whole.clone();
         change(&mut wrong);
@@ -108,7 +108,7 @@ fn dangling_references_are_refused() {
     refused(&|t| t.header.threads[0] = 9, "a thread belongs to a program that there is not");
     refused(&|t| t.header.programs[0].group = Some(9), "a program is in a group");
     refused(
-        &|t| t.header.cpus.cpus = 0,
+        &|t| t.header.cpus.cpus -= 1,
         "an event of a thread, CPU, request or name that there is not",
     );
     refused(&|t| t.header.threads.truncate(3), "CPU time of other threads");
@@ -118,6 +118,41 @@ fn dangling_references_are_refused() {
         &|t| t.trace.programs[0].requests.truncate(1),
         "an event of a thread, CPU, request or name",
     );
+}
+
+#[test]
+fn names_of_a_trace_are_fit_for_a_terminal() {
+    let mut hostile = small();
+    hostile.header.programs[0].name = "a\u{1b}]0;title\u{7}\nb".to_string();
+    hostile.header.kernel = Some("\u{9b}2J".to_string());
+    let header = trace::read(&bytes(&hostile), "x.trace").unwrap().header;
+    assert_eq!(header.programs[0].name, "a?]0;title??b");
+    assert_eq!(header.kernel.as_deref(), Some("?2J"));
+    assert_eq!(header.scenario_text, hostile.header.scenario_text, "control: text stays");
+}
+
+/// What a few bytes of a header can ask for: a machine of four billion CPUs, names beside each thread.
+#[test]
+fn a_header_stands_for_no_more_memory_than_it_needs() {
+    let whole = small();
+    let refused = |change: &dyn Fn(&mut trace::Header), why: &str| {
+        let mut wrong = whole.clone();
+        change(&mut wrong.header);
+        let message = fault(&bytes(&wrong));
+        assert!(message.contains(why), "{message}");
+    };
+    refused(&|header| header.cpus.cpus = u32::MAX, "a machine of");
+    refused(&|header| header.cpus.cpus = 0, "a machine of");
+    refused(&|header| header.cpus.llcs = 0, "a machine of");
+    refused(
+        &|header| header.programs[0].name = "x".repeat(4_097),
+        "a name of more than 4096 bytes",
+    );
+    let many = |header: &mut trace::Header| {
+        header.programs[0].name = "x".repeat(4_096);
+        header.threads = vec![0; (256 << 20) / 4_096 + 1];
+    };
+    refused(&many, "bytes for its threads");
 }
 
 proptest! {
