@@ -1,5 +1,8 @@
 //! HdrHistogram interval logs: a histogram every second or so, so that they still know what came after what.
 
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{
@@ -12,6 +15,14 @@ use super::{Measured, Shape};
 
 /// Batches at most: more say nothing more about dependence.
 const MOST_BATCHES: usize = 128;
+/// Bytes of all batches together. Those of three digits need 30 MiB; one of five digits needs 48 MiB.
+const BATCHES_BYTES: usize = 256 << 20;
+/// The most bytes that a count takes in a payload.
+const COUNT_BYTES: usize = 9;
+/// A payload's head: cookie, length, offset, digits, least and greatest value.
+const HEAD_BYTES: usize = 32;
+/// How a histogram that is not compressed begins.
+const V2: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
 /// A value from here on stands for a request that was lost: no latency is so long.
 const LOST: u64 = 1 << 59;
 
@@ -27,37 +38,51 @@ pub(super) struct Histograms {
 
 /// Reads a log; an error says what is wrong with it.
 pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
-    let mut intervals: Vec<Histogram<u64>> = Vec::new();
-    let mut seconds = 0.0;
-    let mut last = None;
-    for entry in IntervalLogIterator::new(text.as_bytes()) {
-        match entry {
-            Ok(LogEntry::Interval(interval)) => {
-                let histogram = decoded(&interval)?;
-                let begin = Some(interval.start_timestamp());
-                // An interval may have lines of several tags: of one log all are the same server's.
-                match intervals.last_mut().filter(|_| begin == last) {
-                    Some(same) => same.add(histogram).map_err(|e| e.to_string())?,
-                    None => {
-                        seconds += interval.duration().as_secs_f64();
-                        intervals.push(histogram);
-                    }
-                }
-                last = begin;
-            }
-            Ok(_) => {}
-            Err(_) => return Err(no_log(text)),
-        }
-    }
-    let all = sum(&intervals)?.filter(|all| !all.is_empty()).ok_or_else(|| no_log(text))?;
+    let mut all: Option<Histogram<u64>> = None;
+    let (intervals, seconds) = each(text, |_, histogram| merge(&mut all, histogram))?;
+    let all = all.filter(|all| !all.is_empty()).ok_or_else(|| no_log(text))?;
     let rate = all.len() as f64 / seconds;
-    let batches = in_batches(&intervals)?;
+    let batches = in_batches(text, intervals, &all)?;
     Ok(Measured {
         name: String::new(),
         rate_per_s: Some(rate).filter(|rate| rate.is_finite()),
         threshold: None,
         shape: Shape::Histograms(Histograms { slowest: slowest(&all), all, batches, unit }),
     })
+}
+
+/// Calls `take` with every histogram of a log and the number of its interval; how many intervals there are,
+/// and the seconds of all. One histogram is held at a time: a log of a day has 86,400.
+fn each(
+    text: &str,
+    mut take: impl FnMut(usize, Histogram<u64>) -> Result<(), String>,
+) -> Result<(usize, f64), String> {
+    let (mut intervals, mut seconds, mut last) = (0, 0.0, None);
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
+        let interval = match entry {
+            Ok(LogEntry::Interval(interval)) => interval,
+            Ok(_) => continue,
+            Err(_) => return Err(no_log(text)),
+        };
+        let begin = Some(interval.start_timestamp());
+        // An interval may have lines of several tags: of one log all are the same server's.
+        if begin != last {
+            seconds += interval.duration().as_secs_f64();
+            (intervals, last) = (intervals + 1, begin);
+        }
+        take(intervals - 1, decoded(&interval)?)?;
+    }
+    Ok((intervals, seconds))
+}
+
+fn merge(sum: &mut Option<Histogram<u64>>, more: Histogram<u64>) -> Result<(), String> {
+    match sum {
+        Some(sum) => sum.add(more).map_err(|e| e.to_string()),
+        None => {
+            *sum = Some(more);
+            Ok(())
+        }
+    }
 }
 
 fn slowest(all: &Histogram<u64>) -> u64 {
@@ -77,6 +102,7 @@ fn decoded(interval: &IntervalLogHistogram) -> Result<Histogram<u64>, String> {
     let at = interval.start_timestamp().as_secs_f64();
     let wrong = |what: String| format!("the histogram at {at} s: {what}");
     let bytes = base64_decoded(interval.encoded_histogram()).map_err(wrong)?;
+    is_bounded(&bytes).map_err(wrong)?;
     let read = Deserializer::new().deserialize(&mut &bytes[..]);
     let mut histogram: Histogram<u64> = read.map_err(|e| wrong(e.to_string()))?;
     histogram.auto(true);
@@ -88,20 +114,37 @@ fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
     base64::engine::general_purpose::STANDARD.decode(text).map_err(|e| e.to_string())
 }
 
-fn sum(histograms: &[Histogram<u64>]) -> Result<Option<Histogram<u64>>, String> {
-    let Some(first) = histograms.first() else { return Ok(None) };
-    let mut all = first.clone();
-    for more in &histograms[1..] {
-        all.add(more).map_err(|e| e.to_string())?;
+/// Whether a histogram has as many bytes of counts as its range can need. It is asked before it is decoded,
+/// which takes what it says of itself: of 266 bytes up to 4 GiB.
+fn is_bounded(bytes: &[u8]) -> Result<(), String> {
+    let (inflated, mut head) = (bytes.get(8..).unwrap_or_default(), [0; HEAD_BYTES]);
+    let read = match bytes.first_chunk() {
+        Some(&V2) => (&mut &*bytes).read_exact(&mut head),
+        _ => ZlibDecoder::new(inflated).read_exact(&mut head),
+    };
+    read.map_err(|_| "it is cut short, or not of HdrHistogram's second format".to_string())?;
+    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| head[at + byte]));
+    let (payload, digits) = (word(4) >> 32, word(12) >> 32);
+    let digits = u8::try_from(digits).map_err(|_| format!("{digits} significant digits"))?;
+    let empty = Histogram::<u64>::new_with_bounds(word(16), word(24), digits);
+    let counts = empty.map_err(|error| error.to_string())?.distinct_values();
+    if payload > (counts * COUNT_BYTES) as u64 {
+        return Err(format!("{payload} bytes of counts, and its range has {counts} values"));
     }
-    Ok(Some(all))
+    Ok(())
 }
 
-fn in_batches(intervals: &[Histogram<u64>]) -> Result<Vec<Histogram<u64>>, String> {
-    let batches = 1 << intervals.len().min(MOST_BATCHES).ilog2();
-    let edge = |batch: usize| intervals.len() * batch / batches;
-    let sums = (0..batches).map(|batch| sum(&intervals[edge(batch)..edge(batch + 1)]));
-    Ok(sums.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+fn in_batches(
+    text: &str,
+    intervals: usize,
+    all: &Histogram<u64>,
+) -> Result<Vec<Histogram<u64>>, String> {
+    let room = BATCHES_BYTES / (all.distinct_values() * size_of::<u64>());
+    let batches = 1 << intervals.min(MOST_BATCHES).min(room.max(1)).ilog2();
+    let mut sums: Vec<Option<Histogram<u64>>> = vec![None; batches];
+    // Batch i begins at interval `intervals * i / batches`.
+    each(text, |at, histogram| merge(&mut sums[((at + 1) * batches - 1) / intervals], histogram))?;
+    Ok(sums.into_iter().flatten().collect())
 }
 
 impl Histograms {
@@ -237,6 +280,51 @@ mod tests {
     fn one_histogram_has_no_interval() {
         let one = read(&log(&[(1..=100).collect()]), Nanos(1)).expect("a log");
         assert!(one.proportion(Nanos(90)).low.is_nan());
+    }
+
+    /// The base64 of one histogram, its head changed by `forge` and compressed again.
+    fn forged(forge: impl Fn(&mut [u8])) -> String {
+        use base64::Engine as _;
+        use hdrhistogram::serialization::{Serializer, V2Serializer};
+        let mut plain = Vec::new();
+        let mut histogram = Histogram::<u64>::new(3).expect("a histogram");
+        histogram.record(7).expect("in range");
+        V2Serializer::new().serialize(&histogram, &mut plain).expect("it fits");
+        forge(&mut plain);
+        let mut packed = Vec::new();
+        let mut zlib = flate2::read::ZlibEncoder::new(&plain[..], flate2::Compression::default());
+        zlib.read_to_end(&mut packed).expect("it fits");
+        let length = (packed.len() as u32).to_be_bytes();
+        let bytes = [&0x1c84_9314_u32.to_be_bytes()[..], &length, &packed].concat();
+        let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+        format!("Tag=t,0.0,1.0,7.0,{text}\n")
+    }
+
+    #[test]
+    fn a_payload_is_as_long_as_its_range_can_need() {
+        read(&forged(|_| {}), Nanos(1)).expect("control: an honest one");
+        let giant = forged(|head| head[4..8].copy_from_slice(&u32::MAX.to_be_bytes()));
+        assert!(giant.len() < 300, "{} bytes", giant.len());
+        let said = read(&giant, Nanos(1)).unwrap_err();
+        assert!(said.contains("4294967295 bytes of counts"), "{said}");
+        let digits = forged(|head| head[12..16].copy_from_slice(&9_u32.to_be_bytes()));
+        read(&digits, Nanos(1)).unwrap_err();
+    }
+
+    /// Five digits over the whole range are 48 MiB a histogram.
+    #[test]
+    fn large_histograms_have_fewer_batches() {
+        let large = forged(|head| {
+            head[12..16].copy_from_slice(&5_u32.to_be_bytes());
+            head[24..32].copy_from_slice(&u64::MAX.to_be_bytes());
+        });
+        let second = |at: usize| large.replace(",0.0,", &format!(",{at}.0,"));
+        let lines = |count: usize| (0..count).map(second).collect::<String>();
+        let batches = |text: &str| match read(text, Nanos(1)).expect("a log").shape {
+            Shape::Histograms(histograms) => histograms.batches.len(),
+            Shape::Curve(_) => 0,
+        };
+        assert_eq!((batches(&lines(3)), batches(&lines(8))), (2, 4));
     }
 
     #[test]
