@@ -1,5 +1,7 @@
 //! Programs.
 
+use std::collections::BTreeSet;
+
 use super::groups::find;
 use super::mechanisms::memory_use;
 use super::problem::did_you_mean;
@@ -22,6 +24,8 @@ const KINDS: [(&str, &[&str]); 5] = [
 pub(super) const MOST_THREADS: i64 = 65_536;
 /// Programs that one table stands for.
 const MOST_ALIKE: i64 = 4_096;
+/// Threads and connections of all programs together, so that a slip ends in a message and not in swapping.
+const MOST_TOGETHER: u64 = 1 << 18;
 
 /// All programs in the file's order; wrong ones are reported and left out.
 pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
@@ -29,18 +33,32 @@ pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
     if tables.is_empty() {
         top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
     }
-    let mut names: Vec<String> = Vec::new();
-    let mut programs = Vec::new();
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut programs: Vec<Program> = Vec::new();
+    let mut together = 0;
     for table in &tables {
         let own = named(table);
-        if let Some(name) = own.iter().find(|name| names.contains(name)) {
+        if let Some(name) = own.iter().find(|name| names.contains(*name)) {
             table.wrong("name", format!("`{name}` stands twice; expected different names"));
         }
         names.extend(own.iter().cloned());
         let Some(program) = program(table, groups, &programs) else { continue };
+        together += own.len() as u64 * u64::from(threads_and_connections(&program.kind));
+        if together > MOST_TOGETHER {
+            let key = if table.get("count").is_some() { "count" } else { "name" };
+            table.wrong(key, format!("{together} threads and connections up to here; expected at most {MOST_TOGETHER} in all"));
+            break;
+        }
         programs.extend(own.into_iter().map(|name| Program { name, ..program.clone() }));
     }
     programs
+}
+
+fn threads_and_connections(kind: &Kind) -> u32 {
+    match kind {
+        Kind::Service(service) => service.threads().max(service.connections),
+        _ => kind.threads(),
+    }
 }
 
 /// The names of the programs that a table stands for: its own, or with `count` each with its number behind.

@@ -31,7 +31,7 @@ const KEYS: [&str; 10] = [
 const LONGEST: Nanos = Nanos::from_secs(86_400);
 /// The range of a thread's own slice in the kernel (sched_setattr since Linux 6.12).
 const SLICES: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(100));
-/// Requests of one program in one run, so that a slip in a unit ends in a message and not in swapping.
+/// Requests of all programs in one run, so that a slip in a unit ends in a message and not in swapping.
 const MOST_REQUESTS: f64 = 1e8;
 
 impl Scenario {
@@ -134,15 +134,17 @@ fn seeds(top: &Table) -> Option<Vec<u64>> {
 
 fn check_requests(scenario: &Scenario, top: &Table) {
     let run = (scenario.warm_up + scenario.duration).as_secs_f64();
+    let mut requests = 0.0;
     for program in &scenario.programs {
         let Kind::Service(service) = &program.kind else { continue };
-        let requests = service.rate_per_s(scenario.machine.cpus) * run;
+        requests += service.rate_per_s(scenario.machine.cpus) * run;
         if requests > MOST_REQUESTS {
             let text = format!(
-                "program `{}` would send {requests:.0} requests a run; expected at most {MOST_REQUESTS:.0}",
+                "program `{}` and those before it would send {requests:.0} requests a run; expected at most {MOST_REQUESTS:.0}",
                 program.name
             );
             top.wrong("duration", text);
+            return;
         }
     }
 }
