@@ -13,8 +13,8 @@ use crate::report::Report;
 pub const SOCKET: &str = "/var/run/scx/root/stats";
 /// A loader that has stopped answering is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Ten times what 65,535 processes and 4,095 groups take.
-const LONGEST_ANSWER: u64 = 256 << 20;
+/// Twice what 65,535 processes and 4,095 groups take.
+const LONGEST_ANSWER: u64 = 64 << 20;
 const QUESTION: &[u8] = b"{\"req\":\"stats\",\"args\":{}}\n";
 
 /// A watcher of the policy in force.
