@@ -12,7 +12,7 @@ mod report;
 mod table;
 
 pub use client::{Client, SOCKET};
-pub use open_metrics::open_metrics;
+pub use open_metrics::{label, open_metrics};
 pub use program::{NAME, compile, find};
 pub use report::{Field, Figures, Group, Process, Queue, Report};
 pub use table::table;

@@ -6,6 +6,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
+use model::printable;
+
 use crate::report::{Figures, Report};
 
 type Labels = Vec<(&'static str, String)>;
@@ -14,16 +16,22 @@ type Value = Gauge<f64, AtomicU64>;
 /// One number of a row, with its name and what it means.
 type Column<T> = (&'static str, &'static str, fn(&T) -> f64);
 
+/// A label's value as OpenMetrics writes it. The library writes values as they are: a process that is called
+/// `x"} 1` would forge samples.
+pub fn label(value: &str) -> String {
+    printable(value).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
 /// The whole report, shares as ratios and times in seconds, as OpenMetrics wants units.
 pub fn open_metrics(report: &Report) -> String {
     let mut registry = Registry::with_prefix("rearguard");
     totals(&mut registry, report);
-    let groups = report.groups.iter().map(|(path, row)| (vec![("group", path.clone())], row));
+    let groups = report.groups.iter().map(|(path, row)| (vec![("group", label(path))], row));
     figures(&mut registry, "group", groups.clone().map(|(labels, row)| (labels, row.into())));
     let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
     let processes = processes.map(|(id, row)| {
         (
-            vec![("pid", id.to_string()), ("name", row.name.clone()), ("group", row.group.clone())],
+            vec![("pid", id.to_string()), ("name", label(&row.name)), ("group", label(&row.group))],
             row,
         )
     });
@@ -43,7 +51,7 @@ pub fn open_metrics(report: &Report) -> String {
             f64::from(row.threads)
         })],
     );
-    let targets = report.targets.iter().map(|(domain, at)| (vec![("domain", domain.clone())], at));
+    let targets = report.targets.iter().map(|(domain, at)| (vec![("domain", label(domain))], at));
     rows(
         &mut registry,
         targets,
@@ -55,7 +63,7 @@ pub fn open_metrics(report: &Report) -> String {
 }
 
 fn totals(registry: &mut Registry, report: &Report) {
-    let scheduler = vec![("scheduler", report.scheduler.clone())];
+    let scheduler = vec![("scheduler", label(&report.scheduler))];
     rows(
         registry,
         [(scheduler, report)].into_iter(),
@@ -105,5 +113,22 @@ fn rows<'a, T: 'a>(
             family.get_or_create(labels).set(value(row));
         }
         registry.register(*name, *help, family);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Process;
+
+    #[test]
+    fn a_name_forges_no_sample() {
+        let name = "x\"} 1\nrearguard_forged 7\\".to_string();
+        let hostile = Process { name, group: "/".into(), share: 0.5, ..Process::default() };
+        let report = Report { processes: [(7, hostile)].into(), ..Report::default() };
+        let text = open_metrics(&report);
+        let line = r#"rearguard_process_share_ratio{pid="7",name="x\"} 1?rearguard_forged 7\\",group="/"} 0.5"#;
+        assert!(text.contains(line), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("rearguard_forged")), "{text}");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use model::CpuId;
 use model::event::Process;
+use model::{CpuId, printable};
 
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
@@ -50,15 +50,19 @@ impl ProcessCache {
         if thread == 0 || thread & OUTSIDE != 0 || self.known.contains_key(&thread) {
             return;
         }
-        let read = |id: u32, what: &str| fs::read_to_string(format!("/proc/{id}/{what}")).ok();
+        // A name may be no UTF-8.
+        let read = |id: u32, what: &str| {
+            let bytes = fs::read(format!("/proc/{id}/{what}")).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
         let status = read(thread, "status").unwrap_or_default();
         let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
         let Some(process) = fact("Tgid:").and_then(|id| id.trim().parse().ok()) else { return };
         let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
         let group = read(process, "cgroup").unwrap_or_default();
-        let group = group_of(&group);
-        let name = read(process, "comm").unwrap_or_default().trim().to_string();
-        self.known.insert(thread, ProcessInfo { process, name, group: group.to_string(), cpus });
+        let group = printable(group_of(&group));
+        let name = printable(read(process, "comm").unwrap_or_default().trim());
+        self.known.insert(thread, ProcessInfo { process, name, group, cpus });
     }
 }
 

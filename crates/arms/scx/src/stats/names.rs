@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
 
+use model::printable;
+
 /// Where cgroups are mounted; a cgroup's id is the number of its folder.
 const MOUNT: &str = "/sys/fs/cgroup";
 
@@ -35,13 +37,14 @@ impl Names {
             .collect();
         for (id, path) in folders {
             let name = path.strip_prefix(MOUNT).unwrap_or(&path).to_string_lossy().into_owned();
-            self.groups.insert(id, format!("/{name}"));
+            self.groups.insert(id, format!("/{}", printable(&name)));
             self.walk(&path);
         }
     }
 
     /// The command of a process; empty once it is gone.
     pub fn process(&self, id: u32) -> String {
-        fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default().trim().to_string()
+        let name = fs::read(format!("/proc/{id}/comm")).unwrap_or_default();
+        printable(String::from_utf8_lossy(&name).trim())
     }
 }

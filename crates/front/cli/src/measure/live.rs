@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use generator::{Histogram, LiveCounters};
+use loader::label;
 use model::{Failure, Nanos};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
@@ -210,7 +211,7 @@ impl Frame<'_> {
 
     /// Everything so far, for scrapers that know how to take differences, and the last second's quantiles.
     fn open_metrics(&self, cell: Option<&str>) -> String {
-        let labels = cell.map(|name| ("cell".into(), name.to_string().into()));
+        let labels = cell.map(|name| ("cell".into(), label(name).into()));
         let mut registry =
             Registry::with_prefix_and_labels("rearguard_measure", labels.into_iter());
         let mut gauge = |name: &str, help: &str, value: f64| {
@@ -285,7 +286,7 @@ impl Snapshot {
         registry.register("stage_seconds", "Stages of the last second's requests", stages);
         let blamed = Family::<Vec<(&str, String)>, Gauge<f64, AtomicU64>>::default();
         for one in self.worst() {
-            let labels = vec![("source", one.source.clone()), ("culprit", one.culprit.clone())];
+            let labels = vec![("source", label(&one.source)), ("culprit", label(&one.culprit))];
             blamed.get_or_create(&labels).set(one.share);
         }
         let help = "Parts in what made the slowest of the last second's requests slow";
