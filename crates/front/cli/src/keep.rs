@@ -1,14 +1,13 @@
 //! `--trace PATH`: the trace of every run into a file.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use compare::{TraceSink, command::of_run};
 use model::{Failure, PolicySpec, Trace};
 use trace::{Header, Making};
 
-use crate::files::check_writable;
+use crate::files::{check_writable, write_with};
 
 /// Writes traces where the user wants them, and knows the command of each run.
 pub struct Traces<'a> {
@@ -59,12 +58,7 @@ impl TraceSink for Traces<'_> {
         let replay = of_run(&self.command, &trace.policy, trace.seed);
         let making = Making { replay, ..self.making.clone() };
         let header = Header::new(&making, trace);
-        let written = File::create(&path).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            trace::write(&header, trace, &mut out)?;
-            out.flush()
-        });
-        written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+        write_with(&path, |mut out| trace::write(&header, trace, &mut out))
     }
 
     fn replay(&self, policy: &PolicySpec, seed: u64) -> Option<String> {

@@ -4,8 +4,7 @@ mod live;
 mod options;
 mod stages;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use generator::{Limits, LiveCounters, Loss, Transport};
 use model::{Failure, Nanos, Watch};
 use trace::{Header, Making};
 
-use crate::files::check_writable;
+use crate::files::{check_writable, write_with};
 use crate::output::signature;
 use crate::stamps::read_stamps;
 use crate::watch::Terminal;
@@ -241,12 +240,7 @@ fn to_file(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+    write_with(path, write)
 }
 
 impl Args {

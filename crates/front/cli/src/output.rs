@@ -147,13 +147,14 @@ impl Output {
         html: impl FnOnce() -> String,
         picture: impl FnOnce() -> Option<String>,
     ) -> Result<(), Failure> {
-        stdout::line(shown.trim_end())?;
-        let Some(path) = &self.report else { return Ok(()) };
+        // The report first: a pipe that was closed, or a full disk under stdout, costs the table alone.
+        let Some(path) = &self.report else { return stdout::line(shown.trim_end()) };
         let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
         let drawn = drawn.ok_or_else(|| {
             Failure::Input("--report: no curve, so no picture: ask for a .html".into())
         })?;
         files::write(path, &drawn)?;
+        stdout::line(shown.trim_end())?;
         if !self.json {
             return stdout::line(format_args!("\nreport: {}", path.display()));
         }

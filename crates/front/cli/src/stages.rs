@@ -3,8 +3,6 @@
 mod overhead;
 mod ran;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,7 +17,7 @@ use report::stages::{
 use trace::{Header, Program, Recorded};
 use tracer::{Observed, Scheduling, Tracer, Wanted, observe};
 
-use crate::files::check_writable;
+use crate::files::{check_writable, write_with};
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
 use crate::watch::Terminal;
@@ -115,12 +113,7 @@ fn recorded(port: u16, observed: &Observed) -> Recorded {
 }
 
 fn write(path: &Path, recorded: &Recorded) -> Result<(), Failure> {
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        trace::write(&recorded.header, &recorded.trace, &mut out)?;
-        out.flush()
-    });
-    written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+    write_with(path, |mut out| trace::write(&recorded.header, &recorded.trace, &mut out))
 }
 
 /// How long each stage in the server's kernel takes, of the requests that arrived inside the measured part.

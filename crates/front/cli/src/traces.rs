@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use model::{Failure, Nanos};
 use trace::Recorded;
 
-use crate::files::check_writable;
+use crate::files::{self, check_writable};
 
 /// Show a trace that `--trace` wrote, or export it
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
     let written = match to {
         Format::Perfetto => {
             check_writable(out)?;
-            fs::write(out, trace::perfetto::encode(recorded))
+            files::replace(out, &trace::perfetto::encode(recorded))
         }
         Format::Parquet => export_tables(recorded, columnar::Format::Parquet, out)?,
         Format::Arrow => export_tables(recorded, columnar::Format::Arrow, out)?,

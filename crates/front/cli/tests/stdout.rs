@@ -51,3 +51,16 @@ fn a_reader_that_has_gone_is_no_news() {
         assert_eq!((code, said.as_str()), (Some(141), ""), "{args:?}");
     }
 }
+
+/// The report comes first: what the table could not be written to costs the table alone.
+#[test]
+fn a_report_is_written_though_the_table_cannot_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.html");
+    let words = ["fanout", "--proportion", "0.01", "--servers", "100", "--report"];
+    let words = [&words[..], &[report.to_str().expect("UTF-8")]].concat();
+    let full = OpenOptions::new().write(true).open("/dev/full").expect("of every Linux");
+    let (code, said) = ended(&words, full.into());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(std::fs::read_to_string(&report).expect("it is there").contains("</html>"));
+}

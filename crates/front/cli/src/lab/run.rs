@@ -13,6 +13,7 @@ use ::lab::{Counting, Entry, Job, Lab, Outcome, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
+use crate::files;
 use crate::watch::interrupt_flag;
 
 /// Below this QEMU does little else than to change turns.
@@ -129,7 +130,8 @@ impl Args {
 
 fn write(path: &std::path::Path, file: &Entry) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(path, &file.content)?;
+    // A link in the folder may lead elsewhere, and the guest chooses the name.
+    files::replace(path, &file.content)?;
     fs::set_permissions(path, fs::Permissions::from_mode(file.mode & 0o777))
 }
 
@@ -175,6 +177,18 @@ impl Watcher for Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_guest_sends_follows_no_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("victim"), "kept").expect("a file");
+        std::os::unix::fs::symlink(at("victim"), at("out")).expect("a link");
+        let entry = Entry { name: "out".into(), mode: 0o600, content: b"new".to_vec() };
+        write(&at("out"), &entry).expect("room");
+        assert_eq!(fs::read(at("victim")).expect("there"), b"kept");
+        assert_eq!(fs::read(at("out")).expect("there"), b"new");
+    }
 
     #[test]
     fn memory_is_read_with_its_unit_or_not_at_all() {
