@@ -1,27 +1,32 @@
 //! OpenMetrics to a file, or to clients at an address.
 
-use std::fs;
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::Failure;
 
-/// How long a client may take to send its request.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::files;
 
+/// How long a client has, from its first byte to the answer's last.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Clients at a time. One more, and the oldest is hung up on: a silent client delays no other.
+const MOST_CLIENTS: usize = 16;
 /// A longer request is answered as it is.
 const LONGEST_REQUEST: usize = 8192;
+/// What it takes until a connection that could not be had may be had.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where metrics go.
 pub enum Exporter {
     /// A file, replaced as a whole each time.
     File(PathBuf),
     /// The latest text, for a thread that answers HTTP.
-    Served(Arc<Mutex<String>>),
+    Served(Arc<Mutex<Arc<str>>>),
 }
 
 impl Exporter {
@@ -33,15 +38,9 @@ impl Exporter {
         let listener = TcpListener::bind(address).map_err(|error| {
             Failure::Machine(format!("--metrics: cannot listen at {address}: {error}"))
         })?;
-        let text = Arc::new(Mutex::new(String::new()));
+        let text = Arc::new(Mutex::new(Arc::from("")));
         let served = Arc::clone(&text);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let text = served.lock().expect("no panic while it is held").clone();
-                // A client that hangs up early misses a scrape; the next one is for a later client.
-                let _ = answer(stream, &text);
-            }
-        });
+        thread::spawn(move || serve(&listener, &served));
         Ok(Exporter::Served(text))
     }
 
@@ -49,29 +48,74 @@ impl Exporter {
     pub fn show(&self, text: String) -> Result<(), Failure> {
         match self {
             Exporter::Served(served) => {
-                *served.lock().expect("no panic while it is held") = text;
+                *served.lock().expect("no panic while it is held") = text.into();
                 Ok(())
             }
-            Exporter::File(path) => replace(path, &text).map_err(|error| {
+            // Readers see the old text or the new, never a part.
+            Exporter::File(path) => files::replace(path, text.as_bytes()).map_err(|error| {
                 Failure::Input(format!("--metrics: cannot write {}: {error}", path.display()))
             }),
         }
     }
 }
 
-/// Readers see the old text or the new, never a part.
-fn replace(path: &PathBuf, text: &str) -> io::Result<()> {
-    let mut new = path.clone().into_os_string();
-    new.push(".new");
-    fs::write(&new, text)?;
-    fs::rename(&new, path)
+fn serve(listener: &TcpListener, text: &Mutex<Arc<str>>) {
+    let clients = Arc::new(Clients::default());
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let text = Arc::clone(&text.lock().expect("no panic while it is held"));
+        let Ok(number) = clients.admit(&stream) else { continue };
+        let clients = Arc::clone(&clients);
+        thread::spawn(move || {
+            // A client that hangs up early misses a scrape; the next one is for a later client.
+            let _ = answer(stream, &text, Instant::now() + PATIENCE);
+            clients.leave(number);
+        });
+    }
+}
+
+/// The connections that are being answered, the oldest first.
+#[derive(Default)]
+struct Clients(Mutex<(u64, VecDeque<(u64, TcpStream)>)>);
+
+impl Clients {
+    /// Takes one more, and hangs up on the oldest where there is no room.
+    fn admit(&self, stream: &TcpStream) -> io::Result<u64> {
+        let stream = stream.try_clone()?;
+        let mut all = self.0.lock().expect("no panic while it is held");
+        all.0 += 1;
+        let number = all.0;
+        all.1.push_back((number, stream));
+        if all.1.len() > MOST_CLIENTS
+            && let Some((_, oldest)) = all.1.pop_front()
+        {
+            // Its thread then reads an end.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        Ok(number)
+    }
+
+    fn leave(&self, number: u64) {
+        let mut all = self.0.lock().expect("no panic while it is held");
+        all.1.retain(|(one, _)| *one != number);
+    }
+}
+
+/// What is left until a deadline; an error where nothing is.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// Reads a request to its blank line: to hang up on unread bytes resets the connection, and the
 /// answer is lost.
-fn read_request(stream: &mut TcpStream) -> io::Result<()> {
+fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<()> {
     let (mut asked, mut room) = (Vec::new(), [0; 1024]);
     while !asked.ends_with(b"\r\n\r\n") && asked.len() < LONGEST_REQUEST {
+        stream.set_read_timeout(Some(left(deadline)?))?;
         match stream.read(&mut room)? {
             0 => break,
             count => asked.extend_from_slice(&room[..count]),
@@ -81,16 +125,21 @@ fn read_request(stream: &mut TcpStream) -> io::Result<()> {
 }
 
 /// Every request gets the metrics.
-fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    read_request(&mut stream)?;
+fn answer(mut stream: TcpStream, text: &str, deadline: Instant) -> io::Result<()> {
+    read_request(&mut stream, deadline)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let length = text.len();
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
-    )
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    for mut part in [head.as_bytes(), text.as_bytes()] {
+        while !part.is_empty() {
+            stream.set_write_timeout(Some(left(deadline)?))?;
+            let written = stream.write(part)?;
+            part = &part[written..];
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -113,5 +162,65 @@ mod tests {
             stream.read_to_string(&mut answer).expect("no reset");
             assert!(answer.ends_with(&"a 1\n".repeat(1_000)));
         }
+    }
+
+    fn served(text: &str) -> SocketAddr {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port");
+        let exporter = Exporter::open(&free.to_string()).expect("it listens");
+        exporter.show(text.to_string()).expect("shown");
+        free
+    }
+
+    fn scrape(at: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(at).expect("it answers");
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("it listens on");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("no reset");
+        answer
+    }
+
+    /// One after the other, each with its two seconds, they would delay a scrape by 80 s.
+    #[test]
+    fn silent_connections_delay_no_scrape() {
+        let at = served("a 1\n");
+        let silent: Vec<TcpStream> =
+            (0..40).map(|_| TcpStream::connect(at).expect("it accepts")).collect();
+        let begin = Instant::now();
+        assert!(scrape(at).ends_with("a 1\n"));
+        assert!(begin.elapsed() < 10 * PATIENCE, "{:?}", begin.elapsed());
+        // The oldest have been hung up on: they read an end at once.
+        let mut oldest = &silent[0];
+        oldest.set_read_timeout(Some(10 * PATIENCE)).expect("an option");
+        assert_eq!(oldest.read(&mut [0]).expect("an end"), 0);
+    }
+
+    /// A byte now and then renews no deadline.
+    #[test]
+    fn a_request_in_drops_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("open");
+        let (mut stream, _) = listener.accept().expect("a client");
+        thread::spawn(move || {
+            while slow.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let late = read_request(&mut stream, Instant::now() + Duration::from_millis(300));
+        assert!(late.is_err(), "it waits for as long as bytes come");
+    }
+
+    #[test]
+    fn a_symbolic_link_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("victim"), "kept").expect("a file");
+        for name in ["metrics", "metrics.new"] {
+            std::os::unix::fs::symlink(at("victim"), at(name)).expect("a link");
+        }
+        let exporter = Exporter::open(at("metrics").to_str().expect("UTF-8")).expect("a file");
+        exporter.show("a 1\n".to_string()).expect("shown");
+        let read = |name: &str| std::fs::read_to_string(at(name)).expect("there");
+        assert_eq!((read("victim").as_str(), read("metrics").as_str()), ("kept", "a 1\n"));
+        assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 3, "nothing is left");
     }
 }

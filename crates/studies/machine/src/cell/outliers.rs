@@ -1,16 +1,18 @@
 //! Where the supervisor reads outliers: a file of lines, or an OpenMetrics endpoint.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-use std::{fs, str};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
 
 use model::Failure;
 use serde::Deserialize;
 
-/// What an endpoint has to answer in.
+/// What an endpoint has to answer in, from the first byte to the last.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of an answer or of a file: a sample has about a hundred, and there are few cells.
+const LONGEST: u64 = 4 << 20;
 /// The metrics that count, `rearguard measure`'s and those of other programs; of one of them each cell has a
 /// sample with its name as a label.
 const METRICS: [&str; 2] = ["rearguard_measure_outlier_proportion", "rearguard_outlier_proportion"];
@@ -55,7 +57,7 @@ impl Source {
     /// What it says now.
     pub fn text(&self) -> Result<String, Failure> {
         let (name, text) = match self {
-            Source::File(path) => (path, fs::read_to_string(path)),
+            Source::File(path) => (path, File::open(path).and_then(|file| bounded(file, LONGEST))),
             Source::Endpoint { address, path } => (address, get(address, path)),
         };
         text.map_err(|error| {
@@ -113,17 +115,59 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 }
 
 fn get(address: &str, path: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut stream = Hurried { stream: connect(address, deadline)?, deadline };
     // In one piece: a server that answers the first of several and hangs up resets the connection.
-    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    let answer = str::from_utf8(&answer).map_err(io::Error::other)?;
+    stream.stream.set_write_timeout(Some(PATIENCE))?;
+    stream
+        .stream
+        .write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
+    let answer = bounded(stream, LONGEST)?;
     let (head, body) =
         answer.split_once("\r\n\r\n").ok_or_else(|| io::Error::other("no HTTP answer"))?;
     let status = head.lines().next().unwrap_or_default();
     if status.contains(" 200") { Ok(body.to_string()) } else { Err(io::Error::other(status)) }
+}
+
+/// Connects to the first of a name's addresses that answers: `localhost` has two, and servers often one.
+fn connect(address: &str, deadline: Instant) -> io::Result<TcpStream> {
+    let mut failed = io::Error::from(io::ErrorKind::NotFound);
+    for one in address.to_socket_addrs()? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match TcpStream::connect_timeout(&one, left.max(Duration::from_millis(1))) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+/// A connection that is read until a deadline: a server that sends a byte now and then has no more time than
+/// another.
+struct Hurried {
+    stream: TcpStream,
+    deadline: Instant,
+}
+
+impl Read for Hurried {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(room)
+    }
+}
+
+/// A text of at most so many bytes.
+fn bounded(from: impl Read, longest: u64) -> io::Result<String> {
+    let mut text = Vec::new();
+    from.take(longest + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > longest {
+        return Err(io::Error::other(format!("more than {longest} bytes")));
+    }
+    String::from_utf8(text).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -147,6 +191,30 @@ mod tests {
                     rearguard_outlier_proportion 0.5\nother{cell=\"x\"} 1\nrearguard_measure_outlier_proportion{cell=\"db\"} 0.5\n\
                     rearguard_measure_outlier_proportion{cell=\"idle\"} NaN\n# EOF\n";
         assert_eq!(samples(text), BTreeMap::from([("db".into(), 0.5), ("web".into(), 0.002)]));
+    }
+
+    #[test]
+    fn an_answer_has_an_end_in_bytes() {
+        assert_eq!(bounded(&b"12345"[..], 5).expect("as long as it may be"), "12345");
+        assert!(bounded(&b"123456"[..], 5).is_err());
+        assert!(Source::File("/dev/zero".into()).text().is_err());
+    }
+
+    /// A byte each 20 ms would renew a timeout of a single read for ever.
+    #[test]
+    fn an_answer_in_drops_is_given_up() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let stream = TcpStream::connect(server.local_addr().expect("an address")).expect("open");
+        let (mut other, _) = server.accept().expect("a client");
+        std::thread::spawn(move || {
+            while other.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let deadline = Instant::now() + Duration::from_millis(300);
+        let error = bounded(Hurried { stream, deadline }, LONGEST).unwrap_err();
+        let late = [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock];
+        assert!(late.contains(&error.kind()), "{error}");
     }
 
     #[test]
