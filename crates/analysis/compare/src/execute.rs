@@ -89,6 +89,11 @@ impl<'a> WorkQueue<'a> {
             else {
                 return;
             };
+            // A short run ends before it looks.
+            if self.watch.cancelled() {
+                self.failures.lock().expect("no worker panics").push(Failure::Interrupted);
+                return;
+            }
             let progress = BatchProgress { queue: self, index };
             let outputs = self.run(plan, batch, arm, &progress);
             if let Err(failure) =

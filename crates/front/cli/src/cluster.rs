@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (cluster, text) = args.read()?;
     let jobs = args.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
     let started = Instant::now();
-    let mut run = cluster.run_all(jobs, &Terminal::new(&cluster.name))?;
+    let mut run = cluster.run_all(jobs, &Terminal::computing(&cluster.name))?;
     let took_s = started.elapsed().as_secs_f64();
     (run.command, run.version) = signature();
     run.cluster_text = text;

@@ -127,7 +127,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "rearguard: no scheduling events, so nothing says where the time went: {lack}"
         ));
     }
-    let watch = Terminal::new(&scenario.name);
+    let terminal = if arm.exclusive() { Terminal::new } else { Terminal::computing };
+    let watch = terminal(&scenario.name);
     let mut document = compare::run_with_sink(&plan, &*arm, &watch, &traces)?;
     (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();

@@ -136,7 +136,7 @@ impl Args {
     /// The queue of the options, simulated.
     fn simulated(&self) -> Result<Vec<Measured>, Failure> {
         let ideal = self.queue.ideal();
-        let result = ideal.run(&Terminal::new("ideal"))?;
+        let result = ideal.run(&Terminal::computing("ideal"))?;
         let curve = figures::queue(&self.queue.kendall(), &result);
         let document = report::json(&report::Ideal { curve, ..report::Ideal::default() });
         let mut measured = Measured::read(&document, "ideal", self.unit)?;

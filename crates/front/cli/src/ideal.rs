@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             let curve = ideals::traced(&requests, queue.workers, queue.discipline, queue.seed)?;
             (path.display().to_string(), curve)
         }
-        None => (queue.kendall(), ideals::drawn(&queue.ideal(), &Terminal::new("ideal"))?),
+        None => (queue.kendall(), ideals::drawn(&queue.ideal(), &Terminal::computing("ideal"))?),
     };
     let many = if queue.workers == 1 { "worker" } else { "workers" };
     let title = format!("{name}: {} {many}, {}", queue.workers, queue.discipline);

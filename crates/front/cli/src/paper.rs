@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check_pictures(entries.len())?;
     args.tables.check()?;
     args.write.as_deref().map_or(Ok(()), files::check_writable)?;
-    let (store, watch) = (Store::of_user()?, Terminal::new(&args.paper));
+    let (store, watch) = (Store::of_user()?, Terminal::computing(&args.paper));
     let figures = entries.iter().map(|entry| figure(args, entry, &store, &watch));
     let figures: Vec<_> = figures.collect::<Result<_, _>>()?;
     if let Some(path) = &args.write {

@@ -149,11 +149,17 @@ fn read(object: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(object).map_err(|error| Failure::Input(format!("{}: {error}", object.display())))
 }
 
-/// Turns true at Ctrl-C, SIGTERM or SIGHUP.
+/// Turns true at Ctrl-C, SIGTERM or SIGHUP. The second one ends the process at once: the kernel then detaches
+/// the policy.
 fn interrupt_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stop);
-    ctrlc::set_handler(move || set.store(true, Ordering::Relaxed)).expect("set once a process");
+    let caught = move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(Failure::Interrupted.exit_code().into());
+        }
+    };
+    ctrlc::set_handler(caught).expect("set once a process");
     stop
 }
 
