@@ -98,6 +98,9 @@ fn served(name: &'static str, kind: Kind, target: &'static str, opened: u64) -> 
         all_answered(&measured);
         assert_eq!(measured.tally.opened, u64::from(CONNECTIONS) * opened);
         assert!(measured.used.is_some(), "a server of this machine is found");
+        if matches!(kind, Kind::Redis | Kind::Memcached) {
+            is_not_roots(started.process());
+        }
         let address = started.target.address;
         assert!(TcpStream::connect(address).is_ok());
         drop(started);
@@ -105,6 +108,18 @@ fn served(name: &'static str, kind: Kind, target: &'static str, opened: u64) -> 
         Ok(())
     };
     Trial::test(name, run).with_ignored_flag(!installed(kind))
+}
+
+/// What a guard has started is no process of root's.
+fn is_not_roots(guard: u32) {
+    let children = std::fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"));
+    let children = children.expect("it lives");
+    assert!(!children.trim().is_empty(), "control: it has a child");
+    for child in children.split_whitespace() {
+        let status = std::fs::read_to_string(format!("/proc/{child}/status")).expect("it lives");
+        let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).expect("a user");
+        assert!(users.split_whitespace().all(|user| user != "0"), "{users}");
+    }
 }
 
 /// One light run.

@@ -45,6 +45,8 @@ pub enum Work {
         command: Vec<String>,
         /// Path in the folder and content.
         files: Vec<(String, String)>,
+        /// The user that it runs as, where root starts it and it does not give root's rights up by itself.
+        user: Option<u32>,
     },
     /// The null RPC server, in the guard itself.
     NullRpc {
@@ -145,13 +147,13 @@ fn stand() -> io::Result<ExitCode> {
             let _ = end.recv();
             Ok(ExitCode::SUCCESS)
         }
-        Work::Program { command, files } => keep(&command, &files, &end),
+        Work::Program { command, files, user } => keep((&command, user), &files, &end),
     }
 }
 
 /// Runs the program until the end of the measurement, or its own.
 fn keep(
-    command: &[String],
+    (command, user): (&[String], Option<u32>),
     files: &[(String, String)],
     end: &mpsc::Receiver<()>,
 ) -> io::Result<ExitCode> {
@@ -162,7 +164,11 @@ fn keep(
     let words = command.iter().map(|word| word.replace("{folder}", &here));
     let words: Vec<String> = words.collect();
     let log = std::fs::File::create(folder.path().join("said"))?;
-    let mut server = Command::new(&words[0])
+    let mut server = Command::new(&words[0]);
+    if let Some(user) = user {
+        server.uid(user).gid(user);
+    }
+    let mut server = server
         .args(&words[1..])
         .current_dir(folder.path())
         .process_group(0)

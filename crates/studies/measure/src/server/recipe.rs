@@ -14,6 +14,8 @@ use crate::target::Target;
 const SYSTEM_PATHS: &str = "/usr/sbin:/usr/local/sbin:/sbin";
 /// Bytes of the page that web servers serve: with usual headers the 849 bytes of Tales section 3.1.3.
 const PAGE_BYTES: usize = 612;
+/// The user and group without rights, on every Linux.
+const NOBODY: u32 = 65_534;
 /// Threads of a process of Apache.
 const APACHE_THREADS: u32 = 64;
 /// Files that a server opens beside its connections.
@@ -120,7 +122,10 @@ impl Kind {
             Kind::Redis => redis(port, connections),
         };
         let command = std::iter::once(program).chain(arguments).collect();
-        Ok(Work::Program { command, files })
+        // The others change to it by themselves. A server without a password would do as root what any local
+        // user tells it: Redis writes files.
+        let user = (self == Kind::Redis && geteuid().is_root()).then_some(NOBODY);
+        Ok(Work::Program { command, files, user })
     }
 }
 
