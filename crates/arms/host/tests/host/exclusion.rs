@@ -1,8 +1,14 @@
 //! Two runs at once would measure each other.
 
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::{Exclusive, HostArm};
 use libtest_mimic::{Failed, Trial};
@@ -13,7 +19,63 @@ use crate::fixtures::{scenario, trial};
 use crate::processes::programs_of;
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial("a_run_waits_for_another_one", waits)]
+    vec![
+        trial("a_run_waits_for_another_one", waits),
+        trial("another_user_cannot_keep_root_from_measuring", squatted),
+    ]
+}
+
+/// The role of a process that holds the names of runs until its stdin ends.
+pub const SQUATTER: &str = "__squatter";
+
+/// Holds the names, says so, and waits for the end of its stdin.
+pub fn squat() {
+    let names = ["rearguard-host-arm", "rearguard-host-arm-of-root"];
+    let bind = |name| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?);
+    let held: Vec<std::io::Result<UnixListener>> = names.into_iter().map(bind).collect();
+    println!("{}", held.iter().all(Result::is_ok));
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// Starts one as another user; whether it holds the names.
+fn squatter(user: u32) -> std::io::Result<(Child, bool)> {
+    let own = std::env::current_exe()?;
+    // The folders above may be closed to that user: the executable is handed over open.
+    let own = std::fs::File::open(own)?;
+    let mut command = Command::new(format!("/proc/self/fd/{}", own.as_raw_fd()));
+    let command = command.arg(SQUATTER).uid(user).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut said)?;
+    Ok((child, said == "true\n"))
+}
+
+fn squatted() -> Result<(), Failed> {
+    if !nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    // The control: a run of root's own is waited for.
+    let of_root = Exclusive::acquire(&Silent)?;
+    let begin = Instant::now();
+    let given_up = Deadline(begin + Duration::from_secs(7));
+    assert!(matches!(Exclusive::acquire(&given_up), Err(Failure::Interrupted)));
+    drop(of_root);
+    let (mut child, holds) = squatter(65_534)?;
+    assert!(holds, "control: the names are taken");
+    Exclusive::acquire(&Deadline(Instant::now() + Duration::from_secs(30)))?;
+    drop(child.stdin.take());
+    child.wait()?;
+    Ok(())
+}
+
+/// Cancels at a moment.
+struct Deadline(Instant);
+
+impl Watch for Deadline {
+    fn progress(&self, _done: f64) {}
+    fn cancelled(&self) -> bool {
+        Instant::now() > self.0
+    }
 }
 
 /// Cancels when told to.

@@ -21,6 +21,10 @@ fn main() -> ExitCode {
     if let Some(code) = model::role::play(&[host::ROLES], std::env::args_os()) {
         return code;
     }
+    if std::env::args().nth(1).as_deref() == Some(exclusion::SQUATTER) {
+        exclusion::squat();
+        return ExitCode::SUCCESS;
+    }
     if let Some(code) = fixtures::play(std::env::args()) {
         return code;
     }
