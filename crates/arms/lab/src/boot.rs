@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ const REMEDY: &str = "apt-get install qemu-system-x86";
 
 /// Bytes of the console that are kept for a failure's message.
 const CONSOLE_TAIL: usize = 64 * 1024;
+/// Frames that wait to be taken, each of 1 MiB at most: a guest that says more waits.
+const FRAMES: usize = 16;
 
 /// How guest time is made out of instructions.
 ///
@@ -80,6 +82,13 @@ pub fn version() -> Result<String, Failure> {
     Ok(text.lines().next().unwrap_or_default().to_string())
 }
 
+/// The arguments that confine QEMU; none where it was built without seccomp.
+fn sandbox() -> Vec<String> {
+    let sandbox = machine::words(machine::SANDBOX);
+    let asked = Command::new(QEMU).args(&sandbox).arg("--version").output();
+    if asked.is_ok_and(|output| output.status.success()) { sandbox } else { Vec::new() }
+}
+
 impl Running {
     /// Starts the machine. The initramfs is QEMU's stdin, the frames its stdout, console and QEMU's own words
     /// its stderr: no file has a name that could be left. The calling thread must live as long as the
@@ -93,6 +102,7 @@ impl Running {
             |error: io::Error| Failure::Run(format!("`{QEMU}` could not be started: {error}"));
         let mut child = Command::new("/proc/self/exe")
             .args([ROLE, &std::process::id().to_string(), QEMU])
+            .args(sandbox())
             .args(machine::arguments(guest, accelerator))
             // A process group of its own: Ctrl-C on the terminal is for the parent, which then ends the
             // machine.
@@ -104,7 +114,7 @@ impl Running {
             .map_err(failed)?;
         let (stdout, stderr) =
             (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-        let (sender, frames) = channel();
+        let (sender, frames) = sync_channel(FRAMES);
         thread::spawn(move || forward(stdout, &sender));
         Ok(Running { child, console: Some(thread::spawn(move || tail(stderr))), frames })
     }
@@ -146,7 +156,7 @@ fn cpu_time(stat: &str) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 10))
 }
 
-fn forward(stdout: ChildStdout, frames: &Sender<io::Result<Frame>>) {
+fn forward(stdout: ChildStdout, frames: &SyncSender<io::Result<Frame>>) {
     let mut stdout = BufReader::new(stdout);
     // An end without a frame closes the channel; so does a receiver that needs no more.
     while let Some(frame) = Frame::read(&mut stdout).transpose() {
@@ -183,6 +193,34 @@ pub fn exec_bound(args: &[String]) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where QEMU is installed: a process of it under these arguments has the kernel's filter.
+    #[test]
+    fn qemu_runs_in_its_sandbox() {
+        let Ok(help) = Command::new(QEMU).arg("--help").output() else { return };
+        let can = String::from_utf8_lossy(&help.stdout).contains("-sandbox on");
+        assert_eq!(!sandbox().is_empty(), can);
+        let filtered = |arguments: &[String]| {
+            let mut idle = Command::new(QEMU)
+                .args(["-machine", "none", "-nodefaults", "-display", "none", "-monitor", "none"])
+                .args(arguments)
+                .spawn()
+                .expect("it is installed");
+            let status = || std::fs::read_to_string(format!("/proc/{}/status", idle.id()));
+            let seccomp = || status().is_ok_and(|text| text.contains("Seccomp:\t2"));
+            // It takes a moment to set itself up.
+            let found = (0..500).any(|_| {
+                thread::sleep(Duration::from_millis(10));
+                seccomp()
+            });
+            idle.kill().expect("it lives");
+            idle.wait().expect("a child");
+            found
+        };
+        if can {
+            assert!(filtered(&sandbox()));
+        }
+    }
 
     #[test]
     fn cpu_time_is_read_behind_any_name() {

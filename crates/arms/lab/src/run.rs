@@ -23,6 +23,10 @@ const CONSOLE_LINES: usize = 50;
 /// How often a machine is started whose kernel does not come up. By turns, one that patches its own code
 /// while it boots at times waits for a CPU that has no turn, and panics.
 const BOOTS: u32 = 3;
+/// Bytes of the files that a guest sends back: it may be anything that ran there.
+const MOST_BYTES: usize = 1 << 30;
+/// Files asked for that are not there: each of them is a path of the command line.
+const MOST_ABSENT: usize = 1_000;
 /// Below this a stock kernel and its initramfs do not fit.
 const LEAST_MEMORY_MIB: u32 = 256;
 
@@ -143,7 +147,7 @@ impl Lab {
             let running = Running::start(&guest, accelerator, &initramfs)?;
             let mut output = GuestOutput::of(accelerator, watcher);
             match output.listen(&running, job.timeout)? {
-                Ending::Exit(code) => return output.outcome(code),
+                Ending::Exit(code) => return output.outcome(code, &job.get),
                 Ending::Gone if !output.booted && boots < BOOTS => boots += 1,
                 Ending::Gone => {
                     return Err(broken("the machine ended before the command did", running));
@@ -221,7 +225,15 @@ impl<'a> GuestOutput<'a> {
                 self.watcher.booted(self.begin.elapsed(), self.accelerator);
             }
             Frame::Output(stream, bytes) => self.watcher.output(stream, &bytes)?,
+            Frame::Files(bytes) if self.archive.len() + bytes.len() > MOST_BYTES => {
+                let what = format!("its files are more than {} MiB", MOST_BYTES >> 20);
+                return Ok(Some(Ending::Broken(what)));
+            }
             Frame::Files(bytes) => self.archive.extend(bytes),
+            Frame::Absent(_) if self.absent.len() == MOST_ABSENT => {
+                let what = format!("more than {MOST_ABSENT} files are not there");
+                return Ok(Some(Ending::Broken(what)));
+            }
             Frame::Absent(what) => self.absent.push(what),
             Frame::Failed(why) => return Ok(Some(Ending::Broken(why))),
             Frame::Exit(code) => return Ok(Some(Ending::Exit(code))),
@@ -229,15 +241,25 @@ impl<'a> GuestOutput<'a> {
         Ok(None)
     }
 
-    fn outcome(self, code: u8) -> Result<Outcome, Failure> {
+    fn outcome(self, code: u8, asked: &[String]) -> Result<Outcome, Failure> {
         let files = if self.archive.is_empty() {
             Ok(Vec::new())
         } else {
             archive::read(self.archive.as_slice())
         };
-        let files = files.map_err(|error| Failure::Run(format!("files of the guest: {error}")))?;
+        let failed = |what: String| Failure::Run(format!("files of the guest: {what}"));
+        let files = files.map_err(|error| failed(error.to_string()))?;
+        if let Some(other) = files.iter().find(|file| !is_asked_for(&file.name, asked)) {
+            return Err(failed(format!("`{}` was not asked for", other.name.escape_debug())));
+        }
         Ok(Outcome { code, files, absent: self.absent, cost: self.cost })
     }
+}
+
+/// Whether a file that was brought back is one of those asked for, or lies in a folder that was.
+fn is_asked_for(name: &str, asked: &[String]) -> bool {
+    let first = Path::new(name).components().next().map(|part| part.as_os_str());
+    first.is_some() && asked.iter().any(|path| Path::new(path).file_name() == first)
 }
 
 fn broken(why: &str, running: Running) -> Failure {
@@ -265,6 +287,49 @@ mod tests {
             command: vec!["true".into()],
         };
         job.check()
+    }
+
+    struct Silent;
+
+    impl Watcher for Silent {
+        fn output(&mut self, _: Stream, _: &[u8]) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn booted(&mut self, _: Duration, _: &str) {}
+        fn cancelled(&self) -> bool {
+            false
+        }
+    }
+
+    /// What becomes of the files that a guest sends when `asked` were asked for.
+    fn brought(names: &[&str], asked: &str) -> Result<Outcome, Failure> {
+        let mut archive = archive::Archive::new(Vec::new());
+        names.iter().for_each(|name| archive.file(name, 0o644, b"x").unwrap());
+        let mut watcher = Silent;
+        let mut output = GuestOutput::of(Accelerator::Kvm, &mut watcher);
+        assert!(output.take(Frame::Files(archive.finish().unwrap())).unwrap().is_none());
+        output.outcome(0, &[asked.to_string()])
+    }
+
+    #[test]
+    fn nothing_comes_back_that_was_not_asked_for() {
+        assert_eq!(brought(&["out/a", "out/b/c"], "/tmp/out").unwrap().files.len(), 2);
+        for names in [&["out/a", ".bashrc"][..], &["outer/a"], &["./.profile"]] {
+            let said = brought(names, "/tmp/out").unwrap_err().to_string();
+            assert!(said.contains("was not asked for"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_guest_that_sends_without_end_is_ended() {
+        let mut watcher = Silent;
+        let mut output = GuestOutput::of(Accelerator::Kvm, &mut watcher);
+        let frames = MOST_ABSENT + 1;
+        let taken = |_| output.take(Frame::Absent("x".into())).unwrap().is_some();
+        assert_eq!((0..frames).map(taken).position(|ended| ended), Some(MOST_ABSENT));
+        let piece = || Frame::Files(vec![0; 1 << 20]);
+        let pieces = (0..=MOST_BYTES >> 20).map(|_| output.take(piece()).unwrap().is_some());
+        assert_eq!(pieces.collect::<Vec<_>>().iter().position(|ended| *ended), Some(1 << 10));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn with_script_for_qemu(script: &str) -> (i32, String, usize) {
     let lab = sham();
     let (qemu, starts) = (lab.path().join("qemu-system-x86_64"), lab.path().join("starts"));
     let counted = format!("echo >> {0}; time=$(wc -l < {0})", starts.display());
-    let version = "[ $1 = --version ] && exec echo QEMU";
+    let version = r#"case "$*" in *--version) exec echo QEMU;; esac"#;
     fs::write(&qemu, format!("#!/bin/sh\n{version}\n{counted}\n{script}\n")).expect("a file");
     fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).expect("a file");
     let mut run = rearguard(lab.path(), &["run", "9.9", "--turns", "50us", "--", "true"]);

@@ -32,6 +32,10 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 const CONFIG: &str = "apt.conf";
 
+/// How far a mirror may lag behind, in seconds: Debian's lists are signed for a week, and mirrors of a
+/// company are updated by the month.
+const LAG_S: u32 = 30 * 86_400;
+
 /// The private state for some suites, with their package lists up to date.
 pub struct Apt {
     /// Where it lives. One fetch at a time: apt locks its lists.
@@ -103,8 +107,9 @@ fn archive(uris: &str) -> Result<String, Failure> {
 
 /// The configuration: every folder our own, and of the machine's settings only how to reach the network.
 ///
-/// `Parts` and `Main` keep out the machine's hooks, which clear its package cache after every update. A
-/// mirror may lag behind the date up to which a moving suite is valid; signatures are checked all the same.
+/// `Parts` and `Main` keep out the machine's hooks, which clear its package cache after every update. Lists
+/// of suites that move have a last day, and are refused [`LAG_S`] after they were signed: old ones with known
+/// holes are signed, too. Those of a release have none. Where apt has lists it takes no older ones.
 fn configuration(folder: &Path, machine: &str) -> String {
     let folder = folder.display();
     let mut text = String::new();
@@ -121,7 +126,9 @@ fn configuration(folder: &Path, machine: &str) -> String {
     for (option, place) in own {
         let _ = writeln!(text, "Dir::{option} \"{folder}{place}\";");
     }
-    text.push_str("Acquire::Languages \"none\";\nAcquire::Check-Valid-Until \"false\";\n");
+    text.push_str("Acquire::Languages \"none\";\n");
+    let _ =
+        writeln!(text, "Acquire::Check-Valid-Until \"true\";\nAcquire::Min-ValidTime \"{LAG_S}\";");
     // As root apt would fetch as the user _apt, which may not enter root's cache folder.
     text.push_str("APT::Sandbox::User \"root\";\n");
     let reaches = |line: &&str| {
@@ -159,6 +166,7 @@ mod tests {
                        Acquire::IndexTargets::deb::DEP-11 \"x\";\n";
         let text = configuration(Path::new("/lab/apt/forky"), machine);
         assert!(text.contains("Acquire::http::Proxy \"http://proxy:3128\";\n"));
+        assert!(text.contains("Acquire::Check-Valid-Until \"true\";\n"));
         for foreign in ["Invoke", "/var/", "DEP-11"] {
             assert!(!text.contains(foreign), "{foreign} in {text}");
         }
