@@ -24,6 +24,8 @@ pub trait Platform {
     fn write(&self, path: &str, text: &str) -> io::Result<()>;
     /// Adds to a file, made where it is not there (its folder too), and waits until the disk has it.
     fn append(&self, path: &str, text: &str) -> io::Result<()>;
+    /// Has the disk keep room for what will be added to a file: twice its length and some more.
+    fn reserve(&self, path: &str) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &str) -> io::Result<()>;
     /// Waits for the right to change things, which is given back when the file is dropped.

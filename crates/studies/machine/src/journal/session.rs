@@ -99,6 +99,11 @@ impl<'a> Session<'a> {
             return Ok(Taken::Same);
         }
         let before = mine.clone();
+        let kept = self.on.reserve(&self.path);
+        kept.map_err(|error| {
+            let path = &self.path;
+            Failure::Run(format!("{path}: {error}: without room for its undo nothing is changed"))
+        })?;
         let back = self.claim(known, target, before, value)?;
         if let Some((mut session, number, _)) = above {
             session.record(Record::Before { number, before: value.into() })?;

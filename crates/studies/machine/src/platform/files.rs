@@ -5,6 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
+
+/// Bytes beyond what changes take: a change of the next moment, and the words around an undo.
+const MARGIN: i64 = 64 << 10;
+
 /// Files below a root.
 pub struct Files {
     root: PathBuf,
@@ -56,7 +62,19 @@ impl Files {
         if is_new { fs::File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
-    /// Waits until no other process has the file locked, locks it, and writes its own process into it.
+    /// Has the disk keep room for what will be added to a file. An undo takes less than its change.
+    pub fn reserve(&self, path: &str) -> io::Result<()> {
+        let file = OpenOptions::new().append(true).open(self.place(path))?;
+        let length = 2 * i64::try_from(file.metadata()?.len()).map_err(io::Error::other)? + MARGIN;
+        match fallocate(&file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, length) {
+            // Of the kernel's file systems few cannot: there the undo goes on without the journal.
+            Ok(()) | Err(Errno::EOPNOTSUPP) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until no other process has the file locked, locks it, and writes its own process into it. Where
+    /// the disk is full it is locked all the same: an undo waits for it.
     pub fn lock(&self, path: &str) -> io::Result<fs::File> {
         let place = self.place(path);
         let folder = place.parent().unwrap_or(Path::new("/"));
@@ -65,8 +83,10 @@ impl Files {
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(false).mode(0o644).open(place)?;
         file.lock()?;
-        file.set_len(0)?;
-        write!(file, "{}", std::process::id())?;
+        if write!(file, "{:<10}", std::process::id()).is_err() {
+            // The number of the one before would be taken for this one's.
+            let _ = file.set_len(0);
+        }
         Ok(file)
     }
 
@@ -96,6 +116,29 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn the_disk_keeps_room_for_the_undo() {
+        let root = tempfile::tempdir().unwrap();
+        let files = Files::below(root.path());
+        let line = "x".repeat(200_000);
+        files.append("/state/journal", &line).unwrap();
+        let about = || fs::metadata(files.place("/state/journal")).unwrap();
+        assert!(about().blocks() * 512 < 400_000, "control: nothing is kept yet");
+        files.reserve("/state/journal").unwrap();
+        assert!(about().blocks() * 512 >= 400_000, "{} blocks", about().blocks());
+        assert_eq!(files.read("/state/journal").unwrap(), line, "its length is as before");
+    }
+
+    #[test]
+    fn a_full_disk_keeps_no_undo_from_its_lock() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write("/dev/full", "x").expect_err("control: no room");
+        fs::create_dir(root.path().join("state")).unwrap();
+        fs::set_permissions(root.path().join("state"), Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("/dev/full", root.path().join("state/lock")).unwrap();
+        Files::below(root.path()).lock("/state/lock").unwrap();
+    }
 
     #[test]
     fn a_journal_that_another_user_may_write_is_not_obeyed() {

@@ -59,6 +59,10 @@ impl Platform for Live {
         self.files.append(path, text)
     }
 
+    fn reserve(&self, path: &str) -> io::Result<()> {
+        self.files.reserve(path)
+    }
+
     fn remove(&self, path: &str) -> io::Result<()> {
         self.files.remove(path)
     }

@@ -48,6 +48,10 @@ impl Platform for Fuse {
         self.live.append(path, text)
     }
 
+    fn reserve(&self, path: &str) -> io::Result<()> {
+        self.live.reserve(path)
+    }
+
     fn remove(&self, path: &str) -> io::Result<()> {
         self.act();
         self.live.remove(path)

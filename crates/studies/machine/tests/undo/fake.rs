@@ -133,6 +133,10 @@ impl Platform for Fake {
         }
     }
 
+    fn reserve(&self, path: &str) -> io::Result<()> {
+        if self.full { Err(ErrorKind::StorageFull.into()) } else { self.files.reserve(path) }
+    }
+
     fn append(&self, path: &str, text: &str) -> io::Result<()> {
         if self.full {
             return Err(ErrorKind::StorageFull.into());
