@@ -36,7 +36,7 @@ fn is_quick(words: &[String]) -> bool {
 }
 
 /// What the packages install, in the place where the project has it.
-fn in_the_project(word: &String) -> &str {
+fn in_the_project(word: &str) -> &str {
     word.strip_prefix("/usr/share/rearguard/").unwrap_or(word)
 }
 
@@ -54,7 +54,7 @@ fn run_in(folder: &Path, words: &[String], page: &Path) {
     let moment: &[&str] = if is_long { &["--duration", "200ms"] } else { &[] };
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
     let output = command
-        .args(words[1..].iter().map(in_the_project))
+        .args(words[1..].iter().map(|word| in_the_project(word)))
         .args(moment)
         .current_dir(folder)
         .output();
