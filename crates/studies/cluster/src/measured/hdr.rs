@@ -117,12 +117,12 @@ fn base64_decoded(text: &str) -> Result<Vec<u8>, String> {
 /// Whether a histogram has as many bytes of counts as its range can need. It is asked before it is decoded,
 /// which takes what it says of itself: of 266 bytes up to 4 GiB.
 fn is_bounded(bytes: &[u8]) -> Result<(), String> {
-    let (inflated, mut head) = (bytes.get(8..).unwrap_or_default(), [0; HEAD_BYTES]);
-    let read = match bytes.first_chunk() {
-        Some(&V2) => (&mut &*bytes).read_exact(&mut head),
-        _ => ZlibDecoder::new(inflated).read_exact(&mut head),
-    };
-    read.map_err(|_| "it is cut short, or not of HdrHistogram's second format".to_string())?;
+    let (mut whole, mut packed) = (bytes, ZlibDecoder::new(bytes.get(8..).unwrap_or_default()));
+    let is_whole = bytes.first_chunk() == Some(&V2);
+    let inflated: &mut dyn Read = if is_whole { &mut whole } else { &mut packed };
+    let cut = |_| "it is cut short, or not of HdrHistogram's second format".to_string();
+    let mut head = [0; HEAD_BYTES];
+    inflated.read_exact(&mut head).map_err(cut)?;
     let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| head[at + byte]));
     let (payload, digits) = (word(4) >> 32, word(12) >> 32);
     let digits = u8::try_from(digits).map_err(|_| format!("{digits} significant digits"))?;
@@ -131,7 +131,12 @@ fn is_bounded(bytes: &[u8]) -> Result<(), String> {
     if payload > (counts * COUNT_BYTES) as u64 {
         return Err(format!("{payload} bytes of counts, and its range has {counts} values"));
     }
-    Ok(())
+    let mut payload_bytes = Vec::new();
+    // Behind the head stands a ratio.
+    inflated.take(8 + payload).read_to_end(&mut payload_bytes).map_err(cut)?;
+    // The decoder turns the sign of what it takes for a count of zeros, and of the least number it cannot.
+    let has_least = payload_bytes.windows(COUNT_BYTES).any(|count| count == [0xff; COUNT_BYTES]);
+    if has_least { Err("a count beyond all bounds".to_string()) } else { Ok(()) }
 }
 
 fn in_batches(
@@ -283,7 +288,7 @@ mod tests {
     }
 
     /// The base64 of one histogram, its head changed by `forge` and compressed again.
-    fn forged(forge: impl Fn(&mut [u8])) -> String {
+    fn forged(forge: impl Fn(&mut Vec<u8>)) -> String {
         use base64::Engine as _;
         use hdrhistogram::serialization::{Serializer, V2Serializer};
         let mut plain = Vec::new();
@@ -307,6 +312,13 @@ mod tests {
         assert!(giant.len() < 300, "{} bytes", giant.len());
         let said = read(&giant, Nanos(1)).unwrap_err();
         assert!(said.contains("4294967295 bytes of counts"), "{said}");
+        let least = forged(|plain| {
+            plain.extend([0xff; 9]);
+            let length = (plain.len() - 40) as u32;
+            plain[4..8].copy_from_slice(&length.to_be_bytes());
+        });
+        let said = read(&least, Nanos(1)).unwrap_err();
+        assert!(said.contains("a count beyond all bounds"), "{said}");
         let digits = forged(|head| head[12..16].copy_from_slice(&9_u32.to_be_bytes()));
         read(&digits, Nanos(1)).unwrap_err();
     }
