@@ -85,6 +85,9 @@ arm64: ## what compiles for arm64 on another machine: the policy natively and as
 	@tools/setup aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdlib.h:libc6-dev-arm64-cross $(KERNEL_NEEDS)
 	tools/arm64
 
+fuzz: ## random inputs for every reader of files and addresses, SECONDS=60 each: no panic, 2 GiB, 5 s
+	$(CARGO) run --quiet --package fuzz -- --seconds $(or $(SECONDS),60)
+
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
@@ -133,4 +136,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm fuzz papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
