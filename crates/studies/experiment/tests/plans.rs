@@ -228,6 +228,42 @@ fn a_command_is_run_once_for_its_missing_seeds_and_keeps_what_it_left() {
     assert_eq!(results, [1, 4]);
 }
 
+/// Cancels once a file is there.
+struct Until(std::path::PathBuf);
+
+impl Watch for Until {
+    fn progress(&self, _done: f64) {}
+
+    fn cancelled(&self) -> bool {
+        self.0.exists()
+    }
+}
+
+#[test]
+fn a_command_ends_with_its_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let (began, process) = (folder.path().join("began"), folder.path().join("process"));
+    // A shell that does not obey, and its child: both are waited for no longer than they must be.
+    let script =
+        "trap '' TERM; sleep 100 & echo $! > $0/process; touch $0/began; while :; do wait; done";
+    let text = format!(
+        "[[grid]]\ncommand = [\"sh\", \"-c\", {script:?}, {:?}]\nseeds = [1]\n",
+        folder.path()
+    );
+    let begin = std::time::Instant::now();
+    let outcome = run(&text, folder.path(), 1, &Until(began));
+    assert!(matches!(outcome, Err(Failure::Interrupted)), "{outcome:?}");
+    assert!(begin.elapsed().as_secs() < 60, "it waits for its command");
+    let process = fs::read_to_string(process).unwrap();
+    let lives = || fs::read_to_string(format!("/proc/{}/stat", process.trim()));
+    // A killed process is gone a moment later.
+    let gone = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        lives().map_or(true, |stat| stat.contains(") Z "))
+    });
+    assert!(gone, "{:?}", lives());
+}
+
 #[test]
 fn after_its_time_nothing_begins() {
     let folder = tempfile::tempdir().unwrap();
