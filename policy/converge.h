@@ -6,11 +6,13 @@
  *          to itself for as long as the overload had lasted.
  * Rule.    At each tick a CPU compares the virtual times that wait for it. One that is behind the
  *          least waiting vruntime of another by more than what that gets ahead in a turn and 300 ms
- *          is raised so far, with all vruntimes in it.
+ *          is raised so far, with all vruntimes in it. A thread that was placed before its
+ *          min_vruntime does not put its virtual time behind.
  * Why.     Nothing that a weight means is lost: inside a virtual time all distances stay. Between
  *          two of them lag is bounded by a number that is independent of how long the machine runs.
  * Figure.  docs/evidence/production-node.md.
- * Limits.  A CPU that has its tick off compares when it is on again.
+ * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
+ *          which a tick has met a thread there.
  */
 #ifndef RG_CONVERGE_H
 #define RG_CONVERGE_H
@@ -37,8 +39,10 @@ RG_INLINE u64 rg_converge_sets(struct rg_shared *shared, struct rg_queue *queue,
 		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
 		u64 least = rg_heap_vruntime(heap, 0, vtime);
 
-		if (!queue->is_own && rg_is_refused(shared, here, i))
+		if (!queue->is_own && !rg_is_admitted(shared, here, i))
 			continue;
+		if (raise && least < vtime->min_vruntime)
+			least = vtime->min_vruntime;
 		if (raise && least < floor)
 			rg_vtime_raise(vtime, floor - least);
 		if (raise)
@@ -100,10 +104,13 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	struct rg_queue *own = rg_queue(here->own);
 	struct rg_account *account = rg_account(t, thread);
+	struct rg_shared *shared = rg_shared();
 	u64 floor;
 
-	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own ||
-	    rg_is_converged(queue, own, here))
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own || !shared)
+		return;
+	rg_admit(shared, here, thread->cpuset);
+	if (rg_is_converged(queue, own, here))
 		return;
 	floor = rg_converge_at(at);
 	if (account->vruntime < floor)

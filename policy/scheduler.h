@@ -117,6 +117,23 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
 }
 
 /*
+ * No CPU idles: the thread looks for one to preempt, and waits in that one's queue. Of its own
+ * queue it needs none in particular.
+ */
+RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, s32 home)
+{
+	s32 victim;
+
+	if (thread->fresh || !RG_OPTION(preempt) || RG_OPTION(pick) == RG_PICK_CREDIT)
+		return home;
+	rg_activate(t, thread, home, rg_now());
+	thread->queued_at = thread->woke_at;
+	victim = rg_preempt_victim(t, thread, home);
+	thread->victim = victim < 0 ? 0 : rg_some(victim);
+	return victim < 0 || rg_queue_of(victim) == rg_queue_of(home) ? home : victim;
+}
+
+/*
  * An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. The thread
  * is shown there before it runs, so that the min_vruntime never overlooks it.
  */
@@ -132,7 +149,7 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 		prev_cpu = rg_balance_fork(t, prev_cpu);
 	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
 	if (!idle)
-		return cpu;
+		return rg_select_victim(t, thread, cpu);
 	rg_activate(t, thread, cpu, rg_now());
 	rg_set_next(cpu, t, thread);
 	rg_class_set_curr(cpu, t, thread);
@@ -140,16 +157,8 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	return cpu;
 }
 
-RG_INLINE void rg_preempt_by(struct task_struct *t, struct rg_thread *thread, s32 home)
-{
-	if (RG_OPTION(pick) == RG_PICK_CREDIT)
-		rg_preempt_credit(t, thread, home);
-	else
-		rg_preempt(t, thread, home);
-}
-
 /* Wakes an idle CPU for the thread, or preempts one for a thread that has just woken. */
-RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 home, u64 flags)
+RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 victim)
 {
 	s32 idle = rg_pick_idle(t);
 	struct rg_cpu *cpu = idle < 0 ? 0 : rg_cpu(idle);
@@ -157,8 +166,8 @@ RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 
 	if (cpu) {
 		cpu->hint = thread->waits;
 		rg_kick(idle, RG_KICK_IDLE);
-	} else if (RG_OPTION(preempt) && (flags & RG_ENQUEUE_WAKEUP)) {
-		rg_preempt_by(t, thread, home);
+	} else {
+		rg_preempt(victim);
 	}
 }
 
@@ -168,6 +177,21 @@ RG_INLINE bool rg_counts(struct task_struct *t, struct rg_thread *thread)
 	if (thread->counted && thread->counted != rg_weight(t))
 		rg_deactivate(t, thread);
 	return thread->counted;
+}
+
+/* The CPU that a thread preempts which is enqueued, -1: none. A pinned one was not selected for. */
+RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32 home, u64 flags)
+{
+	rg_maybe victim = thread->victim;
+
+	thread->victim = 0;
+	if (!RG_OPTION(preempt) || !(flags & RG_ENQUEUE_WAKEUP))
+		return -1;
+	if (RG_OPTION(pick) == RG_PICK_CREDIT)
+		return rg_preempt_victim_credit(t, thread, home);
+	if (victim)
+		return rg_number(victim);
+	return rg_is_pinned(t) ? rg_preempt_home(t, thread, home) : -1;
 }
 
 /* The thread wants a CPU: since now, or still. */
@@ -191,6 +215,7 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	struct rg_cpu *cpu = rg_cpu(home);
 	bool indexed = RG_OPTION(pick) != RG_PICK_CREDIT;
 	u64 now = rg_now();
+	s32 victim;
 	u32 queue;
 
 	if (!thread || !cpu || rg_is_percpu_kthread(t)) {
@@ -201,11 +226,12 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 	thread->queued_at = now;
 	if (RG_OPTION(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
 		return;
+	victim = rg_victim_for(t, thread, home, flags);
 	queue = rg_queue_for(t, cpu, home);
 	if (indexed)
 		rg_index_enter(thread, queue, rg_account(t, thread));
 	rg_insert_ordered(t, queue, RG_OPTION(slice_ns), thread->arrival);
-	rg_announce(t, thread, home, flags);
+	rg_announce(t, thread, victim);
 }
 
 /*
@@ -276,6 +302,22 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 		rg_deactivate(t, thread);
 }
 
+/*
+ * Whether a CPU that falls idle shall walk through its queue again: it has just done so, but a
+ * thread that came meanwhile takes effect after its enqueue. A walk that finds none that may run
+ * here must end, so each newcomer is worth RG_AGAIN walks.
+ */
+RG_INLINE bool rg_walks_again(struct rg_cpu *cpu, struct rg_queue *shared)
+{
+	if (!shared->unlisted)
+		return 0;
+	if (cpu->walked != shared->came) {
+		cpu->walked = shared->came;
+		cpu->walks = 0;
+	}
+	return cpu->walks++ < RG_AGAIN;
+}
+
 /* A thread that came since the CPU asked last did not see it idle: the CPU asks again. */
 RG_CALLBACK void rg_idle(s32 at)
 {
@@ -287,7 +329,8 @@ RG_CALLBACK void rg_idle(s32 at)
 	if (!shared || !own || !all)
 		return;
 	cpu->pool = 0;
-	if (rg_is_waited_for(all, shared, cpu) || own->least != RG_NEVER || own->unlisted ||
+	if (rg_is_waited_for(all, shared, cpu) || rg_walks_again(cpu, shared) ||
+	    own->least != RG_NEVER || (own != shared && own->unlisted) ||
 	    (RG_OPTION(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
 		rg_kick(at, RG_KICK_IDLE);
 }

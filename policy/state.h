@@ -69,7 +69,7 @@ struct rg_thread {
 	u32 cpuset;    /* the CPUs that it may run on: see index/cpusets.h */
 	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
 	u32 process;   /* rg_process_id */
-	u32 unused;
+	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
 	/* Under the lock of the queue where it waits, see index/: */
 	rg_maybe waits;    /* that queue */
 	rg_maybe row;      /* of its pool, while it is in the index */
@@ -203,7 +203,6 @@ struct rg_ask {
 	struct rg_listing pick;
 	u64 vruntime; /* of the CPU's own runnable thread */
 	u64 now;
-	u64 refused;  /* a bit for each set of CPUs of which this one could not take a thread */
 	u32 mine;     /* that thread's slot; 0: none */
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
@@ -224,9 +223,6 @@ struct rg_need {
 	u32 unused;
 };
 
-/* Affinities that are refused, by their last bits: see index/cpusets.h. A power of two. */
-#define RG_REFUSALS 32
-
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
 	u64 pool;      /* 0: nothing of ours */
@@ -240,12 +236,15 @@ struct rg_cpu {
 	u32 own;       /* the queue of threads that may run here alone */
 	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
 	u32 choices;   /* dispatches so far */
-	u32 refused[RG_REFUSALS]; /* affinities that do not admit this CPU */
+	u32 refused[RG_CPUSETS]; /* of each set of CPUs the affinity that does not admit this one */
+	u32 admits[RG_CPUSETS];  /* the affinity that a thread had which ran here */
 	u32 vtime;     /* the number of the virtual time of what it runs */
 	u32 ordered;   /* a preemption is on its way */
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 class;     /* of what it runs, under pick=credit */
 	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
+	u32 walked;    /* `came` of its queue when it last fell idle */
+	u32 walks;     /* how often it has asked again since */
 	u32 unused;
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
@@ -274,6 +273,8 @@ struct rg_queue {
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 first;    /* the slot of the first thread of the least vruntime */
 	u32 is_own;   /* it serves the threads of one CPU that may run there alone */
+	u32 came;     /* how many threads came so far that the index had no room for */
+	u32 beyond;   /* as cursor, of CPUs that it does not serve */
 	u32 unused;
 	struct rg_heap heaps[RG_CPUSETS];
 };

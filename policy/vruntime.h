@@ -155,23 +155,40 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	thread->cpu = cpu;
 }
 
+/* The least vruntime that counts at a CPU, of whatever virtual time; RG_NEVER: nothing is there. */
+RG_INLINE u64 rg_least_at(struct rg_cpu *cpu, struct rg_queue *queue)
+{
+	struct rg_queue *own = rg_queue(cpu->own);
+	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
+	u64 least = running ? running->min_vruntime : RG_NEVER;
+
+	if (queue->least < least)
+		least = queue->least;
+	return own && own->least < least ? own->least : least;
+}
+
 /*
  * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
- * set waits, it competes with what runs there: its virtual time takes up where that one is.
+ * set waits its virtual time takes up where theirs is. Threads of other sets may be behind: it
+ * comes before these, too, as far as converge.h holds virtual times together. Further, its set
+ * would be raised for each such thread.
  */
 RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *queue,
 			      u32 cpuset)
 {
-	struct rg_vtime *other;
+	u64 least, floor;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
 		return vtime->min_vruntime;
-	if (queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1)
+	least = rg_least_at(cpu, queue);
+	if (least == RG_NEVER)
 		return vtime->min_vruntime;
-	other = rg_vtime_at(cpu->pool ? cpu->vtime : 0);
-	if (other && (cpu->pool || other->active) && other->min_vruntime > vtime->min_vruntime)
-		vtime->min_vruntime = other->min_vruntime;
-	return vtime->min_vruntime;
+	if (!(queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1) && least > vtime->min_vruntime)
+		vtime->min_vruntime = least;
+	if (least >= vtime->min_vruntime)
+		return vtime->min_vruntime;
+	floor = rg_less(vtime->min_vruntime, RG_HELD_BACK_NS);
+	return least > floor ? least : floor;
 }
 
 /*

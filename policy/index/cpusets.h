@@ -103,29 +103,39 @@ RG_INLINE void rg_refuse(struct rg_shared *shared, struct rg_cpu *here, u32 cpus
 {
 	u32 affinity = (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
 
-	here->ask.refused |= 1ULL << (cpuset & (RG_CPUSETS - 1));
-	if (affinity)
-		here->refused[rg_masked(affinity, RG_REFUSALS)] = affinity;
+	here->refused[rg_masked(cpuset, RG_CPUSETS)] = affinity;
 }
 
 RG_INLINE bool rg_is_refused(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
 {
 	u32 affinity = (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
 
-	if (here->ask.refused >> (cpuset & (RG_CPUSETS - 1)) & 1)
-		return 1;
-	return affinity && here->refused[rg_masked(affinity, RG_REFUSALS)] == affinity;
+	return affinity && here->refused[rg_masked(cpuset, RG_CPUSETS)] == affinity;
 }
 
-/* Whether anybody waits in a queue of several CPUs whom this one may well take. */
+/* A tick has met a thread of this set on the CPU. */
+RG_INLINE void rg_admit(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
+{
+	here->admits[rg_masked(cpuset, RG_CPUSETS)] =
+		(u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
+}
+
+/* Whether threads of a set are known to run on the CPU. All CPUs, set 0, have no affinity. */
+RG_INLINE bool rg_is_admitted(struct rg_shared *shared, struct rg_cpu *here, u32 cpuset)
+{
+	return here->admits[rg_masked(cpuset, RG_CPUSETS)] ==
+	       (u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
+}
+
+/* Whether a thread of the index waits in a queue of several CPUs that this one may well take. */
 RG_INLINE bool rg_is_waited_for(struct rg_shared *shared, struct rg_queue *queue,
 				struct rg_cpu *here)
 {
 	u64 waiting = queue->waiting;
-	bool found = queue->unlisted;
+	bool found = 0;
 
 	RG_FOR_WAITING(i, waiting) {
-		found = found || !rg_is_refused(shared, here, i);
+		found = !rg_is_refused(shared, here, i);
 		if (found)
 			break;
 	}

@@ -50,6 +50,7 @@ RG_INLINE void rg_index_add(struct rg_shared *shared, struct rg_queue *queue,
 	if (!row) {
 		thread->unlisted = 1;
 		queue->unlisted++;
+		queue->came++;
 		return;
 	}
 	pool = rg_pool_at(rg_number(row));

@@ -79,12 +79,11 @@ RG_INLINE bool rg_pick_credit(s32 cpu, u32 id, struct task_struct *prev)
 }
 
 /* A waking thread ends the slice of a lower class on its CPU. */
-RG_INLINE void rg_preempt_credit(struct task_struct *t, struct rg_thread *thread, s32 home)
+RG_INLINE s32 rg_preempt_victim_credit(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
 	struct rg_cpu *cpu = rg_cpu(home);
 
-	if (cpu && cpu->pool && cpu->class < rg_class_of(t, thread))
-		rg_kick(home, RG_KICK_PREEMPT);
+	return cpu && cpu->pool && cpu->class < rg_class_of(t, thread) ? home : -1;
 }
 
 #endif

@@ -4,9 +4,10 @@
  *          the queue, or already.
  * Rule.    Pop the next thread, move it, and put it back if the move fails; then try the next
  *          pool, or the next set of CPUs where this one does not admit the CPU, until all were
- *          tried. Threads that the index has no room for are found by a walk through the queue. A
- *          CPU that has met a thread that it may not take wakes the idle ones; one that may just
- *          have been too early asks again.
+ *          tried. Threads that the index has no room for are found by a walk through the queue:
+ *          the one of the least vruntime, if that is less than those of the index. A CPU that has
+ *          met a thread that it may not take wakes the idle ones; one that may just have been too
+ *          early asks again.
  * Why.     A thread that waits is in its queue whatever the index says, so no CPU may sleep on
  *          the index's word, nor on a failed move.
  * Figure.  docs/reference/policies.md.
@@ -159,8 +160,30 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 	return RG_NOBODY;
 }
 
-/* The first thread of the queue itself that no heap has and that may run here, by slot; 0: none. */
-RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id)
+/*
+ * Of the threads that no heap has and that may run here, the one of the least vruntime, by slot, if
+ * that is less than `limit`; 0: none.
+ */
+RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id, u64 limit)
+{
+	struct task_struct *t;
+	u64 least = rg_opaque(limit);
+	u32 found = rg_opaque(0);
+
+	RG_VISIT(t, id) {
+		struct rg_thread *thread = rg_thread(t);
+
+		if (!thread || !thread->unlisted || thread->account.vruntime >= least ||
+		    !rg_may_run_on(t, cpu))
+			continue;
+		found = rg_slot(t);
+		least = thread->account.vruntime;
+	}
+	return found;
+}
+
+/* The first of them of a pool, by slot. */
+RG_SUBPROGRAM u32 rg_find_unlisted_of(s32 cpu, u32 id, u64 pool)
 {
 	struct task_struct *t;
 	u32 found = 0;
@@ -168,7 +191,7 @@ RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id)
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
-		if (!thread || !thread->unlisted || !rg_may_run_on(t, cpu))
+		if (!thread || !thread->unlisted || thread->pool != pool || !rg_may_run_on(t, cpu))
 			continue;
 		found = rg_slot(t);
 		break;
@@ -176,12 +199,15 @@ RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id)
 	return found;
 }
 
-/* Brings the first thread of the queue itself that may run here: for those that no heap has. */
-RG_INLINE u32 rg_pick_walk(s32 cpu, u32 id)
+/* Brings a thread that no heap has, of a lesser vruntime than `limit`. */
+RG_INLINE bool rg_pick_unlisted(s32 cpu, u32 id, u64 limit)
 {
-	u32 slot = rg_find_unlisted(cpu, id);
+	u32 slot = rg_find_unlisted(cpu, id, limit);
+	u64 pool = rg_thread_at(slot)->pool;
 
-	return slot && rg_pick_row(cpu, id, slot) ? RG_TAKEN : RG_NOBODY;
+	if (slot && !rg_pool_is_alone(pool))
+		slot = rg_find_unlisted_of(cpu, id, pool);
+	return slot && rg_pick_row(cpu, id, slot);
 }
 
 /*
@@ -200,7 +226,7 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 		verdict = rg_pick_indexed(id, cpu, here);
 	if (verdict != RG_NOBODY || here->ask.mine || !queue->unlisted)
 		return verdict;
-	return rg_pick_walk(cpu, id);
+	return rg_pick_unlisted(cpu, id, RG_NEVER) ? RG_TAKEN : RG_NOBODY;
 }
 
 /* The CPU asks, with its own runnable thread or 0. */
@@ -211,7 +237,6 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	here->ask.mine = mine ? rg_slot(prev) : 0;
 	here->ask.home = mine ? rg_queue_for(prev, here, cpu) : 0;
 	here->ask.vruntime = mine ? rg_account(prev, mine)->vruntime : RG_NEVER;
-	here->ask.refused = 0;
 	here->ask.cpu = cpu;
 	here->ask.now = rg_now();
 	here->ask.tries = 0;
@@ -261,13 +286,53 @@ RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 /* Brings a thread of one of the CPU's queues that has waited too long, where it is time to look. */
 RG_INLINE bool rg_pick_starving(s32 cpu, struct rg_cpu *here, u32 shared)
 {
+	if (!RG_OPTION(starvation_limit) || here->choices & (RG_STARVATION_CHOICES - 1))
+		return 0;
+	return (here->own != shared && rg_pick_overdue(cpu, here->own)) ||
+	       rg_pick_overdue(cpu, shared);
+}
+
+/* The least vruntime of the index whose thread the CPU may well take. */
+RG_SUBPROGRAM u64 rg_least_for(s32 cpu, u32 id)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+	struct rg_cpu *here = rg_cpu(cpu);
+	u64 least = rg_opaque(RG_NEVER);
+	u64 waiting;
+
+	if (!shared || !queue || !lock || !here)
+		return RG_NEVER;
+	rg_acquire(lock);
+	waiting = queue->waiting;
+	RG_FOR_WAITING(i, waiting) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
+
+		if (vruntime < least && !rg_is_refused(shared, here, i))
+			least = vruntime;
+	}
+	rg_release(lock);
+	return least;
+}
+
+/* The same of one that no heap has, and whose vruntime is the least. */
+RG_INLINE bool rg_pick_least_unlisted(s32 cpu, struct rg_cpu *here, u32 shared)
+{
 	struct rg_queue *own = rg_queue(here->own);
 	struct rg_queue *common = rg_queue(shared);
+	u64 limit = here->ask.vruntime;
+	u64 least;
 
-	if (own && own != common && rg_looks_at_head(own, here->choices) &&
-	    rg_pick_overdue(cpu, here->own))
+	if (!own || !common || !(own->unlisted | common->unlisted))
+		return 0;
+	least = rg_least_for(cpu, shared);
+	limit = least < limit ? least : limit;
+	limit = own->least < limit ? own->least : limit;
+	if (own->unlisted && rg_pick_unlisted(cpu, here->own, limit))
 		return 1;
-	return common && rg_looks_at_head(common, here->choices) && rg_pick_overdue(cpu, shared);
+	return own != common && common->unlisted && rg_pick_unlisted(cpu, shared, limit);
 }
 
 /* Of the two queues of a CPU, which may be one, the one with the lesser vruntime. */
@@ -299,7 +364,7 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 		return rg_pick_credit(cpu, shared, prev);
 	rg_ask_for(here, cpu, prev);
 	here->choices++;
-	if (rg_pick_starving(cpu, here, shared))
+	if (rg_pick_starving(cpu, here, shared) || rg_pick_least_unlisted(cpu, here, shared))
 		return 1;
 	first = rg_pick_queue(here, shared);
 	verdict = rg_pick_from(cpu, first);

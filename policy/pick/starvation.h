@@ -2,11 +2,9 @@
 /*
  * Problem. One slice of a thread of the least weight is worth minutes of the greatest's: its
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
- *          runnable thread wait for 30 s. And a thread for which the index had no room must not
- *          depend on CPUs that fall idle.
+ *          runnable thread wait for 30 s.
  * Rule.    Every 16th choice looks at the heads of both queues of the CPU: the first thread that it
- *          may run and that has waited for 6 s goes first, for one slice. While threads are not in
- *          the index, every other choice is the head's if it is one of them.
+ *          may run and that has waited for 6 s goes first, for one slice.
  * Why.     A queue stands by arrival, so those that have waited longest are at its head, those of
  *          other CPUs among them.
  * Figure.  docs/reference/policies.md.
@@ -23,14 +21,6 @@
 
 #define RG_STARVATION_NS 6000000000ULL
 #define RG_STARVATION_CHOICES 16
-
-/* Whether this choice looks at the head of the queue. */
-RG_INLINE bool rg_looks_at_head(struct rg_queue *queue, u32 choice)
-{
-	if (queue->unlisted && (choice & 1))
-		return 1;
-	return RG_OPTION(starvation_limit) && !(choice & (RG_STARVATION_CHOICES - 1));
-}
 
 /* A batch thread that has had a turn waits anew; another keeps its arrival. */
 RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
@@ -87,7 +77,7 @@ RG_SUBPROGRAM u32 rg_find_overdue(s32 cpu, u32 id)
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
-		if (!thread || (!rg_has_waited_long(thread, now) && !thread->unlisted))
+		if (!thread || !rg_has_waited_long(thread, now))
 			break;
 		if (!rg_may_run_on(t, cpu))
 			continue;

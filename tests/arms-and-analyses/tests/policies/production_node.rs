@@ -157,3 +157,62 @@ fn the_lightest_pinned_thread_gets_a_turn_every_few_seconds() {
         shares("rearguard:starvation_limit=off")
     );
 }
+
+/// A service of 300 us that wants a fifth of the machine, as text of a scenario.
+fn a_service_on(machine: &str) -> String {
+    format!(
+        "# A service beside threads that spin.\nduration = \"5s\"\nseeds = [1]\n\n[machine]\n{machine}\n
+[[program]]\nname = \"service\"\nkind = \"service\"\nservice_time = \"300us\"
+arrivals = {{ utilisation = 0.2 }}\n"
+    )
+}
+
+fn spinning(name: &str, threads: u32) -> String {
+    format!("\n[[program]]\nname = \"{name}\"\nkind = \"batch\"\nthreads = {threads}\n")
+}
+
+/// The p99.9 of the service over the ideal under `rearguard`, and under another policy.
+fn beside(text: &str, control: &str) -> [f64; 2] {
+    let scenario = Scenario::read(text, "drawn").unwrap();
+    ["rearguard", control].map(|policy| excess(&scenario, policy))
+}
+
+#[test]
+fn a_service_is_not_late_for_pinned_threads_of_every_cpu() {
+    let mut text = a_service_on("cpus = 16\nllcs = 2");
+    for cpu in 0..16 {
+        let name = format!("pinned-{cpu}");
+        text += &spinning(&name, 2);
+        text += &format!("\n[[change]]\nat = \"0s\"\nprogram = \"{name}\"\ncpus = [{cpu}]\n");
+    }
+    let [at, eevdf] = beside(&text, "eevdf");
+    assert!(at < 1.1, "{at}");
+    assert!(eevdf > 4.0, "{eevdf}");
+}
+
+#[test]
+fn a_waking_thread_preempts_beyond_a_small_cache() {
+    let text = a_service_on("cpus = 8\nllcs = 4") + &spinning("batch", 16);
+    let [at, without] = beside(&text, "rearguard:preempt=off");
+    assert!(at < 1.5, "{at}");
+    assert!(without > 4.0, "{without}");
+}
+
+#[test]
+fn more_cpusets_than_the_table_holds_do_not_delay_a_service() {
+    let set = |name: &str, weight: u32, cpus: &str| {
+        format!("\n[[group]]\nname = \"{name}\"\nweight = {weight}\ncpus = [{cpus}]\n")
+    };
+    let mut text = a_service_on("cpus = 96").replace("\"5s\"", "\"1s\"");
+    text = text.replace("0.2 }", "0.02 }\ngroup = \"service\"");
+    text += &set("service", 1000, "0, 1, 2, 3, 40, 41");
+    for at in 0..90 {
+        let name = format!("set-{at}");
+        text += &set(&name, 100, &format!("{at}, {}, {}", at + 1, at + 2));
+        text += &(spinning(&name, 4) + &format!("group = \"{name}\"\n"));
+    }
+    let scenario = Scenario::read(&text, "drawn").unwrap();
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| latest(&scenario, policy));
+    assert!(at < Nanos::from_millis(3), "{at}");
+    assert!(eevdf > Nanos::from_millis(4), "{eevdf}");
+}

@@ -81,8 +81,14 @@ impl Bench {
         id
     }
 
-    /// The thread wakes where it is and waits.
+    /// The thread wakes and waits where the policy puts it. Like the kernel, a CPU is selected unless there is one.
     pub fn wake(&mut self, thread: ThreadId) {
+        let of = self.toy.of(thread);
+        let (at, selects) = (CpuId(of.cpu), of.only_on.is_none() && !of.percpu_kthread);
+        if selects {
+            self.toy.threads[thread.index()].cpu =
+                self.policy.select_cpu(&mut self.toy, thread, at).0;
+        }
         self.policy.enqueue(&mut self.toy, thread, true);
     }
 
