@@ -186,9 +186,11 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 		own->vtime.min_vruntime = least;
 }
 
-/* Looks at one CPU; answers whether anybody runs or waits there. */
-RG_INLINE bool rg_look_at(struct rg_shared *shared, struct rg_looking *looking, s32 at, u64 now)
+/* Looks at one CPU for another; answers whether anybody runs or waits there. */
+RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 {
+	struct rg_looking *looking = rg_looking_of(looker);
+	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *cpu = rg_cpu(at);
 	u32 id = rg_queue_of(at);
 	struct rg_queue *queue = rg_queue(id);
@@ -196,7 +198,7 @@ RG_INLINE bool rg_look_at(struct rg_shared *shared, struct rg_looking *looking, 
 	struct rg_vtime *vtime;
 	u64 running;
 
-	if (!queue || !own)
+	if (!queue || !own || !shared || !looking)
 		return 0;
 	running = rg_vruntime_running(cpu, now);
 	vtime = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
@@ -252,13 +254,15 @@ RG_INLINE void rg_vtime_reset(struct rg_vtime *vtime)
 }
 
 /* A look begins or has been round, for all virtual times that it concerns. */
-RG_INLINE void rg_look_turn(struct rg_shared *shared, struct rg_looking *looking, s32 at, bool end)
+RG_SUBPROGRAM bool rg_look_turn(s32 at, bool end)
 {
 	bool of_queue = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE;
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	struct rg_looking *looking = rg_looking_of(at);
+	struct rg_shared *shared = rg_shared();
 
-	if (!queue)
-		return;
+	if (!queue || !looking || !shared)
+		return 0;
 	RG_FOR(i, 0, of_queue ? 1 : RG_CPUSETS - 1) {
 		struct rg_cpuset *row = &shared->cpusets[rg_masked(i, RG_CPUSETS)];
 		struct rg_vtime *vtime = of_queue ? &queue->vtime : &row->vtime;
@@ -270,11 +274,12 @@ RG_INLINE void rg_look_turn(struct rg_shared *shared, struct rg_looking *looking
 		else
 			rg_vtime_reset(vtime);
 	}
+	return 1;
 }
 
-RG_INLINE void rg_look_end(struct rg_shared *shared, struct rg_looking *looking, s32 at)
+RG_INLINE void rg_look_end(struct rg_looking *looking, s32 at)
 {
-	rg_look_turn(shared, looking, at, 1);
+	rg_look_turn(at, 1);
 	looking->contended = looking->waited;
 	looking->waited = 0;
 	looking->idle = 0;
@@ -287,26 +292,25 @@ RG_SUBPROGRAM bool rg_look_on(s32 cpu, u64 now)
 	u32 level = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE ? RG_LEVEL_MACHINE
 								       : RG_OPTION(queue);
 	struct rg_looking *looking = rg_looking_of(cpu);
-	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(cpu);
-	u32 busy = 0;
+	u32 busy = rg_opaque(0);
 
-	if (!here || !looking || !shared || rg_swap(&looking->busy, 1))
+	if (!here || !looking || rg_swap(&looking->busy, 1))
 		return 0;
 	here->looked_at = now;
 	if (!looking->seen)
-		rg_look_turn(shared, looking, cpu, 0);
+		rg_look_turn(cpu, 0);
 	RG_FOR(i, 0, RG_LOOK_STEPS) {
 		s32 at = rg_cpu_in(looking->cpu, level, looking->seen);
 
 		if (at < 0) {
-			rg_look_end(shared, looking, cpu);
+			rg_look_end(looking, cpu);
 			break;
 		}
 		if (busy == RG_LOOK_BUSY)
 			break;
 		looking->seen++;
-		busy += rg_look_at(shared, looking, at, now);
+		busy += rg_look_at(at, cpu, now);
 	}
 	rg_swap(&looking->busy, 0);
 	return 1;

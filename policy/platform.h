@@ -60,10 +60,15 @@ struct rg_options;
 
 /*
  * A larger one that several callers share: a program of its own in BPF, verified alone, so its
- * arguments are numbers.
+ * arguments are numbers, or threads marked RG_TRUSTED.
  */
 #ifndef RG_SUBPROGRAM
 #define RG_SUBPROGRAM __attribute__((noinline, unused))
+#endif
+
+/* Marks a thread that such a program is given: one of the callback's own. */
+#ifndef RG_TRUSTED
+#define RG_TRUSTED
 #endif
 
 #define RG_NEVER (~0ULL)

@@ -54,14 +54,18 @@ RG_INLINE bool rg_is_own_helper(struct rg_cpu *cpu, struct rg_thread *thread)
 	return running->helper && !thread->helper && running->process == thread->process;
 }
 
-/* By how much what a CPU runs is ahead of a waking thread of another pool. */
-RG_INLINE u64 rg_preempt_lead(struct rg_cpu *cpu, struct rg_thread *thread, u64 vruntime)
+/* By how much what a CPU runs is ahead of a waking thread of another pool that may run there. */
+RG_SUBPROGRAM u64 rg_preempt_lead(struct task_struct *t RG_TRUSTED, s32 at)
 {
+	struct rg_thread *thread = rg_thread(t);
+	struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
 	u64 ahead;
 
-	if (!cpu->pool || cpu->pool == thread->pool || cpu->ordered)
+	if (!thread || !cpu || !cpu->pool || cpu->pool == thread->pool || cpu->ordered ||
+	    !rg_may_run_on(t, at))
 		return 0;
-	ahead = rg_less(rg_vruntime_running(cpu, thread->queued_at), vruntime);
+	ahead = rg_less(rg_vruntime_running(cpu, thread->queued_at),
+			rg_account(t, thread)->vruntime);
 	if (ahead && ahead <= RG_PREEMPT_GRANULARITY_NS && rg_is_own_helper(cpu, thread))
 		return RG_PREEMPT_GRANULARITY_NS + 1;
 	return ahead;
@@ -78,51 +82,68 @@ RG_INLINE void rg_preempt_turn(struct rg_queue *queue)
 		queue->beyond = 0;
 }
 
-/* The CPU to preempt for a waking thread, -1: none. */
-RG_INLINE s32 rg_preempt_victim(struct task_struct *t, struct rg_thread *thread, s32 home)
+/* Of the CPUs of the thread's queue the one to preempt, -1: none. */
+RG_SUBPROGRAM s32 rg_preempt_in(struct task_struct *t RG_TRUSTED, s32 home)
 {
-	u32 id = rg_queue_of(home);
-	struct rg_queue *queue = rg_queue(id);
-	u64 vruntime = rg_account(t, thread)->vruntime;
-	u64 lead = RG_PREEMPT_GRANULARITY_NS;
-	s32 victim = -1;
-	u32 near, all;
+	struct rg_queue *queue = rg_queue(rg_queue_of(home));
+	u64 lead = rg_opaque(RG_PREEMPT_GRANULARITY_NS);
+	s32 victim = rg_opaque(-1);
+	u32 asked;
 
 	if (!queue)
 		return -1;
-	near = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
-	all = near;
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && queue->cpus < RG_OPTION(cpus))
-		all += RG_PREEMPT_BEYOND;
-	RG_FOR(i, 0, all) {
-		s32 at = i < near ? rg_preempt_near(queue, home, i)
-				  : rg_preempt_far(queue, home, i - near);
-		struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
-		u64 ahead;
+	asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+	RG_FOR(i, 0, asked) {
+		s32 at = rg_preempt_near(queue, home, i);
+		u64 ahead = rg_preempt_lead(t, at);
 
-		if (!cpu || (i == near && victim >= 0))
-			break;
-		if ((i < near) != (rg_queue_of(at) == id) || !rg_may_run_on(t, at))
-			continue;
-		ahead = rg_preempt_lead(cpu, thread, vruntime);
 		if (ahead > lead) {
 			lead = ahead;
 			victim = at;
 		}
 	}
-	rg_preempt_turn(queue);
+	return victim;
+}
+
+/* The same of the other CPUs of the machine. */
+RG_SUBPROGRAM s32 rg_preempt_beyond(struct task_struct *t RG_TRUSTED, s32 home)
+{
+	u32 id = rg_queue_of(home);
+	struct rg_queue *queue = rg_queue(id);
+	u64 lead = rg_opaque(RG_PREEMPT_GRANULARITY_NS);
+	s32 victim = rg_opaque(-1);
+
+	if (!queue || queue->cpus >= RG_OPTION(cpus))
+		return -1;
+	RG_FOR(i, 0, RG_PREEMPT_BEYOND) {
+		s32 at = rg_preempt_far(queue, home, i);
+		u64 ahead = at < 0 || rg_queue_of(at) == id ? 0 : rg_preempt_lead(t, at);
+
+		if (ahead > lead) {
+			lead = ahead;
+			victim = at;
+		}
+	}
+	return victim;
+}
+
+/* The CPU to preempt for a waking thread, -1: none. */
+RG_INLINE s32 rg_preempt_victim(struct task_struct *t, s32 home)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(home));
+	s32 victim = rg_preempt_in(t, home);
+
+	if (victim < 0 && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
+		victim = rg_preempt_beyond(t, home);
+	if (queue)
+		rg_preempt_turn(queue);
 	return victim;
 }
 
 /* The same of a thread that may run on one CPU alone. */
-RG_INLINE s32 rg_preempt_home(struct task_struct *t, struct rg_thread *thread, s32 home)
+RG_INLINE s32 rg_preempt_home(struct task_struct *t, s32 home)
 {
-	struct rg_cpu *cpu = rg_cpu(home);
-
-	if (!cpu || rg_preempt_lead(cpu, thread, rg_account(t, thread)->vruntime) <=
-			    RG_PREEMPT_GRANULARITY_NS)
-		return -1;
-	return home;
+	return rg_preempt_lead(t, home) > RG_PREEMPT_GRANULARITY_NS ? home : -1;
 }
 
 RG_INLINE void rg_preempt(s32 victim)

@@ -62,31 +62,44 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	return 0;
 }
 
+/* The vruntime of a thread that wakes, which no look may overlook; `idle`: its account was. */
+RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
+{
+	struct rg_thread *thread = rg_thread(t);
+	struct rg_cpu *cpu = rg_cpu(at);
+	struct rg_queue *queue = cpu ? rg_queue(rg_queue_for(t, cpu, at)) : 0;
+	struct rg_account *account;
+	struct rg_vtime *vtime;
+
+	if (!thread || !queue)
+		return 0;
+	account = rg_account(t, thread);
+	vtime = rg_vtime_at(rg_number(account->vtime));
+	if (!vtime)
+		return 0;
+	if (idle)
+		rg_balance_place(account, thread, cpu, queue);
+	rg_vtime_offer(vtime, account->vruntime);
+	return 1;
+}
+
 /* The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
-	struct rg_account *account = rg_account(t, thread);
 	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_queue *queue = cpu ? rg_queue(rg_queue_for(t, cpu, at)) : 0;
-	struct rg_vtime *vtime;
 
-	if (!queue)
+	if (!cpu)
 		return;
 	rg_look_around(at, cpu, now);
 	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
 	rg_cpuset_refresh(t, thread, now);
-	rg_attach(t, thread, at);
-	vtime = rg_vtime_at(rg_number(account->vtime));
-	if (!vtime)
-		return;
+	rg_attach(t, at);
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)
 		thread->exec_seen = rg_exec_ns(t);
 	rg_balance_wake(t, thread, now);
-	if (rg_weight_join(t, thread))
-		rg_balance_place(account, thread, cpu, queue);
+	rg_place(t, at, rg_weight_join(t, thread));
 	rg_balance_join(thread);
-	rg_vtime_offer(vtime, account->vruntime);
 	rg_weight_refresh(thread);
 	thread->woke_at = now;
 	thread->arrival = rg_order_arrival(thread, now);
@@ -128,7 +141,7 @@ RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, 
 		return home;
 	rg_activate(t, thread, home, rg_now());
 	thread->queued_at = thread->woke_at;
-	victim = rg_preempt_victim(t, thread, home);
+	victim = rg_preempt_victim(t, home);
 	thread->victim = victim < 0 ? 0 : rg_some(victim);
 	return victim < 0 || rg_queue_of(victim) == rg_queue_of(home) ? home : victim;
 }
@@ -191,7 +204,7 @@ RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32
 		return rg_preempt_victim_credit(t, thread, home);
 	if (victim)
 		return rg_number(victim);
-	return rg_is_pinned(t) ? rg_preempt_home(t, thread, home) : -1;
+	return rg_is_pinned(t) ? rg_preempt_home(t, home) : -1;
 }
 
 /* The thread wants a CPU: since now, or still. */
@@ -201,7 +214,7 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
 		rg_index_leave(thread);
 	if (rg_counts(t, thread)) {
 		rg_cpuset_refresh(t, thread, now);
-		rg_attach(t, thread, home);
+		rg_attach(t, home);
 		rg_order_again(thread, now);
 	} else {
 		rg_activate(t, thread, home, now);

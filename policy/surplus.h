@@ -61,11 +61,13 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime,
 }
 
 /* Charges a thread's groups for what it has received; no group owes what no other one wanted. */
-RG_INLINE void rg_surplus_charge(struct rg_thread *thread, struct rg_vtime *vtime, bool contended,
-				 u64 ran_ns)
+RG_SUBPROGRAM bool rg_surplus_charge(u32 slot, u32 id, bool contended, u64 ran_ns)
 {
-	u32 at = thread->group;
+	struct rg_vtime *vtime = rg_vtime_at(id);
+	u32 at = rg_thread_at(slot)->group;
 
+	if (!vtime)
+		return 0;
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
 
@@ -77,6 +79,7 @@ RG_INLINE void rg_surplus_charge(struct rg_thread *thread, struct rg_vtime *vtim
 			group->surplus_ns = 0;
 		at = group->parent;
 	}
+	return 1;
 }
 
 /* By how much virtual time must advance until what exceeds twice the tolerance is earned. */
@@ -89,12 +92,16 @@ RG_INLINE u64 rg_surplus_wait(struct rg_group *group)
  * By how much virtual time must advance before a thread that wakes may compete. A group that slept
  * is owed nothing.
  */
-RG_INLINE u64 rg_surplus_delay(struct rg_thread *thread, struct rg_vtime *vtime)
+RG_SUBPROGRAM u64 rg_surplus_delay(u32 slot, u32 id)
 {
+	struct rg_thread *thread = rg_thread_at(slot);
+	struct rg_vtime *vtime = rg_vtime_at(id);
 	u64 own = thread->counted;
 	u32 at = thread->group;
 	u64 delay = 0;
 
+	if (!vtime)
+		return 0;
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
 		u64 wait;

@@ -63,13 +63,12 @@ RG_INLINE void rg_account_shift(struct rg_account *account, struct rg_vtime *vti
 	account->shift = vtime->shift;
 }
 
-RG_INLINE void rg_surplus_note(struct task_struct *t, struct rg_thread *thread,
-			       struct rg_vtime *vtime, u64 ran_ns)
+RG_INLINE void rg_surplus_note(struct task_struct *t, struct rg_thread *thread, u32 id, u64 ran_ns)
 {
 	struct rg_looking *looking = rg_looking_of(rg_thread_cpu(t));
 
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && looking)
-		rg_surplus_charge(thread, vtime, looking->contended, ran_ns);
+		rg_surplus_charge(thread->slot, id, looking->contended, ran_ns);
 }
 
 /* Charges what the thread has received since it was charged last. */
@@ -90,7 +89,7 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 		account->vruntime = rg_vruntime_cap(vtime, rg_thread_cpu(t), before,
 						    account->vruntime);
 	if (vtime && thread->group)
-		rg_surplus_note(t, thread, vtime, ran);
+		rg_surplus_note(t, thread, rg_number(account->vtime), ran);
 	rg_burst_fill(thread, ran);
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_credits_burn(t, thread, ran);
@@ -138,10 +137,15 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 }
 
 /* The thread belongs to the queue of a CPU with its vruntime. */
-RG_INLINE void rg_attach(struct task_struct *t, struct rg_thread *thread, s32 at)
+RG_SUBPROGRAM bool rg_attach(struct task_struct *t RG_TRUSTED, s32 at)
 {
+	struct rg_thread *thread = rg_thread(t);
+
+	if (!thread)
+		return 0;
 	rg_renormalise(rg_account(t, thread), thread->weight, rg_vtime_of(t, thread, at));
 	rg_queue_move(thread, rg_some(rg_queue_of(at)));
+	return 1;
 }
 
 /* The thread is the next that the CPU runs. */
@@ -149,7 +153,7 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 {
 	if (thread->waits)
 		rg_index_leave(thread);
-	rg_attach(t, thread, cpu);
+	rg_attach(t, cpu);
 	rg_weight_refresh(thread);
 	rg_set_curr(cpu, t, thread);
 	thread->cpu = cpu;
@@ -206,7 +210,7 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 	if (!vtime)
 		return;
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
-		delay += rg_surplus_delay(thread, vtime);
+		delay += rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
 	earliest = rg_less(min_vruntime, credit) + delay;
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;

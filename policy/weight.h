@@ -54,7 +54,7 @@ RG_INLINE u64 rg_share_settle(struct rg_group *group)
  * Changes the sum of a group by what a member adds or takes, and those of the groups above as far
  * as they begin or cease to be active.
  */
-RG_INLINE void rg_weight_change(u32 at, u64 change)
+RG_SUBPROGRAM bool rg_weight_change(u32 at, u64 change)
 {
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
@@ -69,6 +69,7 @@ RG_INLINE void rg_weight_change(u32 at, u64 change)
 		change = rg_share_settle(group);
 		at = group->parent;
 	}
+	return 1;
 }
 
 /*
@@ -150,8 +151,9 @@ RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
 }
 
 /* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */
-RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
+RG_SUBPROGRAM bool rg_weight_refresh_row(u32 slot)
 {
+	struct rg_thread *thread = rg_thread_at(slot);
 	u64 own = thread->counted;
 	u64 weight = own * RG_WEIGHT_ONE;
 	u32 at = RG_OPTION(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
@@ -168,10 +170,16 @@ RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 		at = group->parent;
 	}
 	if (!own)
-		return;
+		return 0;
 	if (thread->batch)
 		weight = weight * rg_surplus_parts(thread) >> 4;
 	thread->weight = weight ? weight : 1;
+	return 1;
+}
+
+RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
+{
+	rg_weight_refresh_row(thread->slot);
 }
 
 /* A group comes, or its weight is another. */

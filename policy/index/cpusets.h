@@ -53,12 +53,15 @@ RG_INLINE u32 rg_cpuset_probe(u32 affinity, u32 i)
 }
 
 /* The row of an affinity, made now if there is none; RG_CPUSET_NONE where there is no room. */
-RG_INLINE u32 rg_cpuset_find(struct rg_shared *shared, u32 affinity, u64 now)
+RG_SUBPROGRAM u32 rg_cpuset_find(u32 affinity, u64 now)
 {
+	struct rg_shared *shared = rg_shared();
 	u32 found = RG_CPUSET_NONE, empty = RG_CPUSET_NONE;
 	struct rg_cpuset *row;
 	u64 before;
 
+	if (!shared)
+		return found;
 	RG_FOR(i, 0, RG_CPUSET_PROBES) {
 		u32 at = rg_cpuset_probe(affinity, i);
 
@@ -95,7 +98,7 @@ RG_INLINE void rg_cpuset_refresh(struct task_struct *t, struct rg_thread *thread
 		return;
 	row = &shared->cpusets[rg_masked(thread->cpuset, RG_CPUSETS)];
 	if (row->affinity != affinity)
-		thread->cpuset = rg_cpuset_find(shared, affinity, now);
+		thread->cpuset = rg_cpuset_find(affinity, now);
 }
 
 /* Remembers a set that does not admit the CPU: an affinity's number never changes its meaning. */

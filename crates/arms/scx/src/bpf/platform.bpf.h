@@ -8,6 +8,7 @@
 
 #define RG_CALL static __always_inline
 #define RG_CALLBACK static __always_inline
+#define RG_TRUSTED __arg_trusted
 
 /*
  * A counter that begins at a number unknown to the verifier is not followed step by step, and the

@@ -81,7 +81,7 @@ impl Bench {
         id
     }
 
-    /// The thread wakes and waits where the policy puts it. Like the kernel, a CPU is selected unless there is one.
+    /// The thread wakes and waits where the policy puts it: for a pinned one no CPU is selected.
     pub fn wake(&mut self, thread: ThreadId) {
         let of = self.toy.of(thread);
         let (at, selects) = (CpuId(of.cpu), of.only_on.is_none() && !of.percpu_kthread);
