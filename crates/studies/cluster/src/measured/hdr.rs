@@ -17,6 +17,8 @@ use super::{Measured, Shape};
 const MOST_BATCHES: usize = 128;
 /// Bytes of all batches together. Those of three digits need 30 MiB; one of five digits needs 48 MiB.
 const BATCHES_BYTES: usize = 256 << 20;
+/// Samples of a log at most: those of ten million a second in 28 years.
+const MOST_SAMPLES: u64 = 1 << 53;
 /// The most bytes that a count takes in a payload.
 const COUNT_BYTES: usize = 9;
 /// A payload's head: cookie, length, offset, digits, least and greatest value.
@@ -77,11 +79,12 @@ fn each(
 
 fn merge(sum: &mut Option<Histogram<u64>>, more: Histogram<u64>) -> Result<(), String> {
     match sum {
-        Some(sum) => sum.add(more).map_err(|e| e.to_string()),
-        None => {
-            *sum = Some(more);
-            Ok(())
-        }
+        Some(sum) => sum.add(more).map_err(|e| e.to_string())?,
+        None => *sum = Some(more),
+    }
+    match sum.as_ref().is_some_and(|sum| sum.len() > MOST_SAMPLES) {
+        true => Err(format!("more than {MOST_SAMPLES} samples")),
+        false => Ok(()),
     }
 }
 
@@ -319,6 +322,14 @@ mod tests {
         });
         let said = read(&least, Nanos(1)).unwrap_err();
         assert!(said.contains("a count beyond all bounds"), "{said}");
+        // A count of 2^61.
+        let many = forged(|plain| {
+            plain.extend([0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]);
+            let length = (plain.len() - 40) as u32;
+            plain[4..8].copy_from_slice(&length.to_be_bytes());
+        });
+        let said = read(&many, Nanos(1)).unwrap_err();
+        assert!(said.contains("samples"), "{said}");
         let digits = forged(|head| head[12..16].copy_from_slice(&9_u32.to_be_bytes()));
         read(&digits, Nanos(1)).unwrap_err();
     }
