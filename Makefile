@@ -42,7 +42,7 @@ quick: ## the inner loop: format, clippy, the rules, the policies as BPF and nat
 	$(CARGO) test --quiet --package sim --lib
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but what loads BPF
-	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude scx_rearguard --exclude tracer --exclude kernel-cost --no-default-features
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude scx_rearguard --exclude tracer --exclude kernel-cost --exclude interleave --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
 	$(CARGO) build --quiet --package scx_rearguard
@@ -91,6 +91,10 @@ fuzz: ## random inputs for every reader of files and addresses, SECONDS=60 each:
 swarm: ## random machines, scenarios, policies and faults under every checker: SEEDS=10000, or MINUTES=60
 	$(CARGO) run --release --quiet --package swarm -- $(if $(MINUTES),--minutes $(MINUTES),--seeds $(SEEDS))
 
+interleave: ## callbacks of several CPUs stepped against each other, POLICY for MINUTES=60; it resumes
+	@tools/setup cc:gcc cargo: clang-19:clang-19
+	$(CARGO) run --release --quiet --package interleave -- --policy $(POLICY) --minutes $(or $(MINUTES),60) --resume target/interleave-$(POLICY)
+
 papers: ## run every figure of the papers that we can and write docs/evidence/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/evidence/papers.md
 
@@ -136,4 +140,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm fuzz papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
