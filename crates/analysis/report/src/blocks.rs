@@ -185,7 +185,6 @@ fn headline<'a>(document: &'a Document, program: &str, a: &str, b: &str) -> Opti
 pub fn verdict_cell(verdict: &Verdict) -> Cell {
     let (ratio, interval) = human::ratio(&verdict.ratio);
     let tone = match verdict.answer {
-        _ if is_slight(verdict) => Tone::Faint,
         Answer::Better => Tone::Good,
         Answer::Worse => Tone::Bad,
         Answer::CannotTell => Tone::Faint,
@@ -193,21 +192,31 @@ pub fn verdict_cell(verdict: &Verdict) -> Cell {
     Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
 }
 
-/// A difference below 1% with certainty: many requests on the same arrivals show it, and no user would feel
-/// it.
-fn is_slight(verdict: &Verdict) -> bool {
-    let within = |end: Option<f64>| end.is_some_and(|end| (0.99..=1.01).contains(&end));
-    within(verdict.ratio.low) && within(verdict.ratio.high)
-}
-
-/// The A/A pair of the headline, and any A/A pair that was told apart.
+/// The A/A pair of the headline, any A/A pair that was told apart, and what is not told.
 fn notes(document: &Document, program: &str) -> Vec<Cell> {
     let told = |verdict: &&Verdict| {
         verdict.a == verdict.b
             && verdict.program.as_deref().is_none_or(|name| name == program)
             && (verdict.metric == HEADLINE || verdict.answer != Answer::CannotTell)
     };
-    document.verdicts.iter().filter(told).map(same_policy).collect()
+    let pairs = document.verdicts.iter().filter(told).map(same_policy);
+    pairs.chain(limits(document)).collect()
+}
+
+/// The least difference that a verdict may tell, and why it is large where few runs were made.
+fn limits(document: &Document) -> Option<Cell> {
+    let (runs, enough) = (document.seeds.len(), Answer::ENOUGH_PAIRS);
+    let least = 100.0 * (Answer::LEAST - 1.0);
+    let text = if runs < enough {
+        let (unseen, many) = (Answer::UNSEEN, if runs == 1 { "seed" } else { "seeds" });
+        format!(
+            "{runs} {many} cannot show how much whole runs differ: intervals allow for {unseen} times either \
+             way; --seeds {enough} or more measures it"
+        )
+    } else {
+        format!("better, worse: by {least:.0}% or more, with 95% confidence")
+    };
+    (!document.verdicts.is_empty()).then(|| Cell::plain(text).tone(Tone::Faint))
 }
 
 /// An A/A pair in words.

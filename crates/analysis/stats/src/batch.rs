@@ -38,6 +38,11 @@ impl Cut {
         self.per_run
     }
 
+    /// Batches of all runs.
+    pub fn batches(&self) -> usize {
+        self.per_run * self.lengths.len()
+    }
+
     /// The same runs in fewer batches each, a power of two.
     pub fn coarsened(self, per_run: usize) -> Cut {
         Cut { per_run, ..self }
@@ -125,6 +130,26 @@ fn autocorrelation(sums: &[f64], per_run: usize) -> f64 {
     let product: f64 =
         sums.chunks_exact(per_run).flat_map(|run| run.windows(2)).map(|w| w[0] * w[1]).sum();
     (product / pairs as f64) / (square / sums.len() as f64)
+}
+
+/// The number of equal parts that vary as much as these (Kish); `None` where all are 0.
+pub(crate) fn effective(parts: &[f64]) -> Option<f64> {
+    let (sum, square) = parts.iter().fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
+    (square > 0.0).then(|| sum * sum / square)
+}
+
+/// How many batches of a run are as good as one independent one: 1 and twice the correlations with those
+/// behind it, up to the first that chance explains (as Geyer 1992, who stops at the first below 0).
+pub(crate) fn memory(sums: &[f64], per_run: usize) -> f64 {
+    let mean = sums.iter().sum::<f64>() / sums.len() as f64;
+    let square: f64 = sums.iter().map(|x| (x - mean) * (x - mean)).sum();
+    let at = |lag: usize| {
+        let runs = sums.chunks_exact(per_run);
+        let pairs = runs.flat_map(|run| run.iter().zip(&run[lag..]));
+        pairs.map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>() / square
+    };
+    let chance = SIGNIFICANT / (sums.len() as f64).sqrt();
+    1.0 + 2.0 * (1..per_run).map(at).take_while(|correlation| *correlation > chance).sum::<f64>()
 }
 
 fn error_of(sums: &[f64], per_run: usize, requests: usize) -> Spread {

@@ -53,6 +53,16 @@ impl Spread {
         law.inverse_cdf(1.0 - MISS / 2.0)
     }
 
+    /// How probable a mean so far from 0, to either side, is where it is 0; 1 where nothing is known.
+    pub fn p(&self, mean: f64) -> f64 {
+        if self.freedom <= 0.0 || mean == 0.0 || mean.is_nan() {
+            return 1.0;
+        }
+        let law = StudentsT::new(0.0, 1.0, self.freedom.max(1.0)).expect("valid by construction");
+        let off = (mean / self.error).abs();
+        if off.is_nan() { 1.0 } else { 2.0 * law.sf(off) }
+    }
+
     /// How far below its estimate the mean may be.
     pub fn below(&self) -> f64 {
         let reach = self.reach();

@@ -45,5 +45,14 @@ pub(crate) fn mean(pool: &Pool) -> Estimate {
         let infinite = f64::INFINITY;
         return Estimate { value: infinite, low: infinite, high: infinite };
     }
-    spread(&pool.cut, pool.centred_total()).around(pool.mean())
+    let mean = spread(&pool.cut, pool.centred_total()).around(pool.mean());
+    match () {
+        () if !pool.has_memories(Pool::TELLING) => {
+            Estimate { low: 0.0, high: f64::INFINITY, ..mean }
+        }
+        () if pool.is_heavy() || !pool.has_memories(Pool::BOUNDING) => {
+            Estimate { high: f64::INFINITY, ..mean }
+        }
+        () => mean,
+    }
 }

@@ -65,10 +65,13 @@ pub(crate) fn proportion(hits: usize, n: usize, reference: usize, spread: &Sprea
     let variance = spread.error * spread.error;
     let independent =
         if variance > 0.0 { (share * (1.0 - share) / variance).min(all) } else { all };
-    let trials = independent * (normal_reach() / spread.reach()).powi(2);
-    let (low, high) =
-        if trials > 0.0 { exact_proportion(value * trials, trials) } else { (0.0, 1.0) };
-    Estimate { value, low, high }
+    // Further up where bursts are skewed, as of a quantile.
+    let ends = |error: f64| {
+        let reach = if spread.error > 0.0 { error / spread.error } else { spread.reach() };
+        let trials = independent * (normal_reach() / reach).powi(2);
+        if trials > 0.0 { exact_proportion(value * trials, trials) } else { (0.0, 1.0) }
+    };
+    Estimate { value, low: ends(spread.below()).0, high: ends(spread.above()).1 }
 }
 
 /// The threshold itself, or the nearest latency with enough samples on both sides to show their dependence.

@@ -2,8 +2,20 @@
 
 use model::Nanos;
 
-use crate::batch::{Cut, spread};
+use crate::batch::{Cut, effective, memory, spread};
 use crate::estimate::Estimate;
+
+/// Batches' worth of bursts that bound a quantile from above.
+const FEWEST_BURSTS: f64 = 5.0;
+/// Quantiles beyond this one need as many, and batches that have forgotten the one before them.
+const RARE: f64 = 0.99;
+/// Quantiles from this one on need batches whose memory is shorter than so many of them.
+const TAIL: f64 = 0.99;
+const LONG: f64 = 2.0;
+/// A tail's exponent below which a mean has no upper end: above 2, since Hill's estimate scatters.
+const HEAVIEST: f64 = 4.0;
+/// Batches whose totals are as uneven as if this times fewer held all have a mean without an upper end.
+const UNEVEN: f64 = 3.0;
 
 /// A quantile as an exact fraction, so that its rank has no rounding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +87,61 @@ impl<'a> Pool<'a> {
         })
     }
 
+    /// How many independent, equal batches would hold samples above `threshold` as unevenly as these do:
+    /// near saturation a tail comes from a few long busy periods, however many samples that is.
+    fn bursts_above(&self, threshold: Nanos) -> f64 {
+        let hits = self.cut.sums(|run, from, to| {
+            self.runs[run][from..to].iter().filter(|x| **x > threshold).count() as f64
+        });
+        // Where none is above, a single latency is all that was seen.
+        effective(&hits).unwrap_or(f64::INFINITY) / memory(&hits, self.cut.per_run())
+    }
+
+    /// Memories of the queue without which no interval can be true.
+    pub const TELLING: f64 = 8.0;
+    /// Memories of the queue that bound a mean or a common quantile from above.
+    pub const BOUNDING: f64 = 56.0;
+
+    /// How many batches what is common to neighbours lasts, judged by the median: a tail may consist of
+    /// services alone for as long as the long busy periods are yet to come.
+    fn memory(&self) -> f64 {
+        let halves = self.centred_above(self.threshold(Quantile::P50));
+        let constant = halves.iter().all(|sum| *sum == 0.0);
+        if constant { 1.0 } else { memory(&halves, self.cut.per_run()) }
+    }
+
+    /// Whether so many memories of the queue were seen; `true` where too few batches show none.
+    pub fn has_memories(&self, wanted: f64) -> bool {
+        let batches = self.cut.batches() as f64;
+        batches <= wanted || batches / self.memory() >= wanted
+    }
+
+    /// Whether the samples show how far a quantile may lie above.
+    fn bounds(&self, quantile: Quantile) -> bool {
+        match quantile.as_f64() {
+            common if common < TAIL => self.has_memories(Self::BOUNDING),
+            near if near <= RARE => self.memory() < LONG,
+            _ => {
+                self.memory() <= 1.0 && self.bursts_above(self.threshold(quantile)) >= FEWEST_BURSTS
+            }
+        }
+    }
+
+    /// Whether the samples have a tail so heavy that their mean has no upper end that they show: its exponent
+    /// by Hill (1975) over the slowest of them. Waits behind services with a tail of exponent a have one of
+    /// a - 1, and up to 2 the variance is infinite.
+    pub fn is_heavy(&self) -> bool {
+        let n = self.len();
+        let slowest = ((n as f64).sqrt() as usize / 2).min(n / 500).max(10).min(n / 10);
+        let least = as_ns(self.sorted[n - 1 - slowest]);
+        let tail = self.sorted[n - slowest..].iter().map(|x| (as_ns(*x) / least).ln());
+        let mean = tail.sum::<f64>() / slowest as f64;
+        // One burst of latencies that are all alike has no tail, yet may hold most of the total.
+        let totals = self.cut.sums(|run, from, to| total(&self.runs[run][from..to]));
+        let even = effective(&totals).unwrap_or(f64::INFINITY) * UNEVEN >= totals.len() as f64;
+        slowest > 0 && (mean * HEAVIEST > 1.0 || !even)
+    }
+
     /// The mean; meaningless with lost requests.
     pub fn mean(&self) -> f64 {
         total(&self.sorted) / self.len() as f64
@@ -102,6 +169,11 @@ impl<'a> Pool<'a> {
         let n = self.len() as f64;
         let below = ((quantile.as_f64() - spread.below()) * n).floor();
         let above = ((quantile.as_f64() + spread.above()) * n).ceil();
+        let (below, above) = match () {
+            () if !self.has_memories(Self::TELLING) => (0.0, n),
+            () if self.bounds(quantile) => (below, above),
+            () => (below, n),
+        };
         let low = if below < 1.0 { 0.0 } else { as_ns(self.sorted[below as usize - 1]) };
         let high = if above < n { as_ns(self.sorted[above as usize]) } else { f64::INFINITY };
         Estimate { value: as_ns(value), low, high }

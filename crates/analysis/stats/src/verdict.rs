@@ -2,21 +2,19 @@
 
 use model::{Answer, Nanos};
 
-use crate::batch::{Cut, spread};
+use crate::delta;
 use crate::estimate::Estimate;
 use crate::latency::mean;
+use crate::paired::Sides;
 use crate::proportion::proportion_above;
 use crate::quantile::{Pool, Quantile, as_ns};
 
-/// Samples that the slope of a distribution must rest on, to either side of a quantile.
-const FEWEST: f64 = 5.0;
-
-/// Batches that the samples which count must lie in: within one burst both sides differ by the same factor
-/// throughout, which says nothing about the next.
-const FEWEST_BATCHES: f64 = 2.0;
-
-/// Pairs of runs that can show by themselves how much runs differ.
-const ENOUGH_PAIRS: usize = 3;
+/// The probability that a verdict between equals is a false alarm, at most.
+const FALSE_ALARM: f64 = 0.05;
+/// Halvings of the room in which an end of the interval is searched for.
+const STEPS: u32 = 12;
+/// Ratios are searched for up to two to this power, and down to its inverse.
+const FURTHEST: i32 = 40;
 
 /// What two policies are compared by. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,126 +45,80 @@ pub struct Verdict {
 pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Verdict> {
     let both = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref()));
     let (a, b): (Vec<_>, Vec<_>) = both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).unzip();
+    let same = a == b;
     let (mut a, mut b) = (Pool::new(&a), Pool::new(&b));
     let per_run = a.cut.per_run().min(b.cut.per_run());
     (a.cut, b.cut) = (a.cut.coarsened(per_run), b.cut.coarsened(per_run));
-    let (of_a, of_b) = (Side::new(&a, metric)?, Side::new(&b, metric)?);
-    let ratio = ratio(&a.cut, &of_a, &of_b);
+    let value = figure(&a, metric)? / figure(&b, metric)?;
+    let ratio = if same {
+        of_the_same(value)
+    } else if metric == Metric::Mean && !(value > 0.0 && value.is_finite()) {
+        of_infinite_means(value)
+    } else {
+        let by_slope = delta::compare(&a, &b, metric);
+        let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(&a, &b, metric), value));
+        if a.runs.len() < Answer::ENOUGH_PAIRS { widened(ratio) } else { ratio }
+    };
     Some(Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio })
 }
 
-/// One side of a comparison: its estimate, and what each batch adds to the error of the estimate's logarithm.
-struct Side {
-    estimate: Estimate,
-    /// `None` where the logarithm has no error that the samples could show.
-    log_errors: Option<Vec<f64>>,
-    /// How many runs the estimate rests on: fewer than there are, where most of a tail comes from one of
-    /// them.
-    runs: f64,
+fn of_the_same(value: f64) -> Estimate {
+    let end = |unknown: f64| if value.is_nan() { unknown } else { 1.0 };
+    Estimate { value, low: end(0.0), high: end(f64::INFINITY) }
 }
 
-impl Side {
-    fn new(pool: &Pool, metric: Metric) -> Option<Side> {
-        pool.sorted.last()?;
-        let (estimate, over) = match metric {
-            Metric::Mean => (mean(pool), None),
-            Metric::Quantile(quantile) => (pool.quantile(quantile), Some(pool.threshold(quantile))),
-            Metric::Outliers(over) => (proportion_above(pool, over)?, Some(over)),
-        };
-        let centred = over.map_or_else(|| pool.centred_total(), |over| pool.centred_above(over));
-        let slope = match metric {
-            Metric::Quantile(quantile) => log_slope(pool, quantile, &centred),
-            Metric::Mean | Metric::Outliers(_) => Some(1.0 / estimate.value),
-        };
-        let bursts = effective_batches(pool, over);
-        let slope = slope.filter(|slope| slope.is_finite() && bursts >= FEWEST_BATCHES);
-        let part = |slope: f64| slope / pool.len() as f64;
-        let log_errors = slope.map(|slope| centred.iter().map(|sum| sum * part(slope)).collect());
-        let runs = effective_runs(pool, over);
-        Some(Side { estimate, log_errors, runs })
-    }
+/// A mean is infinite as soon as a request is lost: then that side is worse, unless both are.
+fn of_infinite_means(value: f64) -> Estimate {
+    let ratio = |low, high| Estimate { value, low, high };
+    if value.is_nan() { ratio(0.0, f64::INFINITY) } else { ratio(value, value) }
 }
 
-/// How many equal runs would be as good as these, which hold unequal parts of the samples that count.
-fn effective_runs(pool: &Pool, over: Option<Nanos>) -> f64 {
-    let parts: Vec<f64> = pool.runs.iter().map(|run| counting(run, over)).collect();
-    effective(&parts).unwrap_or(parts.len() as f64)
+/// Too few pairs show nothing of how much whole runs differ.
+fn widened(ratio: Estimate) -> Estimate {
+    let Estimate { low, high, .. } = ratio;
+    Estimate { low: low / Answer::UNSEEN, high: high * Answer::UNSEEN, ..ratio }
 }
 
-/// The same of batches; 0 where no sample counts.
-fn effective_batches(pool: &Pool, over: Option<Nanos>) -> f64 {
-    let parts = pool.cut.sums(|run, from, to| counting(&pool.runs[run][from..to], over));
-    effective(&parts).unwrap_or(0.0)
+fn figure(pool: &Pool, metric: Metric) -> Option<f64> {
+    pool.sorted.last()?;
+    Some(match metric {
+        Metric::Mean => mean(pool).value,
+        Metric::Quantile(quantile) => as_ns(pool.sorted[quantile.index(pool.len())]),
+        Metric::Outliers(over) => proportion_above(pool, over)?.value,
+    })
 }
 
-fn counting(samples: &[Nanos], over: Option<Nanos>) -> f64 {
-    samples.iter().filter(|sample| over.is_none_or(|over| **sample > over)).count() as f64
+/// All ratios that a test does not reject: `a` divided by such a ratio is not told from `b`.
+fn interval(sides: &Sides, value: f64) -> Estimate {
+    let centre = if value.is_finite() { value.log2() } else { value };
+    let centre =
+        if centre.is_nan() { 0.0 } else { centre.clamp(-f64::from(FURTHEST), f64::from(FURTHEST)) };
+    let below = |log: f64| sides.test(log.exp2()).against_more() < FALSE_ALARM;
+    let above = |log: f64| sides.test(log.exp2()).against_less() < FALSE_ALARM;
+    let low = end(centre, -1.0, below).map_or(0.0, f64::exp2);
+    let high = end(centre, 1.0, above).map_or(f64::INFINITY, f64::exp2);
+    // The estimate is rejected by no test of its own, but the order statistics lie beside the pooled one.
+    let (low, high) = if value.is_nan() { (low, high) } else { (low.min(value), high.max(value)) };
+    Estimate { value, low, high }
 }
 
-/// The number of equal parts that vary as much as these (Kish); `None` where all are 0.
-fn effective(parts: &[f64]) -> Option<f64> {
-    let (sum, square) = parts.iter().fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
-    (square > 0.0).then(|| sum * sum / square)
-}
-
-/// How much the logarithm of a quantile grows with the proportion of samples above a fixed latency, near the
-/// quantile: over as much of the distribution as its error reaches, but no further than half of its tail.
-fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
-    let (n, at_or_below) = (pool.len() as f64, quantile.as_f64());
-    let error = spread(&pool.cut, centred.to_vec()).below();
-    let step = error.max(FEWEST / n).min(at_or_below.min(1.0 - at_or_below) / 2.0);
-    if step * n < FEWEST {
-        return None;
-    }
-    let at = |proportion: f64| as_ns(pool.sorted[(proportion * n) as usize]);
-    let (low, high) = (at(at_or_below - step), at(at_or_below + step));
-    Some((high / low).ln() / (2.0 * step))
-}
-
-/// The ratio of two estimates with its interval: by the delta method on its logarithm.
-///
-/// Batch by batch the errors of both sides are subtracted, so that what they share (the same bursts of
-/// arrivals) cancels. Where a side has no logarithm or no visible error, the ends of the two intervals must
-/// do.
-fn ratio(cut: &Cut, a: &Side, b: &Side) -> Estimate {
-    let value = a.estimate.value / b.estimate.value;
-    match (&a.log_errors, &b.log_errors) {
-        (Some(of_a), Some(of_b)) if value > 0.0 && value.is_finite() => {
-            let requests = cut.requests() as f64;
-            let apart = of_a.iter().zip(of_b).map(|(x, y)| (x - y) * requests).collect();
-            let error = error_apart(cut, apart, a.runs.min(b.runs));
-            Estimate { value, low: value * (-error).exp(), high: value * error.exp() }
+/// The first place from `centre` on, towards `side`, that is rejected; `None` where none is.
+fn end(centre: f64, side: f64, rejected: impl Fn(f64) -> bool) -> Option<f64> {
+    let mut inside = centre;
+    let mut reach = 1.0 / 64.0;
+    let mut outside = loop {
+        let at = centre + side * reach;
+        if rejected(at) {
+            break at;
         }
-        _ => {
-            let (a, b) = (&a.estimate, &b.estimate);
-            let or = |x: f64, unknown: f64| if x.is_nan() { unknown } else { x };
-            let mut ends = (or(a.low / b.high, 0.0), or(a.high / b.low, f64::INFINITY));
-            // A side of which so much is surely lost is slower than one that was answered, however long that
-            // takes.
-            if b.low.is_infinite() && a.value.is_finite() {
-                ends = (0.0, 0.0);
-            } else if a.low.is_infinite() && b.value.is_finite() {
-                ends.0 = f64::INFINITY;
-            }
-            let (low, high) = ends;
-            Estimate { value, low, high }
+        if reach > 2.0 * f64::from(FURTHEST) {
+            return None;
         }
+        (inside, reach) = (at, reach * 2.0);
+    };
+    for _ in 0..STEPS {
+        let middle = inside.midpoint(outside);
+        if rejected(middle) { outside = middle } else { inside = middle }
     }
-}
-
-/// How far the sum of the errors may reach: by batches, and at least by whole pairs of runs where there are
-/// enough.
-///
-/// A policy that meets a slower moment of the machine differs from the other for a whole run; three pairs
-/// show what that amounts to, whatever the batches inside them say.
-fn error_apart(cut: &Cut, apart: Vec<f64>, effective_runs: f64) -> f64 {
-    let runs = apart.len() / cut.per_run();
-    let totals = apart.chunks_exact(cut.per_run()).map(|run| run.iter().sum()).collect();
-    let by_batch = spread(cut, apart).below();
-    if runs < ENOUGH_PAIRS {
-        return by_batch;
-    }
-    let mut by_run = spread(&cut.clone().coarsened(1), totals);
-    by_run.freedom = by_run.freedom.min(effective_runs - 1.0);
-    by_batch.max(by_run.below())
+    Some(outside)
 }

@@ -3,6 +3,8 @@
 
 use model::Nanos;
 use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use stats::{Quantile, ccdf, latency_estimates, outlier};
 
 const ALL: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9];
@@ -77,7 +79,8 @@ fn a_handful_of_samples_bounds_nothing() {
 
 /// Independent samples, without a pattern that batches could see.
 fn scattered(n: u64) -> Vec<u64> {
-    (0..n).map(|i| (i * 2_654_435_761) % 1_000_003).collect()
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    (0..n).map(|_| random.random_range(0..1_000_003)).collect()
 }
 
 #[test]

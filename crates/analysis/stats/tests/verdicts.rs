@@ -181,7 +181,7 @@ fn one_burst_cannot_tell() {
         (0..16_000).map(|i| Nanos::from_millis(if slow(i) { 20 } else { 1 })).collect()
     };
     let over = Metric::Outliers(Nanos::from_millis(10));
-    let answer = |bursts| compare(&[(side(bursts, 11), side(bursts, 10))], over).unwrap().answer;
+    let answer = |bursts| compare(&[(side(bursts, 20), side(bursts, 10))], over).unwrap().answer;
     assert_eq!(answer(1), Answer::CannotTell);
     // The control: the same ratio in burst after burst is told.
     assert_eq!(answer(100), Answer::Worse);
@@ -198,4 +198,35 @@ fn surely_lost_is_slower_than_answered() {
     assert_eq!(answer(&answered, &mostly_lost), Answer::Better);
     assert_eq!(answer(&mostly_lost, &answered), Answer::Worse);
     assert_eq!(answer(&mostly_lost, &mostly_lost), Answer::CannotTell);
+}
+
+/// One seed shows nothing of how much whole runs differ: what a slower moment could explain is not told.
+#[test]
+fn one_pair_tells_only_what_no_slower_moment_explains() {
+    let p99_9 = Metric::Quantile(Quantile::P99_9);
+    let (shared, noise) = (queue().latencies(7, 120_000), 200_000);
+    let other = disturbed(&shared, 7, noise);
+    let answer = |pairs: usize, tenths: u64, metric| {
+        let slow: Vec<Nanos> = shared.iter().map(|x| Nanos(x.0 / 10 * tenths)).collect();
+        compare(&vec![(&slow, &other); pairs], metric).unwrap().answer
+    };
+    assert_eq!(answer(1, 13, Metric::Quantile(Quantile::P50)), Answer::CannotTell);
+    assert_eq!(answer(1, 200, p99_9), Answer::Worse, "157 against 7.9 ms");
+    assert_eq!(
+        answer(3, 13, Metric::Quantile(Quantile::P50)),
+        Answer::Worse,
+        "control: three pairs"
+    );
+}
+
+#[test]
+fn less_than_one_in_a_hundred_is_no_difference() {
+    let shared = queue().latencies(3, SAMPLES);
+    let answer = |thousandths: u64| {
+        let slow: Vec<Nanos> = shared.iter().map(|x| Nanos(x.0 / 1_000 * thousandths)).collect();
+        let pairs = [(); 3].map(|()| (&slow, &shared));
+        compare(&pairs, Metric::Mean).unwrap().answer
+    };
+    assert_eq!(answer(1_005), Answer::CannotTell);
+    assert_eq!(answer(1_020), Answer::Worse, "the control");
 }

@@ -5,23 +5,30 @@ use serde::{Deserialize, Serialize};
 /// Whether one side does better than another, by the 95% interval of their ratio. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// The whole interval lies below 1.
+    /// The whole interval lies below 1, by [`Answer::LEAST`] or more.
     #[serde(rename = "better")]
     Better,
-    /// The whole interval lies above 1.
+    /// The whole interval lies above 1, by [`Answer::LEAST`] or more.
     #[serde(rename = "worse")]
     Worse,
-    /// The interval holds 1: the data allow either.
+    /// The interval reaches into what does not matter: the data allow no answer.
     #[serde(rename = "cannot tell")]
     CannotTell,
 }
 
 impl Answer {
+    /// The least ratio that matters: a difference below it, however sure, is no verdict.
+    pub const LEAST: f64 = 1.01;
+    /// Pairs of runs that show by themselves how much whole runs differ.
+    pub const ENOUGH_PAIRS: usize = 3;
+    /// By how much whole runs are taken to differ where fewer pairs leave that unseen.
+    pub const UNSEEN: f64 = 1.5;
+
     /// Of an interval's ends.
     pub fn of(low: f64, high: f64) -> Answer {
         match () {
-            () if high < 1.0 => Answer::Better,
-            () if low > 1.0 => Answer::Worse,
+            () if high < 1.0 / Answer::LEAST => Answer::Better,
+            () if low > Answer::LEAST => Answer::Worse,
             () => Answer::CannotTell,
         }
     }
