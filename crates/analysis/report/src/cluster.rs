@@ -74,6 +74,9 @@ pub struct ClusterCase {
     pub copies_per_sub_request: f64,
     /// The share of the leaves' time that they served; `None` for measured leaves.
     pub utilisation: Option<f64>,
+    /// Whether the leaves have time to spare: without it queues grow for ever, and every latency says how long
+    /// the run was.
+    pub stable: bool,
     /// The share of their serving that was not needed.
     pub wasted_share: f64,
     /// Sub-requests answered in time over all of them, as a mean over requests; lost requests count as 0.
@@ -209,7 +212,7 @@ fn row(run: &ClusterRun, case: &ClusterCase) -> Vec<Cell> {
     vec![
         Cell::plain(&case.dispatch),
         Cell::plain(&case.redundancy),
-        Cell::plain(case.load()),
+        Cell::plain(if case.stable { case.load() } else { format!("{} unstable", case.load()) }),
         Cell::estimate(human::latency(&latency.p50)),
         Cell::estimate(human::latency(&latency.p99)).tone(tone),
         Cell::estimate(human::latency(&latency.p99_9)),
@@ -247,7 +250,16 @@ fn notes(run: &ClusterRun) -> Vec<Cell> {
         ))
         .tone(Tone::Faint)
     });
-    run.turns.iter().map(turn).chain(threshold).collect()
+    let unstable: Vec<&str> =
+        run.cases.iter().filter(|case| !case.stable).map(|case| case.name.as_str()).collect();
+    let growing = (!unstable.is_empty()).then(|| {
+        Cell::plain(format!(
+            "Unstable, so that queues grow for ever and latencies say how long the run was: {}.",
+            unstable.join("; ")
+        ))
+        .tone(Tone::Bad)
+    });
+    growing.into_iter().chain(run.turns.iter().map(turn)).chain(threshold).collect()
 }
 
 /// p99 by load, a line a rule; `None` with one load.

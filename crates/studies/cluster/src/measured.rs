@@ -21,6 +21,8 @@ pub struct Measured {
     pub rate_per_s: Option<f64>,
     /// The threshold of outliers that the measurement was made with.
     pub threshold: Option<Nanos>,
+    /// The proportion of requests slower than that threshold, as the measurement counted them.
+    counted: Option<Estimate>,
     shape: Shape,
 }
 
@@ -52,6 +54,9 @@ impl Measured {
     /// one histogram has forgotten in which order its samples came, and with it how much they depend on each
     /// other.
     pub fn proportion(&self, threshold: Nanos) -> Estimate {
+        if let Some(counted) = self.counted.filter(|_| self.threshold == Some(threshold)) {
+            return counted;
+        }
         match &self.shape {
             Shape::Curve(curve) => curve.proportion(threshold),
             Shape::Histograms(histograms) => histograms.proportion(threshold),

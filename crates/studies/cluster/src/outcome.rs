@@ -98,8 +98,15 @@ impl Outcome {
 fn latency(recorded: &Recorded) -> Latency {
     let latency = recorded.latency();
     let real = |x: f64| if x >= LOST.0 as f64 / 2.0 { f64::INFINITY } else { x };
-    let each =
-        |q: Estimate| Estimate { value: real(q.value), low: real(q.low), high: real(q.high) };
+    // A lost request took longer than the slowest that was answered, whatever else it took.
+    let slowest = || {
+        let answered = recorded.ccdf().into_iter().filter(|point| point.latency < LOST);
+        answered.last().map_or(0.0, |point| point.latency.0 as f64)
+    };
+    let each = |q: Estimate| {
+        let low = if real(q.low).is_finite() { q.low } else { slowest() };
+        Estimate { value: real(q.value), low, high: real(q.high) }
+    };
     let lost = latency.max >= LOST;
     let infinite = Estimate { value: f64::INFINITY, low: f64::INFINITY, high: f64::INFINITY };
     Latency {

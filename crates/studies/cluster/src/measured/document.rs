@@ -52,18 +52,23 @@ fn measured(object: &Map<String, Value>, name: &str) -> Option<Measured> {
         name: name.to_string(),
         rate_per_s: number("rate_per_s"),
         threshold: threshold.map(Nanos),
+        counted: object.get("outlier").and_then(|outlier| estimate(&outlier["proportion"])),
         shape: Shape::Curve(Curve { points, max_ns }),
     })
 }
 
 fn point(value: &Value) -> Option<Point> {
-    let value_of = |key: &str| value[key].as_f64();
-    let proportion = Estimate {
-        value: value_of("proportion")?,
-        low: value_of("low").unwrap_or(f64::NAN),
-        high: value_of("high").unwrap_or(f64::NAN),
-    };
-    Some(Point { latency_ns: value_of("latency_ns")?, proportion })
+    let proportion = with_ends(&value["proportion"], value)?;
+    Some(Point { latency_ns: value["latency_ns"].as_f64()?, proportion })
+}
+
+fn estimate(value: &Value) -> Option<Estimate> {
+    with_ends(&value["value"], value)
+}
+
+fn with_ends(value: &Value, ends: &Value) -> Option<Estimate> {
+    let end = |key: &str| ends[key].as_f64().unwrap_or(f64::NAN);
+    Some(Estimate { value: value.as_f64()?, low: end("low"), high: end("high") })
 }
 
 #[cfg(test)]
@@ -85,6 +90,15 @@ mod tests {
         assert_eq!(names, ["cts web"]);
         assert_eq!((found[0].rate_per_s, found[0].threshold), (Some(100.0), Some(Nanos(500))));
         assert_eq!(found[0].proportion(Nanos(100)).value, 0.5);
+        let counted = DOCUMENT.replace(
+            r#""threshold_ns": 500"#,
+            r#""threshold_ns": 500, "proportion": { "value": 0.03, "low": 0.02, "high": null }"#,
+        );
+        let at = |text: &str, threshold| read(text).unwrap()[0].proportion(threshold);
+        let own = at(&counted, Nanos(500));
+        assert!(own.value == 0.03 && own.low == 0.02 && own.high.is_nan(), "as it was counted");
+        let beside = Nanos(501);
+        assert_ne!(at(&counted, beside).value, 0.03, "the control: elsewhere the curve is asked");
         let alone = DOCUMENT.replace("\"seed\": null", "\"seed\": 2");
         assert_eq!(
             read(&alone).expect("both").len(),

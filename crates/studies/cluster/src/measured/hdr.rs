@@ -49,6 +49,7 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
         name: String::new(),
         rate_per_s: Some(rate).filter(|rate| rate.is_finite()),
         threshold: None,
+        counted: None,
         shape: Shape::Histograms(Histograms { slowest: slowest(&all), all, batches, unit }),
     })
 }

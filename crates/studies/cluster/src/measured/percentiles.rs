@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
         return Err("a table of percentiles without rows".to_string());
     }
     let shape = Shape::Curve(Curve { points, max_ns });
-    Ok(Measured { name: String::new(), rate_per_s: None, threshold: None, shape })
+    Ok(Measured { name: String::new(), rate_per_s: None, threshold: None, counted: None, shape })
 }
 
 fn row(line: &str) -> Result<(f64, f64), String> {
