@@ -74,8 +74,8 @@ pub struct ClusterCase {
     pub copies_per_sub_request: f64,
     /// The share of the leaves' time that they served; `None` for measured leaves.
     pub utilisation: Option<f64>,
-    /// Whether the leaves have time to spare: without it queues grow for ever, and every latency says how long
-    /// the run was.
+    /// Whether the leaves have time to spare: without it queues grow for ever, and every latency says how
+    /// long the run was.
     pub stable: bool,
     /// The share of their serving that was not needed.
     pub wasted_share: f64,

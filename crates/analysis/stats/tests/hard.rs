@@ -61,8 +61,10 @@ fn exact(workers: usize, load: f64, beyond: f64) -> f64 {
     high * UNIT
 }
 
-/// A figure of a run, by the proportion beyond it.
-const FIGURES: [(f64, fn(&Latency) -> Estimate); 4] =
+type Figure = fn(&Latency) -> Estimate;
+
+/// Figures of a run, by the proportion beyond them.
+const FIGURES: [(f64, Figure); 4] =
     [(0.5, |l| l.p50), (0.1, |l| l.p90), (0.01, |l| l.p99), (0.001, |l| l.p99_9)];
 
 /// For each figure: of 40 intervals those that hold the truth, and those that are bounded.
