@@ -100,8 +100,8 @@ fn latency(recorded: &Recorded) -> Latency {
     let real = |x: f64| if x >= LOST.0 as f64 / 2.0 { f64::INFINITY } else { x };
     // A lost request took longer than the slowest that was answered, whatever else it took.
     let slowest = || {
-        let answered = recorded.ccdf().into_iter().filter(|point| point.latency < LOST);
-        answered.last().map_or(0.0, |point| point.latency.0 as f64)
+        let mut answered = recorded.ccdf().into_iter().filter(|point| point.latency < LOST);
+        answered.next_back().map_or(0.0, |point| point.latency.0 as f64)
     };
     let each = |q: Estimate| {
         let low = if real(q.low).is_finite() { q.low } else { slowest() };

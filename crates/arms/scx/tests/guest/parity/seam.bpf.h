@@ -11,6 +11,7 @@
 
 #define RG_CALL static __always_inline
 #define RG_CALLBACK static __always_inline
+#define RG_TRUSTED __arg_nonnull
 
 /*
  * As in src/bpf: the verifier does not know where the counter begins, and the compiler may not keep
