@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Where cgroups are mounted, of either version.
-const MOUNT: &str = "/sys/fs/cgroup";
+pub const MOUNT: &str = "/sys/fs/cgroup";
 
 /// A setting, and its first word where it limits nothing.
 const SETTINGS: [(&str, &str); 3] =

@@ -22,6 +22,7 @@ pub struct Loaded {
     policy: PolicySpec,
     code: Code,
     slice: Option<Nanos>,
+    scope: Scope,
     name: String,
     present: Option<Present>,
 }
@@ -46,12 +47,21 @@ pub enum Poll {
     Ended(Ending),
 }
 
+/// Which threads a policy schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every thread that no real-time class does.
+    Machine,
+    /// Threads of the scheduling policy SCHED_EXT; see [`crate::Only`].
+    Partial,
+}
+
 /// Puts a policy into force.
 ///
 /// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`]
 /// where [`ready`] says so, [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
-    load_code(policy, Code::of(policy)?, None)
+    load_code(policy, Code::of(policy)?, None, Scope::Machine)
 }
 
 /// Whether a policy is one, with options that are, and could be loaded here now; fails as [`load`] does.
@@ -62,11 +72,16 @@ pub fn check(policy: &PolicySpec) -> Result<(), Failure> {
 }
 
 /// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
-pub fn load_code(policy: &PolicySpec, code: Code, slice: Option<Nanos>) -> Result<Loaded, Failure> {
+pub fn load_code(
+    policy: &PolicySpec,
+    code: Code,
+    slice: Option<Nanos>,
+    scope: Scope,
+) -> Result<Loaded, Failure> {
     check(policy)?;
     let name = name(&policy.name);
-    let present = Some(enter(policy, code, slice, &name)?);
-    Ok(Loaded { policy: policy.clone(), code, slice, name, present })
+    let present = Some(enter(policy, code, slice, scope, &name)?);
+    Ok(Loaded { policy: policy.clone(), code, slice, scope, name, present })
 }
 
 /// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's.
@@ -118,7 +133,7 @@ impl Loaded {
             return Ok(Poll::Ended(ending));
         }
         self.present = None;
-        self.present = Some(enter(&self.policy, self.code, self.slice, &self.name)?);
+        self.present = Some(enter(&self.policy, self.code, self.slice, self.scope, &self.name)?);
         Ok(Poll::Restarted)
     }
 }
@@ -137,7 +152,7 @@ pub struct DryRun {
 pub fn dry_run(policy: &PolicySpec, code: Code) -> Result<DryRun, Failure> {
     check(policy)?;
     let name = name(&policy.name);
-    let mut admitted = admit(policy, code, None, &name)?;
+    let mut admitted = admit(policy, code, None, Scope::Machine, &name)?;
     let level = admitted.options.queue_level();
     Ok(DryRun {
         name,
@@ -158,12 +173,13 @@ fn admit(
     policy: &PolicySpec,
     code: Code,
     slice: Option<Nanos>,
+    scope: Scope,
     name: &str,
 ) -> Result<Admitted, Failure> {
     let topology = Topology::here()?;
     let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
     let home = Home::new();
-    let skeleton = code.during(|| open(&home, name, &options, &topology))?;
+    let skeleton = code.during(|| open(&home, name, &options, &topology, scope))?;
     Ok(Admitted { skeleton, home, topology, options })
 }
 
@@ -171,9 +187,10 @@ fn enter(
     policy: &PolicySpec,
     code: Code,
     slice: Option<Nanos>,
+    scope: Scope,
     name: &str,
 ) -> Result<Present, Failure> {
-    let Admitted { mut skeleton, home, topology, .. } = admit(policy, code, slice, name)?;
+    let Admitted { mut skeleton, home, topology, .. } = admit(policy, code, slice, scope, name)?;
     let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
         let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
         Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))

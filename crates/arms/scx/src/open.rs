@@ -7,6 +7,7 @@ use policy_native::PolicyOptions;
 use scx_utils::compat;
 
 use crate::home::Home;
+use crate::loaded::Scope;
 use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
 use crate::tables;
 use crate::topology::Topology;
@@ -17,6 +18,7 @@ pub fn open(
     name: &str,
     options: &PolicyOptions,
     topology: &Topology,
+    scope: Scope,
 ) -> Result<BpfSkel<'static>, Failure> {
     bpf::listen();
     let refused = |error: anyhow::Error| refused(&error);
@@ -28,7 +30,7 @@ pub fn open(
         scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
     scx_utils::import_enums!(skeleton);
     choose(&mut skeleton, options, topology)?;
-    operations(&mut skeleton, name);
+    operations(&mut skeleton, name, scope);
     if bpf::is_verbose() {
         measure(&mut skeleton);
     }
@@ -54,11 +56,14 @@ fn choose(
 }
 
 /// Names the scheduler and leaves out what this kernel does not have.
-fn operations(skeleton: &mut OpenBpfSkel, name: &str) {
+fn operations(skeleton: &mut OpenBpfSkel, name: &str, scope: Scope) {
     let operations = skeleton.struct_ops.rearguard_mut();
     operations.flags = *compat::SCX_OPS_KEEP_BUILTIN_IDLE
         | *compat::SCX_OPS_ENQ_EXITING
         | *compat::SCX_OPS_ENQ_MIGRATION_DISABLED;
+    if scope == Scope::Partial {
+        operations.flags |= *compat::SCX_OPS_SWITCH_PARTIAL;
+    }
     operations.name = [0; 128];
     for (to, from) in operations.name.iter_mut().take(127).zip(name.bytes()) {
         *to = from as i8;

@@ -11,12 +11,14 @@ use clap::CommandFactory;
 use loader::{Client, table};
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
-use scx::{Code, Ending, Loaded, Poll};
+use scx::{Code, Ending, Loaded, Only, Poll, Scope};
 
 use crate::{plan, service};
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often --only looks for members that came or left.
+const FOLLOW: Duration = Duration::from_millis(500);
 /// Processes that --stats and --monitor show at most.
 const PROCESSES: usize = 10;
 
@@ -75,6 +77,10 @@ pub struct Args {
     /// Put nothing into force, but say what would be: queues and their CPUs, what the verifier says, limits
     #[arg(long, conflicts_with_all = ["stats", "monitor", "compile", "duration"])]
     dry_run: bool,
+    /// Schedule the threads of these alone, and what they start: cgroups (/a/b), units (web.service),
+    /// processes; the policy stands before it
+    #[arg(long, value_name = "CGROUP|UNIT|PID", num_args = 1..)]
+    only: Vec<String>,
     /// Go on though groups have limits of CPU time (cpu.max), which no policy keeps
     #[arg(long)]
     ignore_cpu_max: bool,
@@ -103,36 +109,66 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => Code::of(&policy)?,
         Some(object) => Code::object(read(object)?),
     };
+    let only = if args.only.is_empty() { None } else { Some(Only::of(&args.only)?) };
     if args.dry_run {
-        return stdout::write(plan::text(&policy, &scx::dry_run(&policy, code)?, &scx::limits()));
+        let dry_run = scx::dry_run(&policy, code)?;
+        return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &scx::limits()));
     }
-    schedule(args, &policy, code)
+    schedule(args, &policy, code, only)
 }
 
-fn schedule(args: &Args, policy: &PolicySpec, code: Code) -> Result<(), Failure> {
+/// The threads that the policy schedules, in words.
+fn whom(only: Option<&Only>) -> String {
+    only.map_or("every thread of this machine".to_string(), Only::to_string)
+}
+
+fn schedule(
+    args: &Args,
+    policy: &PolicySpec,
+    code: Code,
+    mut only: Option<Only>,
+) -> Result<(), Failure> {
     let stop = interrupt_flag();
     scx::check(policy)?;
     plan::check(&scx::limits(), args.ignore_cpu_max)?;
-    let mut loaded = scx::load_code(policy, code, None)?;
+    let scope = if only.is_some() { Scope::Partial } else { Scope::Machine };
+    let mut loaded = scx::load_code(policy, code, None, scope)?;
     let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));
     let mut server = Server::open()?;
-    stdout::line(format_args!(
-        "{} schedules every thread of this machine ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
-        loaded.name()
-    ))?;
+    announce(loaded.name(), policy, only.as_mut())?;
     service::ready()?;
     if let Some(seconds) = args.stats {
         print_stats(Duration::from_secs(seconds));
     }
-    let watched = watch(&mut loaded, &mut server, || {
+    let watched = watch(&mut loaded, &mut server, only.as_mut(), || {
         stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end)
     });
     // Out of force first, so that what is said next is true.
     drop(loaded);
+    drop(only);
     match watched? {
         Some(ending) => Err(ended(ending, args.verbose)),
         None => stdout::line("the kernel's default class schedules again"),
     }
+}
+
+fn announce(name: &str, policy: &PolicySpec, mut only: Option<&mut Only>) -> Result<(), Failure> {
+    if let Some(only) = only.as_mut() {
+        only.follow();
+        if only.foreign() > 0 {
+            anstream::eprintln!(
+                "{} other threads have SCHED_EXT already, and are scheduled too",
+                only.foreign()
+            );
+        }
+        anstream::eprintln!(
+            "threads of the default class go before these on every CPU that both use"
+        );
+    }
+    stdout::line(format_args!(
+        "{name} schedules {} ({policy}).\nCtrl-C gives the machine back; `rearguard top` shows it at work.",
+        whom(only.as_deref())
+    ))
 }
 
 fn compile(policy: &PolicySpec, to: &Path) -> Result<(), Failure> {
@@ -222,9 +258,15 @@ impl Args {
 fn watch(
     loaded: &mut Loaded,
     server: &mut Server,
+    mut only: Option<&mut Only>,
     stops: impl Fn() -> bool,
 ) -> Result<Option<Ending>, Failure> {
+    let mut followed = Instant::now();
     while !stops() {
+        if let Some(only) = only.as_mut().filter(|_| followed.elapsed() >= FOLLOW) {
+            only.follow();
+            followed = Instant::now();
+        }
         match loaded.poll()? {
             Poll::InForce => server.serve(LOOK, loaded),
             Poll::Restarted => {

@@ -31,9 +31,8 @@ pub fn check(limits: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
 }
 
 /// The plan as lines.
-pub fn text(policy: &PolicySpec, plan: &DryRun, limits: &[Limit]) -> String {
-    let mut text =
-        format!("{} would schedule every thread of this machine ({policy})\n", plan.name);
+pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, limits: &[Limit]) -> String {
+    let mut text = format!("{} would schedule {whom} ({policy})\n", plan.name);
     for (number, cpus) in plan.queues.iter().enumerate() {
         let _ = writeln!(text, "queue {number}: CPUs {}", ranges(cpus));
     }

@@ -61,7 +61,12 @@ pub fn play() -> Result<Vec<String>, Failure> {
     let folder = PathBuf::from(std::env::args().nth(3).expect("the folder"));
     let load = |name| {
         let bytes = std::fs::read(folder.join(name)).map_err(io)?;
-        scx::load_code(&PolicySpec::plain(&format!("./{name}.c")), Code::object(bytes), None)
+        scx::load_code(
+            &PolicySpec::plain(&format!("./{name}.c")),
+            Code::object(bytes),
+            None,
+            scx::Scope::Machine,
+        )
     };
     let refused = load("careless").err().expect("the verifier looks");
     let named = refused.to_string().contains("the kernel refused the policy");
