@@ -1,42 +1,6 @@
 //! The policy's state: tables by kind of owner, put back between runs.
 
-/// A table's kind, in the order of `sizes.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `struct rg_thread`.
-    Thread,
-    /// `struct rg_process`.
-    Process,
-    /// `struct rg_group`.
-    Group,
-    /// `struct rg_cpu`.
-    Cpu,
-    /// `struct rg_queue`.
-    Queue,
-    /// `struct rg_pool`.
-    Pool,
-    /// `struct rg_entry`.
-    Entry,
-    /// `struct rg_shared`.
-    Shared,
-}
-
-/// All kinds.
-pub const KINDS: [Kind; 8] = [
-    Kind::Thread,
-    Kind::Process,
-    Kind::Group,
-    Kind::Cpu,
-    Kind::Queue,
-    Kind::Pool,
-    Kind::Entry,
-    Kind::Shared,
-];
-
-/// `RG_QUEUES`, `RG_POOLS` and `RG_ENTRIES` of platform.h.
-const QUEUES: usize = 8192;
-const POOLS: usize = 65_536;
-const ENTRIES: usize = 1_048_576;
+use policy_native::{ENTRIES, Owner, POOLS, QUEUES};
 
 /// What a cache writes and reads as one.
 const LINE: usize = 64;
@@ -56,9 +20,9 @@ pub struct Memory {
     begin: usize,
     tables: [Table; 8],
     /// Rows that anything has asked for since the last restore.
-    touched: Vec<(Kind, usize)>,
+    touched: Vec<(Owner, usize)>,
     /// What [`Memory::restore`] brings back.
-    saved: Vec<(Kind, usize, Vec<u64>)>,
+    saved: Vec<(Owner, usize, Vec<u64>)>,
 }
 
 impl Memory {
@@ -66,7 +30,7 @@ impl Memory {
     pub fn new(sizes: &[u64; 9], threads: usize, groups: usize, cpus: usize) -> Memory {
         let rows = [threads + 1, threads + 1, groups + 1, cpus, QUEUES, POOLS, ENTRIES, 1];
         let mut end = 0;
-        let tables = KINDS.map(|kind| {
+        let tables = Owner::ALL.map(|kind| {
             let stride = (sizes[kind as usize] as usize).next_multiple_of(8).max(8);
             let (start, rows) = (end, rows[kind as usize]);
             end = (start + stride * rows).next_multiple_of(LINE);
@@ -83,7 +47,7 @@ impl Memory {
     }
 
     /// The address of a row, 0 where there is none.
-    pub fn at(&mut self, kind: Kind, row: usize) -> usize {
+    pub fn at(&mut self, kind: Owner, row: usize) -> usize {
         let table = &mut self.tables[kind as usize];
         if row >= table.rows {
             return 0;
@@ -96,7 +60,7 @@ impl Memory {
     }
 
     /// The address of a row, of the first where there is none.
-    pub fn some_at(&mut self, kind: Kind, row: usize) -> usize {
+    pub fn some_at(&mut self, kind: Owner, row: usize) -> usize {
         match self.at(kind, row) {
             0 => self.at(kind, 0),
             at => at,
@@ -104,9 +68,9 @@ impl Memory {
     }
 
     /// Which row an address is in, and where in it.
-    pub fn place(&self, address: usize) -> Option<(Kind, usize, usize)> {
+    pub fn place(&self, address: usize) -> Option<(Owner, usize, usize)> {
         let offset = address.checked_sub(self.begin)?;
-        KINDS.into_iter().rev().find_map(|kind| {
+        Owner::ALL.into_iter().rev().find_map(|kind| {
             let table = &self.tables[kind as usize];
             let within = offset.checked_sub(table.start)?;
             let row = within / table.stride;
@@ -114,7 +78,7 @@ impl Memory {
         })
     }
 
-    fn row(&mut self, kind: Kind, row: usize) -> &mut [u64] {
+    fn row(&mut self, kind: Owner, row: usize) -> &mut [u64] {
         let table = &self.tables[kind as usize];
         let first =
             (self.begin + table.start + table.stride * row - self.words.as_ptr() as usize) / 8;

@@ -3,8 +3,9 @@
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 
+use policy_native::Owner;
+
 use crate::kernel::{Hands, Lock};
-use crate::memory::Kind;
 use crate::world::World;
 
 type Handle = *mut c_void;
@@ -30,11 +31,11 @@ fn hands<'a>() -> Hands<'a> {
     Hands { world, agent: world.agent() }
 }
 
-fn row(kind: Kind, at: u32) -> Handle {
+fn row(kind: Owner, at: u32) -> Handle {
     without_provenance_mut::<c_void>(World::here().memory.borrow_mut().at(kind, at as usize))
 }
 
-fn some_row(kind: Kind, at: u32) -> Handle {
+fn some_row(kind: Owner, at: u32) -> Handle {
     without_provenance_mut::<c_void>(World::here().memory.borrow_mut().some_at(kind, at as usize))
 }
 
@@ -59,16 +60,16 @@ macro_rules! calls {
 }
 
 calls! {
-    fn rg_thread_at(slot: u32) -> Handle { some_row(Kind::Thread, slot) }
-    fn rg_group_at(group: u32) -> Handle { some_row(Kind::Group, group) }
-    fn rg_pool_at(at: u32) -> Handle { some_row(Kind::Pool, at) }
-    fn rg_entry_at(at: u32) -> Handle { some_row(Kind::Entry, at) }
+    fn rg_thread_at(slot: u32) -> Handle { some_row(Owner::Thread, slot) }
+    fn rg_group_at(group: u32) -> Handle { some_row(Owner::Group, group) }
+    fn rg_pool_at(at: u32) -> Handle { some_row(Owner::Pool, at) }
+    fn rg_entry_at(at: u32) -> Handle { some_row(Owner::Entry, at) }
     fn rg_options() -> *const c_void { World::here().options.as_ptr().cast() }
-    fn rg_thread(t: Handle) -> Handle { row(Kind::Thread, thread(t) as u32 + 1) }
-    fn rg_process(t: Handle) -> Handle { row(Kind::Process, hands().process(thread(t))) }
-    fn rg_cpu(at: i32) -> Handle { row(Kind::Cpu, at as u32) }
-    fn rg_queue(queue: u32) -> Handle { row(Kind::Queue, queue) }
-    fn rg_shared() -> Handle { row(Kind::Shared, 0) }
+    fn rg_thread(t: Handle) -> Handle { row(Owner::Thread, thread(t) as u32 + 1) }
+    fn rg_process(t: Handle) -> Handle { row(Owner::Process, hands().process(thread(t))) }
+    fn rg_cpu(at: i32) -> Handle { row(Owner::Cpu, at as u32) }
+    fn rg_queue(queue: u32) -> Handle { row(Owner::Queue, queue) }
+    fn rg_shared() -> Handle { row(Owner::Shared, 0) }
     fn rg_slot(t: Handle) -> u32 { thread(t) as u32 + 1 }
     fn rg_thread_id(t: Handle) -> u32 { thread(t) as u32 + 1 }
     fn rg_process_id(t: Handle) -> u32 { hands().process(thread(t)) + (1 << 20) }

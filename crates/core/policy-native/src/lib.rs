@@ -24,5 +24,5 @@ pub use options::policies;
 pub use platform::{Kick, Level, Local, Move, Platform};
 pub use policy::Policy;
 pub use policy_options::PolicyOptions;
-pub use state::Owner;
+pub use state::{ENTRIES, Owner, POOLS, QUEUES};
 pub use table::{OPTIONS, OptionRow, Options, POLICIES, PolicyRow, Values, option, policy};

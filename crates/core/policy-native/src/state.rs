@@ -47,12 +47,14 @@ impl Table {
     }
 }
 
-/// `RG_QUEUES`, `RG_POOLS` and `RG_ENTRIES` of platform.h; tables of threads and groups grow.
-const QUEUES: usize = 8192;
-const POOLS: usize = 65_536;
-const ENTRIES: usize = 1_048_576;
+/// Rows of queues, `RG_QUEUES` of platform.h; tables of threads and groups grow.
+pub const QUEUES: usize = 8192;
+/// Rows of pools, `RG_POOLS`.
+pub const POOLS: usize = 65_536;
+/// Rows of heaps' entries, `RG_ENTRIES`.
+pub const ENTRIES: usize = 1_048_576;
 
-/// What the policy's state hangs on: a table of rows each.
+/// What the policy's state hangs on: a table of rows each. In the order of their types' sizes in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// `struct rg_thread`, from row 1 on.
@@ -71,6 +73,20 @@ pub enum Owner {
     Entry,
     /// `struct rg_shared`, one row.
     Shared,
+}
+
+impl Owner {
+    /// All, in their order.
+    pub const ALL: [Owner; 8] = [
+        Owner::Thread,
+        Owner::Process,
+        Owner::Group,
+        Owner::Cpu,
+        Owner::Queue,
+        Owner::Pool,
+        Owner::Entry,
+        Owner::Shared,
+    ];
 }
 
 /// All state of one policy instance.
