@@ -331,6 +331,31 @@ RG_INLINE bool rg_walks_again(struct rg_cpu *cpu, struct rg_queue *shared)
 	return cpu->walks++ < RG_AGAIN;
 }
 
+/*
+ * Whether a thread waits in one of the next queues, which the CPU may have asked before it came. A
+ * choice that was made for this reason is the last: what it did not take it may not take.
+ */
+RG_SUBPROGRAM bool rg_is_waited_beyond(s32 at)
+{
+	struct rg_shared *all = rg_shared();
+	struct rg_cpu *cpu = rg_cpu(at);
+	bool found = 0;
+
+	if (!all || !cpu || cpu->choices == cpu->last_choice)
+		return 0;
+	RG_FOR(i, 1, RG_STEAL_ASKED + 1) {
+		u32 id = rg_queue_after(rg_queue_of(at), i, all->queues);
+		struct rg_queue *queue = rg_queue(id);
+
+		found = i < all->queues && queue && rg_is_waited_for(all, queue, cpu);
+		if (found || i >= all->queues)
+			break;
+	}
+	if (found)
+		cpu->last_choice = cpu->choices + 1;
+	return found;
+}
+
 /* A thread that came since the CPU asked last did not see it idle: the CPU asks again. */
 RG_CALLBACK void rg_idle(s32 at)
 {
@@ -344,6 +369,7 @@ RG_CALLBACK void rg_idle(s32 at)
 	cpu->pool = 0;
 	if (rg_is_waited_for(all, shared, cpu) || rg_walks_again(cpu, shared) ||
 	    own->least != RG_NEVER || (own != shared && own->unlisted) ||
+	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_is_waited_beyond(at)) ||
 	    (RG_OPTION(pick) == RG_PICK_CREDIT && rg_queue_length(rg_queue_of(at))))
 		rg_kick(at, RG_KICK_IDLE);
 }

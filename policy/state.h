@@ -207,7 +207,7 @@ struct rg_ask {
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */
 	u32 cpu;      /* who asks */
-	u32 gone;     /* a thread was not, or not yet, where the index said */
+	u32 gone;     /* a thread was not yet where the index said; or a preemption was late */
 	u32 again;    /* how often in a row the CPU has asked again for such a thread */
 	u32 home;     /* the queue where the CPU's own thread would wait */
 	u32 orphans;  /* vruntimes whose threads have left hid all others of a heap */
@@ -245,7 +245,7 @@ struct rg_cpu {
 	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
 	u32 walked;    /* `came` of its queue when it last fell idle */
 	u32 walks;     /* how often it has asked again since */
-	u32 unused;
+	u32 last_choice; /* the one before which it found a thread in another queue */
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */

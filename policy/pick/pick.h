@@ -59,6 +59,7 @@ RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 			rg_renormalise(account, thread->weight, rg_queue_of(cpu));
 		vruntime = account->vruntime;
 	}
+	here->ask.gone |= here->ordered;
 	rg_cpu_set_curr(here, thread, vruntime, here->ask.now);
 	return RG_TAKEN;
 }
@@ -249,6 +250,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
  * A thread was found before it was in its queue, and popped for a moment. The CPU that was to be
  * preempted for it may have asked in that moment, and found none: whatever else this CPU got, it
  * asks again at once; at most RG_AGAIN times in a row, so that nothing can make it do so for ever.
+ * The same if it was preempted after its choice, which the kernel forgets when it switches.
  */
 RG_INLINE void rg_pick_again(struct rg_cpu *here)
 {

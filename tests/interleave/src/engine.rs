@@ -118,6 +118,16 @@ impl Engine {
         }
     }
 
+    /// Leaves out which threads must run where the policy lets them wait without any race: its wake-ups do
+    /// not preempt here.
+    pub fn forget_what_waits_undisturbed(&mut self) {
+        let late = self.run(&mut Serial, false).failure.is_some();
+        let must = std::mem::take(&mut self.world.scenario.must_run);
+        if !late || self.run(&mut Serial, false).failure.is_some() {
+            self.world.scenario.must_run = must;
+        }
+    }
+
     /// One run from the state after the prologue.
     pub fn run(&mut self, chooser: &mut dyn Chooser, logs: bool) -> Outcome {
         self.world.memory.borrow_mut().restore();

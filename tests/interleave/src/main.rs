@@ -172,6 +172,7 @@ fn one(
     let name = scenario.name.clone();
     let mut engine = Engine::new(code, spec, scenario)
         .map_err(|failure| Failure::Run(format!("case {name}: {failure}")))?;
+    engine.forget_what_waits_undisturbed();
     let found = match name.strip_prefix("drawn-").and_then(|seed| seed.parse().ok()) {
         Some(seed) => draw(&mut engine, seed, args.draws),
         None => enumerate(&mut engine, args.bound, |schedules| schedules < args.schedules),

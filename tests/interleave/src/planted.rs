@@ -127,4 +127,18 @@ pub const RACES: &[Race] = &[
             "		if (vruntime >= least)\n",
         ]],
     },
+    Race {
+        name: "forgets-a-late-preemption",
+        what: "a CPU that is preempted after its choice does not choose again",
+        changes: &[["pick/pick.h", "	here->ask.gone |= here->ordered;\n", ""]],
+    },
+    Race {
+        name: "idles-beside-others",
+        what: "a CPU that goes idle does not look again whether a thread waits in another queue",
+        changes: &[[
+            "scheduler.h",
+            "	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_is_waited_beyond(at)) ||\n",
+            "",
+        ]],
+    },
 ];

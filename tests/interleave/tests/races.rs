@@ -22,10 +22,10 @@ fn with(race: &str) -> Rc<Code> {
     code(&Source::Ours(race.changes.to_vec())).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The first failure of a small case within a bound.
-fn first(code: &Rc<Code>, case: &str, bound: usize) -> Option<String> {
-    let mut engine = engine(code, "rearguard", by_name(case).expect("a case"));
-    let found = enumerate(&mut engine, bound, |schedules| schedules < 4_000);
+/// The first failure of a policy in a small case, with two decisions at most.
+fn first(code: &Rc<Code>, policy: &str, case: &str) -> Option<String> {
+    let mut engine = engine(code, policy, by_name(case).expect("a case"));
+    let found = enumerate(&mut engine, 2, |schedules| schedules < 4_000);
     found.failure.map(|(_, why)| why)
 }
 
@@ -54,15 +54,29 @@ fn drawn_cases_break_none_either() {
 /// The fault that 61d54ca mended. The control is the policy as it is.
 #[test]
 fn the_wake_up_that_was_lost_once_is_found() {
-    let why = first(&with("asks-again-if-idle"), "wake-beside-batch-1", 2).expect("a race");
+    let why =
+        first(&with("asks-again-if-idle"), "rearguard", "wake-beside-batch-1").expect("a race");
     assert!(why.contains("thread 0 waits though"), "{why}");
-    assert_eq!(first(&ours(), "wake-beside-batch-1", 2), None);
+    assert_eq!(first(&ours(), "rearguard", "wake-beside-batch-1"), None);
 }
 
 #[test]
 fn a_thread_that_is_woken_beside_an_idle_cpu_is_not_forgotten() {
-    let why = first(&with("idles-unchecked"), "sleep-and-wake", 2).expect("a race");
+    let why = first(&with("idles-unchecked"), "rearguard", "sleep-and-wake").expect("a race");
     assert!(why.contains("a lost wake-up"), "{why}");
+}
+
+/// Both were found by this search first, in policies that nobody had searched.
+#[test]
+fn a_preemption_after_the_choice_and_a_thread_in_another_queue_are_not_forgotten() {
+    for (race, policy, case, what) in [
+        ("forgets-a-late-preemption", "cts", "wake-beside-batch-1", "thread 0 waits though"),
+        ("idles-beside-others", "dwrr", "sleep-and-wake", "a lost wake-up"),
+    ] {
+        let why = first(&with(race), policy, case).expect("a race");
+        assert!(why.contains(what), "{why}");
+        assert_eq!(first(&ours(), policy, case), None);
+    }
 }
 
 /// Found by this search first: see docs/notebook/scheduler.md. The control is the policy as it is.
