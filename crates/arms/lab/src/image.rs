@@ -67,7 +67,8 @@ pub fn build(
     writer.into_inner().map_err(|error| no_room(error.into_error()))
 }
 
-fn no_room(error: std::io::Error) -> Failure {
+/// The image cannot be written, or read again.
+pub(crate) fn no_room(error: std::io::Error) -> Failure {
     Failure::Machine(format!(
         "the guest's files cannot be written: {error}: TMPDIR chooses another place"
     ))

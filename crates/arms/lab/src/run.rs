@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -27,8 +28,17 @@ const BOOTS: u32 = 3;
 const MOST_BYTES: usize = 1 << 30;
 /// Files asked for that are not there: each of them is a path of the command line.
 const MOST_ABSENT: usize = 1_000;
-/// Below this a stock kernel and its initramfs do not fit.
+/// Below this a stock kernel does not fit.
 const LEAST_MEMORY_MIB: u32 = 256;
+/// How often the guest's files are in its memory while it boots: as they came and unpacked, where what is
+/// unpacked may take half of what is left.
+const COPIES: u64 = 3;
+
+/// The memory that a guest with this image needs.
+fn needed_mib(image: &File) -> Result<u32, Failure> {
+    let length = image.metadata().map_err(image::no_room)?.len();
+    Ok(LEAST_MEMORY_MIB + (length * COPIES).div_ceil(1 << 20) as u32)
+}
 
 /// What to run, and where.
 #[derive(Clone, Debug)]
@@ -44,7 +54,7 @@ pub struct Job {
     /// Where instructions are not counted and KVM does not boot: how to emulate in real time. For finding
     /// races, not for measuring.
     pub real_time: Option<RealTime>,
-    /// The guest's memory.
+    /// The guest's memory; it gets more where its files need it.
     pub memory_mib: u32,
     /// Real time from the boot's begin to the command's end, at most.
     pub timeout: Duration,
@@ -140,7 +150,7 @@ impl Lab {
             machine: job.machine,
             apart: job.apart,
             turn: job.counting.and_then(|counting| counting.turn),
-            memory_mib: job.memory_mib,
+            memory_mib: job.memory_mib.max(needed_mib(&initramfs)?),
         };
         let mut boots = 1;
         loop {
@@ -309,6 +319,13 @@ mod tests {
         let mut output = GuestOutput::of(Accelerator::Kvm, &mut watcher);
         assert!(output.take(Frame::Files(archive.finish().unwrap())).unwrap().is_none());
         output.outcome(0, &[asked.to_string()])
+    }
+
+    #[test]
+    fn a_large_image_needs_more_memory_than_was_asked_for() {
+        let image = tempfile::tempfile().unwrap();
+        image.set_len(200 << 20).unwrap();
+        assert_eq!(needed_mib(&image).unwrap(), 856);
     }
 
     #[test]

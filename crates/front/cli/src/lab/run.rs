@@ -44,7 +44,7 @@ pub struct Args {
     /// the guest's next timer]
     #[arg(long, value_name = "DURATION", value_parser = turn)]
     turns: Option<Nanos>,
-    /// The guest's memory, in MiB or GiB
+    /// The guest's memory, in MiB or GiB; it gets more where its files need it
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory_mib)]
     memory: u32,
     /// Real time until the command's end, at most
