@@ -5,4 +5,4 @@ mod messages;
 mod privileges;
 
 pub use messages::{is_verbose, listen, reason, verbose};
-pub use privileges::privileged;
+pub use privileges::{CLASSES, keep_least, privileged};

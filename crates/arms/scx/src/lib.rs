@@ -19,7 +19,7 @@ pub mod stats;
 mod tables;
 mod topology;
 
-pub use bpf::verbose;
+pub use bpf::{CLASSES, keep_least, verbose};
 pub use code::Code;
 pub use costs::Cost;
 pub use ending::Ending;

@@ -128,8 +128,9 @@ fn schedule(
     code: Code,
     mut only: Option<Only>,
 ) -> Result<(), Failure> {
-    let stop = interrupt_flag();
     scx::check(policy)?;
+    keep_least(only.is_some())?;
+    let stop = interrupt_flag();
     plan::check(&scx::limits(), args.ignore_cpu_max)?;
     let scope = if only.is_some() { Scope::Partial } else { Scope::Machine };
     let mut loaded = scx::load_code(policy, code, None, scope)?;
@@ -150,6 +151,11 @@ fn schedule(
         Some(ending) => Err(ended(ending, args.verbose)),
         None => stdout::line("the kernel's default class schedules again"),
     }
+}
+
+/// All files that others own were read. Before the first thread starts: each has capabilities of its own.
+fn keep_least(changes_classes: bool) -> Result<(), Failure> {
+    scx::keep_least(if changes_classes { &[scx::CLASSES] } else { &[] })
 }
 
 fn announce(name: &str, policy: &PolicySpec, mut only: Option<&mut Only>) -> Result<(), Failure> {

@@ -59,8 +59,31 @@ SysRq-S: disabled by sysrq-S, ejected: false
 dropped: None
 again: Some(\"rearguard_cts\")
 killed: None
+capabilities: 000000c000000000
+with these: Some(\"rearguard_cts\"), after a CPU went: Restarted, after it came: Restarted
 kernel's warnings: []
 ";
+
+/// This thread's effective ones, as the kernel writes them.
+fn capabilities() -> String {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.unwrap_or("unknown").trim().to_string()
+}
+
+/// Loads, and again as CPUs go and come, with what programs in the kernel take and no more. Capabilities
+/// are a thread's: this one ends with it.
+fn least() -> Result<[String; 2], Failure> {
+    scx::keep_least(&[])?;
+    let mut loaded = scx::load(&cts())?;
+    let name = scx::in_force()?;
+    online(false)?;
+    let went = awaited(&mut loaded, MINUTE)?;
+    online(true)?;
+    let came = awaited(&mut loaded, MINUTE)?;
+    let all = format!("{name:?}, after a CPU went: {went:?}, after it came: {came:?}");
+    Ok([format!("capabilities: {}", capabilities()), format!("with these: {all}")])
+}
 
 /// In the guest, one step after the other.
 pub fn play() -> Result<Vec<String>, Failure> {
@@ -84,6 +107,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
     drop(loaded);
     lines.push(format!("dropped: {:?}", scx::in_force()?));
     lines.extend(killed()?);
+    lines.extend(std::thread::spawn(least).join().expect("no panic")?);
     lines.push(format!("kernel's warnings: {:?}", warnings()?));
     Ok(lines)
 }
