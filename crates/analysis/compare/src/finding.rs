@@ -62,16 +62,19 @@ pub(crate) fn outputs_of<'a>(
     places.map(|place| (&outputs.traces[place], &outputs.slow[place][..])).collect()
 }
 
+/// Workers of a service's ideal at a moment: the CPUs that it may use, all of them, as if nothing else ran; a
+/// service with fewer threads can use no more. None for other programs.
+pub fn workers(scenario: &Scenario, program: usize, moment: Nanos) -> Option<u32> {
+    let Kind::Service(service) = &scenario.programs[program].kind else { return None };
+    let cpus = scenario.usable_cpus(program, moment);
+    Some(cpus.min(service.threads()).min(service.connections))
+}
+
 /// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and
 /// service times (Tales section 3.2), which the warm-up's requests filled before.
-///
-/// Its workers are the CPUs that the service may use, all of them, as if nothing else ran; a service with
-/// fewer threads can use no more.
 fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Nanos> {
-    let Kind::Service(service) = &scenario.programs[program].kind else { return Vec::new() };
+    let Some(workers) = workers(scenario, program, trace.window.start) else { return Vec::new() };
     let requests = &trace.programs[program].requests;
-    let cpus = scenario.usable_cpus(program, trace.window.start);
-    let workers = cpus.min(service.threads()).min(service.connections);
     let all = queue::ideal_latencies(trace, program, workers);
     let inside = requests.iter().map(|request| trace.window.contains(request.intended));
     all.into_iter().zip(inside).filter_map(|(latency, inside)| inside.then_some(latency)).collect()

@@ -18,6 +18,7 @@ use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
 
 use crate::execute::RunOutputs;
 use crate::finding::Finding;
+pub use crate::finding::workers;
 use crate::plan::Run;
 pub use crate::plan::{Plan, first_seeds};
 pub use crate::trace_sink::TraceSink;

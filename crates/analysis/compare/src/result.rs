@@ -1,7 +1,7 @@
 //! What one policy did, as the document says it.
 
 use model::{Nanos, Scenario};
-use report::document::{GroupResult, LagSample, PolicyResult, ProgramResult, ShareSample};
+use report::document::{GroupResult, LagSample, Outlier, PolicyResult, ProgramResult, ShareSample};
 use stats::{Course, GroupShare, ProgramSummary, latency_estimates, summarise};
 
 use crate::finding::Finding;
@@ -18,7 +18,9 @@ pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) 
         policy: first.policy.clone(),
         kernel: first.kernel.clone(),
         seed,
-        programs: programs.map(|(i, one)| program(one, finding, i, seed.is_none())).collect(),
+        programs: programs
+            .map(|(i, one)| program(scenario, one, finding, i, seed.is_none()))
+            .collect(),
         groups: groups.map(|(i, one)| group(one, course, i)).collect(),
         threads_lag_s: figures::range(summary.threads_lag_s),
         fairness: figures::range(summary.fairness),
@@ -30,7 +32,13 @@ pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) 
     }
 }
 
-fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -> ProgramResult {
+fn program(
+    scenario: &Scenario,
+    one: &ProgramSummary,
+    finding: &Finding,
+    index: usize,
+    drawn: bool,
+) -> ProgramResult {
     let (measured, ideal) = (&finding.latencies[index], &finding.ideals[index]);
     let ideal_latency = latency_estimates(ideal);
     let is_service = one.inversions.is_some();
@@ -51,10 +59,18 @@ fn program(one: &ProgramSummary, finding: &Finding, index: usize, drawn: bool) -
         inversions_per_request: one.inversions.map(|inversions| inversions.start),
         completion_inversions_per_request: one.inversions.map(|inversions| inversions.completion),
         outlier: one.outlier.as_ref().map(figures::outlier),
+        ideal_outlier: ideal_outlier(scenario, finding, index),
         sources_ns: explain::pooled(finding.slow.iter().filter_map(|run| run.get(index)?.as_ref())),
         ccdf: curve(measured),
         ideal_ccdf: curve(ideal),
     }
+}
+
+/// Requests that the ideal would have made slower than the scenario's threshold.
+fn ideal_outlier(scenario: &Scenario, finding: &Finding, index: usize) -> Option<Outlier> {
+    let seconds = finding.traces.iter().map(|trace| trace.window.span().as_secs_f64()).sum();
+    let found = stats::outlier(&finding.ideals[index], scenario.outlier_threshold, seconds);
+    found.as_ref().map(figures::outlier)
 }
 
 /// Measured p99.9 over that of the ideal; `None` where lost requests reach it.

@@ -149,6 +149,9 @@ pub struct ProgramResult {
     pub completion_inversions_per_request: Option<f64>,
     /// Requests slower than the scenario's threshold.
     pub outlier: Option<Outlier>,
+    /// The same of the ideal.
+    #[serde(default)]
+    pub ideal_outlier: Option<Outlier>,
     /// Where the slow requests' time went; `None` without scheduling events.
     pub sources_ns: Option<Sources>,
     /// The tail as a curve, for the chart: latencies rise, proportions fall.

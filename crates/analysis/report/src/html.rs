@@ -1,6 +1,7 @@
 //! One self-contained page: it opens without a network, needs no script, and prints.
 
 mod axis;
+mod capacity;
 mod ccdf;
 mod chart;
 mod cluster;
@@ -18,6 +19,7 @@ mod stack;
 mod svg;
 mod timeline;
 
+use crate::capacity::CapacityRun;
 use crate::cluster::ClusterRun;
 use crate::document::Document;
 use crate::explain::Explained;
@@ -83,6 +85,16 @@ pub fn fan_out_html(document: &FanOut) -> String {
 /// The first chart of a service's outliers as an SVG file with a ground of its own; `None` without one.
 pub fn fan_out_picture(document: &FanOut) -> Option<String> {
     series::alone(document.charts.first()?, &crate::fan_out::title(document))
+}
+
+/// What policies carry as an HTML page.
+pub fn capacity_html(run: &CapacityRun) -> String {
+    parts::page(&format!("{} - rearguard", run.title()), &self::capacity::body(run))
+}
+
+/// The proportion of slow requests over the load as an SVG file with a ground of its own; `None` without one.
+pub fn capacity_picture(run: &CapacityRun) -> Option<String> {
+    series::alone(&run.charts()[0], &run.title())
 }
 
 /// An explanation as an HTML page.

@@ -55,6 +55,20 @@ pub fn share(share: Option<f64>) -> String {
     share.map_or(UNKNOWN.to_string(), |share| format!("{:.1}%", 100.0 * share))
 }
 
+/// A load: `1180/s` and its interval, whole from 10 on.
+pub fn rate(q: &Estimate) -> (String, String) {
+    let number = |x: f64| {
+        if x < 10.0 { format!("{x:.2}") } else { format!("{x:.0}") }
+    };
+    estimate(q, number, "/s")
+}
+
+/// A plain number and its interval.
+pub fn number_within(q: &Estimate) -> (String, String) {
+    let digits = decimals(q.value.or(q.low).or(q.high).unwrap_or(0.0));
+    estimate(q, |x| format!("{x:.digits$}"), "")
+}
+
 /// A plain number with three significant digits, at most three decimals.
 pub fn number(x: Option<f64>) -> String {
     match x {

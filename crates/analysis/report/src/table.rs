@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::blocks::blocks;
+use crate::capacity::CapacityRun;
 use crate::cluster::{self, ClusterRun};
 use crate::curves;
 use crate::document::Document;
@@ -43,6 +44,14 @@ pub fn figure_table(figure: &Figure, width: usize) -> String {
 /// A cluster's cases as aligned text for a terminal of `width` columns.
 pub fn cluster_table(run: &ClusterRun, width: usize) -> String {
     show(&cluster::block(run), width)
+}
+
+/// What policies carry as aligned text for a terminal of `width` columns: the answers first.
+pub fn capacity_table(run: &CapacityRun, width: usize) -> String {
+    let lines = run.sentences();
+    let lines = lines.iter().flat_map(|words| human::folded(words, width));
+    let bold = |line: String| styled(&line, Style::new().bold()) + "\n";
+    lines.map(bold).collect::<String>() + "\n" + &show(&run.block(), width)
 }
 
 /// A service's outliers as aligned text for a terminal of `width` columns.

@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let plan = Plan {
         scenario: &scenario,
         policies: args.policy.clone(),
-        seeds: seeds(args, &scenario),
+        seeds: seeds(&args.seed, args.seeds, &scenario),
         jobs: args.jobs.map(usize::from),
         events: Events::when(args.explain || args.trace.is_some()),
     };
@@ -149,16 +149,17 @@ fn say(line: &str) {
     anstream::eprintln!("{line}");
 }
 
-fn positive_duration(text: &str) -> Result<Nanos, String> {
+/// A span of time above 0.
+pub fn positive_duration(text: &str) -> Result<Nanos, String> {
     let duration = model::units::duration(text)?;
     if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
 }
 
 /// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of
 /// them.
-fn seeds(args: &Args, scenario: &Scenario) -> Vec<u64> {
-    if !args.seed.is_empty() {
-        return args.seed.clone();
+pub fn seeds(given: &[u64], count: Option<u16>, scenario: &Scenario) -> Vec<u64> {
+    if !given.is_empty() {
+        return given.to_vec();
     }
-    compare::first_seeds(scenario, args.seeds.map_or(scenario.seeds.len(), usize::from))
+    compare::first_seeds(scenario, count.map_or(scenario.seeds.len(), usize::from))
 }

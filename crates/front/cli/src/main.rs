@@ -1,6 +1,7 @@
 //! `rearguard`: compares schedulers by what they do to the tail of a service.
 #![forbid(unsafe_code)]
 
+mod capacity;
 mod cell;
 mod check;
 mod cluster;
@@ -53,6 +54,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Capacity(capacity::Args),
     /// Isolate first, then share: CPUs and memory of a service's own, on the fly
     #[command(subcommand)]
     Cell(cell::Action),
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // The command of a cell has an exit code of its own.
         Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
+        Command::Capacity(args) => capacity::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Failure;
+use report::capacity::CapacityRun;
 use report::explain::Explained;
 #[cfg(feature = "bpf")]
 use report::overhead::Overhead;
@@ -74,6 +75,12 @@ impl Output {
     pub fn measured(&self, measured: &Measured) -> Result<(), Failure> {
         let shown = self.shown(measured, report::measure_table);
         self.write(&shown, || report::measure_html(measured), || report::measure_picture(measured))
+    }
+
+    /// Writes what policies carry at an objective.
+    pub fn carried(&self, run: &CapacityRun) -> Result<(), Failure> {
+        let shown = self.shown(run, report::capacity_table);
+        self.write(&shown, || report::capacity_html(run), || report::capacity_picture(run))
     }
 
     /// Writes what a search for a server's capacity found; it has no curve.

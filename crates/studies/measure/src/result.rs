@@ -78,6 +78,7 @@ impl Reported<'_> {
         program.utilisation = self.utilisation();
         if self.measurement.service_time.is_none() {
             (program.ideal_ns, program.excess_p99_9) = (None, None);
+            program.ideal_outlier = None;
             program.ideal_ccdf.clear();
         }
         let warnings = self.warnings(&mut program);

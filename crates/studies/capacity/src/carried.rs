@@ -1,0 +1,87 @@
+//! From edges to capacities, and capacities held against each other.
+
+use model::Answer;
+use report::capacity::{CapacityVerdict, Carried};
+use report::document::Estimate;
+
+use crate::loads::Loads;
+use crate::study::Contender;
+
+/// What a contender carries.
+pub(crate) fn carried(policy: String, loads: &Loads, one: &Contender) -> Carried {
+    let edges = one.search.edges();
+    let rate = |load: usize| loads.rate_per_s(load);
+    // In the long run nothing carries more than its CPUs can serve.
+    let high = edges.fails.map_or(loads.saturation_per_s, rate);
+    let rate_per_s =
+        Estimate { value: edges.within.map(rate), low: edges.meets.map(rate), high: Some(high) };
+    let time_s = loads.service().service_time.as_secs_f64();
+    let scaled = |end: Option<f64>| end.map(|rate| rate * time_s);
+    Carried {
+        policy,
+        kernel: one.kernel.clone(),
+        rate_per_s,
+        cpus: Estimate {
+            value: scaled(rate_per_s.value),
+            low: scaled(rate_per_s.low),
+            high: scaled(rate_per_s.high),
+        },
+        of_ideal: Estimate::default(),
+        fails_at_per_s: edges.reversal.and(edges.fails).map(rate),
+        meets_again_at_per_s: edges.reversal.map(rate),
+        points: one.points.values().cloned().collect(),
+    }
+}
+
+/// What one carries over what another does. Both intervals' ends at worst: they share their seeds, so this
+/// is wider than it needs to be.
+pub(crate) fn ratio(a: &Carried, b: &Carried) -> Estimate {
+    let (a, b) = (a.rate_per_s, b.rate_per_s);
+    let over = |a: Option<f64>, b: Option<f64>| Some(a? / b?);
+    Estimate { value: over(a.value, b.value), low: over(a.low, b.high), high: over(a.high, b.low) }
+}
+
+/// Every policy held against the first.
+pub(crate) fn verdicts(policies: &[Carried], seeds: usize) -> Vec<CapacityVerdict> {
+    let Some((first, others)) = policies.split_first() else { return Vec::new() };
+    let of = |one: &Carried| {
+        let ratio = ratio(one, first);
+        CapacityVerdict {
+            a: one.policy.clone(),
+            b: first.policy.clone(),
+            answer: answer(ratio, seeds),
+            ratio,
+        }
+    };
+    others.iter().map(of).collect()
+}
+
+/// Few seeds show nothing of how much whole runs differ, as in a comparison.
+fn answer(ratio: Estimate, seeds: usize) -> Answer {
+    let unseen = if seeds < Answer::ENOUGH_PAIRS { Answer::UNSEEN } else { 1.0 };
+    let (low, high) =
+        (ratio.low.unwrap_or(0.0) / unseen, ratio.high.map_or(f64::INFINITY, |high| high * unseen));
+    // More is better here, less is to an answer.
+    Answer::of(1.0 / high, 1.0 / low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(value: f64, low: f64, high: f64) -> Carried {
+        Carried { rate_per_s: Estimate::new(value, low, high), ..Carried::default() }
+    }
+
+    #[test]
+    fn only_intervals_apart_give_a_verdict() {
+        let against =
+            |one: Carried, seeds| verdicts(&[of(100.0, 95.0, 105.0), one], seeds)[0].answer;
+        assert_eq!(against(of(130.0, 120.0, 140.0), 10), Answer::Better);
+        assert_eq!(against(of(130.0, 120.0, 140.0), 1), Answer::CannotTell);
+        assert_eq!(against(of(110.0, 104.0, 120.0), 10), Answer::CannotTell);
+        assert_eq!(against(of(50.0, 40.0, 60.0), 10), Answer::Worse);
+        assert_eq!(against(of(f64::NAN, f64::NAN, 8.0), 10), Answer::Worse);
+        assert_eq!(against(of(200.0, f64::NAN, 300.0), 10), Answer::CannotTell);
+    }
+}
