@@ -26,10 +26,15 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The finest cut of runs with these lengths.
+    /// The cut of runs with these lengths that errors are judged by.
     pub fn finest(lengths: &[usize]) -> Cut {
+        Cut::up_to(MOST, lengths)
+    }
+
+    /// A cut into `most` batches over all runs, or as many as are long enough.
+    pub fn up_to(most: usize, lengths: &[usize]) -> Cut {
         let shortest = lengths.iter().copied().min().unwrap_or(0);
-        let wanted = (MOST / lengths.len().max(1)).min(shortest / SHORTEST).max(1);
+        let wanted = (most / lengths.len().max(1)).min(shortest / SHORTEST).max(1);
         Cut { lengths: lengths.to_vec(), per_run: 1 << wanted.ilog2() }
     }
 
@@ -136,20 +141,6 @@ fn autocorrelation(sums: &[f64], per_run: usize) -> f64 {
 pub(crate) fn effective(parts: &[f64]) -> Option<f64> {
     let (sum, square) = parts.iter().fold((0.0, 0.0), |(sum, square), n| (sum + n, square + n * n));
     (square > 0.0).then(|| sum * sum / square)
-}
-
-/// How many batches of a run are as good as one independent one: 1 and twice the correlations with those
-/// behind it, up to the first that chance explains (as Geyer 1992, who stops at the first below 0).
-pub(crate) fn memory(sums: &[f64], per_run: usize) -> f64 {
-    let mean = sums.iter().sum::<f64>() / sums.len() as f64;
-    let square: f64 = sums.iter().map(|x| (x - mean) * (x - mean)).sum();
-    let at = |lag: usize| {
-        let runs = sums.chunks_exact(per_run);
-        let pairs = runs.flat_map(|run| run.iter().zip(&run[lag..]));
-        pairs.map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>() / square
-    };
-    let chance = SIGNIFICANT / (sums.len() as f64).sqrt();
-    1.0 + 2.0 * (1..per_run).map(at).take_while(|correlation| *correlation > chance).sum::<f64>()
 }
 
 fn error_of(sums: &[f64], per_run: usize, requests: usize) -> Spread {

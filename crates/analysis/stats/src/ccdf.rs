@@ -44,7 +44,7 @@ fn band(pool: &Pool, hits: usize, reference: usize, by_batch: &[u64]) -> (f64, f
     let mean = reference as f64 / pool.len() as f64;
     let sizes = pool.cut.sums(|_, from, to| (to - from) as f64);
     let centred = by_batch.iter().zip(sizes).map(|(hits, n)| *hits as f64 - mean * n).collect();
-    let estimate = proportion(hits, pool.len(), reference, &spread(&pool.cut, centred));
+    let estimate = proportion(hits, pool.len(), reference, &pool.sure(spread(&pool.cut, centred)));
     (estimate.low, estimate.high)
 }
 

@@ -86,7 +86,7 @@ fn log_slope(pool: &Pool, quantile: Quantile, centred: &[f64]) -> Option<f64> {
 ///
 /// Batch by batch the errors of both sides are subtracted, so that what they share (the same bursts of
 /// arrivals) cancels.
-pub(crate) fn compare(a: &Pool, b: &Pool, metric: Metric) -> Option<Estimate> {
+pub(crate) fn compare(a: &Pool, b: &Pool, metric: Metric, miss: f64) -> Option<Estimate> {
     let (of_a, of_b) = (Side::new(a, metric)?, Side::new(b, metric)?);
     let value = of_a.estimate.value / of_b.estimate.value;
     if !(value > 0.0 && value.is_finite()) {
@@ -95,7 +95,7 @@ pub(crate) fn compare(a: &Pool, b: &Pool, metric: Metric) -> Option<Estimate> {
     let (cut, requests) = (&a.cut, a.cut.requests() as f64);
     let pairs = of_a.log_errors?.into_iter().zip(of_b.log_errors?);
     let apart = pairs.map(|(x, y)| (x - y) * requests).collect();
-    let error = error_apart(cut, apart, of_a.runs.min(of_b.runs));
+    let error = error_apart(cut, apart, of_a.runs.min(of_b.runs), miss);
     let ratio = Estimate { value, low: value * (-error).exp(), high: value * error.exp() };
     (ratio.low > 0.0 || ratio.high.is_finite()).then_some(ratio)
 }
@@ -105,14 +105,14 @@ pub(crate) fn compare(a: &Pool, b: &Pool, metric: Metric) -> Option<Estimate> {
 ///
 /// A policy that meets a slower moment of the machine differs from the other for a whole run; three pairs
 /// show what that amounts to, whatever the batches inside them say.
-fn error_apart(cut: &Cut, apart: Vec<f64>, effective_runs: f64) -> f64 {
+fn error_apart(cut: &Cut, apart: Vec<f64>, effective_runs: f64, miss: f64) -> f64 {
     let totals = apart.chunks_exact(cut.per_run()).map(|run| run.iter().sum()).collect();
     let runs = apart.len() / cut.per_run();
-    let by_batch = spread(cut, apart).below();
+    let by_batch = spread(cut, apart).below_at(miss);
     if runs < Answer::ENOUGH_PAIRS {
         return by_batch;
     }
     let mut by_run = spread(&cut.clone().coarsened(1), totals);
     by_run.freedom = by_run.freedom.min(effective_runs - 1.0);
-    by_batch.max(by_run.below())
+    by_batch.max(by_run.below_at(miss))
 }

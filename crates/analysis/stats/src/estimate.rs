@@ -46,11 +46,16 @@ pub struct Spread {
 impl Spread {
     /// How many standard errors a 95% interval reaches: Student's t, infinite without freedom.
     pub fn reach(&self) -> f64 {
+        self.reach_at(MISS)
+    }
+
+    /// The same of an interval that misses the truth with another probability.
+    fn reach_at(&self, miss: f64) -> f64 {
         if self.freedom <= 0.0 {
             return f64::INFINITY;
         }
         let law = StudentsT::new(0.0, 1.0, self.freedom.max(1.0)).expect("valid by construction");
-        law.inverse_cdf(1.0 - MISS / 2.0)
+        law.inverse_cdf(1.0 - miss / 2.0)
     }
 
     /// How probable a mean so far from 0, to either side, is where it is 0; 1 where nothing is known.
@@ -65,7 +70,12 @@ impl Spread {
 
     /// How far below its estimate the mean may be.
     pub fn below(&self) -> f64 {
-        let reach = self.reach();
+        self.below_at(MISS)
+    }
+
+    /// The same where it may miss the truth with another probability.
+    pub fn below_at(&self, miss: f64) -> f64 {
+        let reach = self.reach_at(miss);
         if self.error == 0.0 && reach.is_finite() {
             0.0
         } else {

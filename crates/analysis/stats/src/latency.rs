@@ -4,7 +4,11 @@ use model::Nanos;
 
 use crate::batch::spread;
 use crate::estimate::Estimate;
+use crate::heavy::is_heavy;
 use crate::quantile::{Pool, Quantile};
+
+/// Pieces of a run, as good as independent, that bound a mean from above.
+const PIECES: f64 = 60.0;
 
 /// A latency distribution in figures, nanoseconds; a figure that lost requests reach is infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,14 +49,8 @@ pub(crate) fn mean(pool: &Pool) -> Estimate {
         let infinite = f64::INFINITY;
         return Estimate { value: infinite, low: infinite, high: infinite };
     }
-    let mean = spread(&pool.cut, pool.centred_total()).around(pool.mean());
-    match () {
-        () if !pool.has_memories(Pool::TELLING) => {
-            Estimate { low: 0.0, high: f64::INFINITY, ..mean }
-        }
-        () if pool.is_heavy() || !pool.has_memories(Pool::BOUNDING) => {
-            Estimate { high: f64::INFINITY, ..mean }
-        }
-        () => mean,
-    }
+    let mean = pool.sure(spread(&pool.cut, pool.centred_total())).around(pool.mean());
+    let is_bounded = pool.pieces() >= PIECES && !is_heavy(pool);
+    let high = if is_bounded { mean.high } else { f64::INFINITY };
+    Estimate { low: mean.low.max(0.0), high, ..mean }
 }

@@ -34,8 +34,10 @@ pub fn outlier<R: AsRef<[Nanos]>>(runs: &[R], threshold: Nanos, seconds: f64) ->
 pub(crate) fn proportion_above(pool: &Pool, threshold: Nanos) -> Option<Estimate> {
     let hits = pool.above(threshold);
     let near = telling_threshold(pool, threshold)?;
-    let centred = pool.centred_above(near);
-    Some(proportion(hits, pool.len(), pool.above(near), &spread(&pool.cut, centred)))
+    let spread = pool.sure(spread(&pool.cut, pool.centred_above(near)));
+    let estimate = proportion(hits, pool.len(), pool.above(near), &spread);
+    let is_bounded = pool.shows(estimate.value, threshold);
+    Some(Estimate { high: if is_bounded { estimate.high } else { 1.0 }, ..estimate })
 }
 
 /// The same from counts: `hits` in all, and batch by batch, a power of two of them in the order of arrival,

@@ -1,21 +1,33 @@
 //! Quantiles of dependent samples.
 
+use std::cell::OnceCell;
+
 use model::Nanos;
 
-use crate::batch::{Cut, effective, memory, spread};
-use crate::estimate::Estimate;
+use crate::batch::{Cut, effective, spread};
+use crate::estimate::{Estimate, Spread};
+use crate::memory::{independent, memory};
 
-/// Batches' worth of bursts that bound a quantile from above.
-const FEWEST_BURSTS: f64 = 5.0;
-/// Quantiles beyond this one need as many, and batches that have forgotten the one before them.
+/// Quantiles beyond this one are a tail: it may consist of services alone for as long as the long busy
+/// periods are yet to come.
+const TAIL: f64 = 0.95;
+/// Pieces as good as independent that must lie beyond a common quantile, to bound it from above.
+const BEYOND: f64 = 8.0;
+/// Pieces that bound any quantile from above.
+const FEWEST_PIECES: f64 = 32.0;
+/// The same of a tail, whose own scatter refuses sooner.
+const BEYOND_TAIL: f64 = 2.0;
+/// Pieces after which a tail of services alone is believed.
+const BELIEVED: f64 = 56.0;
+/// A tail is of services alone if no more than this share of it lies in the slower half of the batches.
+const SLOWER: f64 = 2.0 / 3.0;
+/// Quantiles beyond this one need bursts, too, and so many batches' worth of them.
 const RARE: f64 = 0.99;
-/// Quantiles from this one on need batches whose memory is shorter than so many of them.
-const TAIL: f64 = 0.99;
-const LONG: f64 = 2.0;
-/// A tail's exponent below which a mean has no upper end: above 2, since Hill's estimate scatters.
-const HEAVIEST: f64 = 4.0;
-/// Batches whose totals are as uneven as if this times fewer held all have a mean without an upper end.
-const UNEVEN: f64 = 3.0;
+const FEWEST_BURSTS: f64 = 5.0;
+/// One part in so many above the median is waiting.
+const CLEAR: u64 = 32;
+/// Pieces that stand for one degree of freedom: the first few busy periods are seldom the longest.
+const PIECES_A_DEGREE: f64 = 6.0;
 
 /// A quantile as an exact fraction, so that its rank has no rounding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +67,7 @@ pub(crate) struct Pool<'a> {
     pub runs: Vec<&'a [Nanos]>,
     pub sorted: Vec<Nanos>,
     pub cut: Cut,
+    pieces: OnceCell<f64>,
 }
 
 impl<'a> Pool<'a> {
@@ -65,7 +78,7 @@ impl<'a> Pool<'a> {
         let mut sorted = runs.concat();
         sorted.sort_unstable();
         let lengths: Vec<usize> = runs.iter().map(|run| run.len()).collect();
-        Pool { cut: Cut::finest(&lengths), runs, sorted }
+        Pool { cut: Cut::finest(&lengths), runs, sorted, pieces: OnceCell::new() }
     }
 
     /// How many samples.
@@ -78,68 +91,75 @@ impl<'a> Pool<'a> {
         self.len() - self.sorted.partition_point(|x| *x <= threshold)
     }
 
+    /// The samples above `threshold` in a slice of a run.
+    fn hits(&self, threshold: Nanos) -> impl Fn(usize, usize, usize) -> f64 {
+        move |run, from, to| {
+            self.runs[run][from..to].iter().filter(|x| **x > threshold).count() as f64
+        }
+    }
+
+    /// The same less their mean.
+    fn centred_hits(&self, threshold: Nanos) -> impl Fn(usize, usize, usize) -> f64 {
+        let proportion = self.above(threshold) as f64 / self.len() as f64;
+        let hits = self.hits(threshold);
+        move |run, from, to| hits(run, from, to) - proportion * (to - from) as f64
+    }
+
     /// The sums over batches of "is above `threshold`", less their mean.
     pub fn centred_above(&self, threshold: Nanos) -> Vec<f64> {
-        let proportion = self.above(threshold) as f64 / self.len() as f64;
-        self.cut.sums(|run, from, to| {
-            let hits = self.runs[run][from..to].iter().filter(|x| **x > threshold).count();
-            hits as f64 - proportion * (to - from) as f64
+        self.cut.sums(self.centred_hits(threshold))
+    }
+
+    /// A latency that tells waiting from none, clear of the median by more than a machine's speed drifts:
+    /// with services all alike a drift of one part in a thousand moves half of them over the median.
+    fn waiting(&self) -> Nanos {
+        let median = self.threshold(Quantile::P50).0;
+        Nanos(median.saturating_add(median / CLEAR))
+    }
+
+    /// How many pieces of the runs are as good as independent, judged near the median: a tail does not
+    /// show what has not come yet.
+    pub fn pieces(&self) -> f64 {
+        *self.pieces.get_or_init(|| {
+            let lengths: Vec<usize> = self.runs.iter().map(|run| run.len()).collect();
+            independent(&lengths, self.centred_hits(self.waiting()))
         })
+    }
+
+    /// A spread as sure as the pieces that it rests on.
+    pub fn sure(&self, spread: Spread) -> Spread {
+        let freedom = spread.freedom.min(self.pieces() / PIECES_A_DEGREE - 1.0);
+        Spread { freedom, ..spread }
     }
 
     /// How many independent, equal batches would hold samples above `threshold` as unevenly as these do:
     /// near saturation a tail comes from a few long busy periods, however many samples that is.
     fn bursts_above(&self, threshold: Nanos) -> f64 {
-        let hits = self.cut.sums(|run, from, to| {
-            self.runs[run][from..to].iter().filter(|x| **x > threshold).count() as f64
-        });
+        let hits = self.cut.sums(self.hits(threshold));
         // Where none is above, a single latency is all that was seen.
         effective(&hits).unwrap_or(f64::INFINITY) / memory(&hits, self.cut.per_run())
     }
 
-    /// Memories of the queue without which no interval can be true.
-    pub const TELLING: f64 = 8.0;
-    /// Memories of the queue that bound a mean or a common quantile from above.
-    pub const BOUNDING: f64 = 56.0;
-
-    /// How many batches what is common to neighbours lasts, judged by the median: a tail may consist of
-    /// services alone for as long as the long busy periods are yet to come.
-    fn memory(&self) -> f64 {
-        let halves = self.centred_above(self.threshold(Quantile::P50));
-        let constant = halves.iter().all(|sum| *sum == 0.0);
-        if constant { 1.0 } else { memory(&halves, self.cut.per_run()) }
-    }
-
-    /// Whether so many memories of the queue were seen; `true` where too few batches show none.
-    pub fn has_memories(&self, wanted: f64) -> bool {
-        let batches = self.cut.batches() as f64;
-        batches <= wanted || batches / self.memory() >= wanted
-    }
-
-    /// Whether the samples show how far a quantile may lie above.
-    fn bounds(&self, quantile: Quantile) -> bool {
-        match quantile.as_f64() {
-            common if common < TAIL => self.has_memories(Self::BOUNDING),
-            near if near <= RARE => self.memory() < LONG,
-            _ => {
-                self.memory() <= 1.0 && self.bursts_above(self.threshold(quantile)) >= FEWEST_BURSTS
-            }
+    /// Whether the samples show how many more than `beyond` of them may lie above `threshold`: enough of such
+    /// were seen, or they are a tail of services alone.
+    pub fn shows(&self, beyond: f64, threshold: Nanos) -> bool {
+        let pieces = self.pieces() * beyond;
+        if beyond >= 1.0 - TAIL {
+            return pieces >= BEYOND && self.pieces() >= FEWEST_PIECES;
         }
+        (pieces >= BEYOND_TAIL || self.is_of_services(threshold))
+            && (beyond >= 1.0 - RARE || self.bursts_above(threshold) >= FEWEST_BURSTS)
     }
 
-    /// Whether the samples have a tail so heavy that their mean has no upper end that they show: its exponent
-    /// by Hill (1975) over the slowest of them. Waits behind services with a tail of exponent a have one of
-    /// a - 1, and up to 2 the variance is infinite.
-    pub fn is_heavy(&self) -> bool {
-        let n = self.len();
-        let slowest = ((n as f64).sqrt() as usize / 2).min(n / 500).max(10).min(n / 10);
-        let least = as_ns(self.sorted[n - 1 - slowest]);
-        let tail = self.sorted[n - slowest..].iter().map(|x| (as_ns(*x) / least).ln());
-        let mean = tail.sum::<f64>() / slowest as f64;
-        // One burst of latencies that are all alike has no tail, yet may hold most of the total.
-        let totals = self.cut.sums(|run, from, to| total(&self.runs[run][from..to]));
-        let even = effective(&totals).unwrap_or(f64::INFINITY) * UNEVEN >= totals.len() as f64;
-        slowest > 0 && (mean * HEAVIEST > 1.0 || !even)
+    /// Whether samples above a threshold come from batches with little waiting almost as often as from those
+    /// with much: then a long busy period that has not come yet adds little to them.
+    fn is_of_services(&self, threshold: Nanos) -> bool {
+        let hits = self.cut.sums(self.hits(threshold));
+        let waiting = self.centred_above(self.waiting());
+        let mut by_waiting: Vec<usize> = (0..hits.len()).collect();
+        by_waiting.sort_by(|x, y| waiting[*x].total_cmp(&waiting[*y]));
+        let slower: f64 = by_waiting[hits.len() / 2..].iter().map(|batch| hits[*batch]).sum();
+        self.pieces() >= BELIEVED && slower <= SLOWER * hits.iter().sum::<f64>()
     }
 
     /// The mean; meaningless with lost requests.
@@ -165,15 +185,12 @@ impl<'a> Pool<'a> {
     /// proportion of samples above it differs from that one by more than its spread allows.
     pub fn quantile(&self, quantile: Quantile) -> Estimate {
         let value = self.sorted[quantile.index(self.len())];
-        let spread = spread(&self.cut, self.centred_above(self.threshold(quantile)));
+        let spread = self.sure(spread(&self.cut, self.centred_above(self.threshold(quantile))));
         let n = self.len() as f64;
         let below = ((quantile.as_f64() - spread.below()) * n).floor();
         let above = ((quantile.as_f64() + spread.above()) * n).ceil();
-        let (below, above) = match () {
-            () if !self.has_memories(Self::TELLING) => (0.0, n),
-            () if self.bounds(quantile) => (below, above),
-            () => (below, n),
-        };
+        let above =
+            if self.shows(1.0 - quantile.as_f64(), self.threshold(quantile)) { above } else { n };
         let low = if below < 1.0 { 0.0 } else { as_ns(self.sorted[below as usize - 1]) };
         let high = if above < n { as_ns(self.sorted[above as usize]) } else { f64::INFINITY };
         Estimate { value: as_ns(value), low, high }
@@ -186,6 +203,6 @@ pub(crate) fn as_ns(latency: Nanos) -> f64 {
 }
 
 /// Sums of integers are exact, and the same in every order.
-fn total(samples: &[Nanos]) -> f64 {
+pub(crate) fn total(samples: &[Nanos]) -> f64 {
     samples.iter().map(|x| u128::from(x.0)).sum::<u128>() as f64
 }

@@ -43,6 +43,15 @@ pub struct Verdict {
 /// `None` without samples on either side. False alarms: at most 1 in 20 for a pair of sides that do not
 /// differ, and more tests raise more.
 pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Verdict> {
+    compare_at(pairs, metric, FALSE_ALARM)
+}
+
+/// [`compare`] where a false alarm may have another probability, and the interval misses as often.
+pub fn compare_at<R: AsRef<[Nanos]>>(
+    pairs: &[(R, R)],
+    metric: Metric,
+    miss: f64,
+) -> Option<Verdict> {
     let both = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref()));
     let (a, b): (Vec<_>, Vec<_>) = both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).unzip();
     let same = a == b;
@@ -55,8 +64,8 @@ pub fn compare<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Ve
     } else if metric == Metric::Mean && !(value > 0.0 && value.is_finite()) {
         of_infinite_means(value)
     } else {
-        let by_slope = delta::compare(&a, &b, metric);
-        let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(&a, &b, metric), value));
+        let by_slope = delta::compare(&a, &b, metric, miss);
+        let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(&a, &b, metric), value, miss));
         if a.runs.len() < Answer::ENOUGH_PAIRS { widened(ratio) } else { ratio }
     };
     Some(Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio })
@@ -89,12 +98,12 @@ fn figure(pool: &Pool, metric: Metric) -> Option<f64> {
 }
 
 /// All ratios that a test does not reject: `a` divided by such a ratio is not told from `b`.
-fn interval(sides: &Sides, value: f64) -> Estimate {
+fn interval(sides: &Sides, value: f64, miss: f64) -> Estimate {
     let centre = if value.is_finite() { value.log2() } else { value };
     let centre =
         if centre.is_nan() { 0.0 } else { centre.clamp(-f64::from(FURTHEST), f64::from(FURTHEST)) };
-    let below = |log: f64| sides.test(log.exp2()).against_more() < FALSE_ALARM;
-    let above = |log: f64| sides.test(log.exp2()).against_less() < FALSE_ALARM;
+    let below = |log: f64| sides.test(log.exp2()).against_more() < miss;
+    let above = |log: f64| sides.test(log.exp2()).against_less() < miss;
     let low = end(centre, -1.0, below).map_or(0.0, f64::exp2);
     let high = end(centre, 1.0, above).map_or(f64::INFINITY, f64::exp2);
     // The estimate is rejected by no test of its own, but the order statistics lie beside the pooled one.
