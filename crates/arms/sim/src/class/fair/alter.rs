@@ -47,6 +47,9 @@ impl<T: Timeline> Fair<T> {
             self.settle(core, thread, cpu);
             self.enter(core, thread, if held { Arrival::Wake } else { Arrival::Move });
         }
+        if held && core.current(cpu).is_none() {
+            core.resched(cpu);
+        }
     }
 
     /// A group's entities get their parts of a new weight on every CPU (`sched_group_set_shares()`).
