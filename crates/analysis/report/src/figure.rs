@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{CcdfPoint, Latency};
+use crate::document::{CcdfPoint, Estimate, Latency};
+use crate::human;
 
 /// The `schema` of an [`Ideal`].
 pub const IDEAL_SCHEMA: &str = "rearguard.ideal/1";
@@ -23,6 +24,52 @@ pub struct Ideal {
     /// The queue and its latencies.
     #[serde(flatten)]
     pub curve: Curve,
+    /// What another load generator measured, where it is held against the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredBeside>,
+}
+
+/// Latencies of another load generator beside an ideal queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredBeside {
+    /// Measured over ideal: the medians.
+    pub ratio_p50: Estimate,
+    /// Measured over ideal: the 99th percentiles.
+    pub ratio_p99: Estimate,
+    /// Measured over ideal: the 99.9th percentiles.
+    pub ratio_p99_9: Estimate,
+    /// Whether the ideal has a better median. One that has not takes a longer service time than requests
+    /// have.
+    pub is_possible: bool,
+    /// Whose they are, and the latencies.
+    #[serde(flatten)]
+    pub curve: Curve,
+}
+
+impl MeasuredBeside {
+    /// What it comes to, in sentences.
+    fn says(&self, ideal: &Latency) -> String {
+        if !self.is_possible {
+            return "The ideal's median is above the measured one: the service time that was given is longer than \
+                    requests take, so nothing is held against the ideal."
+                .to_string();
+        }
+        let (a, b) = (&self.curve.latency_ns, ideal);
+        let all = [
+            ("p50", a.p50, b.p50, self.ratio_p50),
+            ("p99", a.p99, b.p99, self.ratio_p99),
+            ("p99.9", a.p99_9, b.p99_9, self.ratio_p99_9),
+        ];
+        let one = |(name, measured, ideal, ratio): (&str, Estimate, Estimate, Estimate)| {
+            let (shown, interval) = human::ratio(&ratio);
+            let (measured, ideal) = (human::latency(&measured).0, human::latency(&ideal).0);
+            let shown = [shown, interval].join(" ");
+            format!("{name} {measured}, ideal {ideal}: {}.", shown.trim_end())
+        };
+        let what = "Of a closed-loop generator, which waits for answers before it sends, the latencies lack their \
+                    requests' waits and are no better for it.";
+        all.map(one).join(" ") + " " + what
+    }
 }
 
 /// One ideal queue: how it was asked for, what was simulated, and what is known in closed form.
@@ -81,11 +128,19 @@ impl From<Ideal> for Figure {
         Figure {
             schema: FIGURE_SCHEMA.to_string(),
             title: format!("The ideal: {}", ideal.curve.name),
-            caption: String::new(),
+            caption: ideal
+                .measured
+                .as_ref()
+                .map_or(String::new(), |m| m.says(&ideal.curve.latency_ns)),
             command: ideal.command,
             version: ideal.version,
             seed: ideal.seed,
-            curves: vec![ideal.curve],
+            curves: ideal
+                .measured
+                .map(|measured| measured.curve)
+                .into_iter()
+                .chain([ideal.curve])
+                .collect(),
         }
     }
 }

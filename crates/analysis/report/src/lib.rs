@@ -31,7 +31,7 @@ pub use cluster::{
 pub use disturbance::{Disturbance, SharedCpus};
 pub use document::Document;
 pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
-pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal};
+pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal, MeasuredBeside};
 pub use html::{
     capacity_html, capacity_picture, cluster_html, cluster_picture, explained_html, fan_out_html,
     fan_out_picture, figure_html, figure_picture, html, measure_html, measure_picture,

@@ -8,6 +8,7 @@ use report::document::Estimate;
 use report::{FAN_OUT_SCHEMA, FanOut, FanOutRow, Series, SeriesChart};
 use stats::{required_proportion, service_estimate, service_proportion};
 
+use crate::beside::unit;
 use crate::files;
 use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
@@ -62,14 +63,6 @@ fn servers(text: &str) -> Result<u64, String> {
     let fits = |n: &u64| (1..=1_000_000_000).contains(n);
     let count = units::count(text)?;
     Some(count).filter(fits).ok_or_else(|| format!("`{text}`: expected 1 to 1G"))
-}
-
-fn unit(text: &str) -> Result<Nanos, String> {
-    let known = ["ns", "us", "ms", "s"].contains(&text);
-    if !known {
-        return Err(format!("`{text}`: expected ns, us, ms or s"));
-    }
-    units::duration(&format!("1{text}"))
 }
 
 /// Runs the command.

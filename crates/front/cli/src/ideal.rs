@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use compare::ideals;
 use model::Failure;
 
+use crate::beside::{self, Given};
 use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
 use crate::stamps::read_stamps;
@@ -21,6 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arrivals", "rate", "utilisation", "service", "requests"])]
     trace: Option<PathBuf>,
     #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
     output: Output,
     #[command(flatten)]
     tables: TableFiles,
@@ -31,13 +34,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
     args.tables.check()?;
     let queue = &args.queue;
-    let (name, curve) = match &args.trace {
-        Some(path) => {
+    let beside = beside::found(&args.given, queue)?;
+    let (name, curve, measured) = match (&args.trace, beside) {
+        (Some(path), _) => {
             let requests = read_stamps(path, queue.service_time)?;
             let curve = ideals::traced(&requests, queue.workers, queue.discipline, queue.seed)?;
-            (path.display().to_string(), curve)
+            (path.display().to_string(), curve, None)
         }
-        None => (queue.kendall(), ideals::drawn(&queue.ideal(), &Terminal::computing("ideal"))?),
+        (None, Some((measured, curve))) => {
+            let name = format!("{} and {}", measured.curve.name, curve.name);
+            (name, curve, Some(measured))
+        }
+        (None, None) => {
+            let curve = ideals::drawn(&queue.ideal(), &Terminal::computing("ideal"))?;
+            (queue.kendall(), curve, None)
+        }
     };
     let many = if queue.workers == 1 { "worker" } else { "workers" };
     let title = format!("{name}: {} {many}, {}", queue.workers, queue.discipline);
@@ -48,6 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         version,
         seed: args.trace.is_none().then_some(queue.seed),
         curve,
+        measured,
     };
     args.tables.write(&document)?;
     let json = report::json(&document);

@@ -1,6 +1,7 @@
 //! `rearguard`: compares schedulers by what they do to the tail of a service.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod capacity;
 mod cell;
 mod check;
@@ -17,6 +18,7 @@ mod files;
 mod ideal;
 mod keep;
 mod lab;
+mod latencies;
 mod load;
 mod measure;
 mod new_policy;

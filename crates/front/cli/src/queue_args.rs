@@ -9,9 +9,9 @@ use queue::{Discipline, Ideal};
 #[derive(clap::Args)]
 pub struct QueueArgs {
     /// The law of gaps between arrivals: poisson, fixed, lognormal:cv=2, weibull:shape=0.5, pareto:shape=2.5,
-    /// hyperexponential:cv=3, mmpp:ratio=10:share=0.1:length=50
-    #[arg(long, default_value = "poisson")]
-    arrivals: Law,
+    /// hyperexponential:cv=3, mmpp:ratio=10:share=0.1:length=50 [default: poisson]
+    #[arg(long)]
+    arrivals: Option<Law>,
     /// Requests a second, for example 12k/s
     #[arg(long, value_parser = units::rate_per_s, conflicts_with = "utilisation")]
     pub rate: Option<f64>,
@@ -42,7 +42,7 @@ impl QueueArgs {
     /// The queue to simulate.
     pub fn ideal(&self) -> Ideal {
         Ideal {
-            arrivals: self.arrivals.clone(),
+            arrivals: self.arrivals.clone().unwrap_or(Law::Exponential),
             load: self.rate.map_or(Arrivals::Utilisation(self.utilisation), Arrivals::Rate),
             services: self.services().clone(),
             service_time: self.service_time,
@@ -53,18 +53,29 @@ impl QueueArgs {
         }
     }
 
+    /// The queue to simulate at a rate.
+    pub fn ideal_at(&self, rate_per_s: f64) -> Ideal {
+        Ideal { load: Arrivals::Rate(rate_per_s), ..self.ideal() }
+    }
+
+    /// Whether the command line says when requests come.
+    pub fn says_arrivals(&self) -> bool {
+        self.arrivals.is_some() || self.rate.is_some()
+    }
+
     /// The queue in a few words: arrivals, services, load.
     pub fn kendall(&self) -> String {
         let arrivals = match &self.arrivals {
-            Law::Exponential => "poisson".to_string(),
-            law => law.to_string(),
+            None | Some(Law::Exponential) => "poisson".to_string(),
+            Some(law) => law.to_string(),
         };
         let load = self.ideal().utilisation() * 100.0;
         let (service, time) = (self.services(), self.service_time);
         format!("{arrivals} arrivals, {service} services of {time}, {load:.1}% load")
     }
 
-    fn services(&self) -> &Law {
+    /// The law of service times.
+    pub fn services(&self) -> &Law {
         self.service.as_ref().unwrap_or(&Law::Fixed)
     }
 }

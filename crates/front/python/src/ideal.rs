@@ -114,5 +114,5 @@ fn discipline(word: &str) -> PyResult<Discipline> {
 fn document(command: Vec<String>, seed: Option<u64>, curve: Curve) -> Results {
     let schema = report::IDEAL_SCHEMA.to_string();
     let version = env!("CARGO_PKG_VERSION").to_string();
-    Results::of(report::Ideal { schema, command, version, seed, curve })
+    Results::of(report::Ideal { schema, command, version, seed, curve, measured: None })
 }

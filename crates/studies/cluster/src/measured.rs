@@ -17,6 +17,8 @@ use hdr::Histograms;
 pub struct Measured {
     /// What tells it from its neighbours in the same file: `cts web`, `FIFO`; empty where nothing does.
     pub name: String,
+    /// How many requests, where that is known.
+    pub requests: Option<u64>,
     /// Requests a second, where that is known.
     pub rate_per_s: Option<f64>,
     /// The threshold of outliers that the measurement was made with.

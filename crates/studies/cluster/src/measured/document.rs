@@ -50,6 +50,7 @@ fn measured(object: &Map<String, Value>, name: &str) -> Option<Measured> {
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
     (!points.is_empty()).then(|| Measured {
         name: name.to_string(),
+        requests: object.get("requests").and_then(Value::as_u64),
         rate_per_s: number("rate_per_s"),
         threshold: threshold.map(Nanos),
         counted: object.get("outlier").and_then(|outlier| estimate(&outlier["proportion"])),

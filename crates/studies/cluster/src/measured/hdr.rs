@@ -47,6 +47,7 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
     let batches = in_batches(text, intervals, &all)?;
     Ok(Measured {
         name: String::new(),
+        requests: Some(all.len()),
         rate_per_s: Some(rate).filter(|rate| rate.is_finite()),
         threshold: None,
         counted: None,

@@ -21,10 +21,11 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
     let body = text.lines().skip_while(|line| !line.trim_start().starts_with("Value")).skip(1);
     let rows = body.map(str::trim).take_while(|line| !line.starts_with('#'));
     let rows = rows.filter(|line| !line.is_empty()).map(row);
-    let rows: Vec<(f64, f64)> = rows.collect::<Result<_, _>>()?;
-    let max_ns = rows.last().map(|(value, _)| value * unit.0 as f64);
+    let rows: Vec<(f64, f64, Option<u64>)> = rows.collect::<Result<_, _>>()?;
+    let max_ns = rows.last().map(|(value, ..)| value * unit.0 as f64);
+    let requests = rows.last().and_then(|(.., count)| *count);
     let mut points: Vec<Point> = Vec::new();
-    for (value, percentile) in rows.iter().filter(|(_, percentile)| *percentile < 1.0) {
+    for (value, percentile, _) in rows.iter().filter(|(_, percentile, _)| *percentile < 1.0) {
         let value_of = 1.0 - percentile;
         let point = Point {
             latency_ns: value * unit.0 as f64,
@@ -38,14 +39,17 @@ pub(super) fn read(text: &str, unit: Nanos) -> Result<Measured, String> {
         return Err("a table of percentiles without rows".to_string());
     }
     let shape = Shape::Curve(Curve { points, max_ns });
-    Ok(Measured { name: String::new(), rate_per_s: None, threshold: None, counted: None, shape })
+    let name = String::new();
+    Ok(Measured { name, requests, rate_per_s: None, threshold: None, counted: None, shape })
 }
 
-fn row(line: &str) -> Result<(f64, f64), String> {
+/// A value, the share of requests up to it, and, where a third column says it, their number.
+fn row(line: &str) -> Result<(f64, f64, Option<u64>), String> {
     let wrong = || format!("found `{}`; expected a value and a percentile", line.escape_debug());
     let mut words = line.split_whitespace().map(|word| word.parse().map_err(|_| wrong()));
     let mut number = || words.next().unwrap_or_else(|| Err(wrong()));
-    Ok((number()?, number()?))
+    let (value, percentile) = (number()?, number()?);
+    Ok((value, percentile, line.split_whitespace().nth(2).and_then(|count| count.parse().ok())))
 }
 
 #[cfg(test)]
@@ -67,6 +71,7 @@ mod tests {
     fn a_table_is_a_curve_without_intervals() {
         assert!(is_table(TABLE) && !is_table("#[StartTime: 1]\n0.1,1.0,2.0,abc"));
         let measured = read(TABLE, Nanos::from_millis(1)).expect("a table");
+        assert_eq!(measured.requests, Some(100));
         let slow = measured.proportion(Nanos::from_micros(1_500));
         assert!((slow.value - 0.05).abs() < 1e-9 && slow.low.is_nan(), "{slow:?}");
         assert_eq!(measured.proportion(Nanos::from_millis(4)).value, 0.0);
