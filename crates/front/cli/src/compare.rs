@@ -12,6 +12,7 @@ use sim::SimArm;
 use trace::Making;
 use vm::VmArm;
 
+use crate::fail_if::{self, Bound};
 use crate::files::{ScenarioFile, read_edited};
 use crate::keep::Traces;
 use crate::output::{Output, signature};
@@ -60,6 +61,10 @@ pub struct Args {
     /// in this folder
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
+    /// End with exit code 1 where a service's figure surely lies beyond a limit, for example p99.9>5ms,
+    /// outliers>0.1% or 'rearguard p99>2ms' (repeatable)
+    #[arg(long, value_name = "FIGURE>LIMIT")]
+    fail_if: Vec<Bound>,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -93,6 +98,8 @@ impl On {
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check()?;
     args.tables.check()?;
+    let policies: Vec<String> = args.policy.iter().map(PolicySpec::to_string).collect();
+    fail_if::check_policies(&args.fail_if, &policies)?;
     let ScenarioFile { mut scenario, text } = read_edited(&args.scenario, &args.set)?;
     if let Some(duration) = args.duration {
         scenario.duration = duration;
@@ -133,7 +140,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();
     args.tables.write(&document)?;
-    args.output.compared(&document)
+    args.output.compared(&document)?;
+    let programs = document
+        .shown()
+        .into_iter()
+        .flat_map(|result| result.programs.iter().map(|program| (result.policy.as_str(), program)));
+    fail_if::check(&args.fail_if, &programs.collect::<Vec<_>>())
 }
 
 /// The command of one run of these, up to policy and seed.

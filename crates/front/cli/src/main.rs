@@ -13,6 +13,7 @@ mod doctor;
 mod documented;
 mod explain;
 mod exporter;
+mod fail_if;
 mod fanout;
 mod files;
 mod ideal;

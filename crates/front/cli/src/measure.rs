@@ -16,6 +16,7 @@ use generator::{Limits, LiveCounters, Loss, Transport};
 use model::{Failure, Nanos, Watch};
 use trace::{Header, Making};
 
+use crate::fail_if;
 use crate::files::{check_writable, write_with};
 use crate::output::signature;
 use crate::stamps::read_stamps;
@@ -34,6 +35,7 @@ const REPEATS: usize = 2;
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.check()?;
+    fail_if::check_policies(&args.fail_if, &[])?;
     let watch = Terminal::new("measure");
     let target = args.target()?;
     let stamps = args.stamps.as_deref().map(stamps).transpose()?;
@@ -197,7 +199,7 @@ impl Session<'_> {
         let window = measured.trace.window;
         let mut answered = measured.trace.programs[0].requests.iter().filter(|one| !one.is_lost());
         match measured.records.iter().all(|record| record.loss.is_some()) {
-            false => Ok(()),
+            false => fail_if::check(&self.args.fail_if, &[("", &fail_if::least(&document))]),
             true if answered.any(|one| window.contains(one.received)) => Err(Failure::Run(
                 "no request of the measured time was answered: the server was still busy with those before: lower --rate"
                     .to_string(),

@@ -7,6 +7,7 @@ use model::law::Law;
 use model::{Failure, Nanos, units};
 use stats::Quantile;
 
+use crate::fail_if::Bound;
 use crate::output::Output;
 use crate::tables::TableFiles;
 
@@ -119,6 +120,10 @@ pub struct Args {
     /// Write the trace of all requests
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// End with exit code 1 where a figure surely lies beyond a limit, for example p99.9>5ms or
+    /// outliers>0.1% (repeatable)
+    #[arg(long, value_name = "FIGURE>LIMIT")]
+    pub fail_if: Vec<Bound>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]

@@ -1,0 +1,200 @@
+//! `--fail-if`: a bound on a figure, for scripts.
+
+use std::str::FromStr;
+
+use model::{Failure, units};
+use report::document::{Estimate, ProgramResult};
+
+/// A figure must not lie beyond this.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// Figure and limit, as they were given.
+    text: String,
+    /// Whose; `None`: every policy's.
+    policy: Option<String>,
+    figure: usize,
+    limit: f64,
+}
+
+const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "outliers"];
+const OUTLIERS: usize = 5;
+
+impl FromStr for Bound {
+    type Err = Failure;
+
+    /// Reads `p99.9>5ms`, `outliers>0.1%`, or one of them behind a policy: `rearguard p99.9>5ms`.
+    fn from_str(text: &str) -> Result<Bound, Failure> {
+        let wrong = |what: &str| {
+            let figures = FIGURES.join(", ");
+            let expected =
+                "expected FIGURE>LIMIT such as p99.9>5ms or outliers>0.1%, or POLICY FIGURE>LIMIT";
+            Failure::Input(format!(
+                "`{}`: {what}{expected}; figures are {figures}",
+                text.escape_debug()
+            ))
+        };
+        let (figure, limit) = text.split_once('>').ok_or_else(|| wrong(""))?;
+        let (policy, figure) = match figure.trim().rsplit_once(' ') {
+            Some((policy, figure)) => (Some(policy.trim().to_string()), figure),
+            None => (None, figure.trim()),
+        };
+        let text = format!("{figure}>{}", limit.trim());
+        let known = FIGURES.iter().position(|known| *known == figure);
+        let figure = known.ok_or_else(|| wrong("no such figure; "))?;
+        let limit = if figure == OUTLIERS {
+            let percent: Option<f64> =
+                limit.trim().strip_suffix('%').and_then(|number| number.parse().ok());
+            let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
+            percent.ok_or_else(|| wrong("no percentage; "))? / 100.0
+        } else {
+            units::duration(limit).map_err(|why| wrong(&format!("{why}; ")))?.0 as f64
+        };
+        Ok(Bound { text, policy, figure, limit })
+    }
+}
+
+/// What a bound comes to.
+#[derive(Debug, PartialEq)]
+enum Found {
+    /// The whole interval lies beyond.
+    Beyond,
+    /// The interval holds the bound, or has no known end on that side.
+    CannotTell,
+    /// The whole interval lies within.
+    Within,
+}
+
+impl Bound {
+    fn of(&self, program: &ProgramResult) -> Option<Estimate> {
+        if self.figure == OUTLIERS {
+            return Some(program.outlier?.proportion);
+        }
+        let latency = program.latency_ns?;
+        let all = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p99_9];
+        Some(all[self.figure])
+    }
+
+    fn found(&self, estimate: &Estimate) -> Found {
+        match (estimate.low, estimate.high) {
+            (Some(low), _) if low > self.limit => Found::Beyond,
+            (_, Some(high)) if high <= self.limit => Found::Within,
+            _ => Found::CannotTell,
+        }
+    }
+}
+
+/// [`Failure::Input`] for a bound of a policy that does not run, before anything runs.
+pub fn check_policies(bounds: &[Bound], policies: &[String]) -> Result<(), Failure> {
+    let is_unknown =
+        |bound: &&Bound| bound.policy.as_ref().is_some_and(|own| !policies.contains(own));
+    bounds.iter().find(is_unknown).map_or(Ok(()), |bound| {
+        let policy = bound.policy.as_deref().unwrap_or_default();
+        Err(Failure::Input(format!("--fail-if {policy} {}: no such policy runs", bound.text)))
+    })
+}
+
+/// [`Failure::Run`] where a service, each with its policy, surely lies beyond a bound; what cannot be told
+/// passes, and is said.
+pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Failure> {
+    let mut beyond = Vec::new();
+    for bound in bounds {
+        let its = |policy: &str| bound.policy.as_deref().is_none_or(|own| own == policy);
+        for (policy, program) in all.iter().filter(|(policy, _)| its(policy)) {
+            let Some(estimate) = bound.of(program) else { continue };
+            let who = format!("{policy} {}", program.name);
+            let (text, who) = (&bound.text, who.trim());
+            match bound.found(&estimate) {
+                Found::Beyond => beyond.push(format!("{who} surely has {text} (--fail-if)")),
+                Found::CannotTell => {
+                    anstream::eprintln!(
+                        "rearguard: cannot tell whether {who} has {text}, so --fail-if passes"
+                    );
+                }
+                Found::Within => {}
+            }
+        }
+    }
+    if beyond.is_empty() { Ok(()) } else { Err(Failure::Run(beyond.join("\n"))) }
+}
+
+/// A measured service: where the generator was late, a latency may be as short as the disturbance says.
+pub fn least(measured: &report::Measured) -> ProgramResult {
+    let mut service = measured.service.clone();
+    let (Some(latency), Some(disturbance)) = (&mut service.latency_ns, &measured.disturbance)
+    else {
+        return service;
+    };
+    let least = disturbance.at_least_ns;
+    latency.mean.low = least.mean.low;
+    latency.p50.low = least.p50.low;
+    latency.p90.low = least.p90.low;
+    latency.p99.low = least.p99.low;
+    latency.p99_9.low = least.p99_9.low;
+    if let Some(outlier) = &mut service.outlier {
+        outlier.proportion.low = None;
+    }
+    service
+}
+
+#[cfg(test)]
+mod tests {
+    use report::document::{Latency, Outlier};
+
+    use super::*;
+
+    fn bound(text: &str) -> Bound {
+        text.parse().unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    fn service(low: f64, high: f64) -> ProgramResult {
+        let p99_9 = Estimate::new(f64::midpoint(low, high), low, high);
+        let proportion = Estimate::new(0.002, 0.001, 0.003);
+        ProgramResult {
+            name: "web".into(),
+            latency_ns: Some(Latency { p99_9, ..Latency::default() }),
+            outlier: Some(Outlier { proportion, ..Outlier::default() }),
+            ..ProgramResult::default()
+        }
+    }
+
+    #[test]
+    fn only_what_surely_lies_beyond_fails() {
+        let code = |text: &str, low, high| {
+            check(&[bound(text)], &[("cts", &service(low, high))])
+                .map_err(|failure| failure.exit_code())
+        };
+        assert_eq!(code("p99.9>5ms", 5.1e6, 6e6), Err(1));
+        assert_eq!(code("p99.9>5ms", 4.9e6, 6e6), Ok(()));
+        assert_eq!(code("p99.9>5ms", 4e6, 4.9e6), Ok(()));
+        // Lost requests have no end above, and surely lie beyond.
+        assert_eq!(code("p99.9>5ms", 5.1e6, f64::INFINITY), Err(1));
+        assert_eq!(code("outliers>0.05%", 0.0, 1.0), Err(1));
+        assert_eq!(code("outliers>0.2%", 0.0, 1.0), Ok(()));
+        assert_eq!(code("cts p99.9>5ms", 5.1e6, 6e6), Err(1));
+        assert_eq!(code("cfs p99.9>5ms", 5.1e6, 6e6), Ok(()));
+        let known = |text: &str| check_policies(&[bound(text)], &["cts".to_string()]).is_ok();
+        assert!(known("p99.9>5ms") && known("cts p99.9>5ms") && !known("cfs p99.9>5ms"));
+    }
+
+    #[test]
+    fn a_late_generator_lowers_what_is_sure() {
+        let mut measured = report::Measured { service: service(5.1e6, 6e6), ..Default::default() };
+        let failed = |measured: &report::Measured| {
+            check(&[bound("p99.9>5ms")], &[("", &least(measured))]).is_err()
+        };
+        assert!(failed(&measured), "the control");
+        let p99_9 = Estimate::new(4.2e6, 4e6, 5e6);
+        let at_least_ns = Latency { p99_9, ..Latency::default() };
+        measured.disturbance = Some(report::Disturbance { at_least_ns, ..Default::default() });
+        assert!(!failed(&measured));
+    }
+
+    #[test]
+    fn a_wrong_bound_names_the_right_ones() {
+        for wrong in ["p99.9", "p99.9<5ms", "p98>5ms", "p99>5", "outliers>5ms", "outliers>200%"] {
+            let said = wrong.parse::<Bound>().unwrap_err();
+            assert_eq!(said.exit_code(), 2);
+            assert!(said.to_string().contains("such as p99.9>5ms"), "{said}");
+        }
+    }
+}
