@@ -159,7 +159,7 @@ impl CapacityRun {
             return format!("{policy} carries nothing: even at {least} it fails.");
         }
         format!(
-            "{policy} carries nothing, as it seems: at {least} the objective is missed. {}.",
+            "{policy} carries nothing, as it seems: at {least} the objective is missed; {}.",
             Self::REMEDY
         )
     }
