@@ -1,5 +1,6 @@
 //! The host arm as other crates see it.
 
+use std::path::PathBuf;
 use std::thread;
 
 use model::trace_session::{KernelTracer, unbuilt};
@@ -13,12 +14,14 @@ use crate::machine::{self, Placement};
 use crate::policy::Policy;
 use crate::sampler::Pulls;
 
-/// Runs scenarios on this machine's kernel, under the policies that it has by itself: `default`, `nice`,
-/// `fifo`, `rr`.
-#[derive(Clone, Copy, Default)]
+/// Runs scenarios on this machine's kernel, under the policies that it has by itself, `default`, `nice`,
+/// `fifo`, `rr`, and under sched_ext schedulers, loaded for one run each.
+#[derive(Clone, Default)]
 pub struct HostArm {
     /// What records scheduling events; `None`: nothing can.
     pub tracer: Option<&'static dyn KernelTracer>,
+    /// Programs that are schedulers, to look for before PATH.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Arm for HostArm {
@@ -42,7 +45,7 @@ impl Arm for HostArm {
     }
 
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
-        check(scenario, policy).map(|_| ())
+        check(scenario, policy, &self.programs).map(|_| ())
     }
 
     fn has_events(&self) -> Result<(), Failure> {
@@ -57,15 +60,17 @@ impl Arm for HostArm {
         events: Events,
         watch: &dyn Watch,
     ) -> Result<Trace, Failure> {
-        let Ready { policy: services, placement } = check(scenario, policy)?;
+        let ready = check(scenario, policy, &self.programs)?;
         let _alone = Exclusive::acquire(watch)?;
+        let mut scheduler = ready.scheduler.enter()?;
         let policy = policy.to_string();
         let records = events == Events::Recorded && self.has_events().is_ok();
         let tracer = self.tracer.filter(|_| records);
-        run_on(
-            &Stage { scenario, policy, services, placement, seed, tracer, pulls: &|| None },
-            watch,
-        )
+        let Ready { policy: services, placement, .. } = ready;
+        let stage = Stage { scenario, policy, services, placement, seed, tracer, pulls: &|| None };
+        let trace = run_on(&stage, watch)?;
+        scheduler.check()?;
+        Ok(trace)
     }
 }
 

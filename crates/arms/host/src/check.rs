@@ -1,14 +1,15 @@
 //! What this machine must have before anything is started, each with its remedy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use loader::Scheduler;
 use model::scenario::{AlterationKind, Kind, Program, Scenario};
 use model::{Failure, PolicySpec};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::groups;
 use crate::machine::{self, Placement};
-use crate::policy::Policy;
+use crate::policy::{self, Policy};
 use crate::privilege::Class;
 
 /// The longest request: it must fit into the sockets' buffers, or a server that does not read would block the
@@ -19,6 +20,8 @@ const OTHER_FILES: u64 = 64;
 
 /// A run that this machine can do.
 pub struct Ready {
+    /// What is in force meanwhile.
+    pub scheduler: Scheduler,
     /// How services are scheduled.
     pub policy: Policy,
     /// Which CPUs are used.
@@ -26,8 +29,13 @@ pub struct Ready {
 }
 
 /// Finds everything that would make the run fail, and changes nothing.
-pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
-    let policy = Policy::read(spec)?;
+pub fn check(
+    scenario: &Scenario,
+    spec: &PolicySpec,
+    programs: &[PathBuf],
+) -> Result<Ready, Failure> {
+    let (scheduler, policy) = policy::read(spec, scenario, programs)?;
+    scheduler.check()?;
     check_abilities(scenario)?;
     check_scenario(scenario)?;
     groups::check_machine(scenario)?;
@@ -47,7 +55,7 @@ pub fn check(scenario: &Scenario, spec: &PolicySpec) -> Result<Ready, Failure> {
             Class::Normal { nice }.permitted()?;
         }
     }
-    Ok(Ready { policy, placement })
+    Ok(Ready { scheduler, policy, placement })
 }
 
 /// Raises this process's own limit of open files, which children inherit, to what the scenario needs.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::Placement;
 use lab::{Cost, Counting, Entry, Job, Kernel, Lab, OWN_PROGRAM, Outcome};
+use loader::Scheduler;
 use model::scenario::Kind;
 use model::trace_session::unbuilt;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
@@ -13,7 +14,7 @@ use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 use crate::guest::kernel_tracer;
 use crate::guest_output::GuestOutput;
 use crate::needs::{Needs, kernel, needs};
-use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report, Scheduler};
+use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
 const ROUND: Nanos = Nanos::from_micros(50);

@@ -3,7 +3,6 @@
 
 mod calm;
 mod crossings;
-mod scheduler;
 mod wakeups;
 
 use std::fs;
@@ -43,7 +42,7 @@ fn obey() -> Result<(), Failure> {
 
 fn perform(order: &Order) -> Result<Report, Failure> {
     calm::settle(&order.placement)?;
-    let mut scheduler = scheduler::enter(order)?;
+    let mut scheduler = order.scheduler.enter()?;
     let wakeups = wakeups::measure(&order.placement).map_err(broken)?;
     let crossings = Crossings::watch(&order.scenario.machine).map_err(broken)?;
     let runs = order.seeds.len();

@@ -1,12 +1,13 @@
 //! What a policy needs: a kernel, and a scheduler.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use host::Services;
 use lab::{Kernel, Lab};
-use model::{Failure, Nanos, PolicySpec, Scenario, did_you_mean};
+use loader::{PROGRAM, Scheduler, named};
+use model::{Failure, PolicySpec, Scenario, did_you_mean};
 
-use crate::order::{OBJECT, Scheduler};
+use crate::order::OBJECT;
 
 /// What a policy needs.
 #[derive(Debug)]
@@ -32,9 +33,6 @@ const CLASSES: [(&str, &str, Services); 6] = [
     ("rr", "eevdf", Services::RoundRobin),
 ];
 
-/// What the names of programs that are sched_ext schedulers begin with.
-const PROGRAM: &str = "scx_";
-
 /// Finds what a policy needs: kernels in the lab, programs among those given and in PATH.
 pub fn needs(
     lab: &Lab,
@@ -47,14 +45,11 @@ pub fn needs(
         let kernel = kernel(lab, spec)?;
         return Ok(Needs { kernel, scheduler: Scheduler::Kernel, object: None, services });
     }
-    let (scheduler, object) = match spec.file() {
-        Some(path) => of_file(path, scenario, spec)?,
-        None if spec.name.starts_with(PROGRAM) => {
-            (Scheduler::Program(command(programs, spec)?), None)
-        }
-        None => (of_ours(scenario, spec)?, None),
-    };
-    let kernel = kernel(lab, spec)?;
+    let mut command = named(spec, scenario, programs)?.ok_or_else(|| unknown(spec))?;
+    // A policy in a file is compiled here: guests have no compiler.
+    let object = spec.file().map(loader::compile).transpose()?;
+    command.extend(object.iter().flat_map(|_| ["--object", OBJECT].map(String::from)));
+    let (kernel, scheduler) = (kernel(lab, spec)?, Scheduler::Program(command));
     Ok(Needs { kernel, scheduler, object, services: Services::Default })
 }
 
@@ -97,55 +92,9 @@ fn newest(
     )))
 }
 
-/// A policy behind the seam; its options are checked here and not only in the guest.
-fn of_ours(scenario: &Scenario, spec: &PolicySpec) -> Result<Scheduler, Failure> {
-    let known: Vec<&str> = policy_native::policies().map(|(name, _)| name).collect();
-    if !known.contains(&spec.name.as_str()) {
-        return Err(unknown(spec, &known));
-    }
-    let options = policy_native::Options::parse(spec, &scenario.machine, scenario.slice)?;
-    ours(spec, scenario.slice.map(|_| options.slice()), &[])
-}
-
-/// A policy in a file. It is compiled here: guests have no compiler.
-fn of_file(
-    path: &Path,
-    scenario: &Scenario,
-    spec: &PolicySpec,
-) -> Result<(Scheduler, Option<Vec<u8>>), Failure> {
-    policy_native::FileOptions::parse(spec, &scenario.machine, scenario.slice)?;
-    let object = loader::compile(path)?;
-    let spec = PolicySpec { name: path.display().to_string(), ..spec.clone() };
-    let slice = scenario.slice.filter(|_| !spec.options.contains_key("slice"));
-    Ok((ours(&spec, slice, &["--object", OBJECT])?, Some(object)))
-}
-
-/// Our loader with a policy, and with the slice where the scenario has a say in it.
-fn ours(spec: &PolicySpec, slice: Option<Nanos>, more: &[&str]) -> Result<Scheduler, Failure> {
-    let program = loader::find()?.to_string_lossy().into_owned();
-    let slice = slice.map(|slice| ["--slice".to_string(), format!("{}ns", slice.0)]);
-    let more = more.iter().map(|word| (*word).to_string());
-    let words = [program, spec.to_string()].into_iter();
-    Ok(Scheduler::Program(words.chain(slice.into_iter().flatten()).chain(more).collect()))
-}
-
-/// The program of that name, and `--key value` for each option.
-fn command(programs: &[PathBuf], spec: &PolicySpec) -> Result<Vec<String>, Failure> {
-    let given = programs.iter().find(|path| path.file_name() == Some(spec.name.as_ref()));
-    let name = given.map_or(Path::new(&spec.name), PathBuf::as_path);
-    let path = lab::locate(&name.to_string_lossy()).map_err(|_| {
-        Failure::Input(format!(
-            "policy `{0}`: no such program in PATH: install it (`cargo install {0}`), or name it with --with",
-            spec.name
-        ))
-    })?;
-    let options = spec.options.iter().flat_map(|(key, value)| [format!("--{key}"), value.clone()]);
-    Ok(std::iter::once(path.to_string_lossy().into_owned()).chain(options).collect())
-}
-
-fn unknown(spec: &PolicySpec, policies: &[&str]) -> Failure {
+fn unknown(spec: &PolicySpec) -> Failure {
     let classes = CLASSES.iter().map(|(name, ..)| *name);
-    let known: Vec<&str> = classes.chain(policies.iter().copied()).collect();
+    let known: Vec<&str> = classes.chain(policy_native::policies().map(|(name, _)| name)).collect();
     let hint = did_you_mean(&spec.name, &known);
     Failure::Input(format!(
         "policy `{}` is unknown to the vm arm{hint}: it knows {}, programs whose names begin with {PROGRAM}, and policies in files (./NAME.c)",

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use host::{Placement, Services};
+use loader::Scheduler;
 use model::{Nanos, Scenario, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -35,15 +36,6 @@ pub struct Order {
     pub seeds: Vec<u64>,
     /// Whether the traces shall hold scheduling events.
     pub events: bool,
-}
-
-/// The scheduler of normal threads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Scheduler {
-    /// The kernel's default class.
-    Kernel,
-    /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
-    Program(Vec<String>),
 }
 
 /// What the guest found.

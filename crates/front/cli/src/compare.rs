@@ -47,7 +47,7 @@ pub struct Args {
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
-    /// With --on vm, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
+    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
     #[arg(long, value_name = "PATH")]
     with: Vec<PathBuf>,
     /// With --on vm, say of every run on stderr how true its time is
@@ -83,12 +83,12 @@ pub enum On {
 }
 
 impl On {
-    /// The arm; one of guests takes programs to look for before PATH, and a function that prints a line on
-    /// each run.
+    /// The arm; one of real kernels takes programs to look for before PATH, one of guests a function that
+    /// prints a line on each run.
     pub fn arm(self, with: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<Box<dyn Arm>, Failure> {
         Ok(match self {
             On::Sim => Box::new(SimArm),
-            On::Host => Box::new(HostArm { tracer: vm::kernel_tracer() }),
+            On::Host => Box::new(HostArm { tracer: vm::kernel_tracer(), programs: with }),
             On::Vm => Box::new(VmArm::new(with, tell)?),
         })
     }

@@ -92,7 +92,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let roles = [host::ROLES, ::lab::ROLES, machine::ROLES, vm::ROLES, ::measure::ROLES];
+    let roles =
+        [host::ROLES, loader::ROLES, ::lab::ROLES, machine::ROLES, vm::ROLES, ::measure::ROLES];
     if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }

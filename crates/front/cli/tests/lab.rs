@@ -188,6 +188,32 @@ fn output_exit_code_and_files_are_the_commands_own() {
     }
 }
 
+/// Three comparisons in a guest: one that ends, one that is killed while its scheduler is in force, one
+/// beside another scheduler.
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn a_comparison_on_the_host_loads_schedulers_for_its_runs_alone() {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let scenario = scenarios.canonicalize().expect("a folder").join("null-rpc.toml");
+    let scenario = scenario.display().to_string();
+    let script = format!(
+        "compare='rearguard compare {scenario} --on host --set program.service.service_time=2ms --seeds 1'
+         state='cat /sys/kernel/sched_ext/state'
+         $compare --policy default,rearguard --duration 1s > /tmp/table; echo code $?; $state
+         $compare --policy rearguard --duration 60s & sleep 6; $state
+         kill -9 $!; sleep 2; $state
+         scx_rearguard > /tmp/loaded & sleep 6
+         $compare --policy rearguard --duration 1s; echo code $?"
+    );
+    let args = ["7.2", "--cpus", "2", "--turns", "20us", "--put", "cat", "--put", "sleep"];
+    let tail = ["--put", scenario.as_str(), "--", "sh", "-c", script.as_str()];
+    let (code, stdout, stderr) = run(&[&args[..], &tail].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines, ["code 0", "disabled", "enabled", "disabled", "code 3"], "{stderr}");
+    assert!(stderr.contains("the scheduler `rearguard` is loaded already"), "{stderr}");
+}
+
 #[test]
 #[ignore = "boots machines: make lab-test"]
 fn the_guest_sees_the_machine_that_was_asked_for() {

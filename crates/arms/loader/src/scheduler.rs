@@ -4,12 +4,27 @@
 //! class: a run that did not look at its end would report that class as the policy.
 
 mod log;
+mod name;
 mod program;
 
 use model::Failure;
+use model::role::Role;
+use serde::{Deserialize, Serialize};
 
-use crate::order::{Order, Scheduler};
+pub use name::{PROGRAM, named};
 use program::Program;
+
+/// The scheduler of normal threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scheduler {
+    /// The kernel's default class.
+    Kernel,
+    /// A program that puts a sched_ext scheduler into force until it is interrupted, with its arguments.
+    Program(Vec<String>),
+}
+
+/// An executable that puts schedulers into force must play these first thing in its `main`.
+pub const ROLES: &[Role] = &[program::ROLE];
 
 /// A scheduler in force. Dropping it takes it out.
 pub enum InForce {
@@ -19,11 +34,31 @@ pub enum InForce {
     Program(Program),
 }
 
-/// Puts the order's scheduler into force.
-pub fn enter(order: &Order) -> Result<InForce, Failure> {
-    match &order.scheduler {
-        Scheduler::Kernel => Ok(InForce::Kernel),
-        Scheduler::Program(command) => Program::start(command).map(InForce::Program),
+impl Scheduler {
+    /// Puts it into force.
+    pub fn enter(&self) -> Result<InForce, Failure> {
+        match self {
+            Scheduler::Kernel => Ok(InForce::Kernel),
+            Scheduler::Program(command) => Program::start(command).map(InForce::Program),
+        }
+    }
+
+    /// Whether this machine can, as far as it can be seen without trying.
+    pub fn check(&self) -> Result<(), Failure> {
+        if *self == Scheduler::Kernel {
+            return Ok(());
+        }
+        if !sched_ext::exists() {
+            return Err(Failure::Machine(
+                "this kernel has no sched_ext: boot a newer one, or use --on vm or --on sim".into(),
+            ));
+        }
+        match sched_ext::loaded().ok().flatten() {
+            None => Ok(()),
+            Some(name) => Err(Failure::Machine(format!(
+                "the scheduler `{name}` is loaded already: end its program first; a kernel holds one at a time"
+            ))),
+        }
     }
 }
 

@@ -1,21 +1,21 @@
 //! A sched_ext scheduler that is a program of its own.
 
-use std::fs::{self, File};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::Failure;
+use model::role::Role;
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{in_force, log};
-use crate::guest::broken;
 
-/// What it says goes here.
-const LOG: &str = "/run/scheduler.log";
-/// Lines of it that a failure shows.
+/// Lines of what it says that a failure shows.
 const LINES: usize = 10;
 /// How long it may take until it is in force: its programs go through the verifier, on an emulated processor.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,28 +23,32 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const FAREWELL: Duration = Duration::from_secs(10);
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(50);
+/// The argument before a command that is interrupted as soon as the thread that started it is gone.
+const LEASH: &str = "__scheduler";
 
-/// The program, and the name of its scheduler.
+/// Becomes the command that follows. A killed run leaves no scheduler in force.
+pub const ROLE: Role = (LEASH, |command| {
+    let Some((program, args)) = command.split_first() else { return ExitCode::FAILURE };
+    let error = match set_pdeathsig(Signal::SIGINT) {
+        Ok(()) => Command::new(program).args(args).exec(),
+        Err(errno) => errno.into(),
+    };
+    eprintln!("{program}: {error}");
+    ExitCode::FAILURE
+});
+
+/// The program, the name of its scheduler, and what it says.
 pub struct Program {
     child: Child,
     name: String,
+    said: File,
 }
 
 impl Program {
-    /// Starts it and waits until its scheduler is in force.
+    /// Starts it and waits until its scheduler is in force. It ends with the thread that called this.
     pub fn start(command: &[String]) -> Result<Program, Failure> {
-        let log = File::create(LOG).map_err(broken)?;
-        let errors = log.try_clone().map_err(broken)?;
-        let (program, args) = command.split_first().expect("a program");
-        let child = Command::new(program)
-            .args(args)
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(errors)
-            .spawn()
-            .map_err(broken)?;
-        let mut started = Program { child, name: String::new() };
+        let begun = spawn(command).map_err(broken)?;
+        let mut started = Program { child: begun.0, name: String::new(), said: begun.1 };
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             started.alive()?;
@@ -70,8 +74,10 @@ impl Program {
         }
     }
 
-    fn failure(&self, why: &str) -> Failure {
-        let said = fs::read_to_string(LOG).unwrap_or_default();
+    fn failure(&mut self, why: &str) -> Failure {
+        let mut said = Vec::new();
+        let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut said));
+        let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
         let messages = log::kernel_messages();
@@ -79,6 +85,24 @@ impl Program {
             "the scheduler's program failed: {why}; its last words:\n{last}\nthe kernel's last messages:\n{messages}"
         ))
     }
+}
+
+/// The program, and the file without a name that has what it says.
+fn spawn(command: &[String]) -> io::Result<(Child, File)> {
+    let said = tempfile::tempfile()?;
+    let child = Command::new(std::env::current_exe()?)
+        .arg(LEASH)
+        .args(command)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(said.try_clone()?)
+        .stderr(said.try_clone()?)
+        .spawn()?;
+    Ok((child, said))
+}
+
+fn broken(error: io::Error) -> Failure {
+    Failure::Run(format!("the scheduler's program failed: {error}"))
 }
 
 impl Drop for Program {
