@@ -16,6 +16,7 @@ mod exporter;
 mod fail_if;
 mod fanout;
 mod files;
+mod gate;
 mod ideal;
 mod keep;
 mod lab;
@@ -68,6 +69,9 @@ enum Command {
     Doctor(doctor::Args),
     Fanout(fanout::Args),
     Explain(explain::Args),
+    /// Hold a scheduler against its former self: what became worse fails the build
+    #[command(subcommand)]
+    Gate(gate::Action),
     Ideal(ideal::Args),
     Lab(lab::Args),
     Load(load::Args),
@@ -116,6 +120,8 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Fanout(args) => fanout::run(&args),
         Command::Explain(args) => explain::run(&args),
+        // Worse is no failure of the run, but an exit code.
+        Command::Gate(action) => return gate::run(&action).unwrap_or_else(report_failure),
         Command::Ideal(args) => ideal::run(&args),
         // The guest's command has an exit code of its own.
         Command::Lab(args) => return lab::run(&args).unwrap_or_else(report_failure),

@@ -1,0 +1,104 @@
+//! What was recorded: the scenarios themselves, and what every run of them showed.
+
+use model::{Failure, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// The `schema` of a base file.
+pub const GATE_SCHEMA: &str = "rearguard.gate/1";
+
+/// A policy's runs, to hold others against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Base {
+    /// [`GATE_SCHEMA`].
+    pub schema: String,
+    /// The version of rearguard that recorded it.
+    pub version: String,
+    /// Where it ran: `sim`, `host` or `vm`.
+    pub arm: String,
+    /// The machine, in words.
+    pub machine: String,
+    /// The policy, with its options.
+    pub policy: String,
+    /// What was run.
+    pub scenarios: Vec<Recorded>,
+}
+
+/// One scenario's runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// The scenario's name.
+    pub name: String,
+    /// Its text: a check runs it again, whatever has become of the file.
+    pub text: String,
+    /// The seeds, one run each.
+    pub seeds: Vec<u64>,
+    /// Latencies of each service.
+    pub services: Vec<Service>,
+    /// What is one number a run.
+    pub measures: Vec<Measure>,
+}
+
+/// The latencies of one service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Service {
+    /// The program.
+    pub program: String,
+    /// By run, in the order of arrival; null for a lost request.
+    pub latencies_ns: Vec<Vec<Option<u64>>>,
+}
+
+/// A figure that is one number a run; less is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The program, where it is one's.
+    pub program: Option<String>,
+    /// Its name.
+    pub figure: String,
+    /// A difference below this is none, however much it is of a small number.
+    pub floor: f64,
+    /// The number of each run.
+    pub runs: Vec<f64>,
+}
+
+impl Base {
+    /// Reads a base file; `name` is for messages.
+    pub fn read(text: &str, name: &str) -> Result<Base, Failure> {
+        let refuse = |why: String| {
+            Failure::Input(format!("{name}: {why}; `rearguard gate record` makes one"))
+        };
+        let schema = serde_json::from_str::<Schema>(text)
+            .map_err(|error| refuse(format!("no base of a gate ({error})")))?;
+        if schema.schema != GATE_SCHEMA {
+            let this =
+                format!("a base of format {}, and this version reads {GATE_SCHEMA}", schema.schema);
+            return Err(refuse(this));
+        }
+        let base: Base = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        match base.scenarios.iter().find(|recorded| !recorded.is_whole()) {
+            Some(broken) => Err(refuse(format!("{}: not one run a seed", broken.name))),
+            None if base.scenarios.is_empty() => Err(refuse("holds no scenario".to_string())),
+            None => Ok(base),
+        }
+    }
+}
+
+impl Recorded {
+    fn is_whole(&self) -> bool {
+        let runs = self.services.iter().map(|service| service.latencies_ns.len());
+        let runs = runs.chain(self.measures.iter().map(|measure| measure.runs.len()));
+        !self.seeds.is_empty() && runs.into_iter().all(|runs| runs == self.seeds.len())
+    }
+}
+
+impl Service {
+    /// The latencies of each run.
+    pub fn runs(&self) -> Vec<Vec<Nanos>> {
+        let latency = |latency: &Option<u64>| latency.map_or(Nanos::NEVER, Nanos);
+        self.latencies_ns.iter().map(|run| run.iter().map(latency).collect()).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
+}
