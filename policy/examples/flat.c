@@ -297,5 +297,3 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 	if (thread)
 		flat_cease(thread);
 }
-
-RG_WITHOUT(limits)

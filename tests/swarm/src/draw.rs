@@ -1,7 +1,6 @@
 //! A case: everything that a seed decides.
 
 mod changes;
-mod limits;
 mod machine;
 mod mechanisms;
 mod node;
@@ -11,7 +10,7 @@ mod programs;
 use std::fmt;
 
 use model::change::Change;
-use model::scenario::{Group, Mechanisms};
+use model::scenario::Mechanisms;
 use model::{Nanos, PolicySpec, Scenario};
 
 use crate::rng::Rng;
@@ -56,7 +55,6 @@ impl Case {
         mechanisms::add(&mut Rng::new(seed, 1), &mut scenario);
         programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
         node::add(&mut Rng::new(seed, 3), &mut scenario);
-        limits::add(&mut Rng::new(seed, 4), &mut scenario);
         let policy = policy::draw(&mut rng, &scenario);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
@@ -85,10 +83,7 @@ impl fmt::Display for Case {
             writeln!(f, "  {:?}", scenario.mechanisms)?;
         }
         for group in &scenario.groups {
-            let Group { name, weight, max, idle, cpuset, .. } = group;
-            let max = max.map_or(String::new(), |max| format!(", {max}"));
-            let idle = if *idle { ", idle" } else { "" };
-            writeln!(f, "  group {name} weight {weight}{max}{idle} {cpuset:?}")?;
+            writeln!(f, "  group {} weight {} {:?}", group.name, group.weight, group.cpuset)?;
         }
         let mut first = 0;
         for program in &scenario.programs {

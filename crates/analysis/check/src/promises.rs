@@ -91,8 +91,6 @@ pub struct Promises {
     pub busy: bool,
     /// Whether and where it serves in order.
     pub order: Option<InOrder>,
-    /// Whether groups are held to their quotas.
-    pub quotas: bool,
     /// How long a thread waits at most.
     pub wait: Option<Nanos>,
     /// How evenly it divides.
@@ -117,8 +115,7 @@ impl Promises {
     /// What a policy promises in a scenario. [`Failure::Input`] for an unknown name.
     pub fn of(policy: &PolicySpec, scenario: &Scenario) -> Result<Promises, Failure> {
         let promises = match policy.name.as_str() {
-            "cfs" | "eevdf" => Promises { quotas: true, ..Promises::default() },
-            "rr" => Promises::default(),
+            "cfs" | "eevdf" | "rr" => Promises::default(),
             "fifo" => fifo(scenario),
             _ => of_chosen(&PolicyOptions::read(policy, scenario)?, scenario),
         };
@@ -165,10 +162,9 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
         conserving: reach(options, &scenario.machine),
         busy: reach(options, &scenario.machine).is_some() && finds_work(options, scenario),
         order: in_order(options),
-        quotas: true,
         wait: longest_wait(options, scenario),
         fair: Fair::of(options, scenario),
-        held: Held::of(options, scenario),
+        held: Held::of(options),
     }
 }
 

@@ -9,7 +9,6 @@ mod lag;
 mod lost;
 mod one_place;
 mod order;
-mod quota;
 mod share;
 mod time;
 
@@ -59,7 +58,7 @@ pub trait Rule {
 }
 
 /// The names of all rules.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 11] = [
     accounts::NAME,
     affinity::NAME,
     conserving::NAME,
@@ -69,7 +68,6 @@ pub const NAMES: [&str; 12] = [
     lost::NAME,
     one_place::NAME,
     order::NAME,
-    quota::NAME,
     share::NAME,
     time::NAME,
 ];
@@ -83,9 +81,6 @@ pub(crate) fn all(scenario: &Scenario, promises: &Promises) -> Vec<Box<dyn Rule>
         Box::new(lost::Lost::new(promises.wait)),
         Box::new(accounts::Accounts::new(scenario)),
     ];
-    if promises.quotas {
-        rules.push(Box::new(quota::Quota::new(scenario)));
-    }
     if promises.busy {
         rules.push(Box::new(idle::IdleBesideWork::new(scenario)));
     }
