@@ -12,9 +12,6 @@ use crate::carried::{carried, verdicts};
 use crate::loads::Loads;
 use crate::search::{Finding, Search};
 
-/// A first seed with so many times the outliers that the objective allows tells alone: such a load is beyond
-/// what the policy carries, and its runs take longest.
-const OVERLOADED: f64 = 10.0;
 /// Requests of which none is an outlier that bound the proportion to this over their number (exact binomial,
 /// 95%, two-sided).
 const NONE_OF: f64 = 3.69;
@@ -102,19 +99,8 @@ impl Study<'_> {
         wanted: &[(usize, usize)],
         watch: &dyn Watch,
     ) -> Result<(), Failure> {
-        let mut left = wanted.to_vec();
-        if self.seeds.len() > 1 {
-            let tried: Vec<(usize, usize)> =
-                wanted.iter().copied().filter(|(who, _)| !all[*who].is_ideal).collect();
-            let found = self.found(loads, all, &tried, &self.seeds[..1], watch)?;
-            for ((who, load), result) in tried.into_iter().zip(found) {
-                if all[who].record_overload(loads, load, &result, self.objective) {
-                    left.retain(|one| *one != (who, load));
-                }
-            }
-        }
-        let found = self.found(loads, all, &left, &self.seeds, watch)?;
-        for ((who, load), result) in left.into_iter().zip(found) {
+        let found = self.found(loads, all, wanted, watch)?;
+        for (&(who, load), result) in wanted.iter().zip(found) {
             all[who].record(loads, load, &result, self.objective, self.seeds.len());
         }
         Ok(())
@@ -126,11 +112,9 @@ impl Study<'_> {
         loads: &Loads,
         all: &[Contender],
         wanted: &[(usize, usize)],
-        seeds: &[u64],
         watch: &dyn Watch,
     ) -> Result<Vec<PolicyResult>, Failure> {
-        let point =
-            |(who, load): &(usize, usize)| self.point(loads, all[*who].policy, *load, seeds);
+        let point = |(who, load): &(usize, usize)| self.point(loads, all[*who].policy, *load);
         let points: Vec<Point> = wanted.iter().map(point).collect::<Result<_, _>>()?;
         // The ideal is found in runs of the first policy: one point may be wanted twice.
         let mut once = points.clone();
@@ -152,15 +136,9 @@ impl Study<'_> {
         })
     }
 
-    fn point(
-        &self,
-        loads: &Loads,
-        policy: usize,
-        load: usize,
-        seeds: &[u64],
-    ) -> Result<Point, Failure> {
+    fn point(&self, loads: &Loads, policy: usize, load: usize) -> Result<Point, Failure> {
         let (scenario, source) = loads.at(load)?;
-        let scenario = Scenario { seeds: seeds.to_vec(), ..scenario };
+        let scenario = Scenario { seeds: self.seeds.clone(), ..scenario };
         let policy = &self.policies[policy];
         self.runner.arm.check(&scenario, policy)?;
         let point = Point::new(scenario, policy, false, self.runner.arm)?;
@@ -217,22 +195,6 @@ impl Contender {
 
     fn wanted((who, one): (usize, &Contender)) -> Vec<(usize, usize)> {
         one.search.wanted().into_iter().map(|load| (who, load)).collect()
-    }
-
-    /// Keeps a load that one seed shows to be far beyond the objective; whether it is.
-    fn record_overload(
-        &mut self,
-        loads: &Loads,
-        load: usize,
-        result: &PolicyResult,
-        objective: Objective,
-    ) -> bool {
-        let low = self.point(loads, load, result, 1).proportion.low;
-        let is_over = low.is_some_and(|low| low > OVERLOADED * objective.proportion);
-        if is_over {
-            self.record(loads, load, result, objective, 1);
-        }
-        is_over
     }
 
     fn record(

@@ -102,12 +102,11 @@ fn the_same_seeds_give_the_same_bytes_and_finished_loads_are_not_run_again() {
 }
 
 #[test]
-fn a_load_far_beyond_the_objective_runs_with_one_seed() {
+fn a_search_goes_from_loads_that_meet_to_one_that_fails() {
     let run = found(&scenario(1, false), &["fifo"]);
     let points = &run.policies[0].points;
     let (last, least) = (points.last().unwrap(), points.first().unwrap());
-    assert_eq!((last.seeds, last.answer.as_str()), (1, "fails"));
-    assert_eq!((least.seeds, least.answer.as_str()), (5, "meets"), "the control");
+    assert_eq!((least.answer.as_str(), last.answer.as_str()), ("meets", "fails"));
     assert!(points.len() <= 45 && points.is_sorted_by(|a, b| a.rate_per_s < b.rate_per_s));
 }
 
