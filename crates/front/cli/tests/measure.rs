@@ -11,11 +11,19 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use child_guard::ChildGuard;
 use serde_json::Value;
+
+/// Held by a test for as long as it measures: of two runs at a time the second is refused at last, and the
+/// hog of one test would take the CPU of another's generator.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn built() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rearguard"))
@@ -57,6 +65,7 @@ const NULL_RPC: [&str; 4] =
 
 #[test]
 fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (hdr, trace, page, metrics) =
@@ -110,6 +119,7 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
 
 #[test]
 fn losses_are_named() {
+    let _alone = alone();
     let Some(output) = measured(&[
         "--target",
         &closing_server(),
@@ -169,6 +179,7 @@ fn assert_refused(target: &str, why: &str) {
 
 #[test]
 fn a_wrong_protocol_is_said_at_once() {
+    let _alone = alone();
     let speaks = answering_server(b"-ERR unknown command\r\n");
     let garbage = |scheme: &str| {
         let why = format!("(garbage): does the server speak {scheme}?");
@@ -200,6 +211,7 @@ fn hog() -> Option<ChildGuard> {
 
 #[test]
 fn a_generator_that_does_not_get_its_cpu_says_between_what_the_latency_lies() {
+    let _alone = alone();
     let Some(_hog) = hog() else {
         eprintln!("skipped: a hog of real-time priority takes privileges and chrt");
         return;
@@ -255,6 +267,7 @@ fn outliers(file: &str, threshold: &str) -> (String, f64) {
 
 #[test]
 fn fan_out_starts_from_the_document_and_from_the_log() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (hdr, json) = (file("log.hdr"), file("run.json"));
@@ -332,6 +345,7 @@ fn is_starved(document: &Value) -> bool {
 #[cfg(feature = "bpf")]
 #[test]
 fn stages_are_in_the_result_and_their_trace_is_explained() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("run.trace").display().to_string();
     let more = ["--json", "--stages", "--trace", &trace];
@@ -390,6 +404,7 @@ fn unprivileged(folder: &Path) -> Command {
 
 #[test]
 fn without_privileges_the_clients_sockets_give_their_stages() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let command = unprivileged(folder.path());
     let more = ["--json", "--stages", "--live"];

@@ -39,7 +39,9 @@ fn bad_input() -> Result<(), Failed> {
         other => panic!("{policy}: {other:?}"),
     };
     assert!(message("fiof").contains("did you mean `fifo`?"));
-    assert!(message("cts").contains("--on sim") && !message("cts").contains("did you mean"));
+    let none = message("no-such-policy");
+    assert!(none.contains("--on sim") && !none.contains("did you mean"), "{none}");
+    assert!(message("scx_no_such").contains("--with"));
     assert!(message("default:queue=cpu").contains("no option `queue`"));
     admitted(&plain())
 }
