@@ -54,8 +54,32 @@ struct rg_options {
 	{                                                                                          \
 		(void)thread;                                                                      \
 	}
-/* The four callbacks about groups. */
+/* The callbacks about limits of groups: quotas and idle groups are refused. */
+#define RG_WITHOUT_limits                                                                          \
+	RG_CALLBACK void rg_idle_group(u32 group, bool idle)                                       \
+	{                                                                                          \
+		(void)group;                                                                       \
+		(void)idle;                                                                        \
+	}                                                                                          \
+	RG_CALLBACK void rg_limit_group(u32 group, u64 quota_ns, u64 period_ns, u64 burst_ns)      \
+	{                                                                                          \
+		(void)group;                                                                       \
+		(void)quota_ns;                                                                    \
+		(void)period_ns;                                                                   \
+		(void)burst_ns;                                                                    \
+	}                                                                                          \
+	RG_CALLBACK u32 rg_group_due(u32 group)                                                    \
+	{                                                                                          \
+		(void)group;                                                                       \
+		return 0;                                                                          \
+	}                                                                                          \
+	RG_CALLBACK void rg_resume(struct task_struct *thread)                                     \
+	{                                                                                          \
+		(void)thread;                                                                      \
+	}
+/* All callbacks about groups. */
 #define RG_WITHOUT_groups                                                                          \
+	RG_WITHOUT_limits                                                                          \
 	RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight)                          \
 	{                                                                                          \
 		(void)group;                                                                       \

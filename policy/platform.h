@@ -303,6 +303,21 @@ RG_CALL bool rg_visit_move(struct rg_cursor *cursor, struct task_struct *thread)
  */
 RG_CALL void rg_set_slice(struct task_struct *thread, u64 slice_ns);
 
+/* ---- Threads that are held ---- */
+
+/*
+ * In enqueue: the thread waits apart, in no queue, until rg_unhold. In rg_resume: it waits in
+ * `queue` from now on, as after rg_insert_ordered. Cost: as of a move.
+ */
+RG_CALL void rg_hold(struct task_struct *thread);
+RG_CALL void rg_unhold(struct task_struct *thread, u32 queue, u64 slice_ns, u64 key);
+
+/* In dispatch: prev, which could go on, does not. It is enqueued, whatever dispatch brings. */
+RG_CALL void rg_vacate(struct task_struct *prev);
+
+/* The group's timer is due at this moment, in place of any other. Cost: high. */
+RG_CALL void rg_group_timer(u32 group, u64 at);
+
 /* ---- Arithmetic and loops ---- */
 
 /*
@@ -373,6 +388,9 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *   rg_init          once, before all others; may sleep; not 0: the policy is not loaded
  *   rg_init_group    a group comes: parents before children, all before their threads. Also
  *   rg_weigh_group   its weight (1 to 10,000, default 100) has changed
+ *   rg_idle_group    it has the least weight whatever rg_weigh_group says, or not any more
+ *   rg_limit_group   its threads and those below may have a quota in each period and a burst more;
+ *                    a quota of RG_NEVER: all that they want
  *   rg_exit_group    it is gone; it has neither threads nor children
  *   rg_init_thread   a thread comes under the policy, in a group; not 0: its creation fails
  *   rg_move_thread_group  it is in another group now
@@ -382,6 +400,9 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *                    it was in a queue until just now (not if select_cpu put it)
  *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev) if prev is
  *                    runnable, which is in no queue then; after it if prev has blocked
+ *   rg_group_due     a group's timer is due: the row of a thread to resume, 0: no more. Asked again
+ *                    after each
+ *   rg_resume        that thread, unless it is gone: it may go on
  *   rg_tick          it runs, and the timer ticks; slices end here
  *   rg_stopping      it ceases to run, and still wants the CPU or not. It does if its affinity,
  *                    weight or group changes while it runs: it then goes on without a callback
@@ -401,6 +422,10 @@ enum rg_enqueue { RG_ENQUEUE_WAKEUP = 1 };
 RG_CALLBACK s32 rg_init(void);
 RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);
 RG_CALLBACK void rg_weigh_group(u32 group, u32 weight);
+RG_CALLBACK void rg_idle_group(u32 group, bool idle);
+RG_CALLBACK void rg_limit_group(u32 group, u64 quota_ns, u64 period_ns, u64 burst_ns);
+RG_CALLBACK u32 rg_group_due(u32 group);
+RG_CALLBACK void rg_resume(struct task_struct *thread);
 RG_CALLBACK void rg_exit_group(u32 group);
 RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group);
 RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);

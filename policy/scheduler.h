@@ -7,15 +7,16 @@
  *   order     which of its threads     order/
  *
  * The frame is CTS's (section 3). vruntime.h holds the account that pick compares, burst.h what
- * belongs to a pool, weight.h the shares of groups, preempt.h which thread may interrupt which.
+ * belongs to a pool, weight.h the shares of groups, quota.h their limits, preempt.h which thread
+ * may interrupt which, activate.h what a thread's accounts begin and end with.
  */
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
 
-#include "balance/balance.h"
+#include "activate.h"
 #include "converge.h"
 #include "direct.h"
-#include "order/order.h"
+#include "resume.h"
 
 RG_CALLBACK s32 rg_init(void)
 {
@@ -25,11 +26,15 @@ RG_CALLBACK s32 rg_init(void)
 RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
 {
 	struct rg_group *group = rg_group_at(at);
+	struct rg_budget blank = {};
 
 	group->share.active = 0;
 	group->share.counted = 0;
 	group->parent = parent;
 	group->weight = weight;
+	group->idle = 0;
+	group->budget = blank;
+	group->budget.due_at = RG_NEVER;
 }
 
 RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
@@ -37,10 +42,24 @@ RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
 	rg_weight_of_group(at, weight);
 }
 
+RG_CALLBACK void rg_idle_group(u32 at, bool idle)
+{
+	rg_weight_idle(at, idle);
+}
+
+RG_CALLBACK void rg_limit_group(u32 at, u64 quota_ns, u64 period_ns, u64 burst_ns)
+{
+	rg_quota_limit(at, quota_ns, period_ns, burst_ns);
+}
+
 /* Its row is another's as soon as init_group names it again. */
 RG_CALLBACK void rg_exit_group(u32 at)
 {
-	(void)at;
+	struct rg_shared *shared = rg_shared();
+
+	if (shared && rg_group_at(at)->budget.limited)
+		rg_add(&shared->limited, -1);
+	rg_group_at(at)->budget.limited = 0;
 }
 
 RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
@@ -60,62 +79,6 @@ RG_CALLBACK s32 rg_init_thread(struct task_struct *t, u32 group)
 	thread->fresh = 1;
 	thread->group = group;
 	return 0;
-}
-
-/* The vruntime of a thread that wakes, which no look may overlook; `idle`: its account was. */
-RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
-{
-	struct rg_thread *thread = rg_thread(t);
-	struct rg_cpu *cpu = rg_cpu(at);
-	struct rg_queue *queue = cpu ? rg_queue(rg_queue_for(t, cpu, at)) : 0;
-	struct rg_account *account;
-	struct rg_vtime *vtime;
-
-	if (!thread || !queue)
-		return 0;
-	account = rg_account(t, thread);
-	vtime = rg_vtime_at(rg_number(account->vtime));
-	if (!vtime)
-		return 0;
-	if (idle)
-		rg_balance_place(account, thread, cpu, queue);
-	rg_vtime_offer(vtime, account->vruntime);
-	return 1;
-}
-
-/* The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. */
-RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
-{
-	struct rg_cpu *cpu = rg_cpu(at);
-
-	if (!cpu)
-		return;
-	rg_look_around(at, cpu, now);
-	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
-	rg_cpuset_refresh(t, thread, now);
-	rg_attach(t, at);
-	thread->fresh = 0;
-	if (thread->exec_seen == RG_NEVER)
-		thread->exec_seen = rg_exec_ns(t);
-	rg_balance_wake(t, thread, now);
-	rg_place(t, at, rg_weight_join(t, thread));
-	rg_balance_join(thread);
-	rg_weight_refresh(thread);
-	thread->woke_at = now;
-	thread->arrival = rg_order_arrival(thread, now);
-	thread->pool = rg_pool(t, thread);
-}
-
-/* The thread ceases to want a CPU. */
-RG_INLINE void rg_deactivate(struct task_struct *t, struct rg_thread *thread)
-{
-	u64 now = rg_now();
-
-	thread->slept_at = now;
-	rg_burst_end(t, thread);
-	rg_balance_leave(thread, now);
-	rg_weight_leave(t, thread);
-	rg_queue_move(thread, 0);
 }
 
 RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
@@ -157,6 +120,8 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	s32 cpu;
 
 	if (!thread)
+		return prev_cpu;
+	if (rg_held_by(thread))
 		return prev_cpu;
 	if (thread->fresh)
 		prev_cpu = rg_balance_fork(t, prev_cpu);
@@ -210,8 +175,6 @@ RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32
 /* The thread wants a CPU: since now, or still. */
 RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home, u64 now)
 {
-	if (thread->waits)
-		rg_index_leave(thread);
 	if (rg_counts(t, thread)) {
 		rg_cpuset_refresh(t, thread, now);
 		rg_attach(t, home);
@@ -219,6 +182,30 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
 	} else {
 		rg_activate(t, thread, home, now);
 	}
+}
+
+/* A group's timer is due. */
+RG_CALLBACK u32 rg_group_due(u32 group)
+{
+	return rg_quota_due(group);
+}
+
+/* A group lets go of the thread, if no other holds it: it goes to an idle CPU, if there is one. */
+RG_CALLBACK void rg_resume(struct task_struct *t)
+{
+	struct rg_thread *thread = rg_thread(t);
+	u32 holder = thread ? rg_held_by(thread) : 0;
+	s32 idle;
+
+	if (!thread)
+		return;
+	if (holder) {
+		rg_held_push(thread->slot, holder);
+		return;
+	}
+	idle = rg_pick_idle(t);
+	rg_let_go(t, thread, idle < 0 ? rg_thread_cpu(t) : idle);
+	rg_resume_on(idle, rg_number(thread->queue));
 }
 
 RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
@@ -235,6 +222,9 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		rg_insert_local(t, RG_OPTION(slice_ns), RG_INSERT_HEAD | RG_INSERT_PREEMPT);
 		return;
 	}
+	rg_unlist(thread);
+	if (rg_quota_holds(t, thread))
+		return;
 	rg_want(t, thread, home, now);
 	thread->queued_at = now;
 	if (RG_OPTION(direct) && (flags & RG_ENQUEUE_WAKEUP) && rg_direct(t, thread, cpu, home))
@@ -253,14 +243,15 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *thread = prev && rg_is_runnable(prev) ? rg_thread(prev) : 0;
+	struct rg_cpu *here = rg_cpu(cpu);
+	bool taken;
 
-	if (thread) {
-		rg_charge(prev, thread);
-		rg_order_again(thread, rg_now());
-	}
-	if (rg_balance_before(cpu, prev, thread))
-		return;
-	if (rg_pick_own(cpu, thread ? prev : 0))
+	if (thread)
+		thread = rg_go_on(prev, thread);
+	taken = rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0);
+	if (RG_OPTION(quotas) && here && here->resumed)
+		rg_resume_elsewhere(cpu);
+	if (taken)
 		return;
 	if (thread)
 		rg_set_slice(prev, RG_OPTION(slice_ns));
@@ -285,6 +276,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_OPTION(slice_ns));
+	if (rg_held_by(thread))
+		rg_set_slice(t, 0);
 	rg_converge(cpu, at, t, thread);
 	rg_look_around(at, cpu, cpu->since);
 }
@@ -380,8 +373,7 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 
 	if (!thread)
 		return;
-	if (thread->waits)
-		rg_index_leave(thread);
+	rg_unlist(thread);
 	if (thread->counted)
 		rg_deactivate(t, thread);
 	/* What it receives in another class is not ours to charge. */

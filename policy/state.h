@@ -49,7 +49,7 @@ struct rg_thread {
 	u64 ran_ns;    /* since it woke */
 	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
 	u64 slept_at;  /* when it last blocked */
-	u64 queued_at; /* when it last entered a queue */
+	u64 queued_at; /* when it last entered a queue, or was held */
 	u64 woke_at;   /* when it last became runnable */
 	u64 asleep;    /* the least target when it last blocked */
 	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
@@ -70,6 +70,8 @@ struct rg_thread {
 	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
+	u32 spends;    /* it counts among the active threads of its groups: quota.h */
+	rg_maybe held; /* the group whose list of held threads it is in */
 	/* Under the lock of the queue where it waits, see index/: */
 	rg_maybe waits;    /* that queue */
 	rg_maybe row;      /* of its pool, while it is in the index */
@@ -86,8 +88,24 @@ struct rg_process {
 	u64 burst_mean_ns; /* of its threads, as in rg_thread */
 };
 
+/* What a group has left of its quota; `first` to `last` under the lock of the group's number. */
+struct rg_budget {
+	u64 quota_ns; /* in each period */
+	u64 period_ns;
+	u64 burst_ns; /* what of earlier quotas may be kept */
+	u64 most_ns;  /* what is left of quota and burst at most */
+	u64 left_ns;  /* wraps below 0: overdrawn */
+	u64 filled_at; /* the beginning of the period for which it was filled last */
+	u64 due_at;    /* when the group's timer comes; RG_NEVER: not at all */
+	u32 limited;
+	u32 active;    /* how many threads below are active */
+	u32 first;     /* held thread, by slot; 0: none */
+	u32 last;
+};
+
 struct rg_group {
 	struct rg_share share;
+	struct rg_budget budget;
 	u64 members;  /* of a child of the root: the active weights of all threads below */
 	u64 credited; /* what it counts among those that share credits */
 	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
@@ -97,7 +115,7 @@ struct rg_group {
 	u32 parent;   /* 0: the root */
 	u32 weight;   /* cpu.weight */
 	u32 threads; /* how many those of `members` are */
-	u32 unused;
+	u32 idle;    /* it has the least weight, whatever cpu.weight says */
 };
 
 /*
@@ -246,6 +264,8 @@ struct rg_cpu {
 	u32 walked;    /* `came` of its queue when it last fell idle */
 	u32 walks;     /* how often it has asked again since */
 	u32 last_choice; /* the one before which it found a thread in another queue */
+	u32 resumed;   /* it was woken for a thread that was held, and has not asked since */
+	u32 unused;
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */
@@ -292,6 +312,8 @@ struct rg_shared {
 	struct rg_cpuset cpusets[RG_CPUSETS];
 	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
 	u32 spread; /* where the next new thread looks for a queue */
+	u32 limited; /* how many groups have a quota */
+	u32 unused;
 };
 
 /* The words of policies.def: RG_BALANCE_STEAL and so on. */
@@ -300,7 +322,7 @@ enum rg_word {
 #include "policies.def"
 };
 
-/* What the policy was loaded with: the options of policies.def, and two facts of the machine. */
+/* What the policy was loaded with: the options of policies.def, and facts of the machine. */
 struct rg_options {
 #define RG_DURATION(name, ...) u64 name##_ns;
 #define RG_DURATIONS(name, ...) u64 name##_ns[RG_LEVEL_ROWS];
@@ -308,6 +330,7 @@ struct rg_options {
 #include "policies.def"
 	u32 cpus;
 	u32 stride; /* between CPUs that new threads are spread over: has no divisor in common */
+	u32 quotas; /* whether the platform holds threads and has timers for groups */
 #define RG_CHOICE(name, ...) u32 name;
 #define RG_SWITCH(name, ...) u32 name;
 #include "policies.def"

@@ -25,6 +25,7 @@
 #include "balance/credits.h"
 #include "burst.h"
 #include "min_vruntime.h"
+#include "quota.h"
 #include "surplus.h"
 #include "index/index.h"
 
@@ -90,6 +91,8 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 						    account->vruntime);
 	if (vtime && thread->group)
 		rg_surplus_note(t, thread, rg_number(account->vtime), ran);
+	if (thread->group && rg_has_quotas())
+		rg_quota_charge(thread->slot, ran);
 	rg_burst_fill(thread, ran);
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_credits_burn(t, thread, ran);

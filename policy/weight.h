@@ -21,6 +21,7 @@
 #define RG_DEPTH 8
 #define RG_NORMAL_WEIGHT 1024 /* of a thread at nice 0, and of a group by default */
 #define RG_NORMAL_CPU_WEIGHT 100
+#define RG_IDLE_GROUP_WEIGHT 3 /* as the default class's (WEIGHT_IDLEPRIO) */
 #define RG_WEIGHT_ONE 65536         /* effective weights are in fractions of this */
 #define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
 #define RG_SETTLE_TRIES 4
@@ -28,6 +29,8 @@
 /* The group's own weight among its siblings, which are groups and threads. */
 RG_INLINE u64 rg_weight_of(struct rg_group *group)
 {
+	if (group->idle)
+		return RG_IDLE_GROUP_WEIGHT;
 	return rg_div((u64)group->weight * RG_NORMAL_WEIGHT, RG_NORMAL_CPU_WEIGHT);
 }
 
@@ -188,6 +191,15 @@ RG_INLINE void rg_weight_of_group(u32 at, u32 weight)
 	struct rg_group *group = rg_group_at(at);
 
 	group->weight = weight;
+	rg_weight_change(group->parent, rg_share_settle(group));
+}
+
+/* A group is idle from now on, or has its weight again. */
+RG_INLINE void rg_weight_idle(u32 at, bool idle)
+{
+	struct rg_group *group = rg_group_at(at);
+
+	group->idle = idle;
 	rg_weight_change(group->parent, rg_share_settle(group));
 }
 

@@ -297,3 +297,5 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 	if (thread)
 		flat_cease(thread);
 }
+
+RG_WITHOUT(limits)

@@ -46,6 +46,11 @@ extern "C" fn access(at: usize, _size: u32, kind: u32, from: usize) {
 /// What hooks.h calls.
 pub const ACCESS: *const () = access as *const ();
 
+/// The options say so.
+fn no_quotas() {
+    unreachable!("no group has a quota here");
+}
+
 macro_rules! calls {
     ($(fn $name:ident($($arg:ident: $kind:ty),*) $(-> $result:ty)? $body:block)*) => {
         mod c {
@@ -102,6 +107,10 @@ calls! {
     fn rg_insert_local(t: Handle, slice_ns: u64, flags: u32) {
         hands().order_local(thread(t), slice_ns, flags & 1 != 0, flags & 2 != 0);
     }
+    fn rg_hold(_t: Handle) { no_quotas() }
+    fn rg_unhold(_t: Handle, _queue: u32, _slice_ns: u64, _key: u64) { no_quotas() }
+    fn rg_vacate(_prev: Handle) { no_quotas() }
+    fn rg_group_timer(_group: u32, _at: u64) { no_quotas() }
     fn rg_queue_length(queue: u32) -> u32 { hands().waiting(queue).len() as u32 }
     fn rg_queue_peek(queue: u32) -> Handle {
         hands().waiting(queue).first().map_or(std::ptr::null_mut(), |&thread| handle(thread))

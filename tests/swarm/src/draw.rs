@@ -1,6 +1,7 @@
 //! A case: everything that a seed decides.
 
 mod changes;
+mod limits;
 mod machine;
 mod mechanisms;
 mod node;
@@ -10,7 +11,7 @@ mod programs;
 use std::fmt;
 
 use model::change::Change;
-use model::scenario::Mechanisms;
+use model::scenario::{Group, Mechanisms};
 use model::{Nanos, PolicySpec, Scenario};
 
 use crate::rng::Rng;
@@ -55,6 +56,7 @@ impl Case {
         mechanisms::add(&mut Rng::new(seed, 1), &mut scenario);
         programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
         node::add(&mut Rng::new(seed, 3), &mut scenario);
+        limits::add(&mut Rng::new(seed, 4), &mut scenario);
         let policy = policy::draw(&mut rng, &scenario);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
@@ -83,7 +85,10 @@ impl fmt::Display for Case {
             writeln!(f, "  {:?}", scenario.mechanisms)?;
         }
         for group in &scenario.groups {
-            writeln!(f, "  group {} weight {} {:?}", group.name, group.weight, group.cpuset)?;
+            let Group { name, weight, max, idle, cpuset, .. } = group;
+            let max = max.map_or(String::new(), |max| format!(", {max}"));
+            let idle = if *idle { ", idle" } else { "" };
+            writeln!(f, "  group {name} weight {weight}{max}{idle} {cpuset:?}")?;
         }
         let mut first = 0;
         for program in &scenario.programs {

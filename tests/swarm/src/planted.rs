@@ -2,6 +2,7 @@
 
 use model::change::{Change, ChangeKind};
 use model::event::{Event, What};
+use model::scenario::Quota;
 use model::{CpuId, Nanos, ThreadId};
 use sim::Observer;
 use sim::class::Class;
@@ -24,6 +25,10 @@ pub enum Bug {
     RunsTwice,
     /// A tick is charged twice.
     ChargesTwice,
+    /// The class behind it is not told of quotas.
+    IgnoresQuotas,
+    /// Its timer never comes.
+    ForgetsTimer,
 }
 
 /// How often the bug bites.
@@ -136,6 +141,20 @@ impl<C: Class> Class for Planted<C> {
 
     fn restore(&mut self, core: &mut Core, thread: ThreadId) {
         self.call(core, |class, core| class.restore(core, thread));
+    }
+
+    fn limit_group(&mut self, core: &mut Core, group: usize, max: Option<Quota>) {
+        if self.bug != Bug::IgnoresQuotas {
+            self.call(core, |class, core| class.limit_group(core, group, max));
+        }
+    }
+
+    fn next_timer(&self) -> Nanos {
+        if self.bug == Bug::ForgetsTimer { Nanos::NEVER } else { self.class.next_timer() }
+    }
+
+    fn timer(&mut self, core: &mut Core) {
+        self.call(core, |class, core| class.timer(core));
     }
 }
 

@@ -162,6 +162,15 @@ fn a_group_that_takes_more_than_its_weight() {
 }
 
 #[test]
+fn groups_whose_quotas_are_forgotten_or_never_filled() {
+    let group = "[[group]]\nname = \"held\"\nmax = \"50ms/100ms\"\n\
+                 [[program]]\nname = \"b\"\nkind = \"batch\"\ngroup = \"held\"\nthreads = 4\n";
+    let case = case("cpus = 2", group, "cts", "2s");
+    catches("quota", &case, Bug::IgnoresQuotas);
+    catches("quota", &case, Bug::ForgetsTimer);
+}
+
+#[test]
 fn two_starts_that_are_swapped() {
     let one = case("cpus = 1", SERVICE, "cts", "2s");
     catches("order", &one, Bug::SwapsStarts);

@@ -91,6 +91,8 @@ pub struct Promises {
     pub busy: bool,
     /// Whether and where it serves in order.
     pub order: Option<InOrder>,
+    /// Whether groups are held to their quotas.
+    pub quotas: bool,
     /// How long a thread waits at most.
     pub wait: Option<Nanos>,
     /// How evenly it divides.
@@ -115,7 +117,8 @@ impl Promises {
     /// What a policy promises in a scenario. [`Failure::Input`] for an unknown name.
     pub fn of(policy: &PolicySpec, scenario: &Scenario) -> Result<Promises, Failure> {
         let promises = match policy.name.as_str() {
-            "cfs" | "eevdf" | "rr" => Promises::default(),
+            "cfs" | "eevdf" => Promises { quotas: true, ..Promises::default() },
+            "rr" => Promises::default(),
             "fifo" => fifo(scenario),
             _ => of_chosen(&PolicyOptions::read(policy, scenario)?, scenario),
         };
@@ -162,9 +165,10 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
         conserving: reach(options, &scenario.machine),
         busy: reach(options, &scenario.machine).is_some() && finds_work(options, scenario),
         order: in_order(options),
+        quotas: true,
         wait: longest_wait(options, scenario),
         fair: Fair::of(options, scenario),
-        held: Held::of(options),
+        held: Held::of(options, scenario),
     }
 }
 

@@ -9,6 +9,7 @@ mod lag;
 mod lost;
 mod one_place;
 mod order;
+mod quota;
 mod share;
 mod time;
 
@@ -58,7 +59,7 @@ pub trait Rule {
 }
 
 /// The names of all rules.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     accounts::NAME,
     affinity::NAME,
     conserving::NAME,
@@ -68,6 +69,7 @@ pub const NAMES: [&str; 11] = [
     lost::NAME,
     one_place::NAME,
     order::NAME,
+    quota::NAME,
     share::NAME,
     time::NAME,
 ];
@@ -81,6 +83,9 @@ pub(crate) fn all(scenario: &Scenario, promises: &Promises) -> Vec<Box<dyn Rule>
         Box::new(lost::Lost::new(promises.wait)),
         Box::new(accounts::Accounts::new(scenario)),
     ];
+    if promises.quotas {
+        rules.push(Box::new(quota::Quota::new(scenario)));
+    }
     if promises.busy {
         rules.push(Box::new(idle::IdleBesideWork::new(scenario)));
     }

@@ -51,8 +51,10 @@ pub struct Scene {
     pub interrupts: Vec<u32>,
     /// From when on each CPU can work: it may be about to wake up.
     pub awake_at: Vec<Nanos>,
-    /// Waiting threads.
+    /// Waiting threads, but for those that are held.
     pub waiting: BTreeSet<ThreadId>,
+    /// Threads that the quota of a group holds.
+    pub held: BTreeSet<ThreadId>,
     /// Whether a thread has an affinity, or had one, or a CPU has gone.
     pub restricted: bool,
     /// When anything about the machine or a thread changed last, if it did.
@@ -83,6 +85,7 @@ impl Scene {
             interrupts: vec![0; cpus],
             awake_at: vec![Nanos::ZERO; cpus],
             waiting: BTreeSet::new(),
+            held: BTreeSet::new(),
             restricted: false,
             changed: None,
         }
@@ -163,9 +166,16 @@ impl Scene {
             | What::Nice { .. }
             | What::Weight { .. }
             | What::Offline { .. }
-            | What::Online { .. }
-            | What::Off { .. }
-            | What::Released { .. } => {}
+            | What::Online { .. } => {}
+            What::Off { thread, .. } => {
+                self.waiting.remove(&thread);
+                self.held.insert(thread);
+                self.threads[thread.index()].disturbed = true;
+            }
+            What::Released { thread } => {
+                self.held.remove(&thread);
+                self.enter(thread, self.thread(thread).state);
+            }
         }
     }
 

@@ -97,7 +97,7 @@ fn structure(out: &mut String, rows: &[Row]) {
         out,
         "/// The options of one policy instance: `struct rg_options` of `policy/state.h`.\n\
          #[repr(C)]\n#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]\npub struct Options {{\n\
-         {wide}    pub(crate) cpus: u32,\n    pub(crate) stride: u32,\n{narrow}}}\n\n\
+         {wide}    pub(crate) cpus: u32,\n    pub(crate) stride: u32,\n    pub(crate) quotas: u32,\n{narrow}}}\n\n\
          impl Options {{\n    pub(crate) fn set(&mut self, name: &str, value: u64) {{\n        match name {{\n\
          {set}            _ => {{}}\n        }}\n    }}\n}}\n\n"
     )

@@ -55,6 +55,22 @@ pub trait Platform {
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId>;
     /// Moves the thread just visited to the dispatching CPU's local queue.
     fn visit_move(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool;
+    /// A thread waits apart, in no queue.
+    fn hold(&mut self, _thread: ThreadId) {
+        self.fault(NO_QUOTAS);
+    }
+    /// A thread that did waits in a queue by key.
+    fn unhold(&mut self, _thread: ThreadId, _queue: u32, _slice_ns: u64, _key: u64) {
+        self.fault(NO_QUOTAS);
+    }
+    /// The runnable thread of the dispatching CPU does not go on.
+    fn vacate(&mut self, _prev: ThreadId) {
+        self.fault(NO_QUOTAS);
+    }
+    /// A group's timer is due at this moment, in ns.
+    fn group_timer(&mut self, _group: u32, _at: u64) {
+        self.fault(NO_QUOTAS);
+    }
     /// Sets what is left of a slice.
     fn set_slice(&mut self, thread: ThreadId, slice_ns: u64);
     /// The policy did what `policy/platform.h` forbids; the callback goes on, its call was not answered.
@@ -62,6 +78,8 @@ pub trait Platform {
         panic!("{what}");
     }
 }
+
+const NO_QUOTAS: &str = "this platform keeps no quotas";
 
 /// A level of the machine's domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,13 +3,14 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId, scenario::Machine};
+use model::scenario::{Machine, Quota};
+use model::{CpuId, Failure, Nanos, PolicySpec, ThreadId};
 
 use crate::file;
 use crate::platform::Platform;
 use crate::policy_options::PolicyOptions;
 use crate::program::{Callbacks, Program};
-use crate::shim::{enter, handle, slot};
+use crate::shim::{enter, handle, row, slot};
 use crate::state::{Owner, State};
 use crate::table::Options;
 
@@ -46,7 +47,7 @@ impl Policy {
         machine: &Machine,
         slice: Option<Nanos>,
     ) -> Result<Policy, Failure> {
-        let options = PolicyOptions::parse(spec, machine, slice)?;
+        let options = PolicyOptions::parse(spec, machine, slice)?.with_quotas();
         let program = match spec.file() {
             Some(path) => file::program(path)?,
             None => Program::built_in(),
@@ -80,6 +81,25 @@ impl Policy {
     /// The weight of a group has changed.
     pub fn weigh_group(&mut self, on: &mut dyn Platform, group: u32, weight: u32) {
         self.run(on, |c| (c.rg_weigh_group)(group, weight));
+    }
+
+    /// A group is idle from now on, or not any more.
+    pub fn idle_group(&mut self, on: &mut dyn Platform, group: u32, idle: bool) {
+        self.run(on, |c| (c.rg_idle_group)(group, idle));
+    }
+
+    /// A group has another quota, or none.
+    pub fn limit_group(&mut self, on: &mut dyn Platform, group: u32, max: Option<Quota>) {
+        let none = Nanos::NEVER;
+        let Quota { quota, period, burst } = max.unwrap_or(Quota::new(none, none));
+        self.run(on, |c| (c.rg_limit_group)(group, quota.0, period.0, burst.0));
+    }
+
+    /// The timer of a group is due: lets go of all threads that may have a turn.
+    pub fn group_due(&mut self, on: &mut dyn Platform, group: u32) {
+        while let Some(thread) = row(self.run(on, |c| (c.rg_group_due)(group))) {
+            self.run(on, |c| (c.rg_resume)(to_c(thread)));
+        }
     }
 
     /// A group is gone.
@@ -141,8 +161,8 @@ impl Policy {
         self.run(on, |c| (c.rg_exit_thread)(to_c(thread)));
     }
 
-    /// Whether the state is of the types of policy/state.h.
-    fn is_own(&self) -> bool {
+    /// Whether the state is of the types of policy/state.h. Only such policies keep quotas and idle groups.
+    pub fn is_own(&self) -> bool {
         matches!(self.options, PolicyOptions::BuiltIn(_))
     }
 

@@ -29,6 +29,16 @@ impl PolicyOptions {
         Options::parse(spec, machine, slice).map(PolicyOptions::BuiltIn)
     }
 
+    /// The platform keeps quotas: it holds threads and has timers for groups.
+    pub fn with_quotas(self) -> PolicyOptions {
+        match self {
+            PolicyOptions::BuiltIn(options) => {
+                PolicyOptions::BuiltIn(Options { quotas: 1, ..options })
+            }
+            PolicyOptions::File(_) => self,
+        }
+    }
+
     /// As C sees them.
     pub fn as_bytes(&self) -> &[u8] {
         let (at, size) = match self {

@@ -99,6 +99,11 @@ pub fn slot(thread: ThreadId) -> u32 {
     thread.0 + 1
 }
 
+/// The thread of a row; `None`: there is none in row 0.
+pub fn row(slot: u32) -> Option<ThreadId> {
+    slot.checked_sub(1).map(ThreadId)
+}
+
 fn cpu(number: i32) -> CpuId {
     CpuId(number as u32)
 }
@@ -207,11 +212,16 @@ calls! {
     fn rg_queue_length(on, queue: u32) -> u32 [0] on.platform.queue_length(queue);
     fn rg_queue_peek(on, queue: u32) -> Handle [null_mut()] handle(on.platform.queue_peek(queue));
     fn rg_move_thread(on, queue: u32, slot: u32) -> u32 [0]
-        slot.checked_sub(1).map_or(0, |id| on.platform.move_thread(queue, ThreadId(id)) as u32);
+        row(slot).map_or(0, |thread| on.platform.move_thread(queue, thread) as u32);
     fn rg_visit_next(on, cursor: &mut Cursor) -> Handle [null_mut()]
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]
         on.platform.visit_move(cursor.queue as u32, &mut cursor.position, thread(t));
+    fn rg_hold(on, t: Handle) -> () [()] on.platform.hold(thread(t));
+    fn rg_unhold(on, t: Handle, queue: u32, slice_ns: u64, key: u64) -> () [()]
+        on.platform.unhold(thread(t), queue, slice_ns, key);
+    fn rg_vacate(on, prev: Handle) -> () [()] on.platform.vacate(thread(prev));
+    fn rg_group_timer(on, group: u32, at: u64) -> () [()] on.platform.group_timer(group, at);
     fn rg_set_slice(on, t: Handle, slice_ns: u64) -> () [()] on.platform.set_slice(thread(t), slice_ns);
     fn rg_default_cpu(on, t: Handle, prev_cpu: i32, _flags: u64, idle: &mut bool) -> i32 [prev_cpu] {
         let (chosen, claimed) = on.platform.default_cpu(thread(t), present(on, prev_cpu));

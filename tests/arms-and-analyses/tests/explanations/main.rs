@@ -116,7 +116,7 @@ fn partitioned_connections_are_named_and_shared_ones_are_not() {
 /// A service that wants 40% of the CPU in bursts, and may use half of it in each 100 ms.
 #[test]
 fn a_quota_is_named_where_it_holds_threads_and_not_where_there_is_none() {
-    for policy in ["cfs", "eevdf"] {
+    for policy in ["cfs", "eevdf", "rearguard", "dwrr"] {
         let run = |max: &str| {
             let group = format!("[[group]]\nname = \"held\"\nmax = \"{max}\"\n");
             let load = format!("{ONE}group = \"held\"\n");

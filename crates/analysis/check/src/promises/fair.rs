@@ -34,7 +34,7 @@ impl Fair {
     /// does not.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
         let one_queue = options.scope.count(&scenario.machine) == 1;
-        if !divides(options, scenario) || hands_on_in_groups(scenario) {
+        if !divides(options, scenario) || hands_on_in_groups(scenario) || is_limited(scenario) {
             return None;
         }
         let (lowest, sum) = intervals(options, &scenario.machine);
@@ -60,6 +60,12 @@ impl Fair {
         let worst = self.lags_s(scenario).into_iter().fold(0.0, f64::max);
         worst * f64::from(scenario.machine.cpus)
     }
+}
+
+/// Whether a group may want more than it may have, or has hardly any weight: bounds are computed from weights
+/// alone.
+fn is_limited(scenario: &Scenario) -> bool {
+    scenario.groups.iter().any(|group| group.max.is_some() || group.idle)
 }
 
 /// Whether vruntimes of threads decide, in one order for the machine.
@@ -96,14 +102,14 @@ const EXCESS: f64 = 1.04;
 
 impl Held {
     /// Promised where groups own what their threads owe: by one virtual time of the machine.
-    pub fn of(options: &PolicyOptions) -> Option<Held> {
+    pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Held> {
         let owned = options.word("balance") == "gvts"
             && options.word("pick") == "process"
             && options.word("fair") == "thread"
             && options.word("min_vruntime").is_empty()
             && options.is("infeasible")
             && options.is("burst_limit");
-        owned.then(|| Held { turn: turn(options) })
+        (owned && !is_limited(scenario)).then(|| Held { turn: turn(options) })
     }
 
     /// What a group may receive at most, in CPU seconds.

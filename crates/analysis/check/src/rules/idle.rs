@@ -69,7 +69,9 @@ impl Rule for IdleBesideWork {
 
     fn event(&mut self, scene: &Scene, event: &Event) -> Option<Finding> {
         match event.what {
-            What::Wake { thread, .. } | What::Switch { from: Some(thread), .. } => {
+            What::Wake { thread, .. }
+            | What::Released { thread }
+            | What::Switch { from: Some(thread), .. } => {
                 self.waits_since[thread.index()] = scene.now;
             }
             _ => {}

@@ -44,6 +44,7 @@ volatile u32 rg_zero = 0;
 #include "state.h"
 
 #include "groups.bpf.h"
+#include "held.bpf.h"
 #include "queues.bpf.h"
 #include "topology.bpf.h"
 #include "weights.bpf.h"

@@ -12,7 +12,9 @@ mod platform;
 mod queue;
 mod restart;
 mod threads;
+mod timers;
 
+use model::scenario::{Group, Quota};
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario, ThreadId};
 use policy_native::Policy;
 
@@ -23,6 +25,13 @@ use threads::Threads;
 
 /// What a thread gets that goes on with an empty slice because nothing else wants its CPU (`SCX_SLICE_DFL`).
 const DEFAULT_SLICE: Nanos = Nanos::from_millis(20);
+
+const NO_LIMITS: &str = "a policy in a file keeps neither `max` nor `idle`; leave them out";
+
+/// The groups of a scenario, without the quotas that they will have.
+fn unlimited(scenario: &Scenario) -> Vec<Group> {
+    scenario.groups.iter().map(|group| Group { max: None, ..group.clone() }).collect()
+}
 
 /// A group as the policy numbers it: 0 is the root.
 fn number(group: Option<usize>) -> u32 {
@@ -35,8 +44,8 @@ pub struct Ext {
     threads: Threads,
     /// The thread that blocked on a CPU since its last choice: dispatch is told of it, too.
     departed: Vec<Option<ThreadId>>,
-    /// Parent and weight of each group, for policies that start in the course of the run.
-    groups: Vec<(Option<usize>, u32)>,
+    /// Each group as it is now, for policies that start in the course of the run.
+    groups: Vec<Group>,
     /// What policies before the present one pulled.
     pulled: u64,
 }
@@ -46,18 +55,16 @@ impl Ext {
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
-        if scenario.groups.iter().any(|group| group.max.is_some() || group.idle) {
-            let known =
-                "policies behind the seam keep neither `max` nor `idle` yet: use cfs or eevdf";
-            return Err(Failure::Input(format!("{spec}: {known}")));
-        }
         let mut ext = Ext {
             policy: Policy::open(spec, &scenario.machine, scenario.slice)?,
             threads: Threads::new(scenario, seed),
             departed: vec![None; scenario.machine.cpus as usize],
-            groups: scenario.groups.iter().map(|group| (group.parent, group.weight)).collect(),
+            groups: unlimited(scenario),
             pulled: 0,
         };
+        if !ext.policy.is_own() && scenario.groups.iter().any(|g| g.max.is_some() || g.idle) {
+            return Err(Failure::Input(format!("{spec}: {NO_LIMITS}")));
+        }
         let mut core = Core::new(scenario.machine);
         ext.init(&mut core)?;
         core.fault().map_or(Ok(ext), |fault| Err(Failure::Run(fault.to_string())))
@@ -66,12 +73,31 @@ impl Ext {
     fn init(&mut self, core: &mut Core) -> Result<(), Failure> {
         self.call(core, |policy, on| policy.init(on))?;
         for index in 0..self.groups.len() {
-            let (parent, weight) = self.groups[index];
-            self.call(core, |policy, on| {
-                policy.init_group(on, number(Some(index)), number(parent), weight);
-            });
+            self.init_group(core, index);
         }
         Ok(())
+    }
+
+    fn init_group(&mut self, core: &mut Core, index: usize) {
+        let Group { parent, weight, max, idle, .. } = self.groups[index];
+        self.call(core, |policy, on| {
+            let group = number(Some(index));
+            policy.init_group(on, group, number(parent), weight);
+            if idle {
+                policy.idle_group(on, group, true);
+            }
+            if max.is_some() {
+                policy.limit_group(on, group, max);
+            }
+        });
+    }
+
+    /// Only the project's own policies keep quotas and idle groups.
+    fn keeps_limits(&self, core: &mut Core) -> bool {
+        if !self.policy.is_own() {
+            core.fail(NO_LIMITS);
+        }
+        self.policy.is_own()
     }
 
     fn init_thread(&mut self, core: &mut Core, thread: ThreadId) {
@@ -128,7 +154,9 @@ impl Ext {
             let departed = departed.filter(|&thread| core.thread(thread).state == State::Blocked);
             self.threads.dispatch_begins(cpu, prev);
             self.call(core, |policy, on| policy.dispatch(on, cpu, prev.or(departed)));
-            self.threads.dispatch_ends();
+            if !self.threads.dispatch_ends() {
+                return self.threads.local(cpu).pop_front();
+            }
         }
         self.threads.local(cpu).pop_front().or(prev)
     }
@@ -168,10 +196,11 @@ impl Class for Ext {
     }
 
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
-        let next = self.next(core, cpu, prev)?;
-        if let Some(prev) = prev.filter(|&prev| prev != next) {
+        let next = self.next(core, cpu, prev);
+        if let Some(prev) = prev.filter(|&prev| Some(prev) != next) {
             self.put_back(core, cpu, prev);
         }
+        let next = next?;
         let slice = self.threads.slice_mut(next);
         if *slice == Nanos::ZERO {
             *slice = DEFAULT_SLICE;
@@ -231,8 +260,32 @@ impl Class for Ext {
     }
 
     fn weigh_group(&mut self, core: &mut Core, group: usize, weight: u32) {
-        self.groups[group].1 = weight;
+        self.groups[group].weight = weight;
         self.call(core, |policy, on| policy.weigh_group(on, number(Some(group)), weight));
+    }
+
+    fn limit_group(&mut self, core: &mut Core, group: usize, max: Option<Quota>) {
+        if self.keeps_limits(core) {
+            self.groups[group].max = max;
+            self.call(core, |policy, on| policy.limit_group(on, number(Some(group)), max));
+        }
+    }
+
+    fn idle_group(&mut self, core: &mut Core, group: usize, idle: bool) {
+        if self.keeps_limits(core) {
+            self.groups[group].idle = idle;
+            self.call(core, |policy, on| policy.idle_group(on, number(Some(group)), idle));
+        }
+    }
+
+    fn next_timer(&self) -> Nanos {
+        self.threads.timers.next()
+    }
+
+    fn timer(&mut self, core: &mut Core) {
+        while let Some(group) = self.threads.timers.take(core.now) {
+            self.call(core, |policy, on| policy.group_due(on, group));
+        }
     }
 
     fn hotplug(&mut self, core: &mut Core) {

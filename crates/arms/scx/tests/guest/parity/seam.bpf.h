@@ -160,6 +160,23 @@ RG_CALL void rg_insert_local(struct task_struct *t, u64 slice_ns, u32 flags)
 	parity_act(PARITY_LOCAL, rg_thread_id(t), slice_ns, flags, 0);
 }
 
+/* No group has a quota in a script. */
+RG_CALL void rg_hold(struct task_struct *t)
+{
+}
+
+RG_CALL void rg_unhold(struct task_struct *t, u32 queue, u64 slice_ns, u64 key)
+{
+}
+
+RG_CALL void rg_vacate(struct task_struct *prev)
+{
+}
+
+RG_CALL void rg_group_timer(u32 group, u64 at)
+{
+}
+
 RG_CALL u32 rg_queue_length(u32 queue)
 {
 	return parity_act(PARITY_LENGTH, queue, 0, 0, 0);

@@ -155,6 +155,22 @@ impl Platform for Seam<'_> {
         self.threads.move_to_local(self.core, queue, position as usize)
     }
 
+    fn hold(&mut self, thread: ThreadId) {
+        self.threads.note_hold(self.core, thread);
+    }
+
+    fn unhold(&mut self, thread: ThreadId, queue: u32, slice_ns: u64, key: u64) {
+        self.threads.unhold(self.core, thread, queue, Nanos(slice_ns), key);
+    }
+
+    fn vacate(&mut self, prev: ThreadId) {
+        self.threads.vacate(self.core, prev);
+    }
+
+    fn group_timer(&mut self, group: u32, at: u64) {
+        self.threads.timers.set(group, Nanos(at));
+    }
+
     fn set_slice(&mut self, thread: ThreadId, slice_ns: u64) {
         *self.threads.slice_mut(thread) = Nanos(slice_ns);
     }

@@ -38,7 +38,7 @@ impl Ext {
         }
         self.pulled = self.pulls();
         self.policy = self.policy.anew();
-        self.threads.clear(&core.affinities, DEFAULT_SLICE);
+        self.threads.clear(core, DEFAULT_SLICE);
         self.departed.iter_mut().for_each(|departed| *departed = None);
         if let Err(failure) = self.init(core) {
             return core.fail(failure.to_string());

@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::domains::Domains;
 use super::queue::OrderedQueue;
+use super::timers::Timers;
 use crate::affinity::Affinities;
 use crate::core::Core;
 
@@ -22,6 +23,8 @@ enum Owner {
     Queueing,
     /// It waits in a queue of the policy.
     Queued,
+    /// It waits apart.
+    Held,
     /// It is on its way from there to a local queue.
     Dispatching,
 }
@@ -47,6 +50,7 @@ struct Insertion {
 enum Target {
     Queue { id: u32, key: u64 },
     Local(Local),
+    Apart,
 }
 
 /// A dispatch under way.
@@ -55,6 +59,8 @@ struct Dispatch {
     cpu: CpuId,
     /// The runnable thread of the CPU, which is in no queue.
     prev: Option<ThreadId>,
+    /// Whether it leaves the CPU though it could go on.
+    vacates: bool,
 }
 
 /// The state of the class beside the policy's own.
@@ -62,6 +68,8 @@ pub struct Threads {
     pub machine: Machine,
     pub domains: Domains,
     pub random: Xoshiro256PlusPlus,
+    /// Those of groups.
+    pub timers: Timers,
     threads: Vec<Thread>,
     queues: Vec<Option<OrderedQueue>>,
     locals: Vec<VecDeque<ThreadId>>,
@@ -78,6 +86,7 @@ impl Threads {
             machine,
             domains: Domains::new(&machine, &Affinities::new(machine.cpus)),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            timers: Timers::default(),
             threads: Vec::new(),
             queues: vec![None; cpus],
             locals: vec![VecDeque::new(); cpus],
@@ -111,8 +120,11 @@ impl Threads {
     }
 
     /// A policy is gone, with its queues, and the CPUs are others.
-    pub fn clear(&mut self, affinities: &Affinities, slice: Nanos) {
-        self.domains = Domains::new(&self.machine, affinities);
+    pub fn clear(&mut self, core: &mut Core, slice: Nanos) {
+        self.domains = Domains::new(&self.machine, &core.affinities);
+        self.timers = Timers::default();
+        let held = self.ids().filter(|id| self.threads[id.index()].owner == Owner::Held);
+        core.kept.extend(held.map(|id| (id, false)));
         self.queues.iter_mut().for_each(|queue| *queue = None);
         self.locals.iter_mut().for_each(VecDeque::clear);
         for thread in &mut self.threads {
@@ -121,15 +133,19 @@ impl Threads {
     }
 
     /// Takes a thread out of whatever queue it waits in.
-    pub fn dequeue(&mut self, core: &Core, thread: ThreadId) {
+    pub fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
         self.local(core.thread(thread).cpu).retain(|&waiting| waiting != thread);
         let Thread { owner, key, .. } = &mut self.threads[thread.index()];
-        if std::mem::replace(owner, Owner::None) == Owner::Queued {
-            for queue in self.queues.iter_mut().flatten() {
-                if let Some(position) = queue.position(thread, *key) {
-                    queue.remove(position);
+        match std::mem::replace(owner, Owner::None) {
+            Owner::Queued => {
+                for queue in self.queues.iter_mut().flatten() {
+                    if let Some(position) = queue.position(thread, *key) {
+                        queue.remove(position);
+                    }
                 }
             }
+            Owner::Held => core.kept.push((thread, false)),
+            Owner::None | Owner::Queueing | Owner::Dispatching => {}
         }
     }
 
@@ -176,17 +192,32 @@ impl Threads {
         match target {
             Target::Queue { id, key } => {
                 self.own(core, thread, Owner::Queueing, Owner::Queued);
-                self.threads[thread.index()].key = key;
-                match self.queues.get_mut(id as usize) {
-                    Some(Some(queue)) => queue.insert(thread, slice, key),
-                    _ => core.fail(format!("the policy has no queue {id}")),
-                }
+                self.wait_in(core, thread, id, slice, key);
+            }
+            Target::Apart => {
+                self.own(core, thread, Owner::Queueing, Owner::Held);
+                core.kept.push((thread, true));
             }
             Target::Local(how) => {
                 self.own(core, thread, Owner::Queueing, Owner::None);
                 self.insert_local(core, thread, slice, how);
             }
         }
+    }
+
+    fn wait_in(&mut self, core: &mut Core, thread: ThreadId, id: u32, slice: Nanos, key: u64) {
+        self.threads[thread.index()].key = key;
+        match self.queues.get_mut(id as usize) {
+            Some(Some(queue)) => queue.insert(thread, slice, key),
+            _ => core.fail(format!("the policy has no queue {id}")),
+        }
+    }
+
+    /// A thread that waits apart goes to a queue.
+    pub fn unhold(&mut self, core: &mut Core, thread: ThreadId, id: u32, slice: Nanos, key: u64) {
+        self.own(core, thread, Owner::Held, Owner::Queued);
+        self.wait_in(core, thread, id, slice, key);
+        core.kept.push((thread, false));
     }
 
     fn insert_local(&mut self, core: &mut Core, thread: ThreadId, slice: Nanos, how: Local) {
@@ -215,12 +246,20 @@ impl Threads {
 
     /// A CPU asks for work.
     pub fn dispatch_begins(&mut self, cpu: CpuId, prev: Option<ThreadId>) {
-        self.dispatch = Some(Dispatch { cpu, prev });
+        self.dispatch = Some(Dispatch { cpu, prev, vacates: false });
     }
 
-    /// The policy has brought what it had.
-    pub fn dispatch_ends(&mut self) {
-        self.dispatch = None;
+    /// The runnable thread of the CPU that dispatches shall not go on.
+    pub fn vacate(&mut self, core: &mut Core, thread: ThreadId) {
+        match &mut self.dispatch {
+            Some(dispatch) if dispatch.prev == Some(thread) => dispatch.vacates = true,
+            _ => core.fail(format!("thread {} cannot leave a CPU here", thread.0)),
+        }
+    }
+
+    /// The policy has brought what it had. Whether the runnable thread of the CPU may go on.
+    pub fn dispatch_ends(&mut self) -> bool {
+        self.dispatch.take().is_none_or(|dispatch| !dispatch.vacates)
     }
 
     /// Whether a thread is the runnable one of the CPU that dispatches.
@@ -263,6 +302,11 @@ impl Threads {
     /// Notes that the policy wants a thread in the local queue of its CPU.
     pub fn note_local(&mut self, core: &mut Core, thread: ThreadId, slice: u64, how: Local) {
         self.note(core, thread, Insertion { slice: Nanos(slice), target: Target::Local(how) });
+    }
+
+    /// Notes that the policy wants a thread to wait apart.
+    pub fn note_hold(&mut self, core: &mut Core, thread: ThreadId) {
+        self.note(core, thread, Insertion { slice: Nanos::ZERO, target: Target::Apart });
     }
 
     fn note(&mut self, core: &mut Core, thread: ThreadId, insertion: Insertion) {

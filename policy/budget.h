@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Problem. A group may have a limit of CPU time (`cpu.max`): a quota in each period, and what was
+ *          not used of earlier ones up to a burst.
+ * Rule.    A budget says what is left. Each period adds the quota, what threads run is taken off,
+ *          and no more is kept than quota and burst; of periods below a tick, the quota of a tick.
+ *          Below 0 it is overdrawn, which the next periods pay. A thread may have a turn while
+ *          something is left, and enough for the turns of those that are active already.
+ * Why.     A budget that may be overdrawn gives a group its quota to the nanosecond over time,
+ *          though slices end at ticks. The turns of active threads are spoken for: else all threads
+ *          that came while something was left would run on what the first of them used up.
+ * Figure.  docs/reference/policies.md.
+ * Limits.  Ticks charge, so a group overdraws by a turn on each CPU.
+ */
+#ifndef RG_BUDGET_H
+#define RG_BUDGET_H
+
+#include "state.h"
+
+#define RG_TURN_NS 4000000ULL /* a tick at HZ=250: what a thread may use before it is seen */
+#define RG_BUDGET_PERIODS (1ULL << 20) /* at once: so many quotas are within 64 bits */
+
+/* Puts a new quota into force, of which nothing is used. */
+RG_INLINE void rg_budget_open(struct rg_budget *budget, u64 now)
+{
+	u64 turn_ns = rg_div(RG_TURN_NS * budget->quota_ns, budget->period_ns);
+
+	budget->most_ns = budget->burst_ns;
+	budget->most_ns += turn_ns < budget->quota_ns ? budget->quota_ns : turn_ns;
+	budget->filled_at = now;
+	budget->left_ns = budget->quota_ns;
+}
+
+/* How many periods have begun since it was filled last. The CPU that asks first fills it. */
+RG_INLINE u64 rg_budget_periods(struct rg_budget *budget, u64 now)
+{
+	u64 since = budget->filled_at;
+	u64 periods = rg_div(rg_less(now, since), budget->period_ns);
+	u64 next = since + periods * budget->period_ns;
+
+	if (!periods || rg_compare_and_swap(&budget->filled_at, since, next) != since)
+		return 0;
+	return periods < RG_BUDGET_PERIODS ? periods : RG_BUDGET_PERIODS;
+}
+
+/*
+ * Brings a budget up to date, after threads have run for so long. What those that run now have run
+ * since their last tick is not taken off yet, so it is not cut off either.
+ */
+RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 now, u64 ran_ns)
+{
+	u64 filled_ns = rg_budget_periods(budget, now) * budget->quota_ns;
+	u64 left_ns = rg_add(&budget->left_ns, filled_ns - ran_ns);
+	u32 cpus = RG_OPTION(cpus);
+	u64 running = budget->active < cpus ? budget->active : cpus;
+	u64 most_ns = budget->most_ns + running * RG_TURN_NS;
+
+	if ((long long)(left_ns - most_ns) > 0)
+		rg_add(&budget->left_ns, most_ns - left_ns);
+}
+
+/* Whether one more than so many active threads may have a turn. */
+RG_INLINE bool rg_budget_admits(struct rg_budget *budget, u64 active)
+{
+	long long left_ns = budget->left_ns;
+
+	return left_ns > 0 && (!active || (left_ns > (long long)(active * RG_TURN_NS) &&
+					   budget->most_ns > active * RG_TURN_NS));
+}
+
+/* When the next period begins that leaves something. */
+RG_INLINE u64 rg_budget_next(struct rg_budget *budget)
+{
+	bool overdrawn = (long long)budget->left_ns < 0;
+	u64 debt_ns = overdrawn ? -budget->left_ns : 0;
+
+	return budget->filled_at + (rg_div(debt_ns, budget->quota_ns) + 1) * budget->period_ns;
+}
+
+#endif

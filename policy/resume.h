@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads that a quota holds (quota.h): how they leave the scheduler and come back.
+ */
+#ifndef RG_RESUME_H
+#define RG_RESUME_H
+
+#include "activate.h"
+
+/* The thread is in no queue: it leaves the lists that say otherwise. */
+RG_INLINE void rg_unlist(struct rg_thread *thread)
+{
+	if (thread->waits)
+		rg_index_leave(thread);
+	if (thread->held)
+		rg_held_leave(thread->slot);
+}
+
+/* In enqueue: a group holds the thread, if one does. */
+RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
+{
+	u32 holder = rg_held_by(thread);
+
+	if (!holder)
+		return 0;
+	if (thread->counted)
+		rg_withdraw(t, thread);
+	thread->queued_at = rg_now();
+	rg_held_push(thread->slot, holder);
+	rg_hold(t);
+	return 1;
+}
+
+/* The account of prev, which may go on; 0: its group holds it, and it leaves the CPU. */
+RG_INLINE struct rg_thread *rg_go_on(struct task_struct *prev, struct rg_thread *thread)
+{
+	rg_charge(prev, thread);
+	if (rg_held_by(thread)) {
+		rg_vacate(prev);
+		return 0;
+	}
+	rg_order_again(thread, rg_now());
+	return thread;
+}
+
+/*
+ * The thread that was held waits in the queue of a CPU, which may idle. To be held is no sleep for
+ * its burst, which does not drain meanwhile.
+ */
+RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at)
+{
+	struct rg_cpu *cpu = rg_cpu(at);
+	u64 now = rg_now();
+	u32 queue;
+
+	if (!cpu)
+		return;
+	thread->burst += rg_less(now, thread->queued_at);
+	rg_activate(t, thread, at, now);
+	thread->queued_at = now;
+	queue = rg_queue_for(t, cpu, at);
+	if (RG_OPTION(pick) != RG_PICK_CREDIT)
+		rg_index_enter(thread, queue, rg_account(t, thread));
+	rg_unhold(t, queue, RG_OPTION(slice_ns), thread->arrival);
+}
+
+/* Wakes an idle CPU for a thread of a queue, which was held until now; -1: none. */
+RG_INLINE void rg_resume_on(s32 idle, u32 id)
+{
+	struct rg_cpu *cpu = idle < 0 ? 0 : rg_cpu(idle);
+
+	if (!cpu)
+		return;
+	cpu->hint = rg_some(id);
+	cpu->resumed = 1;
+	rg_kick(idle, RG_KICK_IDLE);
+}
+
+/*
+ * The CPU that was woken for a held thread may have taken another one. The first that waits in its
+ * queue and has an idle CPU goes there.
+ */
+RG_SUBPROGRAM bool rg_resume_elsewhere(s32 at)
+{
+	u32 id = rg_queue_of(at);
+	struct rg_cpu *cpu = rg_cpu(at);
+	struct task_struct *t;
+	s32 idle = rg_opaque(-1);
+
+	if (!cpu)
+		return 0;
+	cpu->resumed = 0;
+	RG_VISIT(t, id) {
+		idle = rg_pick_idle(t);
+		if (idle >= 0)
+			break;
+	}
+	rg_resume_on(idle, id);
+	return 1;
+}
+
+#endif
