@@ -87,7 +87,7 @@ RG_SUBPROGRAM bool rg_resume_elsewhere(s32 at)
 	struct task_struct *t;
 	s32 idle = rg_opaque(-1);
 
-	if (!cpu)
+	if (!cpu || !cpu->resumed)
 		return 0;
 	cpu->resumed = 0;
 	RG_VISIT(t, id) {

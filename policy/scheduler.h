@@ -243,16 +243,14 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *thread = prev && rg_is_runnable(prev) ? rg_thread(prev) : 0;
-	struct rg_cpu *here = rg_cpu(cpu);
-	bool taken;
 
 	if (thread)
 		thread = rg_go_on(prev, thread);
-	taken = rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0);
-	if (RG_OPTION(quotas) && here && here->resumed)
-		rg_resume_elsewhere(cpu);
-	if (taken)
+	if (rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0)) {
+		if (RG_OPTION(quotas))
+			rg_resume_elsewhere(cpu);
 		return;
+	}
 	if (thread)
 		rg_set_slice(prev, RG_OPTION(slice_ns));
 	else
