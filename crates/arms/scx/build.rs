@@ -40,7 +40,8 @@ fn main() {
 }
 
 fn bind() -> anyhow::Result<()> {
-    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../policy");
+    // Not env!, which in a copied target folder is the place of the original.
+    let policy = format!("{}/../../../policy", std::env::var("CARGO_MANIFEST_DIR")?);
     let mut builder = BpfBuilder::new()?;
     builder.add_include_path(policy).add_cflag("-Werror");
     builder.enable_skel(ADAPTER, "bpf").build()

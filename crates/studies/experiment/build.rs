@@ -25,7 +25,8 @@ const ADAPTER: [&str; 1] = ["crates/arms/scx/src/bpf"];
 const OPTIONS: &str = "options.rs";
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let root = Path::new(&root).join("../../..");
     let policy = root.join("policy");
     for source in SIMULATOR.iter().chain(&ADAPTER).chain(&["policy"]) {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
