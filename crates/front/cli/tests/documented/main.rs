@@ -11,8 +11,16 @@ use std::process::Command;
 const QUICK: [&str; 9] =
     ["check", "compare", "explain", "diff", "ideal", "fanout", "doctor", "new-policy", "cluster"];
 /// What the pages say of other machines, of a reader's own files, and at length.
-const NOT_HERE: [&str; 6] =
-    ["--on", "--port", "my-scenario.toml", "results.json", "--requests", "clusters/"];
+const NOT_HERE: [&str; 8] = [
+    "--on",
+    "--port",
+    "my-scenario.toml",
+    "results.json",
+    "--requests",
+    "clusters/",
+    "--csv",
+    "--hdr",
+];
 
 #[test]
 fn the_quick_command_lines_of_the_pages_run() {
