@@ -43,7 +43,7 @@ fn bind() -> anyhow::Result<()> {
     // Not env!, which in a copied target folder is the place of the original.
     let policy = format!("{}/../../../policy", std::env::var("CARGO_MANIFEST_DIR")?);
     let mut builder = BpfBuilder::new()?;
-    builder.add_include_path(policy).add_cflag("-Werror");
+    builder.add_include_path(&policy).add_cflag("-Werror");
     builder.enable_skel(ADAPTER, "bpf").build()
 }
 
