@@ -13,16 +13,20 @@ pub const NAME: &str = "scx_rearguard";
 /// Where it is: beside this executable, else in PATH.
 pub fn find() -> Result<PathBuf, Failure> {
     let own = env::current_exe().ok().and_then(|own| Some(own.parent()?.to_path_buf()));
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders =
-        own.into_iter().chain(env::split_paths(&path).filter(|folder| folder.is_absolute()));
-    let found = folders.map(|folder| folder.join(NAME)).find(|program| program.is_file());
-    found.ok_or_else(|| {
+    in_folders(own, NAME).ok_or_else(|| {
         Failure::Machine(format!(
             "{NAME}, which loads policies into kernels, is neither beside this program nor in PATH: install the \
              package, or build it with `cargo build --release --package {NAME}`"
         ))
     })
+}
+
+/// A program in `first`, else in PATH.
+pub(crate) fn in_folders(first: Option<PathBuf>, name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let absolute = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let mut programs = first.into_iter().chain(absolute).map(|folder| folder.join(name));
+    programs.find(|program| program.is_file())
 }
 
 /// The programs of a policy in a file, for a machine without a compiler.

@@ -1,11 +1,10 @@
 //! From a policy's name to the program that is its scheduler.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::{Failure, Nanos, PolicySpec, Scenario};
 
-use crate::find;
+use crate::program::{find, in_folders};
 
 /// What the names of programs that are sched_ext schedulers begin with.
 pub const PROGRAM: &str = "scx_";
@@ -44,7 +43,8 @@ fn ours(spec: &PolicySpec, slice: Option<Nanos>) -> Result<Vec<String>, Failure>
 /// The program of that name, and `--key value` for each option.
 fn other(programs: &[PathBuf], spec: &PolicySpec) -> Result<Vec<String>, Failure> {
     let given = programs.iter().find(|path| path.file_name() == Some(spec.name.as_ref()));
-    let path = given.cloned().or_else(|| in_path(&spec.name)).filter(|path| path.is_file());
+    let path =
+        given.cloned().or_else(|| in_folders(None, &spec.name)).filter(|path| path.is_file());
     let path = path.and_then(|path| std::path::absolute(path).ok()).ok_or_else(|| {
         Failure::Input(format!(
             "policy `{0}`: no such program in PATH: install it (`cargo install {0}`), or name it with --with",
@@ -53,12 +53,6 @@ fn other(programs: &[PathBuf], spec: &PolicySpec) -> Result<Vec<String>, Failure
     })?;
     let options = spec.options.iter().flat_map(|(key, value)| [format!("--{key}"), value.clone()]);
     Ok(std::iter::once(path.to_string_lossy().into_owned()).chain(options).collect())
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let absolute = env::split_paths(&folders).filter(|folder| folder.is_absolute());
-    absolute.map(|folder| folder.join(Path::new(name))).find(|path| path.is_file())
 }
 
 #[cfg(test)]
