@@ -1,7 +1,7 @@
 //! What became better, what became worse, and what cannot be told.
 
 use model::{Answer, Failure, Nanos, Scenario};
-use stats::{Metric, Quantile, compare_at, latency_estimates, outlier, paired_p};
+use stats::{Latency, Metric, Quantile, compare_at, latency_estimates, outlier, paired_p};
 
 use crate::base::{Measure, Recorded, Service};
 use crate::holm::believed;
@@ -99,14 +99,16 @@ fn latencies(
         ("latency_ns.p99_9", Metric::Quantile(Quantile::P99_9)),
         ("outlier.proportion", Metric::Outliers(threshold)),
     ];
+    let sides = latency_estimates(&base_runs).zip(latency_estimates(&now_runs));
+    let Some((base_latency, now_latency)) = sides else { return Vec::new() };
     let judged = metrics.into_iter().filter_map(|(figure, metric)| {
         let (answer, p) = told(&pairs, metric, least);
         Some(Judged {
             scenario: recorded.name.clone(),
             program: Some(base.program.clone()),
             figure: figure.to_string(),
-            base: value(&base_runs, metric)?,
-            now: value(&now_runs, metric)?,
+            base: value(&base_latency, &base_runs, metric)?,
+            now: value(&now_latency, &now_runs, metric)?,
             p,
             answer,
         })
@@ -114,8 +116,7 @@ fn latencies(
     judged.collect()
 }
 
-fn value(runs: &[Vec<Nanos>], metric: Metric) -> Option<f64> {
-    let latency = latency_estimates(runs)?;
+fn value(latency: &Latency, runs: &[Vec<Nanos>], metric: Metric) -> Option<f64> {
     Some(match metric {
         Metric::Mean => latency.mean.value,
         Metric::Quantile(Quantile::P50) => latency.p50.value,
