@@ -8,7 +8,7 @@ use experiment::{Runner, Source, Store};
 use model::edit::Edit;
 use model::{Failure, Nanos, PolicySpec};
 
-use crate::compare::{On, positive_duration, seeds};
+use crate::compare::{On, Seeds, positive_duration};
 use crate::files::read_edited;
 use crate::output::{Output, signature};
 use crate::watch::Terminal;
@@ -30,12 +30,8 @@ pub struct Args {
     /// Policies, the first of which the others are held against
     #[arg(long, value_delimiter = ',', default_value = "eevdf,rearguard", value_parser = PolicySpec::parse)]
     policy: Vec<PolicySpec>,
-    /// How many seeds to run at each load: the scenario's own first, then the numbers that follow
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    seeds: Option<u16>,
-    /// Exactly these seeds
-    #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
-    seed: Vec<u64>,
+    #[command(flatten)]
+    seeds: Seeds,
     /// Loads at a time, where they do not disturb each other (not with --on host); one a core unless given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -45,7 +41,7 @@ pub struct Args {
     /// Measure each load for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
-    /// With --on vm, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
+    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
     #[arg(long, value_name = "PATH")]
     with: Vec<PathBuf>,
     /// Where finished loads are kept: run again, it goes on where it was
@@ -75,7 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         service: args.service.as_deref(),
         objective: args.slo,
         policies: args.policy.clone(),
-        seeds: seeds(&args.seed, args.seeds, &file.scenario),
+        seeds: args.seeds.of(&file.scenario),
         runner: Runner {
             arm: &*arm,
             store: &store,
@@ -83,8 +79,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             until: None,
         },
     };
-    let terminal = if arm.exclusive() { Terminal::new } else { Terminal::computing };
-    let mut document = study.run(&terminal("capacity"))?;
+    let mut document = study.run(&Terminal::on(&*arm, "capacity"))?;
     (document.command, document.version) = signature();
     document.scenario_text = file.text;
     args.output.carried(&document)

@@ -31,12 +31,8 @@ pub struct Args {
     /// one of your own
     #[arg(long, value_delimiter = ',', required = true, value_parser = PolicySpec::parse)]
     policy: Vec<PolicySpec>,
-    /// How many seeds to run: the scenario's own first, then the numbers that follow
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
-    seeds: Option<u16>,
-    /// Exactly these seeds
-    #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
-    seed: Vec<u64>,
+    #[command(flatten)]
+    seeds: Seeds,
     /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless
     /// given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
@@ -69,6 +65,28 @@ pub struct Args {
     output: Output,
     #[command(flatten)]
     tables: TableFiles,
+}
+
+/// Which seeds are run.
+#[derive(clap::Args)]
+pub struct Seeds {
+    /// How many seeds to run: the scenario's own first, then the numbers that follow
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    seeds: Option<u16>,
+    /// Exactly these seeds
+    #[arg(long, value_delimiter = ',', conflicts_with = "seeds")]
+    seed: Vec<u64>,
+}
+
+impl Seeds {
+    /// Those given, or the first of the scenario's own and what follows the greatest of them.
+    pub fn of(&self, scenario: &Scenario) -> Vec<u64> {
+        if !self.seed.is_empty() {
+            return self.seed.clone();
+        }
+        let count = self.seeds.map_or(scenario.seeds.len(), usize::from);
+        compare::first_seeds(scenario, count)
+    }
 }
 
 /// An arm by name.
@@ -107,7 +125,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let plan = Plan {
         scenario: &scenario,
         policies: args.policy.clone(),
-        seeds: seeds(&args.seed, args.seeds, &scenario),
+        seeds: args.seeds.of(&scenario),
         jobs: args.jobs.map(usize::from),
         events: Events::when(args.explain || args.trace.is_some()),
     };
@@ -134,8 +152,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "rearguard: no scheduling events, so nothing says where the time went: {lack}"
         ));
     }
-    let terminal = if arm.exclusive() { Terminal::new } else { Terminal::computing };
-    let watch = terminal(&scenario.name);
+    let watch = Terminal::on(&*arm, &scenario.name);
     let mut document = compare::run_with_sink(&plan, &*arm, &watch, &traces)?;
     (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();
@@ -165,13 +182,4 @@ fn say(line: &str) {
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
     let duration = model::units::duration(text)?;
     if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
-}
-
-/// The seeds to run: those given, or the first `count` of the scenario's own and what follows the greatest of
-/// them.
-pub fn seeds(given: &[u64], count: Option<u16>, scenario: &Scenario) -> Vec<u64> {
-    if !given.is_empty() {
-        return given.to_vec();
-    }
-    compare::first_seeds(scenario, count.map_or(scenario.seeds.len(), usize::from))
 }

@@ -85,7 +85,7 @@ fn record(args: &Record) -> Result<(), Failure> {
     let sources = sources(&args.scenarios)?;
     let arm = args.on.arm(args.run.with.clone(), None)?;
     let seeds = args.seeds.map(usize::from);
-    let watch = watch(&*arm);
+    let watch = Terminal::on(&*arm, "gate");
     let runs = sources.iter().map(|source| runner(&args.run, &*arm).record(source, seeds, &watch));
     let base = Base {
         schema: GATE_SCHEMA.to_string(),
@@ -114,7 +114,7 @@ fn check(args: &Check) -> Result<ExitCode, Failure> {
         .map_err(|_| Failure::Input(format!("{name}: arm: expected sim, host or vm")))?;
     let arm = on.arm(args.run.with.clone(), None)?;
     check_same(&base, &*arm, &name)?;
-    let watch = watch(&*arm);
+    let watch = Terminal::on(&*arm, "gate");
     let again = |recorded: &Recorded| runner(&args.run, &*arm).again(recorded, &watch);
     let now: Vec<Recorded> = base.scenarios.iter().map(again).collect::<Result<_, _>>()?;
     let outcome = judge(&base.scenarios, &now, args.least)?;
@@ -154,10 +154,6 @@ fn check_same(base: &Base, arm: &dyn Arm, name: &str) -> Result<(), Failure> {
 
 fn runner<'a>(run: &'a Run, arm: &'a dyn Arm) -> Runner<'a> {
     Runner { arm, policy: &run.policy, jobs: run.jobs.map(usize::from) }
-}
-
-fn watch(arm: &dyn Arm) -> Terminal {
-    if arm.exclusive() { Terminal::new("gate") } else { Terminal::computing("gate") }
 }
 
 /// The files, and the scenarios of the folders by name; each is read before anything runs.

@@ -64,8 +64,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         jobs: args.jobs.map_or_else(cores, usize::from),
         until: args.minutes.map(|m| Instant::now() + Duration::from_secs(60 * u64::from(m))),
     };
-    let terminal = if arm.exclusive() { Terminal::new } else { Terminal::computing };
-    let mut swept = runner.run(&points, &terminal("sweep"))?;
+    let mut swept = runner.run(&points, &Terminal::on(&*arm, "sweep"))?;
     let tables = experiment::tables(&plan, &points, &store);
     experiment::write(&path, &tables)?;
     args.tables.write_all(&tables)?;

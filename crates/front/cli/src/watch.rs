@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Failure, Watch};
+use model::{Arm, Failure, Watch};
 
 /// How long a command that has nothing to restore goes on after the first signal.
 const GRACE: Duration = Duration::from_millis(800);
@@ -59,6 +59,11 @@ impl Terminal {
     /// The same for a command that only computes: a signal ends it within a second, whatever it is about.
     pub fn computing(label: &str) -> Terminal {
         Terminal::of(label, computing_flag())
+    }
+
+    /// The one for runs on an arm: real ones have something to restore.
+    pub fn on(arm: &dyn Arm, label: &str) -> Terminal {
+        if arm.exclusive() { Terminal::new(label) } else { Terminal::computing(label) }
     }
 
     fn of(label: &str, stop: Arc<AtomicBool>) -> Terminal {
