@@ -4,6 +4,7 @@
 
 mod batch;
 pub mod command;
+pub mod difference;
 mod execute;
 mod finding;
 pub mod ideals;

@@ -79,6 +79,21 @@ impl Estimate {
     pub fn exact(value: f64) -> Estimate {
         Estimate::new(value, f64::NAN, f64::NAN)
     }
+
+    /// This over another, the interval from both at their worst ends: wider than it needs to be, and in need of
+    /// nothing that the two share. No interval where either has none.
+    pub fn over(&self, other: &Estimate) -> Estimate {
+        let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
+        let known = |one: &Estimate| one.low.is_some() || one.high.is_some();
+        if !known(self) || !known(other) {
+            return Estimate { value: ratio(self.value, other.value), ..Estimate::default() };
+        }
+        Estimate {
+            value: ratio(self.value, other.value),
+            low: Some(ratio(self.low, other.high).unwrap_or(0.0)),
+            high: ratio(self.high, other.low),
+        }
+    }
 }
 
 /// What one policy did, over all seeds or with one.

@@ -21,6 +21,7 @@ mod timeline;
 
 use crate::capacity::CapacityRun;
 use crate::cluster::ClusterRun;
+use crate::difference::Difference;
 use crate::document::Document;
 use crate::explain::Explained;
 use crate::fan_out::FanOut;
@@ -117,6 +118,20 @@ pub fn cluster_picture(run: &ClusterRun) -> Option<String> {
             &run.shows,
         ),
     }
+}
+
+/// Two results held against each other as an HTML page.
+pub fn difference_html(difference: &Difference) -> String {
+    let sentences = difference.sentences();
+    let blocks = difference.blocks();
+    let service = |block: &Block| parts::heading(&block.heading) + &parts::table(block);
+    let body = format!("<h1>{}</h1>\n", svg::escape(&difference.title()))
+        + &sentences.iter().map(|words| parts::paragraph("", words)).collect::<String>()
+        + &blocks.iter().map(service).collect::<String>()
+        + &parts::heading("How this was made")
+        + &parts::verbatim("command", &crate::human::command(&difference.command))
+        + &parts::facts(&[("rearguard", difference.version.clone())]);
+    parts::page(&format!("{} - rearguard", difference.title()), &body)
 }
 
 /// Stages as an HTML page.

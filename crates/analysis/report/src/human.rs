@@ -38,7 +38,8 @@ pub fn ratio(q: &Estimate) -> (String, String) {
     let hidden = |digits: usize| {
         nearest.is_some_and(|end| format!("{end:.digits$}") == format!("{:.digits$}", 1.0))
     };
-    let least = decimals(q.value.or(q.low).unwrap_or(0.0));
+    let shown = q.value.filter(|value| *value > 0.0).or(q.low.filter(|low| *low > 0.0)).or(q.high);
+    let least = decimals(shown.unwrap_or(0.0));
     let digits = (least..5).find(|digits| !hidden(*digits)).unwrap_or(5);
     estimate(q, |x| format!("{x:.digits$}"), "x")
 }
@@ -213,6 +214,7 @@ mod tests {
         assert_eq!(shown(1.0, 1.0, 1.0), both("1.00x", "[1.00, 1.00]"));
         assert_eq!(shown(1.000_6, 0.9, 1.2), both("1.00x", "[0.90, 1.20]"));
         assert_eq!(shown(0.99, 0.98, 0.999_7), both("0.9900x", "[0.9800, 0.9997]"));
+        assert_eq!(shown(0.0, 0.0, 0.081), both("0x", "[0, 0.081]"));
         assert_eq!(number(Some(0.0001)), "<0.001");
     }
 

@@ -8,6 +8,7 @@ mod blocks;
 pub mod capacity;
 mod cluster;
 mod curves;
+pub mod difference;
 mod disturbance;
 pub mod document;
 pub mod explain;
@@ -33,9 +34,9 @@ pub use document::Document;
 pub use fan_out::{FAN_OUT_SCHEMA, FanOut, FanOutRow};
 pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal, MeasuredBeside};
 pub use html::{
-    capacity_html, capacity_picture, cluster_html, cluster_picture, explained_html, fan_out_html,
-    fan_out_picture, figure_html, figure_picture, html, measure_html, measure_picture,
-    overhead_html, paper_html, paper_picture, picture, stages_html,
+    capacity_html, capacity_picture, cluster_html, cluster_picture, difference_html,
+    explained_html, fan_out_html, fan_out_picture, figure_html, figure_picture, html, measure_html,
+    measure_picture, overhead_html, paper_html, paper_picture, picture, stages_html,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
@@ -47,7 +48,7 @@ pub use paper::{
     Agreement, PAPER_SCHEMA, PaperClaim, PaperFigure, PaperValue, Series, SeriesChart,
 };
 pub use table::{
-    capacity_table, cluster_table, explained_table, fan_out_table, figure_table, measure_table,
-    overhead_table, paper_table, saturated_table, stages_table, table,
+    capacity_table, cluster_table, difference_table, explained_table, fan_out_table, figure_table,
+    measure_table, overhead_table, paper_table, saturated_table, stages_table, table,
 };
 pub use tables::{TABLES_SCHEMA, Tables};

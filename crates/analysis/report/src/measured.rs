@@ -174,6 +174,26 @@ impl Measured {
         }
     }
 
+    /// The service with intervals from the least that the server can have taken: where the generator was late,
+    /// a latency may be as short as the disturbance says.
+    pub fn at_least(&self) -> ProgramResult {
+        let mut service = self.service.clone();
+        let (Some(latency), Some(disturbance)) = (&mut service.latency_ns, &self.disturbance)
+        else {
+            return service;
+        };
+        let least = disturbance.at_least_ns;
+        latency.mean.low = least.mean.low;
+        latency.p50.low = least.p50.low;
+        latency.p90.low = least.p90.low;
+        latency.p99.low = least.p99.low;
+        latency.p99_9.low = least.p99_9.low;
+        if let Some(outlier) = &mut service.outlier {
+            outlier.proportion.low = None;
+        }
+        service
+    }
+
     /// What was done, in a sentence.
     pub(crate) fn shows(&self) -> String {
         let duration = human::round_span(self.duration_ns);

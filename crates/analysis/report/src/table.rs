@@ -7,6 +7,7 @@ use crate::blocks::blocks;
 use crate::capacity::CapacityRun;
 use crate::cluster::{self, ClusterRun};
 use crate::curves;
+use crate::difference::Difference;
 use crate::document::Document;
 use crate::explain::Explained;
 use crate::fan_out::{self, FanOut};
@@ -48,10 +49,29 @@ pub fn cluster_table(run: &ClusterRun, width: usize) -> String {
 
 /// What policies carry as aligned text for a terminal of `width` columns: the answers first.
 pub fn capacity_table(run: &CapacityRun, width: usize) -> String {
-    let lines = run.sentences();
-    let lines = lines.iter().flat_map(|words| human::folded(words, width));
+    answers(&run.sentences(), width) + "\n" + &show(&run.block(), width)
+}
+
+/// Two results held against each other as aligned text for a terminal of `width` columns: the answers first.
+pub fn difference_table(difference: &Difference, width: usize) -> String {
+    let blocks = difference.blocks();
+    let blocks = blocks.iter().map(|block| "\n".to_string() + &folded(block, width));
+    answers(&difference.sentences(), width) + &blocks.collect::<String>()
+}
+
+fn answers(sentences: &[String], width: usize) -> String {
+    let lines = sentences.iter().flat_map(|words| human::folded(words, width));
     let bold = |line: String| styled(&line, Style::new().bold()) + "\n";
-    lines.map(bold).collect::<String>() + "\n" + &show(&run.block(), width)
+    lines.map(bold).collect()
+}
+
+/// A block whose notes are folded.
+fn folded(block: &Block, width: usize) -> String {
+    let lines = block.notes.iter().flat_map(|note| {
+        let lines = human::folded(&note.text, width).into_iter();
+        lines.map(|line| Cell::plain(line).tone(note.tone))
+    });
+    show(&Block { notes: lines.collect(), ..block.clone() }, width)
 }
 
 /// A service's outliers as aligned text for a terminal of `width` columns.
@@ -77,21 +97,10 @@ pub fn paper_table(figure: &PaperFigure, width: usize) -> String {
 pub fn explained_table(explained: &Explained, width: usize) -> String {
     let mut text = styled(&explained.title(), Style::new().bold()) + "\n";
     text += &(styled(&explained.machine, tone_style(Tone::Faint)) + "\n");
-    for line in explained.services.iter().flat_map(|one| human::folded(&one.sentence(), width)) {
-        text += &(styled(&line, Style::new().bold()) + "\n");
-    }
-    for block in explained.services.iter().flat_map(|service| service.blocks()) {
-        let mut notes = Vec::new();
-        for note in &block.notes {
-            notes.extend(
-                human::folded(&note.text, width)
-                    .into_iter()
-                    .map(|line| Cell::plain(line).tone(note.tone)),
-            );
-        }
-        text += &("\n".to_string() + &show(&Block { notes, ..block }, width));
-    }
-    text
+    let sentences: Vec<String> = explained.services.iter().map(|one| one.sentence()).collect();
+    text += &answers(&sentences, width);
+    let blocks = explained.services.iter().flat_map(|service| service.blocks());
+    text + &blocks.map(|block| "\n".to_string() + &folded(&block, width)).collect::<String>()
 }
 
 /// A measured server as aligned text.
@@ -100,9 +109,7 @@ pub fn measure_table(measured: &Measured, width: usize) -> String {
     for line in [measured.shows(), measured.machine.clone()] {
         text += &(styled(&line, tone_style(Tone::Faint)) + "\n");
     }
-    for line in measured.headlines().iter().flat_map(|line| human::folded(line, width)) {
-        text += &(styled(&line, Style::new().bold()) + "\n");
-    }
+    text += &answers(&measured.headlines(), width);
     text = text + "\n" + &show(&measured.block(), width);
     let stages = measured.stage_block().map(|block| "\n".to_string() + &show(&block, width));
     text + &stages.unwrap_or_default()

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod compare;
+mod difference;
 mod estimates;
 mod explain;
 mod ideal;
@@ -12,6 +13,7 @@ mod paper;
 use columnar::{RecordBatch, Table};
 use serde_json::json;
 
+use crate::difference::Difference;
 use crate::explain::Explained;
 use crate::overhead::Overhead;
 use crate::stages::StagesDocument;
@@ -41,6 +43,7 @@ macro_rules! tables {
 
 tables!(
     Document: compare::batches,
+    Difference: difference::batches,
     Ideal: ideal::batches,
     ClusterRun: cluster::batches,
     FanOut: cluster::fan_out,

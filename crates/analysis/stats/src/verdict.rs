@@ -66,7 +66,8 @@ pub fn compare_at<R: AsRef<[Nanos]>>(
     } else {
         let by_slope = delta::compare(&a, &b, metric, miss);
         let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(&a, &b, metric), value, miss));
-        if a.runs.len() < Answer::ENOUGH_PAIRS { widened(ratio) } else { ratio }
+        let (low, high) = Answer::allowing_for_runs(ratio.low, ratio.high, a.runs.len());
+        Estimate { low, high, ..ratio }
     };
     Some(Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio })
 }
@@ -80,12 +81,6 @@ fn of_the_same(value: f64) -> Estimate {
 fn of_infinite_means(value: f64) -> Estimate {
     let ratio = |low, high| Estimate { value, low, high };
     if value.is_nan() { ratio(0.0, f64::INFINITY) } else { ratio(value, value) }
-}
-
-/// Too few pairs show nothing of how much whole runs differ.
-fn widened(ratio: Estimate) -> Estimate {
-    let Estimate { low, high, .. } = ratio;
-    Estimate { low: low / Answer::UNSEEN, high: high * Answer::UNSEEN, ..ratio }
 }
 
 fn figure(pool: &Pool, metric: Metric) -> Option<f64> {

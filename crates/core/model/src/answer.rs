@@ -33,6 +33,15 @@ impl Answer {
         }
     }
 
+    /// A ratio's interval from so many runs a side: too few show nothing of how much whole runs differ.
+    pub fn allowing_for_runs(low: f64, high: f64, runs: usize) -> (f64, f64) {
+        if runs < Answer::ENOUGH_PAIRS {
+            (low / Answer::UNSEEN, high * Answer::UNSEEN)
+        } else {
+            (low, high)
+        }
+    }
+
     /// The word for it in documents and for people.
     pub fn word(self) -> &'static str {
         match self {

@@ -131,22 +131,10 @@ fn drawn(queue: &QueueArgs, known: Option<f64>) -> Result<Curve, Failure> {
 fn beside(measured: Curve, ideal: &Curve) -> MeasuredBeside {
     let (a, b) = (measured.latency_ns, ideal.latency_ns);
     MeasuredBeside {
-        ratio_p50: over(a.p50, b.p50),
-        ratio_p99: over(a.p99, b.p99),
-        ratio_p99_9: over(a.p99_9, b.p99_9),
+        ratio_p50: a.p50.over(&b.p50),
+        ratio_p99: a.p99.over(&b.p99),
+        ratio_p99_9: a.p99_9.over(&b.p99_9),
         is_possible: a.p50.high.or(a.p50.value) >= b.p50.low.or(b.p50.value),
         curve: measured,
-    }
-}
-
-/// A ratio whose ends are the worst of both; of one known interval no end is known.
-fn over(a: Estimate, b: Estimate) -> Estimate {
-    let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b?);
-    let known = a.low.is_some() && b.low.is_some();
-    let end = |end: Option<f64>| end.filter(|_| known);
-    Estimate {
-        value: ratio(a.value, b.value),
-        low: end(ratio(a.low, b.high)),
-        high: end(ratio(a.high, b.low)),
     }
 }

@@ -117,25 +117,6 @@ pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Fai
     if beyond.is_empty() { Ok(()) } else { Err(Failure::Run(beyond.join("\n"))) }
 }
 
-/// A measured service: where the generator was late, a latency may be as short as the disturbance says.
-pub fn least(measured: &report::Measured) -> ProgramResult {
-    let mut service = measured.service.clone();
-    let (Some(latency), Some(disturbance)) = (&mut service.latency_ns, &measured.disturbance)
-    else {
-        return service;
-    };
-    let least = disturbance.at_least_ns;
-    latency.mean.low = least.mean.low;
-    latency.p50.low = least.p50.low;
-    latency.p90.low = least.p90.low;
-    latency.p99.low = least.p99.low;
-    latency.p99_9.low = least.p99_9.low;
-    if let Some(outlier) = &mut service.outlier {
-        outlier.proportion.low = None;
-    }
-    service
-}
-
 #[cfg(test)]
 mod tests {
     use report::document::{Latency, Outlier};
@@ -180,7 +161,7 @@ mod tests {
     fn a_late_generator_lowers_what_is_sure() {
         let mut measured = report::Measured { service: service(5.1e6, 6e6), ..Default::default() };
         let failed = |measured: &report::Measured| {
-            check(&[bound("p99.9>5ms")], &[("", &least(measured))]).is_err()
+            check(&[bound("p99.9>5ms")], &[("", &measured.at_least())]).is_err()
         };
         assert!(failed(&measured), "the control");
         let p99_9 = Estimate::new(4.2e6, 4e6, 5e6);

@@ -199,7 +199,7 @@ impl Session<'_> {
         let window = measured.trace.window;
         let mut answered = measured.trace.programs[0].requests.iter().filter(|one| !one.is_lost());
         match measured.records.iter().all(|record| record.loss.is_some()) {
-            false => fail_if::check(&self.args.fail_if, &[("", &fail_if::least(&document))]),
+            false => fail_if::check(&self.args.fail_if, &[("", &document.at_least())]),
             true if answered.any(|one| window.contains(one.received)) => Err(Failure::Run(
                 "no request of the measured time was answered: the server was still busy with those before: lower --rate"
                     .to_string(),

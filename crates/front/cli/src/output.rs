@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::Failure;
 use report::capacity::CapacityRun;
+use report::difference::Difference;
 use report::explain::Explained;
 #[cfg(feature = "bpf")]
 use report::overhead::Overhead;
@@ -81,6 +82,21 @@ impl Output {
     pub fn carried(&self, run: &CapacityRun) -> Result<(), Failure> {
         let shown = self.shown(run, report::capacity_table);
         self.write(&shown, || report::capacity_html(run), || report::capacity_picture(run))
+    }
+
+    /// Writes two results held against each other.
+    pub fn differing(&self, difference: &Difference) -> Result<(), Failure> {
+        let shown = self.shown(difference, report::difference_table);
+        self.write(&shown, || report::difference_html(difference), || None)
+    }
+
+    /// Says that there is neither document nor page of something, where one was asked for.
+    pub fn refuse(&self, what: &str) -> Result<(), Failure> {
+        let asked = if self.json { "--json" } else { "--report" };
+        if self.json || self.report.is_some() {
+            return Err(Failure::Input(format!("{asked}: there is none {what}: leave it out")));
+        }
+        Ok(())
     }
 
     /// Writes what a search for a server's capacity found; it has no curve.

@@ -36,9 +36,7 @@ pub(crate) fn carried(policy: String, loads: &Loads, one: &Contender) -> Carried
 /// What one carries over what another does. Both intervals' ends at worst: they share their seeds, so this
 /// is wider than it needs to be.
 pub(crate) fn ratio(a: &Carried, b: &Carried) -> Estimate {
-    let (a, b) = (a.rate_per_s, b.rate_per_s);
-    let over = |a: Option<f64>, b: Option<f64>| Some(a? / b?);
-    Estimate { value: over(a.value, b.value), low: over(a.low, b.high), high: over(a.high, b.low) }
+    a.rate_per_s.over(&b.rate_per_s)
 }
 
 /// Every policy held against the first.
@@ -58,9 +56,8 @@ pub(crate) fn verdicts(policies: &[Carried], seeds: usize) -> Vec<CapacityVerdic
 
 /// Few seeds show nothing of how much whole runs differ, as in a comparison.
 fn answer(ratio: Estimate, seeds: usize) -> Answer {
-    let unseen = if seeds < Answer::ENOUGH_PAIRS { Answer::UNSEEN } else { 1.0 };
-    let (low, high) =
-        (ratio.low.unwrap_or(0.0) / unseen, ratio.high.map_or(f64::INFINITY, |high| high * unseen));
+    let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
+    let (low, high) = Answer::allowing_for_runs(low, high, seeds);
     // More is better here, less is to an answer.
     Answer::of(1.0 / high, 1.0 / low)
 }

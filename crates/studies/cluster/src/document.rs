@@ -142,7 +142,7 @@ fn verdicts(cases: &[ClusterCase]) -> Vec<ClusterVerdict> {
             a: case.name.clone(),
             b: base.name.clone(),
             answer: answer(&a, &b),
-            ratio: ratio(&a, &b),
+            ratio: a.over(&b),
         })
     };
     cases.iter().filter_map(verdict).collect()
@@ -158,15 +158,6 @@ fn answer(a: &document::Estimate, b: &document::Estimate) -> Answer {
         (true, _) => Answer::Better,
         (_, true) => Answer::Worse,
         _ => Answer::CannotTell,
-    }
-}
-
-fn ratio(a: &document::Estimate, b: &document::Estimate) -> document::Estimate {
-    let over = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
-    document::Estimate {
-        value: over(a.value, b.value),
-        low: over(a.low, b.high).or(b.high.is_none().then_some(0.0)),
-        high: over(a.high, b.low),
     }
 }
 

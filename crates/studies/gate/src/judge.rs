@@ -3,7 +3,7 @@
 use model::{Answer, Failure, Nanos, Scenario};
 use stats::{Latency, Metric, Quantile, compare_at, latency_estimates, outlier, paired_p};
 
-use crate::base::{Measure, Recorded, Service};
+use crate::base::{Base, Measure, Recorded, Service};
 use crate::holm::believed;
 
 /// The probability that a gate between equals says anything but "cannot tell", at most.
@@ -44,6 +44,20 @@ impl Outcome {
     pub fn with(&self, answer: Answer) -> impl Iterator<Item = &Judged> {
         self.0.iter().filter(move |judged| judged.answer == answer)
     }
+}
+
+/// Holds one base against another. [`Failure::Input`] unless both are of the same runs.
+pub fn between(before: &Base, after: &Base, least: Least) -> Result<Outcome, Failure> {
+    let runs = |base: &Base| {
+        let all = base.scenarios.iter();
+        let all = all.map(|one| (one.name.clone(), one.text.clone(), one.seeds.clone()));
+        (base.arm.clone(), all.collect::<Vec<_>>())
+    };
+    if runs(before) != runs(after) {
+        let what = "the two bases have other arms, scenarios or seeds, so their runs are no pairs";
+        return Err(Failure::Input(format!("{what}: record both from the same scenarios")));
+    }
+    judge(&before.scenarios, &after.scenarios, least)
 }
 
 /// Holds what is found now against what was recorded: the same scenarios and seeds, in the same order.

@@ -12,7 +12,7 @@ mod record;
 mod text;
 
 pub use base::{Base, GATE_SCHEMA, Measure, Recorded, Service};
-pub use judge::{FAMILY, Judged, Least, Outcome, judge};
+pub use judge::{FAMILY, Judged, Least, Outcome, between, judge};
 pub use junit::junit;
 pub use record::{Runner, Source};
 pub use text::{annotations, table};

@@ -1,0 +1,80 @@
+//! `rearguard diff` of results, as a script sees it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const SCENARIO: &str = "# A service beside batch work.\nduration = \"1s\"\nseeds = [1, 2, 3]\n\
+    [machine]\ncpus = 1\n[[program]]\nname = \"web\"\nkind = \"service\"\n\
+    architecture = \"thread-per-connection\"\nconnections = 64\nservice_time = \"500us\"\n\
+    arrivals = { law = \"poisson\", utilisation = 0.4 }\n\
+    [[program]]\nname = \"batch\"\nkind = \"batch\"\nthreads = 4\n";
+
+/// Exit code, stdout and stderr of `rearguard` in a folder.
+fn rearguard(folder: &Path, words: &str) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    let output = command.args(words.split(' ')).current_dir(folder).output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
+}
+
+fn folder_with(policies: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("s.toml"), SCENARIO).expect("a scenario");
+    for policy in policies {
+        let command = format!("compare s.toml --policy {policy} --json");
+        let (code, json, stderr) = rearguard(folder.path(), &command);
+        assert_eq!(code, 0, "{stderr}");
+        fs::write(folder.path().join(format!("{policy}.json")), json).expect("room");
+    }
+    folder
+}
+
+#[test]
+fn what_became_worse_is_said_and_ends_with_1() {
+    let folder = folder_with(&["eevdf", "rearguard"]);
+    let diff = |words: &str| rearguard(folder.path(), &format!("diff {words}"));
+    let (code, stdout, stderr) = diff("rearguard.json eevdf.json");
+    assert_eq!(code, 1, "{stdout}{stderr}");
+    assert!(stdout.starts_with("eevdf web instead of rearguard web: p99"), "{stdout}");
+    assert!(
+        stdout.contains("is worse: ") && stdout.contains("not the same: kernels: "),
+        "{stdout}"
+    );
+    let (code, stdout, _) = diff("eevdf.json rearguard.json");
+    assert!(code == 0 && stdout.contains(" is better: "), "{stdout}");
+    let (code, stdout, _) = diff("eevdf.json eevdf.json --json --report d.html --parquet tables");
+    assert!(code == 0 && stdout.contains("\"schema\": \"rearguard.difference/1\""), "{stdout}");
+    assert!(!stdout.contains("\"better\"") && !stdout.contains("\"worse\""), "control: the same");
+    let page = fs::read_to_string(folder.path().join("d.html")).expect("a page");
+    assert!(page.contains("<h1>eevdf.json against eevdf.json</h1>"), "{page}");
+    assert!(folder.path().join("tables/differences.parquet").exists());
+}
+
+#[test]
+fn bases_of_a_gate_are_held_against_each_other() {
+    let folder = folder_with(&[]);
+    for policy in ["rearguard", "eevdf"] {
+        let record = format!("gate record --scenarios s.toml --policy {policy} -o {policy}.json");
+        assert_eq!(rearguard(folder.path(), &record).0, 0);
+    }
+    let diff = |words: &str| rearguard(folder.path(), &format!("diff {words}"));
+    let (code, stdout, _) = diff("rearguard.json eevdf.json");
+    assert!(code == 1 && stdout.contains("latency_ns.p99"), "{stdout}");
+    assert_eq!(diff("rearguard.json rearguard.json").0, 0);
+    let (code, _, stderr) = diff("rearguard.json eevdf.json --json");
+    assert!(code == 2 && stderr.contains("there is none of two bases of a gate"), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_held_against_each_other_is_refused() {
+    let folder = folder_with(&["eevdf"]);
+    let refused = |words: &str, why: &str| {
+        let (code, stdout, stderr) = rearguard(folder.path(), &format!("diff {words}"));
+        assert!(code == 2 && stdout.is_empty() && stderr.contains(why), "{code}: {stderr}");
+    };
+    refused("eevdf.json none.json", "none.json: ");
+    refused("eevdf.json s.toml", "s.toml: neither a trace nor a result document");
+    refused("eevdf.json,eevdf.json eevdf.json", "the same result is given twice");
+    refused("eevdf.json eevdf.json --report d.svg", "ask for a .html");
+}
