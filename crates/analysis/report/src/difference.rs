@@ -74,7 +74,8 @@ pub struct FigureChange {
     pub after: Estimate,
     /// After over before.
     pub ratio: Estimate,
-    /// Whether it became better; `None` where no direction is better, or nothing is known of the ratio's reach.
+    /// Whether it became better; `None` where no direction is better, or nothing is known of the ratio's
+    /// reach.
     pub answer: Option<Answer>,
 }
 

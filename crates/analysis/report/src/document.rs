@@ -80,8 +80,8 @@ impl Estimate {
         Estimate::new(value, f64::NAN, f64::NAN)
     }
 
-    /// This over another, the interval from both at their worst ends: wider than it needs to be, and in need of
-    /// nothing that the two share. No interval where either has none.
+    /// This over another, the interval from both at their worst ends: wider than it needs to be, and in need
+    /// of nothing that the two share. No interval where either has none.
     pub fn over(&self, other: &Estimate) -> Estimate {
         let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
         let known = |one: &Estimate| one.low.is_some() || one.high.is_some();

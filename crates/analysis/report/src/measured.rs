@@ -174,8 +174,8 @@ impl Measured {
         }
     }
 
-    /// The service with intervals from the least that the server can have taken: where the generator was late,
-    /// a latency may be as short as the disturbance says.
+    /// The service with intervals from the least that the server can have taken: where the generator was
+    /// late, a latency may be as short as the disturbance says.
     pub fn at_least(&self) -> ProgramResult {
         let mut service = self.service.clone();
         let (Some(latency), Some(disturbance)) = (&mut service.latency_ns, &self.disturbance)

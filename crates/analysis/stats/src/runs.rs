@@ -71,7 +71,8 @@ mod tests {
         assert!((geometric_mean(&[1.0, 4.0]).expect("two") - 2.0).abs() < 1e-12);
     }
 
-    /// 2,000 times five runs a side, whose factors are drawn: the interval holds the true ratio in 95% of them.
+    /// 2,000 times five runs a side, whose factors are drawn: the interval holds the true ratio in 95% of
+    /// them.
     #[test]
     fn the_interval_holds_as_often_as_it_says() {
         let mut state = 7_u64;
