@@ -29,7 +29,7 @@ pub struct Exact {
 /// What is known in closed form of a queue; `None` where that is nothing.
 pub fn of(ideal: &Ideal) -> Option<Exact> {
     // Every closed form takes services to be independent of each other.
-    if matches!(ideal.services, Law::Mmpp { .. }) {
+    if matches!(ideal.services, Law::Mmpp { .. } | Law::Replay(_)) {
         return None;
     }
     let queue = Queue {

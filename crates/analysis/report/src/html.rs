@@ -31,6 +31,7 @@ use crate::measured::Measured;
 use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
 use crate::stages::StagesDocument;
+use crate::whatif::WhatIf;
 
 /// A comparison as an HTML page.
 pub fn html(document: &Document) -> String {
@@ -122,16 +123,36 @@ pub fn cluster_picture(run: &ClusterRun) -> Option<String> {
 
 /// Two results held against each other as an HTML page.
 pub fn difference_html(difference: &Difference) -> String {
-    let sentences = difference.sentences();
-    let blocks = difference.blocks();
-    let service = |block: &Block| parts::heading(&block.heading) + &parts::table(block);
-    let body = format!("<h1>{}</h1>\n", svg::escape(&difference.title()))
+    let Difference { command, version, .. } = difference;
+    let facts = [("rearguard", version.clone())];
+    let (title, blocks) = (difference.title(), difference.blocks());
+    answered(&title, &difference.sentences(), &blocks, command, &facts)
+}
+
+/// A foretelling as an HTML page.
+pub fn what_if_html(document: &WhatIf) -> String {
+    let WhatIf { command, version, machine, .. } = document;
+    let facts = [("rearguard", version.clone()), ("machine", machine.clone())];
+    let (title, blocks) = (document.title(), document.blocks());
+    answered(&title, &document.sentences(), &blocks, command, &facts)
+}
+
+/// A page of answers, each a sentence, and the tables behind them.
+fn answered(
+    title: &str,
+    sentences: &[String],
+    blocks: &[Block],
+    command: &[String],
+    facts: &[(&str, String)],
+) -> String {
+    let table = |block: &Block| parts::heading(&block.heading) + &parts::table(block);
+    let body = format!("<h1>{}</h1>\n", svg::escape(title))
         + &sentences.iter().map(|words| parts::paragraph("", words)).collect::<String>()
-        + &blocks.iter().map(service).collect::<String>()
+        + &blocks.iter().map(table).collect::<String>()
         + &parts::heading("How this was made")
-        + &parts::verbatim("command", &crate::human::command(&difference.command))
-        + &parts::facts(&[("rearguard", difference.version.clone())]);
-    parts::page(&format!("{} - rearguard", difference.title()), &body)
+        + &parts::verbatim("command", &crate::human::command(command))
+        + &parts::facts(facts);
+    parts::page(&format!("{title} - rearguard"), &body)
 }
 
 /// Stages as an HTML page.

@@ -25,6 +25,7 @@ mod paper;
 pub mod stages;
 mod table;
 mod tables;
+pub mod whatif;
 
 pub use cluster::{
     CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
@@ -36,7 +37,7 @@ pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal
 pub use html::{
     capacity_html, capacity_picture, cluster_html, cluster_picture, difference_html,
     explained_html, fan_out_html, fan_out_picture, figure_html, figure_picture, html, measure_html,
-    measure_picture, overhead_html, paper_html, paper_picture, picture, stages_html,
+    measure_picture, overhead_html, paper_html, paper_picture, picture, stages_html, what_if_html,
 };
 pub use json::json;
 pub use markdown::paper_markdown;
@@ -50,5 +51,6 @@ pub use paper::{
 pub use table::{
     capacity_table, cluster_table, difference_table, explained_table, fan_out_table, figure_table,
     measure_table, overhead_table, paper_table, saturated_table, stages_table, table,
+    what_if_table,
 };
 pub use tables::{TABLES_SCHEMA, Tables};

@@ -18,6 +18,7 @@ use crate::measured::{Measured, Saturated};
 use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
 use crate::stages::StagesDocument;
+use crate::whatif::WhatIf;
 
 const GAP: &str = "  ";
 
@@ -54,9 +55,17 @@ pub fn capacity_table(run: &CapacityRun, width: usize) -> String {
 
 /// Two results held against each other as aligned text for a terminal of `width` columns: the answers first.
 pub fn difference_table(difference: &Difference, width: usize) -> String {
-    let blocks = difference.blocks();
+    first_answers(&difference.sentences(), &difference.blocks(), width)
+}
+
+/// A foretelling as aligned text for a terminal of `width` columns: the answers first.
+pub fn what_if_table(document: &WhatIf, width: usize) -> String {
+    first_answers(&document.sentences(), &document.blocks(), width)
+}
+
+fn first_answers(sentences: &[String], blocks: &[Block], width: usize) -> String {
     let blocks = blocks.iter().map(|block| "\n".to_string() + &folded(block, width));
-    answers(&difference.sentences(), width) + &blocks.collect::<String>()
+    answers(sentences, width) + &blocks.collect::<String>()
 }
 
 fn answers(sentences: &[String], width: usize) -> String {

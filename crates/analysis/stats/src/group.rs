@@ -1,5 +1,6 @@
 //! Groups: what was due to them and what they received.
 
+use model::Nanos;
 use model::scenario::{Kind, Program};
 use model::{Scenario, Trace};
 
@@ -81,6 +82,10 @@ fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
             run.as_secs_f64() / (run.as_secs_f64() + sleep.as_secs_f64())
         }
         Kind::Periodic { run, period, .. } => run.as_secs_f64() / period.as_secs_f64(),
+        Kind::Replay { sleeps, runs } => {
+            let sum_s = |spans: &[Nanos]| spans.iter().map(|span| span.as_secs_f64()).sum::<f64>();
+            sum_s(runs) / (sum_s(runs) + sum_s(sleeps))
+        }
         Kind::Service(service) => {
             let asked =
                 window_requests(trace, program).map(|request| request.service.as_secs_f64());

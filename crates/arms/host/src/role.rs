@@ -60,6 +60,7 @@ fn spawn(work: &Work) -> io::Result<ThreadPool> {
         Work::Periodic { threads, run, period } => {
             workers::cycle(threads, run, move |now| now.next_multiple(period))
         }
+        Work::Replay { ref sleeps, ref runs } => workers::replay(sleeps.clone(), runs.clone()),
         Work::ForkJoin { threads, work } => workers::fork_join(threads, work),
     }
 }

@@ -130,13 +130,10 @@ pub fn observe_changing<Q: EventQueue, O: Observer>(
         costs: Costs::DEFAULT,
         watch,
     };
-    let (machine, groups) = (&scenario.machine, &scenario.groups);
     match choice {
-        Choice::Cfs => {
-            simulate_changing(&setup, Cfs::seeded(machine, groups, seed), changes, observer)
-        }
+        Choice::Cfs => simulate_changing(&setup, Cfs::of(scenario, seed), changes, observer),
         Choice::Eevdf | Choice::Realtime(_) => {
-            simulate_changing(&setup, Eevdf::seeded(machine, groups, seed), changes, observer)
+            simulate_changing(&setup, Eevdf::of(scenario, seed), changes, observer)
         }
         Choice::Ext => {
             simulate_changing(&setup, Ext::new(scenario, policy, seed)?, changes, observer)
@@ -165,14 +162,13 @@ pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<St
         costs,
         watch: &Silent,
     };
-    let (machine, groups) = (&scenario.machine, &scenario.groups);
     match choice {
         Choice::Cfs => {
-            let kernel = Kernel::new(&setup, Cfs::seeded(machine, groups, seed));
+            let kernel = Kernel::new(&setup, Cfs::of(scenario, seed));
             Stepped::new(kernel, scenario, &costs, seed)
         }
         Choice::Eevdf | Choice::Realtime(_) => {
-            let kernel = Kernel::new(&setup, Eevdf::seeded(machine, groups, seed));
+            let kernel = Kernel::new(&setup, Eevdf::of(scenario, seed));
             Stepped::new(kernel, scenario, &costs, seed)
         }
         Choice::Ext => {

@@ -91,7 +91,8 @@ impl Costs {
     /// With what a scenario says of its machine.
     pub fn on(self, mechanisms: &Mechanisms) -> Costs {
         let tick_spread = mechanisms.tick_late.unwrap_or(self.tick_spread);
-        let costs = Costs { tick_spread, ..self };
+        let request = mechanisms.request_cost.unwrap_or(self.request);
+        let costs = Costs { tick_spread, request, ..self };
         let Some(Migration { core, llc, node, machine }) = mechanisms.migration else {
             return costs;
         };

@@ -199,9 +199,10 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
     let mut places = Stream::Places.generator(setup.seed);
     let mut programs = Vec::new();
     let processes = scenario.processes();
+    let costs = setup.costs.on(&scenario.mechanisms);
     for (index, spec) in scenario.programs.iter().enumerate() {
         let first = core.threads.len() as u32;
-        let program = Program::new(scenario, index, first, setup.seed, window, &setup.costs);
+        let program = Program::new(scenario, index, first, setup.seed, window, &costs);
         let process = processes[index];
         // The process's own program was created before.
         let host = programs.get(process).unwrap_or(&program);

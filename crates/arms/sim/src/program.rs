@@ -4,6 +4,7 @@ mod daemon;
 mod fast_client;
 mod fifo;
 mod fork_join;
+mod replay;
 mod service;
 
 use model::law::{Law, Sampler};
@@ -17,6 +18,7 @@ use crate::costs::Costs;
 use daemon::{Daemon, Rest};
 use fast_client::FastClient;
 use fork_join::ForkJoin;
+use replay::Replay;
 use service::Service;
 
 /// What a thread does next.
@@ -41,6 +43,7 @@ enum Behaviour {
     Service(Box<Service>),
     Batch,
     Daemon(Daemon),
+    Replay(Replay),
     ForkJoin(ForkJoin),
 }
 
@@ -78,6 +81,7 @@ impl Program {
             Kind::Periodic { threads, run, period } => {
                 Behaviour::Daemon(Daemon::new(*threads, *run, Rest::Until(*period), window))
             }
+            Kind::Replay { sleeps, runs } => Behaviour::Replay(Replay::new(sleeps, runs, window)),
             Kind::ForkJoin { threads, work } => {
                 Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window))
             }
@@ -97,7 +101,7 @@ impl Program {
 
     /// Whether its threads arm timers.
     pub fn sleeps(&self) -> bool {
-        matches!(self.behaviour, Behaviour::Daemon(_))
+        matches!(self.behaviour, Behaviour::Daemon(_) | Behaviour::Replay(_))
     }
 
     /// Whether a woken thread would find something to do.
@@ -117,14 +121,17 @@ impl Program {
             Behaviour::Service(service) => service.next(now, own, &mut wake),
             Behaviour::Batch => Next::Run(FOR_EVER),
             Behaviour::Daemon(daemon) => daemon.next(now, own),
+            Behaviour::Replay(replay) => replay.next(now),
             Behaviour::ForkJoin(fork_join) => fork_join.next(now, own, &mut wake),
         }
     }
 
     /// A thread begins anew.
     pub fn restart(&mut self, thread: ThreadId) {
-        if let Behaviour::Daemon(daemon) = &mut self.behaviour {
-            daemon.restart(thread.0 - self.first_thread);
+        match &mut self.behaviour {
+            Behaviour::Daemon(daemon) => daemon.restart(thread.0 - self.first_thread),
+            Behaviour::Replay(replay) => replay.restart(),
+            _ => {}
         }
     }
 
@@ -201,6 +208,9 @@ impl Program {
             Behaviour::Batch => ProgramTrace::default(),
             Behaviour::Daemon(daemon) => {
                 ProgramTrace { rounds: daemon.cycles(), ..ProgramTrace::default() }
+            }
+            Behaviour::Replay(replay) => {
+                ProgramTrace { rounds: replay.cycles(), ..ProgramTrace::default() }
             }
             Behaviour::ForkJoin(fork_join) => {
                 ProgramTrace { rounds: fork_join.rounds(), ..ProgramTrace::default() }

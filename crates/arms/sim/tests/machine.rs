@@ -441,6 +441,8 @@ fn the_same_seed_gives_the_same_trace_with_everything_on() {
         client_local: true,
         next_request_ready: 0.1,
         tick_late: Some(Nanos::from_micros(50)),
+        turns_end_at_ticks: true,
+        request_cost: Some(Nanos(5_000)),
         timer_interrupt: Nanos(1_000),
         reschedule_interrupt: Nanos(1_000),
     };

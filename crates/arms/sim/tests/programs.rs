@@ -3,7 +3,7 @@
 mod common;
 
 use common::{run_realtime, scenario, service, setup};
-use model::event::{Event, What};
+use model::event::{Event, What, Why};
 use model::scenario::{Architecture, Kind, Scenario, Service};
 use model::{Nanos, Trace};
 use sim::class::rt::{self, Rt};
@@ -200,4 +200,48 @@ fn cpus_tick_250_times_a_second_and_only_while_they_have_work() {
     assert_eq!(events(Kind::Batch { threads: 1 }), 11 * 250 - 1 + 1);
     // 110 cycles of just over 100 ms, each between two ticks: a timer or a fork, and a burst's end.
     assert_eq!(events(daemon(1_000, 99_000 - 1)), 2 * 110);
+}
+
+#[test]
+fn a_replayed_thread_sleeps_and_runs_as_it_is_told() {
+    let micros = |all: &[u64]| all.iter().map(|us| Nanos::from_micros(*us)).collect();
+    let kind = Kind::Replay { sleeps: micros(&[5_000, 2_000]), runs: micros(&[1_000, 4_000]) };
+    let trace = run_alone(&scenario(1, vec![("seen", kind)]));
+    // Two runs and two switches in 12 ms.
+    let pair_ns = 12_000_000 + 2 * Costs::EXACT.switch.0;
+    let expected = 2 * trace.window.span().0 / pair_ns;
+    assert!(trace.programs[0].rounds.abs_diff(expected) <= 1, "{}", trace.programs[0].rounds);
+    let used = trace.usage.last().unwrap().cpu_time[0] - trace.usage[0].cpu_time[0];
+    let share = used.0 as f64 / trace.window.span().0 as f64;
+    assert!((share - 5.0 / 12.0).abs() < 0.01, "{share}");
+}
+
+/// Two spinning threads under EEVDF: where turns end at their moment, half of them end between ticks.
+#[test]
+fn turns_end_at_ticks_where_the_machine_has_no_timer_for_them() {
+    let switches_between_ticks = |turns_end_at_ticks| {
+        let mut two = scenario(1, vec![("hogs", Kind::Batch { threads: 2 })]);
+        two.mechanisms.turns_end_at_ticks = turns_end_at_ticks;
+        two.mechanisms.tick_late = Some(Nanos::ZERO);
+        let mut seen = Switches::default();
+        let setup = Setup { costs: Costs::NONE, ..setup(&two) };
+        let class = sim::class::fair::Eevdf::of(&two, 1);
+        simulate_observed::<_, Tournament, _>(&setup, class, &mut seen).expect("it succeeds");
+        assert!(seen.0.len() > 100, "{}", seen.0.len());
+        seen.0.iter().filter(|at| !at.0.is_multiple_of(4_000_000)).count()
+    };
+    assert_eq!(switches_between_ticks(true), 0);
+    assert!(switches_between_ticks(false) > 100, "the control");
+}
+
+/// The moments at which turns were over.
+#[derive(Default)]
+struct Switches(Vec<Nanos>);
+
+impl Observer for &mut Switches {
+    fn on(&mut self, event: &Event) {
+        if matches!(event.what, What::Switch { why: Why::Expired, .. }) {
+            self.0.push(event.at);
+        }
+    }
 }

@@ -53,6 +53,8 @@ pub enum Law {
     },
     /// Samples, drawn independently with replacement. [`Law::measured`] scales them to mean 1.
     Measured(Arc<[f64]>),
+    /// Samples one after the other, and from the first again. [`Law::replay`] scales them to mean 1.
+    Replay(Arc<[f64]>),
 }
 
 impl Law {
@@ -83,17 +85,13 @@ impl Law {
 
     /// The law of measured samples in any unit: finite, none negative, not all 0. They are scaled to mean 1.
     pub fn measured(samples: &[f64]) -> Result<Law, Failure> {
-        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-        let usable = samples.iter().all(|x| x.is_finite() && *x >= 0.0) && mean > 0.0;
-        if !usable || !mean.is_finite() {
-            return Err(Failure::Input(format!(
-                "measured law: needs at least one sample, all finite, none negative, not all 0; got {} samples",
-                samples.len()
-            )));
-        }
-        Ok(Law::Measured(samples.iter().map(|x| x / mean).collect()))
+        scaled(samples).map(Law::Measured)
     }
 
+    /// The law of samples in their order, as [`Law::measured`] takes them.
+    pub fn replay(samples: &[f64]) -> Result<Law, Failure> {
+        scaled(samples).map(Law::Replay)
+    }
     /// [`Failure::Input`] with the allowed range where a parameter is outside.
     pub fn validate(&self) -> Result<(), Failure> {
         match *self {
@@ -107,13 +105,13 @@ impl Law {
                 within("mmpp", "share", share, Above(0.0), 1.0f64.next_down())?;
                 within("mmpp", "length", length, Above(0.0), 1e6)
             }
-            Law::Measured(ref samples) => Law::measured(samples).map(|_| ()),
+            Law::Measured(ref samples) | Law::Replay(ref samples) => scaled(samples).map(drop),
         }
     }
 
     /// The squared coefficient of variation (variance, as the mean is 1); `None` where it is infinite.
     ///
-    /// For [`Law::Mmpp`] that of a single gap: successive gaps are not independent.
+    /// For [`Law::Mmpp`] and [`Law::Replay`] that of a single gap: successive gaps are not independent.
     pub fn squared_cv(&self) -> Option<f64> {
         match *self {
             Law::Fixed => Some(0.0),
@@ -127,7 +125,7 @@ impl Law {
             Law::Mmpp { ratio, share, length } => {
                 Some(sampler::Bursts::new(ratio, share, length).squared_cv())
             }
-            Law::Measured(ref samples) => {
+            Law::Measured(ref samples) | Law::Replay(ref samples) => {
                 let squares: f64 = samples.iter().map(|x| x * x).sum();
                 Some(squares / samples.len() as f64 - 1.0)
             }
@@ -138,6 +136,19 @@ impl Law {
         self.validate()?;
         Ok(self)
     }
+}
+
+/// Samples with mean 1.
+fn scaled(samples: &[f64]) -> Result<Arc<[f64]>, Failure> {
+    let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+    let usable = samples.iter().all(|x| x.is_finite() && *x >= 0.0) && mean > 0.0;
+    if !usable || !mean.is_finite() {
+        return Err(Failure::Input(format!(
+            "measured law: needs at least one sample, all finite, none negative, not all 0; got {} samples",
+            samples.len()
+        )));
+    }
+    Ok(samples.iter().map(|x| x / mean).collect())
 }
 
 /// The lower end of a parameter's range.

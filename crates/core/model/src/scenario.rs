@@ -30,6 +30,8 @@ pub mod reading {
     };
 }
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
@@ -208,6 +210,13 @@ pub enum Kind {
         /// From one wake-up to the next, above 0. A thread that is not done by then waits for the one after.
         period: Nanos,
     },
+    /// A thread that sleeps and runs as one was seen to: each of the spans in turn, and from the first again.
+    Replay {
+        /// How long it sleeps before each run.
+        sleeps: Arc<[Nanos]>,
+        /// CPU time of each run; as many.
+        runs: Arc<[Nanos]>,
+    },
     /// Rounds: every thread computes for `work`, then all wait for the last one.
     ForkJoin {
         /// How many threads, at least 1.
@@ -225,6 +234,7 @@ impl Kind {
             Kind::Batch { .. } => "batch",
             Kind::Daemon { .. } => "daemon",
             Kind::Periodic { .. } => "periodic",
+            Kind::Replay { .. } => "replay",
             Kind::ForkJoin { .. } => "fork-join",
         }
     }
@@ -237,6 +247,7 @@ impl Kind {
             | Kind::Daemon { threads, .. }
             | Kind::Periodic { threads, .. }
             | Kind::ForkJoin { threads, .. } => *threads,
+            Kind::Replay { .. } => 1,
         }
     }
 }

@@ -34,7 +34,7 @@ fn wanted(scenario: &Scenario) -> f64 {
         Kind::Periodic { threads, run, period } => {
             f64::from(*threads) * run.as_secs_f64() / period.as_secs_f64() / cpus
         }
-        Kind::Batch { .. } | Kind::ForkJoin { .. } => 0.0,
+        Kind::Batch { .. } | Kind::ForkJoin { .. } | Kind::Replay { .. } => 0.0,
     };
     scenario.programs.iter().map(|program| share(&program.kind)).sum()
 }

@@ -37,6 +37,7 @@ mod top;
 mod traces;
 mod tune;
 mod watch;
+mod what_if;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -90,6 +91,7 @@ enum Command {
     Stages(stages::Args),
     Top(top::Args),
     Trace(traces::Args),
+    WhatIf(what_if::Args),
     /// See, turn and turn back the machine's knobs against tail latency
     #[command(subcommand)]
     Tune(tune::Action),
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Command::Stages(args) => stages::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
+        Command::WhatIf(args) => what_if::run(&args),
         Command::Tune(args) => tune::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ use report::explain::Explained;
 use report::overhead::Overhead;
 #[cfg(feature = "bpf")]
 use report::stages::StagesDocument;
+use report::whatif::WhatIf;
 use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
 use serde::Serialize;
 
@@ -88,6 +89,12 @@ impl Output {
     pub fn differing(&self, difference: &Difference) -> Result<(), Failure> {
         let shown = self.shown(difference, report::difference_table);
         self.write(&shown, || report::difference_html(difference), || None)
+    }
+
+    /// Writes a foretelling.
+    pub fn foretold(&self, document: &WhatIf) -> Result<(), Failure> {
+        let shown = self.shown(document, report::what_if_table);
+        self.write(&shown, || report::what_if_html(document), || None)
     }
 
     /// Says that there is neither document nor page of something, where one was asked for.

@@ -36,6 +36,8 @@ pub fn add(rng: &mut Rng, scenario: &mut Scenario) {
             node: span(rng),
             machine: span(rng),
         }),
+        turns_end_at_ticks: rng.one_in(4),
+        request_cost: None,
         tick_late: rng.one_in(3).then(|| rng.of(&[Nanos::ZERO, Nanos(3_999_999)])),
         timer_interrupt: if rng.one_in(3) { span(rng) } else { Nanos::ZERO },
         reschedule_interrupt: if rng.one_in(3) { span(rng) } else { Nanos::ZERO },

@@ -206,7 +206,10 @@ fn days(rng: &mut Rng, scenario: &mut Scenario) {
                 continue;
             }
             Kind::ForkJoin { threads, .. } => *kind = Kind::Batch { threads: *threads },
-            Kind::Batch { .. } | Kind::Daemon { .. } | Kind::Periodic { .. } => {}
+            Kind::Batch { .. }
+            | Kind::Daemon { .. }
+            | Kind::Periodic { .. }
+            | Kind::Replay { .. } => {}
         }
         let threads = kind.threads();
         for (at, count) in [(busy, 0), (back, threads)] {

@@ -55,6 +55,13 @@ pub enum Work {
         /// From one wake-up to the next.
         period: Nanos,
     },
+    /// Sleep and run, each of these spans in turn.
+    Replay {
+        /// How long before each run.
+        sleeps: Vec<Nanos>,
+        /// CPU time of each run.
+        runs: Vec<Nanos>,
+    },
     /// Compute and wait for the last one.
     ForkJoin {
         /// How many.
@@ -123,6 +130,9 @@ impl Work {
             Kind::Batch { threads } => Work::Spin { threads },
             Kind::Daemon { threads, run, sleep } => Work::Cycle { threads, run, sleep },
             Kind::Periodic { threads, run, period } => Work::Periodic { threads, run, period },
+            Kind::Replay { ref sleeps, ref runs } => {
+                Work::Replay { sleeps: sleeps.to_vec(), runs: runs.to_vec() }
+            }
             Kind::ForkJoin { threads, work } => Work::ForkJoin { threads, work },
         }
     }

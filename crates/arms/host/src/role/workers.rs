@@ -36,6 +36,17 @@ where
     }))
 }
 
+/// A thread that sleeps and runs, each of these spans in turn.
+pub fn replay(sleeps: Vec<Nanos>, runs: Vec<Nanos>) -> io::Result<ThreadPool> {
+    ThreadPool::spawn(std::iter::once(move |rounds: &Rounds| {
+        for (sleep, run) in sleeps.iter().zip(&runs).cycle() {
+            clock::sleep_until(clock::now() + *sleep);
+            burn(*run);
+            rounds.complete();
+        }
+    }))
+}
+
 /// Threads that compute and then wait for the last one, round by round.
 pub fn fork_join(threads: u32, work: Nanos) -> io::Result<ThreadPool> {
     let barrier = Arc::new(Barrier::new(threads as usize));

@@ -36,7 +36,7 @@ use std::hint::black_box;
 use std::collections::BTreeMap;
 
 use model::scenario::{Group, Machine, Quota};
-use model::{CpuId, Nanos, ThreadId};
+use model::{CpuId, Nanos, Scenario, ThreadId};
 
 use super::Class;
 use crate::core::Core;
@@ -57,6 +57,8 @@ pub struct Fair<T: Timeline> {
     tree: Tree<T>,
     threads: Threads,
     balancer: Balancer,
+    /// Whether turns end at their moment (`HRTICK`), and not at the next tick.
+    precise: bool,
     /// Throttled threads by the queue of their group.
     held: BTreeMap<QueueId, Vec<ThreadId>>,
 }
@@ -77,8 +79,16 @@ impl<T: Timeline> Fair<T> {
             tree: Tree::new(machine, groups, tunables, seed),
             threads: Threads::new(machine),
             balancer: Balancer::new(machine, seed),
+            precise: T::PRECISE_TURNS,
             held: BTreeMap::new(),
         }
+    }
+
+    /// The class as a scenario has it.
+    pub fn of(scenario: &Scenario, seed: u64) -> Fair<T> {
+        let class = Fair::seeded(&scenario.machine, &scenario.groups, seed);
+        let precise = class.precise && !scenario.mechanisms.turns_end_at_ticks;
+        Fair { precise, ..class }
     }
 
     /// Whether a thread still holds a place in a queue.
@@ -126,7 +136,7 @@ impl<T: Timeline> Fair<T> {
             .unwrap_or_else(|| T::preempts(&mut self.tree, core.now, running, woken, arrival));
         // With the second thread the turn of the first gets an end: choosing again sets the timer
         // (hrtick_update()).
-        let timed = T::PRECISE_TURNS && self.tree.root(cpu).runnable == 2;
+        let timed = self.precise && self.tree.root(cpu).runnable == 2;
         if preempts || timed {
             core.resched(cpu);
         }
@@ -225,7 +235,7 @@ impl<T: Timeline> Class for Fair<T> {
     }
 
     fn turn_end(&self, core: &Core, cpu: CpuId) -> Nanos {
-        let current = self.tree.current[cpu.index()].filter(|_| T::PRECISE_TURNS);
+        let current = self.tree.current[cpu.index()].filter(|_| self.precise);
         let alone = self.tree.root(cpu).runnable < 2;
         let Some(thread) = current.filter(|_| !alone) else { return Nanos::NEVER };
         let left = T::turn_left(self.tree.entity(self.tree.entity_of(thread)));

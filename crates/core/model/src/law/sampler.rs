@@ -44,6 +44,10 @@ enum Shape {
     },
     Mmpp(Bursts),
     Measured(Arc<[f64]>),
+    Replay {
+        samples: Arc<[f64]>,
+        next: usize,
+    },
 }
 
 impl Sampler {
@@ -84,6 +88,11 @@ impl Sampler {
             }
             Shape::Mmpp(bursts) => bursts.gap(exponential, random),
             Shape::Measured(samples) => samples[random.random_range(0..samples.len())],
+            Shape::Replay { samples, next } => {
+                let sample = samples[*next];
+                *next = if *next + 1 < samples.len() { *next + 1 } else { 0 };
+                sample
+            }
         }
     }
 
@@ -125,6 +134,7 @@ impl Shape {
             }
             Law::Mmpp { ratio, share, length } => Shape::Mmpp(Bursts::new(ratio, share, length)),
             Law::Measured(ref samples) => Shape::Measured(samples.clone()),
+            Law::Replay(ref samples) => Shape::Replay { samples: samples.clone(), next: 0 },
         }
     }
 }

@@ -106,3 +106,12 @@ fn bad_laws_are_bad_input_with_a_remedy() {
         assert!(matches!(Law::measured(samples), Err(Failure::Input(_))));
     }
 }
+
+#[test]
+fn replayed_samples_come_in_their_order_and_again() {
+    let law = Law::replay(&[1.0, 2.0, 3.0]).unwrap();
+    let mut sampler = Sampler::new(&law, 7);
+    let drawn: Vec<f64> = (0..6).map(|_| sampler.next()).collect();
+    assert_eq!(drawn, [0.5, 1.0, 1.5, 0.5, 1.0, 1.5]);
+    assert!(Law::replay(&[]).is_err() && Law::replay(&[1.0, f64::NAN]).is_err());
+}

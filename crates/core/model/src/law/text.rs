@@ -47,6 +47,7 @@ impl fmt::Display for Law {
                 write!(f, "mmpp:ratio={ratio}:share={share}:length={length}")
             }
             Law::Measured(samples) => write!(f, "measured ({} samples)", samples.len()),
+            Law::Replay(samples) => write!(f, "replay ({} samples)", samples.len()),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod mechanisms;
 
 use super::{Architecture, Group, Kind, Program, Scenario, Service};
+use crate::Nanos;
 
 /// A p99.9 that rests on fewer requests than this beyond it is a matter of luck.
 const SAMPLES_BEYOND: f64 = 20.0;
@@ -132,6 +133,11 @@ impl Scenario {
             }
             Kind::Periodic { threads, run, period } => {
                 format!("{}, run {run}, all woken every {period}", thread_count(*threads))
+            }
+            Kind::Replay { sleeps, runs } => {
+                let sum = |spans: &[Nanos]| Nanos(spans.iter().map(|span| span.0).sum());
+                let (run, all) = (sum(runs), sum(runs) + sum(sleeps));
+                format!("{} runs as recorded, {run} in {all}", runs.len())
             }
             Kind::ForkJoin { threads, work } => {
                 format!("{}, {work} each a round", thread_count(*threads))

@@ -6,7 +6,7 @@ use crate::law::Law;
 use crate::{Failure, Nanos};
 
 /// The words of `law` and the parameters of each: those of the command line, `lognormal:cv=2`.
-const LAWS: [(&str, &[&str]); 10] = [
+const LAWS: [(&str, &[&str]); 11] = [
     ("fixed", &[]),
     ("deterministic", &[]),
     ("exponential", &[]),
@@ -17,6 +17,7 @@ const LAWS: [(&str, &[&str]); 10] = [
     ("hyperexponential", &["cv"]),
     ("mmpp", &["ratio", "share", "length"]),
     ("measured", &["samples"]),
+    ("replay", &["samples"]),
 ];
 
 /// The law that a table names, `default` if it names none, and the mean of its samples if it has some.
@@ -34,7 +35,8 @@ pub fn law(table: &Table, default: &str, beside: &[&str]) -> Option<(Law, Option
     };
     table.expect_keys(&[&["law"], beside, &parameters].concat());
     match words[index?] {
-        "measured" => measured(table),
+        "measured" => samples(table, Law::measured),
+        "replay" => samples(table, Law::replay),
         word => Some((with_numbers(table, word, &parameters)?, None)),
     }
 }
@@ -57,7 +59,7 @@ fn with_numbers(table: &Table, word: &str, parameters: &[&str]) -> Option<Law> {
 }
 
 /// The law of samples, durations each, and their mean.
-fn measured(table: &Table) -> Option<(Law, Option<Nanos>)> {
+fn samples(table: &Table, of: fn(&[f64]) -> Result<Law, Failure>) -> Option<(Law, Option<Nanos>)> {
     if table.get("samples").is_none() {
         table.required("samples", span);
     }
@@ -66,7 +68,7 @@ fn measured(table: &Table) -> Option<(Law, Option<Nanos>)> {
     let mean = samples.iter().map(|sample| u128::from(sample.0)).sum::<u128>()
         / (samples.len() as u128).max(1);
     let lengths: Vec<f64> = samples.iter().map(|sample| sample.0 as f64).collect();
-    match Law::measured(&lengths) {
+    match of(&lengths) {
         Ok(law) => Some((law, Some(Nanos(mean as u64)))),
         Err(failure) => {
             reject(table, &failure, &["samples"]);

@@ -35,6 +35,12 @@ pub struct Mechanisms {
     pub client_local: bool,
     /// By how much a CPU's tick is late at most; `None`: the simulator's estimate.
     pub tick_late: Option<Nanos>,
+    /// Whether EEVDF ends turns at ticks alone, and not at their moment (`HRTICK` off).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turns_end_at_ticks: bool,
+    /// The mean of the kernel's part of a request; `None`: the simulator's estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_cost: Option<Nanos>,
     /// What each interrupt of a CPU's own timer takes of it; 0: nothing.
     pub timer_interrupt: Nanos,
     /// What the interrupt takes by which one CPU asks another to choose again; 0: nothing.

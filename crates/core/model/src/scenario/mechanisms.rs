@@ -6,11 +6,11 @@ use super::mechanism::{
     Memory, MemoryUse, Migration,
 };
 use super::table::Table;
-use super::value::{cpu_list, duration, name, number_within, whole, word};
+use super::value::{cpu_list, duration, flag, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
 
 /// The tables, and keys that need none.
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 15] = [
     "interrupts",
     "idle",
     "frequency",
@@ -22,6 +22,8 @@ pub(super) const KEYS: [&str; 13] = [
     "client",
     "next_request_ready",
     "tick_late",
+    "request_cost",
+    "hrtick",
     "timer_interrupt",
     "reschedule_interrupt",
 ];
@@ -49,6 +51,8 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
             .optional("next_request_ready", number_within(0.0, 1.0))
             .unwrap_or(0.0),
         tick_late: tick_late(machine),
+        turns_end_at_ticks: machine.optional("hrtick", flag) == Some(false),
+        request_cost: machine.optional("request_cost", duration),
         timer_interrupt: span("timer_interrupt"),
         reschedule_interrupt: span("reschedule_interrupt"),
     }

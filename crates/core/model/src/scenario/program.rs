@@ -1,6 +1,7 @@
 //! Programs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::groups::find;
 use super::mechanisms::memory_use;
@@ -9,15 +10,17 @@ use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
 use super::value::{name, path, span, whole, word};
 use super::{Group, Kind, Program};
+use crate::Nanos;
 
 const KEYS: [&str; 8] =
     ["name", "count", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
-const KINDS: [(&str, &[&str]); 5] = [
+const KINDS: [(&str, &[&str]); 6] = [
     ("service", &SERVICE_KEYS),
     ("batch", &["threads"]),
     ("daemon", &["threads", "run", "sleep"]),
     ("periodic", &["threads", "run", "period"]),
+    ("replay", &["sleeps", "runs"]),
     ("fork-join", &["threads", "work"]),
 ];
 /// Threads or connections of one program.
@@ -133,9 +136,29 @@ fn read_kind(table: &Table, word: &str) -> Option<Kind> {
             let (run, period) = (table.required("run", span), table.required("period", span));
             Some(Kind::Periodic { threads: threads(), run: run?, period: period? })
         }
+        "replay" => replay(table),
         _ => {
             let (threads, work) = (table.required("threads", &count), table.required("work", span));
             Some(Kind::ForkJoin { threads: threads?, work: work? })
         }
     }
+}
+
+/// Two lists of spans, as long as each other.
+fn replay(table: &Table) -> Option<Kind> {
+    let spans = |key| {
+        if table.get(key).is_none() {
+            table.required(key, span);
+        }
+        let spans = table.list(key, span)?.into_iter().map(|(span, _)| span);
+        Some(spans.collect::<Arc<[Nanos]>>())
+    };
+    let (sleeps, runs) = (spans("sleeps"), spans("runs"));
+    let (sleeps, runs) = (sleeps?, runs?);
+    if sleeps.len() != runs.len() {
+        let (found, expected) = (runs.len(), sleeps.len());
+        table.wrong("runs", format!("found {found} for {expected} sleeps; expected as many"));
+        return None;
+    }
+    Some(Kind::Replay { sleeps, runs })
 }

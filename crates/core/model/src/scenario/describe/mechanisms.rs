@@ -53,6 +53,8 @@ impl Scenario {
                 format!("{share} of held requests are there before their worker sleeps")
             }),
             on.tick_late.map(|late| format!("a tick comes up to {late} late")),
+            on.turns_end_at_ticks.then(|| "turns end at ticks alone under EEVDF".to_string()),
+            on.request_cost.map(|cost| format!("the kernel's part of a request takes {cost}")),
             interrupt("a CPU's timer", on.timer_interrupt),
             interrupt("another CPU that wants it to choose again", on.reschedule_interrupt),
             on.migration.map(|migration| {

@@ -1,0 +1,88 @@
+//! `rearguard what-if`: what another policy, weight or machine would have made of a trace's requests.
+
+use std::path::PathBuf;
+
+use model::edit::Edit;
+use model::{Arm, Failure, PolicySpec, Scenario};
+use sim::SimArm;
+use sim::costs::Costs;
+use trace::Header;
+use whatif::{Found, Question, foretell, release, scenario};
+
+use crate::files;
+use crate::output::{Output, signature};
+use crate::traces::read;
+use crate::watch::Terminal;
+
+/// Simulate a trace's requests and what ran beside them, under another policy, weight, quota or machine
+#[derive(clap::Args)]
+pub struct Args {
+    /// A trace with scheduling events, as `compare --trace` and `stages --trace` write them
+    trace: PathBuf,
+    /// Policies to foretell; the one that ran, unless given
+    #[arg(long, value_delimiter = ',', value_parser = PolicySpec::parse)]
+    policy: Vec<PolicySpec>,
+    /// Another value for a key of the scenario that the trace is taken for (--scenario shows it), for example
+    /// machine.cpus=4 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Edit>,
+    /// A program that shall not be there: of the scenario, or a process that the trace saw (repeatable)
+    #[arg(long, value_name = "NAME")]
+    without: Vec<String>,
+    /// The policy that ran when the trace was made, where it does not say
+    #[arg(long, value_parser = PolicySpec::parse)]
+    now: Option<PolicySpec>,
+    /// How many seeds: they draw what costs differ by, the requests are the same
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..))]
+    seeds: u16,
+    /// Write the scenario that the trace is taken for, too
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    args.output.check_page()?;
+    args.scenario.as_deref().map_or(Ok(()), files::check_writable)?;
+    let recorded = read(&args.trace)?;
+    let found = scenario(&recorded, Costs::DEFAULT.switch)?;
+    if let Some(path) = &args.scenario {
+        files::write(path, &found.text)?;
+    }
+    let question = Question {
+        now: now(args, &recorded.header, &found)?,
+        policies: args.policy.clone(),
+        edits: &args.set,
+        without: &args.without,
+        seeds: (1..=u64::from(args.seeds)).collect(),
+    };
+    let watch = Terminal::on(&SimArm, "what-if");
+    let mut document = foretell(&recorded, &found, &question, &SimArm, &watch)?;
+    (document.command, document.version) = signature();
+    args.output.foretold(&document)
+}
+
+/// The first release whose default class is EEVDF.
+const EEVDF_SINCE: (u32, u32) = (6, 6);
+
+/// What ran: as it was said, as the trace says, or the default class of its kernel.
+fn now(args: &Args, header: &Header, found: &Found) -> Result<PolicySpec, Failure> {
+    if let Some(now) = &args.now {
+        return Ok(now.clone());
+    }
+    let scenario = Scenario::read(&found.text, &header.scenario)?;
+    if let Ok(own) = PolicySpec::parse(&header.policy)
+        && SimArm.check(&scenario, &own).is_ok()
+    {
+        return Ok(own);
+    }
+    let release = header.kernel.as_deref().and_then(release).ok_or_else(|| {
+        let policy = &header.policy;
+        Failure::Input(format!(
+            "the trace ran under `{policy}`: say what to take it for, as --now eevdf"
+        ))
+    })?;
+    PolicySpec::parse(if release >= EEVDF_SINCE { "eevdf" } else { "cfs" })
+}

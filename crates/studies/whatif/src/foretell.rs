@@ -1,0 +1,170 @@
+//! The question put to the simulator, and what its answer is worth.
+
+use compare::{Plan, run};
+use model::edit::{Edit, edited};
+use model::{Answer, Arm, Events, Failure, PolicySpec, Scenario, Watch};
+use report::document::{Document, Estimate, Latency};
+use report::whatif::{Foretold, WHAT_IF_SCHEMA, WhatIf, WhatIfService};
+use trace::Recorded;
+
+use crate::scenario::Found;
+use crate::without::without;
+
+/// A model that is further off than this, either way, foretells nothing.
+const FURTHEST_OFF: f64 = 2.0;
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// The policy that ran when the trace was made.
+    pub now: PolicySpec,
+    /// Policies to foretell; none: that one.
+    pub policies: Vec<PolicySpec>,
+    /// Other values for keys of the scenario.
+    pub edits: &'a [Edit],
+    /// Programs that shall not be there.
+    pub without: &'a [String],
+    /// Seeds: they draw what costs differ by. The requests are the same.
+    pub seeds: Vec<u64>,
+}
+
+/// Simulates what was, to see what the model is worth, and then what would be. The caller adds command line
+/// and version.
+pub fn foretell(
+    recorded: &Recorded,
+    found: &Found,
+    question: &Question,
+    arm: &dyn Arm,
+    watch: &dyn Watch,
+) -> Result<WhatIf, Failure> {
+    let file = &recorded.header.scenario;
+    let simulated = |text: &str, policies: &[PolicySpec]| {
+        let scenario = Scenario::read(text, file)?;
+        let plan = Plan {
+            scenario: &scenario,
+            policies: policies.to_vec(),
+            seeds: question.seeds.clone(),
+            jobs: None,
+            events: Events::when(false),
+        };
+        run(&plan, arm, watch)
+    };
+    let now = simulated(&found.text, std::slice::from_ref(&question.now))?;
+    let own = std::slice::from_ref(&question.now);
+    let asked = if question.policies.is_empty() { own } else { &question.policies };
+    let then =
+        simulated(&edited(&without(&found.text, question.without)?, file, question.edits)?, asked)?;
+    let services = found.services.iter().filter_map(|(program, name)| {
+        let runs = [stats::window_latencies(&recorded.trace, *program)];
+        let measured = figures::latency(&stats::latency_estimates(&runs)?);
+        Some(service(name, runs[0].len() as u64, exact(measured), &now, &then))
+    });
+    Ok(WhatIf {
+        schema: WHAT_IF_SCHEMA.to_string(),
+        trace: recorded.header.scenario.clone(),
+        machine: recorded.header.machine.clone(),
+        now: question.now.to_string(),
+        changes: changes(question),
+        assumptions: found.assumptions.clone(),
+        services: services.collect(),
+        ..WhatIf::default()
+    })
+}
+
+fn changes(question: &Question) -> Vec<String> {
+    let gone = question.without.iter().map(|name| format!("without {name}"));
+    gone.chain(question.edits.iter().map(Edit::to_string)).collect()
+}
+
+/// Of these requests, and not of others like them: as they were.
+fn exact(latency: Latency) -> Latency {
+    each(|of| Estimate { low: None, high: None, ..of(&latency) })
+}
+
+fn service(
+    name: &str,
+    requests: u64,
+    measured: Latency,
+    now: &Document,
+    then: &Document,
+) -> WhatIfService {
+    let by_seed = |document: &Document, policy: &str| -> Vec<Latency> {
+        let own = document.results.iter().filter(|one| one.seed.is_some() && one.policy == policy);
+        let service = own.filter_map(|one| one.programs.iter().find(|one| one.name == name));
+        service.filter_map(|program| program.latency_ns).collect()
+    };
+    let was = by_seed(now, &now.results[0].policy);
+    let simulated = over_seeds(&was);
+    let foretold = then.shown().into_iter().map(|result| {
+        let would_be = by_seed(then, &result.policy);
+        let p99_9 = |all: &[Latency]| values(all, |latency| latency.p99_9);
+        let ratio = stats::ratio_of_runs(&p99_9(&would_be), &p99_9(&was));
+        let known = believed(&simulated.p99_9, &measured.p99_9).and(ratio);
+        let simulated_ns = over_seeds(&would_be);
+        Foretold {
+            policy: result.policy.clone(),
+            latency_ns: widened(&simulated_ns, &simulated, &measured),
+            simulated_ns,
+            ratio: ratio.map_or(Estimate::default(), figures::estimate),
+            answer: known.map_or(Answer::CannotTell, |ratio| Answer::of(ratio.low, ratio.high)),
+        }
+    });
+    let foretold = foretold.collect();
+    WhatIfService {
+        name: name.to_string(),
+        requests,
+        measured_ns: measured,
+        simulated_ns: simulated,
+        foretold,
+    }
+}
+
+type Part = fn(&Latency) -> Estimate;
+
+fn each(of: impl Fn(Part) -> Estimate) -> Latency {
+    Latency {
+        mean: of(|latency| latency.mean),
+        p50: of(|latency| latency.p50),
+        p90: of(|latency| latency.p90),
+        p99: of(|latency| latency.p99),
+        p99_9: of(|latency| latency.p99_9),
+        max: None,
+    }
+}
+
+fn values(all: &[Latency], of: Part) -> Vec<f64> {
+    // Lost requests have no figure: no number stands for them.
+    all.iter().map(|one| of(one).value.unwrap_or(f64::INFINITY)).collect()
+}
+
+/// The mean over the seeds, from the least to the greatest of them.
+fn over_seeds(all: &[Latency]) -> Latency {
+    each(|of| {
+        let values = values(all, of);
+        let Some(mean) = stats::geometric_mean(&values) else { return Estimate::default() };
+        let least = values.iter().copied().fold(mean, f64::min);
+        let most = values.iter().copied().fold(mean, f64::max);
+        Estimate::new(mean, least, most)
+    })
+}
+
+/// Each figure by itself: the model may hold of a median and not of a tail.
+fn widened(latency: &Latency, simulated: &Latency, measured: &Latency) -> Latency {
+    each(|of| {
+        let off = believed(&of(simulated), &of(measured));
+        off.map_or(Estimate::default(), |off| hull(&of(latency), off))
+    })
+}
+
+/// Measured over simulated, where the model is near enough.
+fn believed(simulated: &Estimate, measured: &Estimate) -> Option<f64> {
+    let off = measured.value? / simulated.value.filter(|value| *value > 0.0)?;
+    (1.0 / FURTHEST_OFF..=FURTHEST_OFF).contains(&off).then_some(off)
+}
+
+/// What is simulated, and the same as far off as the model was: the interval holds both.
+fn hull(estimate: &Estimate, off: f64) -> Estimate {
+    let low = estimate.low.or(estimate.value).map(|low| low.min(low * off));
+    let high = estimate.high.map(|high| high.max(high * off));
+    Estimate { value: estimate.value, low, high }
+}

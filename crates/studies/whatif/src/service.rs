@@ -1,0 +1,71 @@
+//! A service's requests as laws of a scenario: the moments and the CPU time of each, in their order.
+
+use model::{Failure, Nanos, Trace};
+use toml_edit::{Array, InlineTable, Value};
+
+/// Requests in their order.
+#[derive(Debug)]
+pub struct Requests {
+    gaps: Vec<Nanos>,
+    services: Vec<Nanos>,
+    /// Those that cost less than the simulator's own switch.
+    pub shorter: usize,
+}
+
+impl Requests {
+    /// The requests of a program. What a request costs in a trace holds the switch to its thread, and the
+    /// simulator adds one of its own: `own`.
+    pub fn of(trace: &Trace, program: usize, own: Nanos) -> Result<Requests, Failure> {
+        let requests = &trace.programs[program].requests;
+        let known: Vec<Nanos> = requests.iter().map(|one| one.service).filter(is_known).collect();
+        if known.is_empty() {
+            let what =
+                "no request of this trace says what it cost, so there is nothing to simulate";
+            return Err(Failure::Input(what.to_string()));
+        }
+        let mean = Nanos(known.iter().map(|one| one.0).sum::<u64>() / known.len() as u64);
+        let mut before = Nanos::ZERO;
+        let gaps = requests.iter().map(|request| {
+            let gap = request.intended.saturating_sub(before);
+            before = request.intended;
+            gap.max(Nanos(1))
+        });
+        let cost =
+            requests.iter().map(|one| if is_known(&one.service) { one.service } else { mean });
+        let services = cost.clone().map(|cost| cost.saturating_sub(own).max(Nanos(1)));
+        Ok(Requests {
+            gaps: gaps.collect(),
+            services: services.collect(),
+            shorter: cost.filter(|cost| *cost <= own).count(),
+        })
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.gaps.len()
+    }
+
+    /// The arrivals as a scenario has them.
+    pub fn arrivals(&self) -> Value {
+        replay(&self.gaps)
+    }
+
+    /// The service times as a scenario has them.
+    pub fn service_time(&self) -> Value {
+        replay(&self.services)
+    }
+}
+
+fn is_known(service: &Nanos) -> bool {
+    *service != Nanos::NEVER && *service > Nanos::ZERO
+}
+
+fn replay(spans: &[Nanos]) -> Value {
+    let law = [("law", Value::from("replay")), ("samples", Value::Array(list(spans)))];
+    Value::InlineTable(law.into_iter().collect::<InlineTable>())
+}
+
+/// Spans as a scenario lists them.
+pub fn list(spans: &[Nanos]) -> Array {
+    spans.iter().map(|span| format!("{}ns", span.0)).collect()
+}
