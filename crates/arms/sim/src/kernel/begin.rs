@@ -18,10 +18,10 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// runnable at once.
     pub(super) fn start(&mut self, watch: &dyn Watch) -> Result<(), Failure> {
         self.confine();
-        self.limit_groups();
         if self.barrier {
             self.fork_all(watch)?;
         }
+        self.limit_groups();
         for program in 0..self.programs.len() {
             self.expect_client(program);
             if !self.barrier && !self.programs[program].starts() {
@@ -33,7 +33,8 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         Ok(())
     }
 
-    /// Groups have their quotas before the first thread is there.
+    /// Groups have their quotas before the first thread begins. Thread creation, which takes no time, uses
+    /// nothing of them: a thread that was held in it would not be there when its turn to begin comes.
     fn limit_groups(&mut self) {
         for (group, max) in std::mem::take(&mut self.quotas) {
             self.class.limit_group(&mut self.core, group, Some(max));
