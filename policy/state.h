@@ -42,6 +42,7 @@ struct rg_account {
 
 struct rg_thread {
 	struct rg_account account;
+	u64 owes_ns;   /* CPU time that the vruntime has not been charged for yet: debt.h */
 	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
 	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
@@ -80,6 +81,8 @@ struct rg_thread {
 	u32 prev;
 	u32 unlisted; /* it waits, and there was no room in the index */
 	u32 waits_cpuset; /* the heap where it waits */
+	u32 top;       /* the greatest weight lately of its group below the root */
+	u32 instalments; /* how often it has paid since it ran */
 };
 
 struct rg_process {
@@ -229,7 +232,7 @@ struct rg_ask {
 	u32 again;    /* how often in a row the CPU has asked again for such a thread */
 	u32 home;     /* the queue where the CPU's own thread would wait */
 	u32 orphans;  /* vruntimes whose threads have left hid all others of a heap */
-	u32 unused;
+	u32 deferred; /* how many threads that owe were let wait on */
 };
 
 /* What the threads of a queue need to a virtual time, and what it has for them: balance/need.h. */

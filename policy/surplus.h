@@ -9,12 +9,13 @@
  *          the root: CPU time of its threads, less what its effective weight earns while virtual
  *          time advances. A surplus above a tolerance makes the group's threads lighter, by as much
  *          as it is above; what exceeds twice the tolerance delays its waking threads until virtual
- *          time has earned it. A group that has received too little has heavier threads, up to
- *          twice, until it sleeps.
+ *          time has earned it. A group that has received too little has heavier threads until it
+ *          sleeps: at last each weighs as much as the whole group.
  * Why.     Debt belongs to the group as well as to the thread. Threads that compete pay first, so
  *          that requests of a group with batch work of its own are not late; where there are none,
  *          waking ones must. A group within its due swings about it by what is queued: the
- *          tolerance is above that.
+ *          tolerance is above that. What a group is owed because its heavy members cannot use it
+ *          belongs to its light ones, of which effective weights know nothing.
  * Figure.  docs/evidence/production-node.md.
  * Limits.  Nothing is charged while no thread waits. A group exceeds its due by the tolerance for
  *          once, after it has been within it.
@@ -25,7 +26,8 @@
 #include "min_vruntime.h"
 
 #define RG_SURPLUS_NS 50000000ULL /* what a group of requests may have in advance */
-#define RG_DELAY_NS 4000000000ULL  /* the longest that a thread waits for its group's surplus */
+#define RG_LONGEST_TURN_NS 1000000000ULL /* the longest turn that a group's tolerance allows for */
+#define RG_DELAY_NS 4000000000ULL /* the longest that a thread waits for its group's surplus */
 
 /* What a weight earns while virtual time advances. Shifts keep it within 64 bits for a day. */
 RG_INLINE u64 rg_earned(u64 advance, u64 weight)
@@ -48,23 +50,28 @@ RG_INLINE u64 rg_flat_weight(struct rg_group *group)
 /* Brings a group's surplus up to date, after its threads have received some CPU time. */
 RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime, u64 ran_ns)
 {
+	u64 turn = vtime->turn < RG_LONGEST_TURN_NS ? vtime->turn : RG_LONGEST_TURN_NS;
 	u64 now = vtime->min_vruntime;
 	u64 seen = rg_swap(&group->seen, now);
 	u64 earned;
 
 	group->flat = rg_flat_weight(group);
-	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(vtime->turn, group->flat);
+	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(turn, group->flat);
 	earned = rg_earned(rg_less(now, seen), group->flat);
 	group->surplus_ns += ran_ns - earned;
-	if (rg_is_owed(group) && -group->surplus_ns > 2 * group->tolerance_ns)
-		group->surplus_ns = -2 * group->tolerance_ns;
+	if (rg_is_owed(group) && -group->surplus_ns > rg_owed_most())
+		group->surplus_ns = -rg_owed_most();
 }
 
-/* Charges a thread's groups for what it has received; no group owes what no other one wanted. */
+/*
+ * Charges a thread's groups for what it has received. No group owes what no other one wanted: none
+ * outside, or none of a parent that is itself owed.
+ */
 RG_SUBPROGRAM bool rg_surplus_charge(u32 slot, u32 id, bool contended, u64 ran_ns)
 {
 	struct rg_vtime *vtime = rg_vtime_at(id);
 	u32 at = rg_thread_at(slot)->group;
+	struct rg_group *below = 0;
 
 	if (!vtime)
 		return 0;
@@ -77,6 +84,9 @@ RG_SUBPROGRAM bool rg_surplus_charge(u32 slot, u32 id, bool contended, u64 ran_n
 		rg_surplus_settle(group, vtime, ran_ns);
 		if (!contended)
 			group->surplus_ns = 0;
+		if (below && rg_owed_parts(group) && !rg_is_owed(below))
+			below->surplus_ns = 0;
+		below = group;
 		at = group->parent;
 	}
 	return 1;

@@ -24,6 +24,7 @@
 
 #include "balance/credits.h"
 #include "burst.h"
+#include "debt.h"
 #include "min_vruntime.h"
 #include "quota.h"
 #include "surplus.h"
@@ -72,6 +73,17 @@ RG_INLINE void rg_surplus_note(struct task_struct *t, struct rg_thread *thread, 
 		rg_surplus_charge(thread->slot, id, looking->contended, ran_ns);
 }
 
+/* No debt is left where none went without. */
+RG_INLINE void rg_vruntime_limit(struct rg_thread *thread, struct rg_account *account,
+				 struct rg_vtime *vtime, s32 at, u64 before)
+{
+	u64 most = rg_vruntime_cap(vtime, at, before, account->vruntime);
+
+	if (most < account->vruntime)
+		thread->owes_ns = 0;
+	account->vruntime = most;
+}
+
 /* Charges what the thread has received since it was charged last. */
 RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 {
@@ -85,10 +97,12 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 	if (vtime)
 		rg_account_shift(account, vtime);
 	before = account->vruntime;
-	account->vruntime += rg_virtual(ran, thread->weight);
+	if (vtime && rg_may_owe(thread))
+		rg_debt_charge(thread, vtime, ran);
+	else
+		account->vruntime += rg_virtual(ran, thread->weight);
 	if (vtime)
-		account->vruntime = rg_vruntime_cap(vtime, rg_thread_cpu(t), before,
-						    account->vruntime);
+		rg_vruntime_limit(thread, account, vtime, rg_thread_cpu(t), before);
 	if (vtime && thread->group)
 		rg_surplus_note(t, thread, rg_number(account->vtime), ran);
 	if (thread->group && rg_has_quotas())
@@ -212,6 +226,8 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 
 	if (!vtime)
 		return;
+	account->vruntime += rg_virtual(thread->owes_ns, thread->weight);
+	thread->owes_ns = 0;
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
 		delay += rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);

@@ -25,6 +25,10 @@
 #define RG_WEIGHT_ONE 65536         /* effective weights are in fractions of this */
 #define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
 #define RG_SETTLE_TRIES 4
+#define RG_OWED_NS 50000000ULL /* what a group may be owed without weighing more */
+#define RG_TOP_SHIFT 6
+#define RG_OFF_SHIFT 10
+#define RG_OFF_PARTS (1 << RG_OFF_SHIFT)
 
 /* The group's own weight among its siblings, which are groups and threads. */
 RG_INLINE u64 rg_weight_of(struct rg_group *group)
@@ -120,26 +124,53 @@ RG_INLINE bool rg_is_owed(struct rg_group *group)
 	return group->surplus_ns > RG_NEVER >> 1;
 }
 
-/* What is left of 16 parts of a weight while a group has received too much, or is added. */
-RG_INLINE u64 rg_surplus_parts_of(struct rg_group *group)
+/* Parts of RG_OFF_PARTS: how far something is past a tolerance, within a window. */
+RG_INLINE u64 rg_parts_past(u64 off_ns, u64 tolerance_ns, u64 window_ns)
 {
-	bool owed = rg_is_owed(group);
-	u64 off = owed ? -group->surplus_ns : group->surplus_ns;
-	u64 over = rg_div(rg_less(off, group->tolerance_ns) << 4, group->tolerance_ns);
+	u64 parts = rg_div(rg_less(off_ns, tolerance_ns) << RG_OFF_SHIFT, window_ns);
 
-	if (over > 15)
-		over = 15;
-	return owed ? 16 + over : 16 - over;
+	return parts < RG_OFF_PARTS ? parts : RG_OFF_PARTS;
+}
+
+/* The most that a group is owed: what the machine gives in a time beyond the tolerance. */
+RG_INLINE u64 rg_owed_most(void)
+{
+	return RG_OWED_NS * (2 + RG_OPTION(cpus));
+}
+
+/* How much heavier the threads of a group are, in parts of RG_OFF_PARTS; 0 unless it is owed. */
+RG_INLINE u64 rg_owed_parts(struct rg_group *group)
+{
+	if (!rg_is_owed(group))
+		return 0;
+	return rg_parts_past(-group->surplus_ns, RG_OWED_NS, rg_owed_most() - RG_OWED_NS);
 }
 
 /*
- * The weight of a thread in 16 parts while one of its groups has received too much (surplus.h):
- * less and less from the tolerance on, almost none at twice as much.
+ * What a member weighs while its group is owed (surplus.h): more and more, at last as much as all
+ * of the group. By the square, because the least weights are lifted a thousandfold.
  */
-RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
+RG_INLINE u64 rg_owed_weight(struct rg_group *group, u64 weight)
+{
+	u64 parts = rg_owed_parts(group);
+
+	parts = parts * parts >> RG_OFF_SHIFT;
+	return weight + (rg_less(group->flat, weight) * parts >> RG_OFF_SHIFT);
+}
+
+/* The same of one that has received too much: less and less, at last almost nothing. */
+RG_INLINE u64 rg_surplus_weight_in(struct rg_group *group, u64 weight)
+{
+	u64 tolerance_ns = group->tolerance_ns;
+	u64 parts = rg_parts_past(group->surplus_ns, tolerance_ns, tolerance_ns);
+
+	return weight - ((weight * parts >> RG_OFF_SHIFT) * 15 >> 4);
+}
+
+/* The same of all groups of a thread. Only batch threads pay for their group by their weight. */
+RG_INLINE u64 rg_surplus_weight(struct rg_thread *thread, u64 weight)
 {
 	u32 at = thread->group;
-	u64 parts = 16;
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
@@ -147,10 +178,13 @@ RG_INLINE u64 rg_surplus_parts(struct rg_thread *thread)
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		parts = parts * rg_surplus_parts_of(group) >> 4;
+		if (rg_is_owed(group))
+			weight = rg_owed_weight(group, weight);
+		else if (thread->batch)
+			weight = rg_surplus_weight_in(group, weight);
 		at = group->parent;
 	}
-	return parts ? parts : 1;
+	return weight;
 }
 
 /* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */
@@ -174,9 +208,11 @@ RG_SUBPROGRAM bool rg_weight_refresh_row(u32 slot)
 	}
 	if (!own)
 		return 0;
-	if (thread->batch)
-		weight = weight * rg_surplus_parts(thread) >> 4;
+	weight = rg_surplus_weight(thread, weight);
 	thread->weight = weight ? weight : 1;
+	thread->top -= thread->top >> RG_TOP_SHIFT;
+	if (own > thread->top)
+		thread->top = own;
 	return 1;
 }
 

@@ -70,7 +70,7 @@ RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
  */
 RG_INLINE bool rg_is_sticky(struct rg_cpu *here, struct rg_thread *thread)
 {
-	return thread->batch &&
+	return thread->batch && !thread->owes_ns &&
 	       rg_less(here->ask.now, thread->woke_at) > RG_OPTION(burst_limit_ns);
 }
 
@@ -239,7 +239,7 @@ RG_INLINE struct rg_decision rg_decide(struct rg_queue *queue, struct rg_cpu *he
 	decision.verdict = RG_STAYS;
 	if (here->ask.mine && here->ask.vruntime <= best->vruntime)
 		return rg_decide_for_sibling(here, key);
-	if (here->ask.mine && rg_arrived_first(heap, here, at, key)) {
+	if (here->ask.mine && !rg_mine(here)->owes_ns && rg_arrived_first(heap, here, at, key)) {
 		decision.act = RG_EXCHANGE;
 		decision.at = at;
 		return decision;

@@ -22,6 +22,7 @@
 #include "starvation.h"
 
 #define RG_AGAIN 8
+#define RG_DEFERRED 16 /* threads that a choice lets wait on for what they owe */
 
 /*
  * The thread has been moved: it runs on the vruntime that it was picked with. A thread alone may
@@ -140,6 +141,46 @@ RG_SUBPROGRAM bool rg_pick_failed(s32 cpu, u32 id, u32 moved)
 	return here->ask.tries < RG_TRIES;
 }
 
+/* What a thread that was picked and owes runs on: the vruntime after an instalment, or all. */
+RG_INLINE u64 rg_pick_pay(struct rg_cpu *here, struct rg_thread *thread, u64 vruntime)
+{
+	thread->instalments++;
+	if (here->ask.deferred++ < RG_DEFERRED)
+		return rg_debt_pay(thread, vruntime, vruntime);
+	return rg_debt_pay_all(thread, vruntime);
+}
+
+/*
+ * Whether the thread that was picked owes: it then pays and waits on. An idle CPU that missed it
+ * meanwhile asks again.
+ */
+RG_SUBPROGRAM bool rg_pick_defers(s32 cpu, u32 id)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+	struct rg_cpu *here = rg_cpu(cpu);
+	struct rg_thread *thread;
+	struct rg_vtime *vtime;
+
+	if (!shared || !queue || !lock || !here)
+		return 0;
+	thread = rg_thread_at(here->ask.pick.slot);
+	if (!thread->owes_ns || here->ask.deferred >= 2 * RG_DEFERRED)
+		return 0;
+	vtime = rg_vtime_waiting(shared, queue, here->ask.pick.cpuset);
+	rg_weight_refresh(thread);
+	here->ask.pick.vruntime = rg_pick_pay(here, thread, here->ask.pick.vruntime);
+	if (rg_pool_is_alone(thread->pool)) {
+		rg_account_shift(&thread->account, vtime);
+		thread->account.vruntime = here->ask.pick.vruntime + vtime->shift;
+	}
+	rg_index_put_back(shared, lock, queue, id, &here->ask.pick);
+	rg_pick_restore_curr(here);
+	rg_pick_wake_others(queue, cpu);
+	return 1;
+}
+
 /* Brings the next thread of a queue, as the index knows it: of each set of CPUs until one comes. */
 RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 {
@@ -151,6 +192,8 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 			continue; /* some of them are gone now */
 		if (verdict != RG_TAKEN)
 			return verdict;
+		if (rg_pick_defers(cpu, id))
+			continue;
 		moved = rg_move_thread(id, here->ask.pick.slot);
 		if (moved == RG_MOVED)
 			return rg_pick_settle(cpu, id);
@@ -241,6 +284,7 @@ RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev
 	here->ask.cpu = cpu;
 	here->ask.now = rg_now();
 	here->ask.tries = 0;
+	here->ask.deferred = 0;
 	here->ask.gone = 0;
 	here->ordered = 0;
 	here->follower = 0; /* a CPU asks when its local queue is empty */

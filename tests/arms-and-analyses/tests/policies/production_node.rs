@@ -112,6 +112,47 @@ fn a_group_of_groups_keeps_to_its_weight() {
     assert!(at("cts") > 1.04, "{}", at("cts"));
 }
 
+/// Beside `min_vruntime=queue`, under which no group has an account of what it is owed.
+const NO_ACCOUNTS: &str = "rearguard:min_vruntime=queue";
+
+#[test]
+fn what_heavy_members_cannot_use_goes_to_the_light_ones_of_their_group() {
+    let machines = ["cpus = 1", "cpus = 4", "cpus = 8\nllcs = 2"];
+    for (machine, threads, used, weight) in [
+        (machines[0], 4, "0.3", 1),
+        (machines[1], 2, "0.1", 1),
+        (machines[1], 4, "0.3", 10),
+        (machines[1], 40, "0.2", 1),
+        (machines[2], 20, "0.2", 1),
+    ] {
+        let scenario = case_with(
+            "light-subgroup",
+            &[
+                ("cpus = 4", machine),
+                ("threads = 4", &format!("threads = {threads}")),
+                ("utilisation = 0.2", &format!("utilisation = {used}")),
+                ("weight = 1\n", &format!("weight = {weight}\n")),
+            ],
+        );
+        let at = |policy: &str| over_due(&summary(&scenario, policy), "mixed");
+        let (ours, control) = (at("rearguard"), at(NO_ACCOUNTS));
+        assert!((0.98..1.02).contains(&ours), "{machine}, {threads} threads: {ours}");
+        assert!((control - 1.0).abs() > 0.03, "{machine}, {threads} threads: {control}");
+    }
+    let tail = excess(&case("light-subgroup"), "rearguard");
+    assert!(tail < 1.1, "{tail}");
+}
+
+#[test]
+fn a_weight_that_falls_and_rises_does_not_cost_what_its_last_turns_were_worth() {
+    // Half of the time half of the machine, else 1%.
+    let due = (0.5 + 1.0 / 101.0) / 2.0;
+    let scenario = case("changing-weight");
+    let (at, control) = (received(&scenario, "rearguard"), received(&scenario, NO_ACCOUNTS));
+    assert!(at > 0.9 * due && at < 1.1 * due, "{at} of {due}");
+    assert!(control < 0.6 * due, "{control} of {due}");
+}
+
 #[test]
 fn requests_do_not_wait_for_helpers_of_their_process() {
     for (run, sleep) in [("5ms", "20ms"), ("20ms", "80ms"), ("40ms", "160ms"), ("200ms", "800ms")] {
