@@ -21,14 +21,24 @@ RG_INLINE bool rg_pool_is_alone(u64 pool)
 	return pool & 1;
 }
 
-/* The pool of a thread: its id, its process's or everybody's, and whether it is alone. Never 0. */
+/* The weight that all threads of a pool share: siblings of another nice value are no equals. */
+RG_INLINE u64 rg_pool_weight(struct task_struct *t, bool alone)
+{
+	return alone || RG_OPTION(fair) == RG_FAIR_PROCESS ? 0 : rg_weight(t);
+}
+
+/*
+ * The pool of a thread: its weight (17 bits), its or its process's id (22: no kernel has more), and
+ * whether it is alone. Never 0.
+ */
 RG_INLINE u64 rg_pool(struct task_struct *t, struct rg_thread *thread)
 {
 	bool alone = rg_is_alone(thread);
+	u64 id = alone ? rg_thread_id(t) : rg_process_id(t);
 
 	if (RG_OPTION(pick) == RG_PICK_ALL)
 		return RG_POOL_OF_ALL;
-	return (u64)(alone ? rg_thread_id(t) : rg_process_id(t)) << 1 | alone;
+	return rg_pool_weight(t, alone) << 23 | id << 1 | alone;
 }
 
 #endif

@@ -4,10 +4,11 @@
  *          first served among themselves?
  * Rule.    The pool that holds the least vruntime of all runnable threads. Its first thread by
  *          arrival runs, on that vruntime (CTS section 3: "a process having a thread with the
- *          minimum vRuntime value is chosen as the next process"). A pool is a process, or a batch
- *          thread alone.
+ *          minimum vRuntime value is chosen as the next process"). A pool is the threads of a
+ *          process that have one nice value, or a batch thread alone.
  * Why.     The sequence of vruntimes served is the one that a fair scheduler of threads would
- *          serve, so the shares are; only which thread runs on a vruntime differs.
+ *          serve, so the shares are; only which thread runs on a vruntime differs. Threads that
+ *          lend each other vruntimes must be worth the same; a nice value says that they are not.
  * Figure.  docs/reference/policies.md.
  * Limits.  With one account a process (fair=process) vruntimes in the queue are as old as their
  *          threads' arrival, and batch threads stay with their process: they only lose their

@@ -166,6 +166,21 @@ fn requests_do_not_wait_for_helpers_of_their_process() {
 }
 
 #[test]
+fn a_nice_value_counts_inside_a_process() {
+    let at_nice = |nice: &str| case_with("nice-siblings", &[("nice = 10", nice)]);
+    let excess_at = |nice: &str| excess(&at_nice(nice), "rearguard");
+    // Shares: entry 0 is the service, 1 the threads with a nice value of their own.
+    let over_due_at = |nice: &str| {
+        let part = &summary(&at_nice(nice), "rearguard").groups[1];
+        part.share / part.due_share
+    };
+    assert!(excess_at("nice = 10") < 1.1, "{}", excess_at("nice = 10"));
+    assert!((0.97..1.03).contains(&over_due_at("nice = 10")), "{}", over_due_at("nice = 10"));
+    // As equals they take turns with the service's threads.
+    assert!(excess_at("nice = 0") > 1.2, "{}", excess_at("nice = 0"));
+}
+
+#[test]
 fn an_event_loop_has_no_cliff_up_to_its_due_share() {
     // Five threads on four CPUs: 0.8 of a CPU is due.
     for part in ["0.025", "0.1", "0.12", "0.15"] {

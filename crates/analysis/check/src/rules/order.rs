@@ -1,5 +1,5 @@
-//! First come, first served: of two threads of a process that wait in one queue, the one that came first
-//! starts first.
+//! First come, first served: of two threads of a process with one nice value that wait in one queue, the one
+//! that came first starts first.
 //!
 //! A thread that began to wait in this very moment is not compared: an observer cannot tell what came first
 //! in it.
@@ -7,9 +7,11 @@
 //! a thread, filled and drained here as an observer can, tells which. So do helpers, whose bursts are much
 //! longer than those of their process: means of bursts tell which.
 
+use std::iter::repeat_n;
+
 use model::change::ChangeKind;
 use model::event::{Event, What};
-use model::scenario::Machine;
+use model::scenario::{Machine, Program};
 use model::{CpuId, Nanos, Scenario, ThreadId};
 
 use super::Rule;
@@ -45,6 +47,8 @@ pub struct Order {
     machine: Machine,
     promise: InOrder,
     buckets: Vec<Bucket>,
+    /// The nice value of each thread.
+    nice: Vec<i8>,
     /// For each program whether the promise is made to it.
     promised: Vec<bool>,
     /// For each program that of its process.
@@ -56,10 +60,12 @@ pub struct Order {
 impl Order {
     pub fn new(scenario: &Scenario, promise: InOrder) -> Order {
         let threads = scenario.programs.iter().map(|program| program.kind.threads() as usize);
+        let nice = |program: &Program| repeat_n(program.nice, program.kind.threads() as usize);
         let promised = scenario.programs.iter().map(|program| promise.covers(&program.kind));
         Order {
             machine: scenario.machine,
             buckets: vec![Bucket::default(); threads.sum()],
+            nice: scenario.programs.iter().flat_map(nice).collect(),
             promised: promised.collect(),
             processes: scenario.processes(),
             means: vec![0; scenario.programs.len()],
@@ -103,8 +109,9 @@ impl Order {
         let (State::Waits(Some(from)), State::Waits(Some(at))) = (a.state, b.state) else {
             return false;
         };
-        let related =
-            self.promise.across_processes || self.processes[a.program] == self.processes[b.program];
+        let related = self.promise.across_processes
+            || (self.processes[a.program] == self.processes[b.program]
+                && self.nice[one.index()] == self.nice[other.index()]);
         related
             && b.since < scene.now
             && !b.disturbed
@@ -135,6 +142,9 @@ impl Rule for Order {
 
     /// A policy that starts anew knows nothing of what threads burned.
     fn changed(&mut self, scene: &Scene, kind: &ChangeKind) -> Option<Finding> {
+        if let ChangeKind::Nice { thread, nice } = kind {
+            self.nice[thread.index()] = *nice;
+        }
         if matches!(kind, ChangeKind::Offline(_) | ChangeKind::Online(_)) {
             for (id, bucket) in (0..).zip(&mut self.buckets) {
                 let counted = scene.received(ThreadId(id));
