@@ -25,7 +25,7 @@
 #define RG_LIST_STEPS RG_THREADS
 #define RG_POOL_EMPTY (1ULL << 63) /* in the key of a row: it has neither threads nor vruntimes */
 
-/* Who a pool is (rg_pool: 40 bits), in which queue (13 bits), in which of its heaps (6 bits). */
+/* Who a pool is (rg_pool: 41 bits), in which queue (13 bits), in which of its heaps (6 bits). */
 RG_INLINE u64 rg_pool_key(u64 pool, u32 queue, u32 cpuset)
 {
 	return pool << 19 | (u64)(queue & (RG_QUEUES - 1)) << 6 | (cpuset & (RG_CPUSETS - 1));

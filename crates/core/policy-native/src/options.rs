@@ -143,6 +143,10 @@ impl Options {
                 "min_vruntime=target needs targets: those of balance=gvts or balance=dwrr",
             ),
             (
+                self.pick == PICK_GROUP && self.fair == FAIR_PROCESS,
+                "pick=group lends threads the vruntimes of other processes, which fair=process keeps apart",
+            ),
+            (
                 self.pick == PICK_CREDIT && !credited,
                 "pick=credit needs balance=credit or balance=none: other balances go by vruntimes, which it does not keep",
             ),
@@ -304,6 +308,7 @@ mod tests {
             ("cts:slice=4", "no unit"),
             ("cts:slice=10us", "100 us"),
             ("cts:pick=thread:order=fcfs", "pick=thread"),
+            ("cts:pick=group:fair=process", "pick=group"),
             ("cts:pick=credit", "balance=credit"),
             ("cts:balance=credit", "pick=credit"),
             ("gvts:vruntime_cap=on", "min_vruntime=target"),

@@ -180,6 +180,32 @@ fn a_nice_value_counts_inside_a_process() {
     assert!(excess_at("nice = 0") > 1.2, "{}", excess_at("nice = 0"));
 }
 
+/// The p99.9 of the requests of all programs.
+fn latest_of_all(scenario: &Scenario, policy: &str) -> Nanos {
+    let trace = run(scenario, policy);
+    let requests = trace.programs.iter().flat_map(|program| &program.requests);
+    let inside = requests.filter(|request| trace.window.contains(request.intended));
+    let mut latencies: Vec<Nanos> = inside.map(|request| request.latency()).collect();
+    latencies.sort();
+    latencies[latencies.len() * 999 / 1000]
+}
+
+#[test]
+fn processes_of_a_group_are_served_first_come_first_served_if_asked_for() {
+    let scenario = case("prefork");
+    let of_one = case_with(
+        "prefork",
+        &[("count = 64\n", ""), ("connections = 1", "connections = 64"), ("0.0125", "0.8")],
+    );
+    let one = latest_of_all(&of_one, "rearguard");
+    for policy in ["rearguard", "cts"] {
+        let group = latest_of_all(&scenario, &format!("{policy}:pick=group"));
+        let process = latest_of_all(&scenario, policy);
+        assert!(group.0 < one.0 * 3 / 2, "{policy}: {group}, {one}");
+        assert!(process.0 > one.0 * 2, "{policy}: {process}, {one}");
+    }
+}
+
 #[test]
 fn an_event_loop_has_no_cliff_up_to_its_due_share() {
     // Five threads on four CPUs: 0.8 of a CPU is due.

@@ -72,7 +72,7 @@ fn is_limited(scenario: &Scenario) -> bool {
 fn divides(options: &PolicyOptions, scenario: &Scenario) -> bool {
     let one_queue = options.scope.count(&scenario.machine) == 1;
     let global = options.word("balance") == "gvts" && options.is("infeasible");
-    ["process", "thread"].contains(&options.word("pick"))
+    ["process", "group", "thread"].contains(&options.word("pick"))
         && options.word("fair") == "thread"
         && ["steal", "none", "gvts"].contains(&options.word("balance"))
         && options.word("min_vruntime").is_empty()
@@ -82,7 +82,7 @@ fn divides(options: &PolicyOptions, scenario: &Scenario) -> bool {
 
 /// How long a thread runs at most while others of its weight wait.
 fn turn(options: &PolicyOptions) -> Nanos {
-    let pools = options.word("pick") == "process";
+    let pools = ["process", "group"].contains(&options.word("pick"));
     let first = if pools { options.burst_limit() } else { Nanos::ZERO };
     let sticky = options.limit("sticky").unwrap_or(Nanos::ZERO);
     options.quantum() + first + sticky
@@ -104,7 +104,7 @@ impl Held {
     /// Promised where groups own what their threads owe: by one virtual time of the machine.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Held> {
         let owned = options.word("balance") == "gvts"
-            && options.word("pick") == "process"
+            && ["process", "group"].contains(&options.word("pick"))
             && options.word("fair") == "thread"
             && options.word("min_vruntime").is_empty()
             && options.is("infeasible")
