@@ -262,17 +262,3 @@ fn an_idle_group_has_what_others_leave() {
         assert!(got > 0.99, "{policy}: {got}");
     }
 }
-
-/// A quota that one CPU's queue takes whole: threads that are created on others must be there, all the same,
-/// when their turn to begin comes.
-#[test]
-fn threads_that_start_at_a_barrier_are_not_held_before_they_begin() {
-    for policy in policies() {
-        let max = Quota::new(ms(2), ms(10));
-        let mut case = held(16, 2, max, vec![("held", batch(8))]);
-        case.mechanisms.start_barrier = true;
-        let (trace, _) = run(&case, policy, &[]);
-        let got = share(&trace, 0);
-        assert!((0.18..=0.21).contains(&got), "{policy}: {got} of 0.2 CPUs");
-    }
-}
