@@ -98,6 +98,10 @@ interleave: ## callbacks of several CPUs stepped against each other, POLICY for 
 papers: ## run every figure of the papers that we can and write docs/evidence/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/evidence/papers.md
 
+production-node: ## run the sweeps of docs/evidence/production-node.md in the simulator and draw their pictures (a minute)
+	$(CARGO) build --release --quiet --package rearguard --no-default-features
+	tools/production-node --rearguard $${CARGO_TARGET_DIR:-target}/release/rearguard
+
 bench: setup-build ## our speed beside peers, in one run each: the ideal, scheduler events, clusters, the load generator, calls from Python, sweeps
 	@tools/setup /usr/sbin/nginx:nginx-light wrk:wrk
 	benches/ideal/run
@@ -140,4 +144,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
