@@ -24,8 +24,6 @@ pub struct WhatIf {
     pub machine: String,
     /// The policy that ran then, as it is simulated.
     pub now: String,
-    /// Other values for keys of the scenario.
-    pub changes: Vec<String>,
     /// What the scenario rests on, a sentence each.
     pub assumptions: Vec<String>,
     /// Its services.
@@ -52,6 +50,10 @@ pub struct WhatIfService {
 pub struct Foretold {
     /// Under this policy.
     pub policy: String,
+    /// With other values for keys of the scenario, and without programs.
+    pub changes: Vec<String>,
+    /// What the change costs, in words; `None`: it was the user's own.
+    pub costs: Option<String>,
     /// The latency that is foretold; figures of which the model does not hold are unknown. The interval
     /// allows for as much as the model was off when it simulated what was measured.
     pub latency_ns: Latency,
@@ -98,12 +100,9 @@ impl WhatIf {
     }
 
     fn change(&self, one: &Foretold) -> String {
-        let policy = if one.policy == self.now && !self.changes.is_empty() {
-            None
-        } else {
-            Some(&one.policy)
-        };
-        let words = policy.into_iter().chain(&self.changes).cloned();
+        let as_it_was = one.policy == self.now && !one.changes.is_empty();
+        let policy = (!as_it_was).then_some(&one.policy);
+        let words = policy.into_iter().chain(&one.changes).cloned();
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -114,7 +113,10 @@ impl WhatIf {
         let assumed = self.assumptions.iter().map(|words| format!("assumed: {words}"));
         let allowed = "foretold for these requests; intervals allow for as much as the model was off of what was \
                        measured";
-        let notes = [allowed.to_string()].into_iter().chain(assumed);
+        let all = self.services.iter().flat_map(|service| &service.foretold);
+        let costs =
+            all.filter_map(|one| Some(format!("{}: {}", self.change(one), one.costs.as_ref()?)));
+        let notes = [allowed.to_string()].into_iter().chain(costs).chain(assumed);
         if let Some(last) = blocks.last_mut() {
             last.notes = notes.map(|words| Cell::plain(words).tone(Tone::Faint)).collect();
         }

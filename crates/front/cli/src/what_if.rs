@@ -7,7 +7,7 @@ use model::{Arm, Failure, PolicySpec, Scenario};
 use sim::SimArm;
 use sim::costs::Costs;
 use trace::Header;
-use whatif::{Found, Question, foretell, release, scenario};
+use whatif::{Change, Found, Question, foretell, release, scenario, usual};
 
 use crate::files;
 use crate::output::{Output, signature};
@@ -29,6 +29,10 @@ pub struct Args {
     /// A program that shall not be there: of the scenario, or a process that the trace saw (repeatable)
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
+    /// Foretell the changes that are tried first, and say what each costs: other policies, nice -20, ten times
+    /// the weight, absent neighbours, a CPU more
+    #[arg(long, conflicts_with_all = ["policy", "set", "without"])]
+    best: bool,
     /// The policy that ran when the trace was made, where it does not say
     #[arg(long, value_parser = PolicySpec::parse)]
     now: Option<PolicySpec>,
@@ -51,17 +55,33 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.scenario {
         files::write(path, &found.text)?;
     }
-    let question = Question {
-        now: now(args, &recorded.header, &found)?,
-        policies: args.policy.clone(),
-        edits: &args.set,
-        without: &args.without,
-        seeds: (1..=u64::from(args.seeds)).collect(),
-    };
+    let now = now(args, &recorded.header, &found)?;
+    let changes = changes(args, &found, &now, &recorded.header.scenario)?;
+    let question =
+        Question { now, changes: &changes, seeds: (1..=u64::from(args.seeds)).collect() };
     let watch = Terminal::on(&SimArm, "what-if");
     let mut document = foretell(&recorded, &found, &question, &SimArm, &watch)?;
     (document.command, document.version) = signature();
     args.output.foretold(&document)
+}
+
+/// The usual ones, or under each policy the user's own.
+fn changes(
+    args: &Args,
+    found: &Found,
+    now: &PolicySpec,
+    file: &str,
+) -> Result<Vec<Change>, Failure> {
+    if args.best {
+        return usual(found, now, file);
+    }
+    let asked = if args.policy.is_empty() { std::slice::from_ref(now) } else { &args.policy };
+    let change = |policy: &PolicySpec| Change {
+        edits: args.set.clone(),
+        without: args.without.clone(),
+        ..Change::to(policy.clone())
+    };
+    Ok(asked.iter().map(change).collect())
 }
 
 /// The first release whose default class is EEVDF.

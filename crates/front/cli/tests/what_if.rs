@@ -39,6 +39,8 @@ fn policies_neighbours_and_machines_are_foretold() {
         let (_, stdout, _) = asked(better);
         assert!(stdout.contains("which is better"), "{better}: {stdout}");
     }
+    let (_, stdout, _) = asked("--best");
+    assert!(stdout.contains("machine.cpus=2: a CPU more"), "{stdout}");
     let (_, stdout, _) = asked("");
     assert!(stdout.contains("which may be no change"), "the control: {stdout}");
     let again = asked("--policy rearguard --json");
@@ -57,5 +59,6 @@ fn what_cannot_be_asked_is_refused() {
     refused("a.trace --without bach", "no such program (did you mean `batch`?)");
     refused("a.trace --policy cst", "did you mean `cts`?");
     refused("a.trace --set machine.cpu=8", "unknown key `cpu`");
+    refused("a.trace --best --policy cts", "cannot be used with");
     refused("a.trace --report w.svg", "ask for a .html");
 }

@@ -13,17 +13,42 @@ use crate::without::without;
 /// A model that is further off than this, either way, foretells nothing.
 const FURTHEST_OFF: f64 = 2.0;
 
+/// A change to be foretold.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Under this policy.
+    pub policy: PolicySpec,
+    /// With other values for keys of the scenario.
+    pub edits: Vec<Edit>,
+    /// Without these programs.
+    pub without: Vec<String>,
+    /// What it costs, in words.
+    pub costs: Option<String>,
+}
+
+impl Change {
+    /// Another policy alone.
+    pub fn to(policy: PolicySpec) -> Change {
+        Change { policy, edits: Vec::new(), without: Vec::new(), costs: None }
+    }
+
+    fn words(&self) -> Vec<String> {
+        let gone = self.without.iter().map(|name| format!("without {name}"));
+        gone.chain(self.edits.iter().map(Edit::to_string)).collect()
+    }
+
+    fn apply(&self, text: &str, file: &str) -> Result<String, Failure> {
+        edited(&without(text, &self.without)?, file, &self.edits)
+    }
+}
+
 /// What is asked.
 #[derive(Debug)]
 pub struct Question<'a> {
     /// The policy that ran when the trace was made.
     pub now: PolicySpec,
-    /// Policies to foretell; none: that one.
-    pub policies: Vec<PolicySpec>,
-    /// Other values for keys of the scenario.
-    pub edits: &'a [Edit],
-    /// Programs that shall not be there.
-    pub without: &'a [String],
+    /// What may become of it.
+    pub changes: &'a [Change],
     /// Seeds: they draw what costs differ by. The requests are the same.
     pub seeds: Vec<u64>,
 }
@@ -38,42 +63,37 @@ pub fn foretell(
     watch: &dyn Watch,
 ) -> Result<WhatIf, Failure> {
     let file = &recorded.header.scenario;
-    let simulated = |text: &str, policies: &[PolicySpec]| {
+    let simulated = |text: &str, policy: &PolicySpec| {
         let scenario = Scenario::read(text, file)?;
         let plan = Plan {
             scenario: &scenario,
-            policies: policies.to_vec(),
+            policies: vec![policy.clone()],
             seeds: question.seeds.clone(),
             jobs: None,
             events: Events::when(false),
         };
         run(&plan, arm, watch)
     };
-    let now = simulated(&found.text, std::slice::from_ref(&question.now))?;
-    let own = std::slice::from_ref(&question.now);
-    let asked = if question.policies.is_empty() { own } else { &question.policies };
-    let then =
-        simulated(&edited(&without(&found.text, question.without)?, file, question.edits)?, asked)?;
+    let texts = question.changes.iter().map(|change| change.apply(&found.text, file));
+    let texts = texts.collect::<Result<Vec<String>, Failure>>()?;
+    let now = simulated(&found.text, &question.now)?;
+    let would_be = question.changes.iter().zip(&texts);
+    let would_be = would_be.map(|(change, text)| Ok((change, simulated(text, &change.policy)?)));
+    let would_be = would_be.collect::<Result<Vec<(&Change, Document)>, Failure>>()?;
     let services = found.services.iter().filter_map(|(program, name)| {
         let runs = [stats::window_latencies(&recorded.trace, *program)];
         let measured = figures::latency(&stats::latency_estimates(&runs)?);
-        Some(service(name, runs[0].len() as u64, exact(measured), &now, &then))
+        Some(service(name, runs[0].len() as u64, exact(measured), &now, &would_be))
     });
     Ok(WhatIf {
         schema: WHAT_IF_SCHEMA.to_string(),
         trace: recorded.header.scenario.clone(),
         machine: recorded.header.machine.clone(),
         now: question.now.to_string(),
-        changes: changes(question),
         assumptions: found.assumptions.clone(),
         services: services.collect(),
         ..WhatIf::default()
     })
-}
-
-fn changes(question: &Question) -> Vec<String> {
-    let gone = question.without.iter().map(|name| format!("without {name}"));
-    gone.chain(question.edits.iter().map(Edit::to_string)).collect()
 }
 
 /// Of these requests, and not of others like them: as they were.
@@ -86,27 +106,25 @@ fn service(
     requests: u64,
     measured: Latency,
     now: &Document,
-    then: &Document,
+    would_be: &[(&Change, Document)],
 ) -> WhatIfService {
-    let by_seed = |document: &Document, policy: &str| -> Vec<Latency> {
-        let own = document.results.iter().filter(|one| one.seed.is_some() && one.policy == policy);
-        let service = own.filter_map(|one| one.programs.iter().find(|one| one.name == name));
-        service.filter_map(|program| program.latency_ns).collect()
-    };
-    let was = by_seed(now, &now.results[0].policy);
+    let was = by_seed(now, name);
     let simulated = over_seeds(&was);
-    let foretold = then.shown().into_iter().map(|result| {
-        let would_be = by_seed(then, &result.policy);
+    let known = believed(&simulated.p99_9, &measured.p99_9).is_some();
+    let foretold = would_be.iter().map(|(change, document)| {
+        let then = by_seed(document, name);
         let p99_9 = |all: &[Latency]| values(all, |latency| latency.p99_9);
-        let ratio = stats::ratio_of_runs(&p99_9(&would_be), &p99_9(&was));
-        let known = believed(&simulated.p99_9, &measured.p99_9).and(ratio);
-        let simulated_ns = over_seeds(&would_be);
+        let ratio = stats::ratio_of_runs(&p99_9(&then), &p99_9(&was));
+        let told = ratio.filter(|_| known).map(|ratio| Answer::of(ratio.low, ratio.high));
+        let simulated_ns = over_seeds(&then);
         Foretold {
-            policy: result.policy.clone(),
+            policy: change.policy.to_string(),
+            changes: change.words(),
+            costs: change.costs.clone(),
             latency_ns: widened(&simulated_ns, &simulated, &measured),
             simulated_ns,
             ratio: ratio.map_or(Estimate::default(), figures::estimate),
-            answer: known.map_or(Answer::CannotTell, |ratio| Answer::of(ratio.low, ratio.high)),
+            answer: told.unwrap_or(Answer::CannotTell),
         }
     });
     let foretold = foretold.collect();
@@ -117,6 +135,13 @@ fn service(
         simulated_ns: simulated,
         foretold,
     }
+}
+
+/// A service's latencies, seed by seed.
+fn by_seed(document: &Document, name: &str) -> Vec<Latency> {
+    let own = document.results.iter().filter(|one| one.seed.is_some());
+    let service = own.filter_map(|one| one.programs.iter().find(|one| one.name == name));
+    service.filter_map(|program| program.latency_ns).collect()
 }
 
 type Part = fn(&Latency) -> Estimate;

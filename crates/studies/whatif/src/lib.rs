@@ -10,7 +10,9 @@ mod foretell;
 mod others;
 mod scenario;
 mod service;
+mod usual;
 mod without;
 
-pub use foretell::{Question, foretell};
+pub use foretell::{Change, Question, foretell};
 pub use scenario::{Found, release, scenario};
+pub use usual::usual;

@@ -6,7 +6,7 @@ use report::whatif::WhatIf;
 use sim::SimArm;
 use sim::costs::Costs;
 use trace::{Header, Making, Recorded};
-use whatif::{Found, Question, foretell, scenario};
+use whatif::{Change, Found, Question, foretell, scenario, usual};
 
 const BESIDE_BATCH: &str = "# A service beside batch work.\nduration = \"4s\"\n\
     [machine]\ncpus = 2\n[[group]]\nname = \"work\"\nweight = 100\n\
@@ -53,13 +53,11 @@ fn found(recorded: &Recorded) -> Found {
 }
 
 fn asked(recorded: &Recorded, found: &Found, policies: &[&str], edits: &[Edit]) -> WhatIf {
-    let question = Question {
-        now: policy(&recorded.header.policy),
-        policies: policies.iter().map(|name| policy(name)).collect(),
-        edits,
-        without: &[],
-        seeds: vec![1, 2, 3],
-    };
+    let now = policy(&recorded.header.policy);
+    let names = if policies.is_empty() { vec![now.name.as_str()] } else { policies.to_vec() };
+    let change = |name: &str| Change { edits: edits.to_vec(), ..Change::to(policy(name)) };
+    let changes: Vec<Change> = names.into_iter().map(change).collect();
+    let question = Question { now: now.clone(), changes: &changes, seeds: vec![1, 2, 3] };
     foretell(recorded, found, &question, &SimArm, &Silent)
         .unwrap_or_else(|failure| panic!("{failure}"))
 }
@@ -149,4 +147,26 @@ fn traces_without_events_or_requests_are_refused() {
     let mut idle = recorded(BESIDE_BATCH, "eevdf");
     idle.trace.programs.iter_mut().for_each(|program| program.requests.clear());
     assert!(scenario(&idle, Nanos::ZERO).unwrap_err().to_string().contains("has no requests"));
+}
+
+#[test]
+fn the_usual_changes_are_foretold_and_what_each_costs_is_said() {
+    let recorded = recorded(BESIDE_DAEMONS, "eevdf");
+    let found = found(&recorded);
+    let now = policy("eevdf");
+    let changes = usual(&found, &now, "a.toml").expect("a scenario");
+    let question = Question { now, changes: &changes, seeds: vec![1, 2, 3] };
+    let document = foretell(&recorded, &found, &question, &SimArm, &Silent).expect("it runs");
+    let all = &document.services[0].foretold;
+    assert!(all.iter().all(|one| one.costs.is_some()));
+    let answer = |words: &str| {
+        let named = |one: &&report::whatif::Foretold| {
+            one.policy == words || one.changes.iter().any(|change| change.starts_with(words))
+        };
+        all.iter().find(named).map(|one| one.answer)
+    };
+    for helps in ["fifo", "without daemon", "machine.cpus"] {
+        assert_eq!(answer(helps), Some(Answer::Better), "{helps}");
+    }
+    assert!(answer("program.\"web\".nice").is_some());
 }

@@ -1,0 +1,54 @@
+//! The changes that are tried first, and what each costs.
+
+use model::edit::Edit;
+use model::{Failure, PolicySpec, Scenario};
+
+use crate::foretell::Change;
+use crate::scenario::Found;
+
+/// So many of the programs beside the services are sent away, one at a time.
+const NEIGHBOURS: usize = 3;
+
+/// Other policies, a better nice value, a greater weight, an absent neighbour, a further CPU.
+pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>, Failure> {
+    let scenario = Scenario::read(&found.text, file)?;
+    let at = |costs: &str| Change { costs: Some(costs.to_string()), ..Change::to(now.clone()) };
+    let mut all = Vec::new();
+    for (name, costs) in [
+        ("rearguard", "a scheduler loaded as root (`rearguard load`), a few percent of a switch"),
+        ("fifo", "real-time priority for the services: what is left is for all others"),
+    ] {
+        let policy = PolicySpec::parse(name)?;
+        all.push(Change { policy, ..at(costs) });
+    }
+    for (_, name) in &found.services {
+        let nice = Edit::new(&format!("program.\"{name}\".nice"), (-20).into())?;
+        all.push(Change { edits: vec![nice], ..at("others in its group get the less") });
+        all.extend(heavier(&scenario, name)?.map(|edit| Change {
+            edits: vec![edit],
+            ..at("other groups get the less (cpu.weight)")
+        }));
+    }
+    let own: Vec<&String> = found.services.iter().map(|(_, name)| name).collect();
+    let hosts = scenario.programs.iter().filter(|program| program.process.is_none());
+    let neighbours = hosts.filter(|program| !own.contains(&&program.name)).take(NEIGHBOURS);
+    all.extend(neighbours.map(|program| Change {
+        without: vec![program.name.clone()],
+        ..at("it must run elsewhere (a cell, another machine)")
+    }));
+    if scenario.machine.smt == 1 && scenario.machine.llcs == 1 {
+        let more = i64::from(scenario.machine.cpus) + 1;
+        let edit = Edit::new("machine.cpus", more.into())?;
+        all.push(Change { edits: vec![edit], ..at("a CPU more") });
+    }
+    Ok(all)
+}
+
+/// Ten times the weight for the group of a service, if it has one.
+fn heavier(scenario: &Scenario, service: &str) -> Result<Option<Edit>, Failure> {
+    let program = scenario.programs.iter().find(|program| program.name == service);
+    let Some(group) = program.and_then(|program| program.group) else { return Ok(None) };
+    let group = &scenario.groups[group];
+    let weight = (10 * i64::from(group.weight)).min(10_000);
+    Edit::new(&format!("group.\"{}\".weight", group.name), weight.into()).map(Some)
+}
