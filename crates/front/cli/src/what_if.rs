@@ -29,8 +29,8 @@ pub struct Args {
     /// A program that shall not be there: of the scenario, or a process that the trace saw (repeatable)
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
-    /// Foretell the changes that are tried first, and say what each costs: other policies, nice -20, ten times
-    /// the weight, absent neighbours, a CPU more
+    /// Foretell the changes that are tried first, and say what each costs: other policies, nice -20, ten
+    /// times the weight, absent neighbours, a CPU more
     #[arg(long, conflicts_with_all = ["policy", "set", "without"])]
     best: bool,
     /// The policy that ran when the trace was made, where it does not say
