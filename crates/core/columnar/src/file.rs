@@ -16,6 +16,8 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnPath;
 
+use crate::text;
+
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -23,6 +25,8 @@ pub enum Format {
     Parquet,
     /// Arrow's file format, as it lies in memory: read without decoding.
     Arrow,
+    /// Comma-separated text (RFC 4180), a line a row below the names of the columns; nothing for null.
+    Csv,
 }
 
 impl Format {
@@ -31,6 +35,7 @@ impl Format {
         match self {
             Format::Parquet => "parquet",
             Format::Arrow => "arrow",
+            Format::Csv => "csv",
         }
     }
 }
@@ -82,6 +87,7 @@ fn fill(
     match format {
         Format::Parquet => parquet(out, options, schema, batches).map_err(io::Error::other),
         Format::Arrow => arrow(out, schema, batches).map_err(io::Error::other),
+        Format::Csv => text::csv(out, &schema, batches).map_err(io::Error::other),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables of results: made of rows, column by column, and written as Parquet or Arrow files.
+//! Tables of results: made of rows, column by column, and written as Parquet, Arrow or CSV files.
 //!
 //! Knows nothing of what the tables hold: the owner of results says which columns they make.
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 mod columns;
 mod combine;
 mod file;
+mod text;
 
 use std::collections::HashMap;
 

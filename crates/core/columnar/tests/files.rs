@@ -60,3 +60,13 @@ fn equal_rows_are_equal_bytes_in_both_formats() {
     assert!(encode(&table(&ROWS).batch, Format::Parquet).starts_with(b"PAR1"));
     assert!(encode(&table(&ROWS).batch, Format::Arrow).starts_with(b"ARROW1"));
 }
+
+#[test]
+fn comma_separated_text_has_every_cell() {
+    let text = String::from_utf8(encode(&table(&ROWS).batch, Format::Csv)).unwrap();
+    let lines = ["number,seed,float,text", "7,7,0.1,a", ",,,", ",18446744073709551615,-1.5,"];
+    assert_eq!(text, lines.join("\n") + "\n");
+    let quoted = table(&[(None, None, Some("a, \"b\""))]);
+    let text = String::from_utf8(encode(&quoted.batch, Format::Csv)).unwrap();
+    assert!(text.ends_with(",,,\"a, \"\"b\"\"\"\n"), "{text}");
+}

@@ -1,4 +1,4 @@
-//! Results as tables in files: `--parquet FOLDER`, `--arrow FOLDER`.
+//! Results as tables in files: `--parquet FOLDER`, `--arrow FOLDER`, `--csv-tables FOLDER`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,18 @@ pub struct TableFiles {
     /// Write them as Arrow files
     #[arg(long, value_name = "FOLDER")]
     arrow: Option<PathBuf>,
+    /// Write them as comma-separated text
+    #[arg(long, value_name = "FOLDER")]
+    csv_tables: Option<PathBuf>,
 }
 
 impl TableFiles {
     fn wanted(&self) -> impl Iterator<Item = (Format, &Path)> {
-        let options = [(Format::Parquet, &self.parquet), (Format::Arrow, &self.arrow)];
+        let options = [
+            (Format::Parquet, &self.parquet),
+            (Format::Arrow, &self.arrow),
+            (Format::Csv, &self.csv_tables),
+        ];
         options.into_iter().filter_map(|(format, folder)| Some((format, folder.as_deref()?)))
     }
 
@@ -28,9 +35,8 @@ impl TableFiles {
     pub fn check(&self) -> Result<(), Failure> {
         self.wanted().try_for_each(|(format, folder)| {
             fs::create_dir_all(folder).map_err(|error| {
-                let option = format.extension();
-                let folder = folder.display();
-                Failure::Input(format!("--{option} {folder}: a folder is needed: {error}"))
+                let (option, folder) = (format.extension(), folder.display());
+                Failure::Input(format!("{option} tables in {folder}: a folder is needed: {error}"))
             })
         })
     }

@@ -31,7 +31,7 @@ enum Command {
         /// For what
         #[arg(long, value_enum)]
         to: Format,
-        /// The file to write; for Parquet and Arrow a folder, which gets a file a table
+        /// The file to write; for tables a folder, which gets a file a table
         out: PathBuf,
     },
 }
@@ -44,6 +44,8 @@ enum Format {
     Parquet,
     /// The same as Arrow files
     Arrow,
+    /// The same as comma-separated text
+    Csv,
 }
 
 /// Runs the command.
@@ -69,6 +71,7 @@ fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
         }
         Format::Parquet => export_tables(recorded, columnar::Format::Parquet, out)?,
         Format::Arrow => export_tables(recorded, columnar::Format::Arrow, out)?,
+        Format::Csv => export_tables(recorded, columnar::Format::Csv, out)?,
     };
     written.map_err(|error| Failure::Run(format!("{}: {error}", out.display())))
 }
