@@ -40,7 +40,7 @@ pub use html::{
     measure_picture, overhead_html, paper_html, paper_picture, picture, stages_html, what_if_html,
 };
 pub use json::json;
-pub use markdown::paper_markdown;
+pub use markdown::{Written, markdown, paper_markdown};
 pub use measured::{
     MEASURE_SCHEMA, MeasurePlan, MeasureService, Measured, SATURATE_SCHEMA, Saturated,
     SelfCheckResult,

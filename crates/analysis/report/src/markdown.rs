@@ -1,8 +1,14 @@
-//! Figures of papers as a page of Markdown.
+//! Documents, and figures of papers, as pages of Markdown.
 
-use crate::grid::{Cell, Grid};
+use crate::capacity::CapacityRun;
+use crate::difference::Difference;
+use crate::document::Document;
+use crate::explain::Explained;
+use crate::grid::{Block, Cell, Grid};
+use crate::measured::Measured;
 use crate::paper::{PaperFigure, figure as number};
-use crate::{curves, human};
+use crate::whatif::WhatIf;
+use crate::{blocks, curves, human};
 
 /// How wide a line of prose may be.
 const COLUMNS: usize = 110;
@@ -11,6 +17,73 @@ const COLUMNS: usize = 110;
 pub fn paper_markdown(figures: &[PaperFigure]) -> String {
     summary(figures) + &figures.iter().map(section).collect::<String>()
 }
+
+/// A document as a page of Markdown.
+pub trait Written {
+    /// What it is of.
+    fn title(&self) -> String;
+    /// The answers, a sentence each.
+    fn answers(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Its tables.
+    fn tables(&self) -> Vec<Block>;
+    /// The command line that made it.
+    fn command(&self) -> &[String];
+}
+
+/// The answers first, then the tables with what they rest on, and the command.
+pub fn markdown(document: &dyn Written) -> String {
+    let answers = document.answers().iter().map(|words| item(words)).collect::<String>();
+    let block = |block: &Block| {
+        let notes = block.notes.iter().map(|note| item(&note.text)).collect::<String>();
+        let notes = if notes.is_empty() { notes } else { "\n".to_string() + &notes };
+        format!("\n## {}\n\n{}{notes}", escaped(&block.heading), table(&block.grid))
+    };
+    let tables = document.tables().iter().map(block).collect::<String>();
+    let answers = if answers.is_empty() { answers } else { "\n".to_string() + &answers };
+    let command = human::command(document.command());
+    format!("# {}\n{answers}{tables}\n`{command}`\n", escaped(&document.title()))
+}
+
+/// Without what Markdown would take for markup.
+fn escaped(text: &str) -> String {
+    text.replace(['\n', '\r'], " ").replace('<', "&lt;").replace('|', "\\|")
+}
+
+macro_rules! written {
+    ($($document:ty: $title:expr, $answers:expr, $tables:expr);* $(;)?) => {
+        $(impl Written for $document {
+            fn title(&self) -> String {
+                $title(self)
+            }
+
+            fn answers(&self) -> Vec<String> {
+                $answers(self)
+            }
+
+            fn tables(&self) -> Vec<Block> {
+                $tables(self)
+            }
+
+            fn command(&self) -> &[String] {
+                &self.command
+            }
+        })*
+    };
+}
+
+written!(
+    Document: |own: &Self| format!("{} on {}", own.scenario, own.arm), |_| Vec::new(), blocks::blocks;
+    Measured: |own: &Self| own.target.clone(), Measured::headlines,
+        |own: &Self| [own.block()].into_iter().chain(own.stage_block()).collect();
+    CapacityRun: CapacityRun::title, CapacityRun::sentences, |own: &Self| vec![own.block()];
+    Difference: Difference::title, Difference::sentences, Difference::blocks;
+    WhatIf: WhatIf::title, WhatIf::sentences, WhatIf::blocks;
+    Explained: Explained::title,
+        |own: &Self| own.services.iter().map(|one| one.sentence()).collect(),
+        |own: &Self| own.services.iter().flat_map(|one| one.blocks()).collect();
+);
 
 /// How many of all numbers and claims agree.
 fn summary(figures: &[PaperFigure]) -> String {
@@ -98,7 +171,7 @@ fn table(grid: &Grid) -> String {
 }
 
 fn cell(cell: &Cell) -> String {
-    let text = cell.text.replace('|', "\\|");
+    let text = escaped(&cell.text);
     if cell.interval.is_empty() { text } else { format!("{text} {}", cell.interval) }
 }
 

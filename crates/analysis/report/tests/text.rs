@@ -26,6 +26,7 @@ fn the_table_equals_the_golden_file() {
     let document = fixture::comparison();
     golden("table-120.txt", &plain(&report::table(&document, 120)));
     golden("table-80.txt", &plain(&report::table(&document, 80)));
+    golden("comparison.md", &report::markdown(&document));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use report::overhead::Overhead;
 #[cfg(feature = "bpf")]
 use report::stages::StagesDocument;
 use report::whatif::WhatIf;
-use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated};
+use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Saturated, Written};
 use serde::Serialize;
 
 use crate::files;
@@ -22,7 +22,7 @@ pub struct Output {
     /// Print the result document as JSON instead of the table
     #[arg(long)]
     json: bool,
-    /// Write a report: FILE.html (one self-contained page) or FILE.svg (one picture)
+    /// Write a report: FILE.html (one self-contained page), FILE.svg (one picture) or FILE.md (Markdown)
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -31,9 +31,9 @@ impl Output {
     /// Says whether the report could be written, before anything runs for minutes.
     pub fn check(&self) -> Result<(), Failure> {
         let Some(path) = &self.report else { return Ok(()) };
-        if !["html", "svg"].iter().any(|end| ends_in(path, end)) {
+        if !["html", "svg", "md"].iter().any(|end| ends_in(path, end)) {
             return Err(Failure::Input(format!(
-                "--report {}: expected a name that ends in .html or .svg",
+                "--report {}: expected a name that ends in .html, .svg or .md",
                 path.display()
             )));
         }
@@ -43,19 +43,24 @@ impl Output {
     /// Writes what a comparison found.
     pub fn compared(&self, document: &Document) -> Result<(), Failure> {
         let shown = self.shown(document, report::table);
-        self.write(&shown, || report::html(document), || report::picture(document))
+        self.write(&shown, || report::html(document), || report::picture(document), Some(document))
     }
 
     /// Writes a figure; `json` is the document that it shows.
     pub fn drawn(&self, json: String, figure: &Figure) -> Result<(), Failure> {
         let shown = if self.json { json } else { report::figure_table(figure, terminal_width()) };
-        self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure))
+        self.write(&shown, || report::figure_html(figure), || report::figure_picture(figure), None)
     }
 
     /// Writes what a service's outliers are.
     pub fn fanned_out(&self, document: &FanOut) -> Result<(), Failure> {
         let shown = self.shown(document, report::fan_out_table);
-        self.write(&shown, || report::fan_out_html(document), || report::fan_out_picture(document))
+        self.write(
+            &shown,
+            || report::fan_out_html(document),
+            || report::fan_out_picture(document),
+            None,
+        )
     }
 
     /// Writes what a cluster did, and how long that took.
@@ -70,31 +75,41 @@ impl Output {
                 report::cluster_table(run, terminal_width())
             )
         };
-        self.write(&shown, || report::cluster_html(run), || report::cluster_picture(run))
+        self.write(&shown, || report::cluster_html(run), || report::cluster_picture(run), None)
     }
 
     /// Writes what a measurement of a server found.
     pub fn measured(&self, measured: &Measured) -> Result<(), Failure> {
         let shown = self.shown(measured, report::measure_table);
-        self.write(&shown, || report::measure_html(measured), || report::measure_picture(measured))
+        self.write(
+            &shown,
+            || report::measure_html(measured),
+            || report::measure_picture(measured),
+            Some(measured),
+        )
     }
 
     /// Writes what policies carry at an objective.
     pub fn carried(&self, run: &CapacityRun) -> Result<(), Failure> {
         let shown = self.shown(run, report::capacity_table);
-        self.write(&shown, || report::capacity_html(run), || report::capacity_picture(run))
+        self.write(
+            &shown,
+            || report::capacity_html(run),
+            || report::capacity_picture(run),
+            Some(run),
+        )
     }
 
     /// Writes two results held against each other.
     pub fn differing(&self, difference: &Difference) -> Result<(), Failure> {
         let shown = self.shown(difference, report::difference_table);
-        self.write(&shown, || report::difference_html(difference), || None)
+        self.write(&shown, || report::difference_html(difference), || None, Some(difference))
     }
 
     /// Writes a foretelling.
     pub fn foretold(&self, document: &WhatIf) -> Result<(), Failure> {
         let shown = self.shown(document, report::what_if_table);
-        self.write(&shown, || report::what_if_html(document), || None)
+        self.write(&shown, || report::what_if_html(document), || None, Some(document))
     }
 
     /// Says that there is neither document nor page of something, where one was asked for.
@@ -132,7 +147,7 @@ impl Output {
             figures.iter().map(|figure| report::paper_table(figure, width)).collect()
         };
         let picture = || figures.first().and_then(report::paper_picture);
-        self.write(&shown.join("\n"), || report::paper_html(figures), picture)
+        self.write(&shown.join("\n"), || report::paper_html(figures), picture, None)
     }
 
     /// [`Output::check`] for what fits no single picture.
@@ -149,21 +164,21 @@ impl Output {
     /// Writes an explanation.
     pub fn explained(&self, explained: &Explained) -> Result<(), Failure> {
         let shown = self.shown(explained, report::explained_table);
-        self.write(&shown, || report::explained_html(explained), || None)
+        self.write(&shown, || report::explained_html(explained), || None, Some(explained))
     }
 
     /// Writes stages.
     #[cfg(feature = "bpf")]
     pub fn staged(&self, document: &StagesDocument) -> Result<(), Failure> {
         let shown = self.shown(document, report::stages_table);
-        self.write(&shown, || report::stages_html(document), || None)
+        self.write(&shown, || report::stages_html(document), || None, None)
     }
 
     /// Writes what watching costs.
     #[cfg(feature = "bpf")]
     pub fn overhead(&self, document: &Overhead) -> Result<(), Failure> {
         let shown = self.shown(document, report::overhead_table);
-        self.write(&shown, || report::overhead_html(document), || None)
+        self.write(&shown, || report::overhead_html(document), || None, None)
     }
 
     /// A document as JSON, or as its table.
@@ -176,12 +191,19 @@ impl Output {
         shown: &str,
         html: impl FnOnce() -> String,
         picture: impl FnOnce() -> Option<String>,
+        written: Option<&dyn Written>,
     ) -> Result<(), Failure> {
         // The report first: a pipe that was closed, or a full disk under stdout, costs the table alone.
         let Some(path) = &self.report else { return stdout::line(shown.trim_end()) };
-        let drawn = if ends_in(path, "svg") { picture() } else { Some(html()) };
+        let drawn = match () {
+            () if ends_in(path, "svg") => picture(),
+            () if ends_in(path, "md") => written.map(report::markdown),
+            () => Some(html()),
+        };
         let drawn = drawn.ok_or_else(|| {
-            Failure::Input("--report: no curve, so no picture: ask for a .html".into())
+            let what =
+                if ends_in(path, "md") { "no Markdown of this" } else { "no curve, so no picture" };
+            Failure::Input(format!("--report: {what}: ask for a .html"))
         })?;
         files::write(path, &drawn)?;
         stdout::line(shown.trim_end())?;

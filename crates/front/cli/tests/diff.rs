@@ -49,6 +49,15 @@ fn what_became_worse_is_said_and_ends_with_1() {
     let page = fs::read_to_string(folder.path().join("d.html")).expect("a page");
     assert!(page.contains("<h1>eevdf.json against eevdf.json</h1>"), "{page}");
     assert!(folder.path().join("tables/differences.parquet").exists());
+    let written = "eevdf.json rearguard.json --report d.md --csv-tables tables";
+    assert_eq!(diff(written).0, 0);
+    let page = fs::read_to_string(folder.path().join("d.md")).expect("Markdown");
+    assert!(
+        page.starts_with("# rearguard.json against eevdf.json\n\n* rearguard web instead"),
+        "{page}"
+    );
+    let rows = fs::read_to_string(folder.path().join("tables/differences.csv")).expect("rows");
+    assert!(rows.lines().nth(1).is_some_and(|row| row.starts_with("eevdf web,rearguard web,")));
 }
 
 #[test]

@@ -44,5 +44,5 @@ fn words(line: &str) -> Option<Vec<String>> {
         0 => piece.split_whitespace().map(str::to_string).collect(),
         _ => vec![piece.to_string()],
     });
-    Some(words.take_while(|word| word != "|").collect())
+    Some(words.take_while(|word| word != "|" && word != ">").collect())
 }

@@ -11,11 +11,13 @@ use std::process::Command;
 const QUICK: [&str; 9] =
     ["check", "compare", "explain", "diff", "ideal", "fanout", "doctor", "new-policy", "cluster"];
 /// What the pages say of other machines, of a reader's own files, and at length.
-const NOT_HERE: [&str; 8] = [
+const NOT_HERE: [&str; 10] = [
     "--on",
     "--port",
     "my-scenario.toml",
     "results.json",
+    "before.json",
+    "a1.json",
     "--requests",
     "clusters/",
     "--csv",
