@@ -84,6 +84,8 @@ fn changes(
     Ok(asked.iter().map(change).collect())
 }
 
+/// The default class, in traces of real kernels.
+const DEFAULT: &str = "default";
 /// The first release whose default class is EEVDF.
 const EEVDF_SINCE: (u32, u32) = (6, 6);
 
@@ -93,12 +95,15 @@ fn now(args: &Args, header: &Header, found: &Found) -> Result<PolicySpec, Failur
         return Ok(now.clone());
     }
     let scenario = Scenario::read(&found.text, &header.scenario)?;
+    // A trace is data: a file that it names as its policy is not run.
     if let Ok(own) = PolicySpec::parse(&header.policy)
+        && own.file().is_none()
         && SimArm.check(&scenario, &own).is_ok()
     {
         return Ok(own);
     }
-    let release = header.kernel.as_deref().and_then(release).ok_or_else(|| {
+    let release = header.kernel.as_deref().filter(|_| header.policy == DEFAULT).and_then(release);
+    let release = release.ok_or_else(|| {
         let policy = &header.policy;
         Failure::Input(format!(
             "the trace ran under `{policy}`: say what to take it for, as --now eevdf"

@@ -48,6 +48,23 @@ fn policies_neighbours_and_machines_are_foretold() {
     assert_eq!(again, asked("--policy rearguard --json"), "the same seeds give the same bytes");
 }
 
+/// A trace is data: to ask of one that names a file as its policy runs no code.
+#[test]
+fn a_policy_in_a_file_is_not_run_for_a_trace() {
+    let folder = traced();
+    let made = rearguard(folder.path(), "new-policy mine");
+    assert_eq!(made.0, 0, "{}", made.2);
+    let run = rearguard(folder.path(), "compare s.toml --policy ./mine.c --trace b.trace");
+    if run.0 == 3 {
+        return; // no C compiler here
+    }
+    let (code, stdout, stderr) = rearguard(folder.path(), "what-if b.trace");
+    assert!(code == 2 && stdout.is_empty(), "{stdout}");
+    assert!(stderr.contains("the trace ran under `./mine.c`: say what to take it for"), "{stderr}");
+    let said = rearguard(folder.path(), "what-if b.trace --now eevdf");
+    assert_eq!(said.0, 0, "the control: {}", said.2);
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused() {
     let folder = traced();

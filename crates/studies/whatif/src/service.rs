@@ -3,6 +3,9 @@
 use model::{Failure, Nanos, Trace};
 use toml_edit::{Array, InlineTable, Value};
 
+/// Requests that a scenario may list: as text they take some 30 bytes each, read some 500.
+const MOST_REQUESTS: usize = 1_000_000;
+
 /// Requests in their order.
 #[derive(Debug)]
 pub struct Requests {
@@ -17,6 +20,12 @@ impl Requests {
     /// simulator adds one of its own: `own`.
     pub fn of(trace: &Trace, program: usize, own: Nanos) -> Result<Requests, Failure> {
         let requests = &trace.programs[program].requests;
+        if requests.len() > MOST_REQUESTS {
+            return Err(Failure::Input(format!(
+                "{} requests: what-if takes {MOST_REQUESTS} at most: watch for less long",
+                requests.len()
+            )));
+        }
         let known: Vec<Nanos> = requests.iter().map(|one| one.service).filter(is_known).collect();
         if known.is_empty() {
             let what =
