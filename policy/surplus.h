@@ -59,8 +59,8 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime,
 	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(turn, group->flat);
 	earned = rg_earned(rg_less(now, seen), group->flat);
 	group->surplus_ns += ran_ns - earned;
-	if (rg_is_owed(group) && -group->surplus_ns > rg_owed_most())
-		group->surplus_ns = -rg_owed_most();
+	if (rg_is_owed(group) && -group->surplus_ns > 2 * rg_owed_tolerance())
+		group->surplus_ns = -2 * rg_owed_tolerance();
 }
 
 /*

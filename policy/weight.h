@@ -25,7 +25,8 @@
 #define RG_WEIGHT_ONE 65536         /* effective weights are in fractions of this */
 #define RG_WEIGHT_MOST (1ULL << 62) /* of a sum: above, it is below 0 */
 #define RG_SETTLE_TRIES 4
-#define RG_OWED_NS 50000000ULL /* what a group may be owed without weighing more */
+#define RG_OWED_NS 50000000ULL
+#define RG_VTIME_OF_ALL rg_some(0) /* of threads that may run on all CPUs */
 #define RG_TOP_SHIFT 6
 #define RG_OFF_SHIFT 10
 #define RG_OFF_PARTS (1 << RG_OFF_SHIFT)
@@ -132,10 +133,13 @@ RG_INLINE u64 rg_parts_past(u64 off_ns, u64 tolerance_ns, u64 window_ns)
 	return parts < RG_OFF_PARTS ? parts : RG_OFF_PARTS;
 }
 
-/* The most that a group is owed: what the machine gives in a time beyond the tolerance. */
-RG_INLINE u64 rg_owed_most(void)
+/*
+ * What a group may be owed and weigh no more: so far virtual time jumps where it is held back, and
+ * the further the more CPUs there are.
+ */
+RG_INLINE u64 rg_owed_tolerance(void)
 {
-	return RG_OWED_NS * (2 + RG_OPTION(cpus));
+	return RG_OWED_NS * (1 + RG_OPTION(cpus));
 }
 
 /* How much heavier the threads of a group are, in parts of RG_OFF_PARTS; 0 unless it is owed. */
@@ -143,7 +147,7 @@ RG_INLINE u64 rg_owed_parts(struct rg_group *group)
 {
 	if (!rg_is_owed(group))
 		return 0;
-	return rg_parts_past(-group->surplus_ns, RG_OWED_NS, rg_owed_most() - RG_OWED_NS);
+	return rg_parts_past(-group->surplus_ns, rg_owed_tolerance(), rg_owed_tolerance());
 }
 
 /*
@@ -167,7 +171,10 @@ RG_INLINE u64 rg_surplus_weight_in(struct rg_group *group, u64 weight)
 	return weight - ((weight * parts >> RG_OFF_SHIFT) * 15 >> 4);
 }
 
-/* The same of all groups of a thread. Only batch threads pay for their group by their weight. */
+/*
+ * The same of all groups of a thread. Only batch threads pay for their group by their weight. What
+ * a group with CPUs of its own cannot have there others shall not wait for.
+ */
 RG_INLINE u64 rg_surplus_weight(struct rg_thread *thread, u64 weight)
 {
 	u32 at = thread->group;
@@ -178,9 +185,9 @@ RG_INLINE u64 rg_surplus_weight(struct rg_thread *thread, u64 weight)
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		if (rg_is_owed(group))
+		if (rg_is_owed(group) && thread->account.vtime == RG_VTIME_OF_ALL)
 			weight = rg_owed_weight(group, weight);
-		else if (thread->batch)
+		else if (thread->batch && !rg_is_owed(group))
 			weight = rg_surplus_weight_in(group, weight);
 		at = group->parent;
 	}

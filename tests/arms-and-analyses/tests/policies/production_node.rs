@@ -180,6 +180,14 @@ fn a_nice_value_counts_inside_a_process() {
     assert!(excess_at("nice = 0") > 1.2, "{}", excess_at("nice = 0"));
 }
 
+#[test]
+fn a_service_keeps_its_tail_beside_everything_at_once() {
+    let scenario = case("mixture");
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&scenario, policy));
+    assert!(at < 3.0, "{at}");
+    assert!(eevdf > 10.0, "{eevdf}");
+}
+
 /// The p99.9 of the requests of all programs.
 fn latest_of_all(scenario: &Scenario, policy: &str) -> Nanos {
     let trace = run(scenario, policy);
