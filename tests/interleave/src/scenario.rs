@@ -271,7 +271,6 @@ pub fn drawn(seed: u64) -> Scenario {
     Scenario {
         llcs: if cpus % 2 == 0 { rng.random_range(1..=2) } else { 1 },
         groups: 2,
-        idling: [Idling::BitFirst, Idling::BitLast][rng.random_range(0..2)],
         threads,
         prologue,
         devices,

@@ -82,7 +82,7 @@ fn a_preemption_after_the_choice_and_a_thread_in_another_queue_are_not_forgotten
 /// Found by this search first: see docs/notebook/scheduler.md. The control is the policy as it is.
 #[test]
 fn an_emptied_heap_is_not_shown() {
-    let of = |code: &Rc<Code>| draw(&mut engine(code, "rearguard", drawn(106)), 106, 60).failure;
+    let of = |code: &Rc<Code>| draw(&mut engine(code, "rearguard", drawn(248)), 248, 60).failure;
     let (_, why) = of(&with("shows-emptied-heaps")).expect("a race");
     assert!(why.contains("the least vruntime that others see"), "{why}");
     assert_eq!(of(&ours()), None);
