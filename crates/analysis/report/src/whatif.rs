@@ -112,7 +112,7 @@ impl WhatIf {
             self.services.iter().map(|service| self.block(service)).collect();
         let assumed = self.assumptions.iter().map(|words| format!("assumed: {words}"));
         let allowed = "foretold for these requests; intervals allow for as much as the model was off of what was \
-                       measured";
+                       measured, and 10% more";
         let all = self.services.iter().flat_map(|service| &service.foretold);
         let costs =
             all.filter_map(|one| Some(format!("{}: {}", self.change(one), one.costs.as_ref()?)));

@@ -13,6 +13,10 @@ use crate::without::without;
 /// A model that is further off than this, either way, foretells nothing.
 const FURTHEST_OFF: f64 = 2.0;
 
+/// A model that gives what was measured may be off by so much of what was not: 24 changes on a real kernel
+/// (docs/guide/what-if.md).
+const SPARE: f64 = 1.1;
+
 /// A change to be foretold.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -187,9 +191,9 @@ fn believed(simulated: &Estimate, measured: &Estimate) -> Option<f64> {
     (1.0 / FURTHEST_OFF..=FURTHEST_OFF).contains(&off).then_some(off)
 }
 
-/// What is simulated, and the same as far off as the model was: the interval holds both.
+/// What is simulated, and the same as far off as the model was: the interval holds both, and [`SPARE`] more.
 fn hull(estimate: &Estimate, off: f64) -> Estimate {
-    let low = estimate.low.or(estimate.value).map(|low| low.min(low * off));
-    let high = estimate.high.map(|high| high.max(high * off));
+    let low = estimate.low.or(estimate.value).map(|low| low.min(low * off) / SPARE);
+    let high = estimate.high.map(|high| high.max(high * off) * SPARE);
     Estimate { value: estimate.value, low, high }
 }
