@@ -37,11 +37,17 @@ pub fn all() -> Vec<Reader> {
         of("measured", measured, texts(&[TABLE, CURVE])),
         of("outliers", outliers, texts(&[LINES, SAMPLES])),
         of("policy", policy, texts(&["cts:requeue=tail,slice=1ms", "rearguard", "./mine.c:a=1"])),
-        of("target", target, texts(&["redis://127.0.0.1:1?reads=0.5", "http://127.0.0.1/x"])),
+        of("target", target, texts(&TARGETS)),
         of("units", quantity, texts(&["10ms", "1.6k/s", "10M", "0.5us"])),
     ]
 }
 
+const TARGETS: [&str; 4] = [
+    "redis://127.0.0.1:1?reads=0.5",
+    "http://127.0.0.1/x",
+    "http+unix:///run/x.sock:/y?z=:/a",
+    "redis+unix://%2Frun%2fx.sock?keys=5",
+];
 const GRID: &str = "scenario = \"web.toml\"\npolicies = [\"cts\", \"lcfs\"]\nseeds = [1, 2]\n\
                     [values]\n\"machine.cpus\" = [1, 2]\n";
 const TABLE: &str = "  Value   Percentile   TotalCount 1/(1-Percentile)\n\n 0.5 0.0 1 1.00\n 1.5 0.9 90 10.00\n\
@@ -94,7 +100,8 @@ fn target(bytes: &[u8]) -> bool {
     let host = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', ':']).next());
     // Names would be looked up in the network.
     let is_address = host.is_some_and(|host| host.parse::<Ipv4Addr>().is_ok());
-    is_address && Target::parse(&text, None).is_ok()
+    let is_unix = text.split("://").next().is_some_and(|scheme| scheme.ends_with("unix"));
+    (is_address || is_unix) && Target::parse(&text, None).is_ok()
 }
 
 fn quantity(bytes: &[u8]) -> bool {

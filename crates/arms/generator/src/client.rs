@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use model::seed::derive;
 use model::workload::{IdleConnections, Planned};
 use rustix::event::epoll::EventFlags;
 
+use crate::address::Address;
 use crate::clock;
 use crate::incoming::Room;
 use crate::link::{Desk, Link, News, State, Watched};
@@ -27,12 +27,12 @@ const OPENING_AT_ONCE: usize = 128;
 const PAUSE: Nanos = Nanos::from_millis(50);
 
 /// Where a client connects to, and again whenever a connection ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Peer {
     /// How bytes travel.
     pub transport: Transport,
     /// To where.
-    pub address: SocketAddr,
+    pub address: Address,
 }
 
 /// What a client puts up with.
@@ -206,7 +206,7 @@ impl Client {
         let link = &mut self.links[index];
         let records = &self.records;
         let ask = |request: usize| Ask { id: request as u64, planned: records[request].planned };
-        let transport = self.peer.map_or(Transport::Stream, |peer| peer.transport);
+        let transport = self.peer.as_ref().map_or(Transport::Stream, |peer| peer.transport);
         let was_opening = link.state() == State::Opening;
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let news = link.attend(events, (&mut *self.protocol, transport), ask, desk, watched);
@@ -265,10 +265,10 @@ impl Client {
     }
 
     fn open(&mut self, index: usize) {
-        let Some(peer) = self.peer else { return };
+        let Some(peer) = &self.peer else { return };
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let link = &mut self.links[index];
-        match link.open(peer.transport, peer.address, watched) {
+        match link.open(peer.transport, &peer.address, watched) {
             Ok(()) if link.state() == State::Open => self.opened(index),
             Ok(()) => self.opening += 1,
             Err(error) => self.refused(index, error),

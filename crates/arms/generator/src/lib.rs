@@ -5,6 +5,7 @@
 //! [`SelfCheck`] says afterwards whether it kept its schedule.
 #![forbid(unsafe_code)]
 
+mod address;
 mod client;
 pub mod clock;
 mod generator;
@@ -23,6 +24,7 @@ pub mod thread;
 mod undisturbed;
 mod wire;
 
+pub use address::Address;
 pub use client::{Client, Limits, Peer, Plan, Tally};
 pub use generator::Generator;
 pub use live_counters::{Histogram, LiveCounters};

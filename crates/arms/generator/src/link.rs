@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use model::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use crate::address::Address;
 use crate::clock;
 use crate::incoming::{Incoming, Room};
 use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
@@ -134,12 +135,7 @@ impl Link {
     }
 
     /// Begins to connect.
-    pub fn open(
-        &mut self,
-        transport: Transport,
-        to: std::net::SocketAddr,
-        watched: Watched,
-    ) -> io::Result<()> {
+    pub fn open(&mut self, transport: Transport, to: &Address, watched: Watched) -> io::Result<()> {
         let (socket, connected) = socket::open(transport, to)?;
         let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
         watched.add(&socket, interest)?;

@@ -1,23 +1,23 @@
 //! Sockets that never block, with the kernel's stamp on what comes in.
 
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, Timestamps,
-    connect, getsockname, getsockopt, recvmsg, send, setsockopt, socket, sockopt,
+    UnixAddr, connect, getsockname, getsockopt, recvmsg, send, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 
+use crate::address::Address;
 use crate::clock;
 
 /// How bytes travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// TCP.
+    /// TCP, or a unix socket.
     Stream,
     /// UDP, a socket a connection.
     Datagram,
@@ -41,18 +41,26 @@ pub enum Received {
 }
 
 /// Begins to connect; whether it is connected already.
-pub fn open(transport: Transport, to: SocketAddr) -> io::Result<(OwnedFd, bool)> {
-    let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+pub fn open(transport: Transport, to: &Address) -> io::Result<(OwnedFd, bool)> {
+    let family = match to {
+        Address::Ip(address) if address.is_ipv4() => AddressFamily::Inet,
+        Address::Ip(_) => AddressFamily::Inet6,
+        Address::Unix(_) => AddressFamily::Unix,
+    };
     let kind = match transport {
         Transport::Stream => SockType::Stream,
         Transport::Datagram => SockType::Datagram,
     };
     let fd = socket(family, kind, SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC, None)?;
-    if transport == Transport::Stream {
+    if transport == Transport::Stream && family != AddressFamily::Unix {
         setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
     }
     stamp(&fd)?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
+    let connecting = match to {
+        Address::Ip(address) => connect(fd.as_raw_fd(), &SockaddrStorage::from(*address)),
+        Address::Unix(path) => connect(fd.as_raw_fd(), &UnixAddr::new(path)?),
+    };
+    match connecting {
         Ok(()) => Ok((fd, true)),
         Err(Errno::EINPROGRESS) => Ok((fd, false)),
         Err(error) => Err(error.into()),

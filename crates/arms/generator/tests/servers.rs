@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use generator::{
-    Generator, Limits, LiveCounters, Loss, NullRpc, Peer, Plan, Record, Tally, Transport, clock,
+    Address, Generator, Limits, LiveCounters, Loss, NullRpc, Peer, Plan, Record, Tally, Transport,
+    clock,
 };
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Service};
 use model::{Nanos, workload};
-use server::{BYTES, Conduct, serve, serve_datagrams};
+use server::{BYTES, Conduct, serve, serve_at, serve_datagrams};
 
 /// Half a second at 400 a second.
 const DURATION: Nanos = Nanos::from_millis(500);
@@ -77,7 +78,11 @@ fn run(peer: Peer, connections: u32, limits: Limits) -> Outcome {
 
 fn against(conduct: Conduct, timeout: Nanos) -> Outcome {
     let address = serve(conduct);
-    run(Peer { transport: Transport::Stream, address }, 8, Limits { timeout, ..Limits::default() })
+    run(
+        Peer { transport: Transport::Stream, address: address.into() },
+        8,
+        Limits { timeout, ..Limits::default() },
+    )
 }
 
 const PATIENT: Nanos = Nanos::from_secs(30);
@@ -184,19 +189,46 @@ fn an_absent_server_is_reported() {
         socket_timestamps: false,
     };
     let mut generator = Generator::new().expect("epoll");
-    generator.add(plan, Peer { transport: Transport::Stream, address });
+    generator.add(plan, Peer { transport: Transport::Stream, address: address.into() });
     let deadline = clock::now() + Nanos::from_millis(200);
     let (missing, error) = generator.connect(deadline, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(missing, 4);
     assert_eq!(error.map(|e| e.kind()), Some(std::io::ErrorKind::ConnectionRefused));
 }
 
+fn over_a_unix_socket(conduct: Conduct, timeout: Nanos) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    serve_at(&path, conduct);
+    let address = Address::Unix(path);
+    run(Peer { transport: Transport::Stream, address }, 8, Limits { timeout, ..Limits::default() })
+}
+
+#[test]
+fn over_a_unix_socket_what_goes_wrong_is_told_apart_as_over_tcp() {
+    let conducts = [
+        (Conduct::Close(SOME), PATIENT, Loss::Closed),
+        (Conduct::Garbage(SOME), PATIENT, Loss::Garbage),
+        (Conduct::HalfAndClose(SOME), PATIENT, Loss::Half),
+        (Conduct::Silence(SOME), IMPATIENT, Loss::Silent),
+    ];
+    for (conduct, timeout, loss) in conducts {
+        let outcome = over_a_unix_socket(conduct, timeout);
+        let some = outcome.records.len() / SOME as usize;
+        assert_eq!(outcome.losses, BTreeMap::from([(loss, some)]));
+        assert_eq!(outcome.answered(), outcome.records.len() - some);
+    }
+    // The control.
+    let good = over_a_unix_socket(Conduct::ByteByByte(1), PATIENT);
+    assert_eq!((good.losses.len(), good.tally.opened), (0, 8));
+}
+
 #[test]
 fn connections_are_changed_as_often_as_asked() {
     let address = serve(Conduct::Silence(u64::MAX));
-    let peer = Peer { transport: Transport::Stream, address };
+    let peer = Peer { transport: Transport::Stream, address: address.into() };
     let limits = |range| Limits { timeout: PATIENT, requests_per_connection: range };
-    let outcome = run(peer, 4, limits(Some((5, 5))));
+    let outcome = run(peer.clone(), 4, limits(Some((5, 5))));
     let requests = outcome.records.len() as u64;
     assert_eq!(outcome.answered() as u64, requests);
     assert!(outcome.tally.opened >= requests / 5, "{:?}", outcome.tally);
@@ -208,7 +240,7 @@ fn datagrams_that_get_lost_cost_no_other_request() {
     let outcome = |every| {
         let address = serve_datagrams(every);
         let limits = Limits { timeout: IMPATIENT, ..Limits::default() };
-        run(Peer { transport: Transport::Datagram, address }, 8, limits)
+        run(Peer { transport: Transport::Datagram, address: address.into() }, 8, limits)
     };
     let lossy = outcome(10);
     assert_eq!(lossy.losses, BTreeMap::from([(Loss::Silent, lossy.records.len() / 10)]));

@@ -107,7 +107,7 @@ fn run(transport: Transport, bytes: usize, slow: Slow, socket_timestamps: bool) 
         socket_timestamps,
     };
     let mut generator = Generator::new().expect("epoll");
-    generator.add(plan, Peer { transport, address: serve(transport, bytes, slow.server) });
+    generator.add(plan, Peer { transport, address: serve(transport, bytes, slow.server).into() });
     let go_on = AtomicBool::new(false);
     let deadline = clock::now() + Nanos::from_secs(10);
     generator.connect(deadline, &go_on).expect("connections");

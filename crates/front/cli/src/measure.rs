@@ -39,6 +39,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let watch = Terminal::new("measure");
     let target = args.target()?;
     let stamps = args.stamps.as_deref().map(stamps).transpose()?;
+    if args.stages {
+        stages::address(&target)?;
+    }
     let setup = args.setup(&target);
     // What is wrong with the load is said before anything is started; only of a capacity that is yet to be
     // found it is not known.
@@ -170,7 +173,7 @@ impl Session<'_> {
         watching: Option<Watching>,
     ) -> Result<Option<Staged>, Failure> {
         self.reported(measured).check(self.args.strict)?;
-        let staged = watching.map(|watching| watching.finish(measured, self.target));
+        let staged = watching.map(|watching| watching.finish(measured));
         let mut staged = staged.transpose()?;
         if let Some(traced) = staged.as_mut().and_then(|staged| staged.traced.as_mut()) {
             measured.leave_interrupts_out(&mut traced.trace);

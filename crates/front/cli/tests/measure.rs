@@ -294,7 +294,8 @@ fn fan_out_starts_from_the_document_and_from_the_log() {
 fn mistakes_end_with_one_message_and_its_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let nobody = format!("null-rpc://{free}");
-    let cases: [(&[&str], i32, &str); 11] = [
+    let unix = "redis+unix:///no/such.sock";
+    let cases: [(&[&str], i32, &str); 14] = [
         (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
         (&[], 2, "--target memcached://"),
         (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
@@ -310,6 +311,9 @@ fn mistakes_end_with_one_message_and_its_remedy() {
         (&["--target", &nobody, "--rate", "1/s", "--cpus", "999"], 2, "choose of 0"),
         (&["--target", &nobody, "--rate", "1/s"], 1, "is the server there"),
         (&["--target", &nobody, "--rate", "1/s", "--report", "x.pdf"], 2, ".html"),
+        (&["--target", unix, "--rate", "1/s", "--stages"], 2, "leave --stages out"),
+        (&["--target", unix, "--rate", "1/s"], 1, "No such file"),
+        (&["--start", "redis", "--target", unix, "--rate", "1/s"], 2, "started on 127.0.0.1"),
     ];
     for (args, code, words) in cases {
         let output = rearguard(args);

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 
-use generator::{Reading, Transport, clock};
+use generator::{Address, Reading, Transport, clock};
 use model::Nanos;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::time::clock_getcpuclockid;
@@ -43,10 +43,12 @@ pub struct Used {
 
 impl Local {
     /// The processes that listen there; `None` where it is another machine, or they are another user's.
-    pub fn find(address: SocketAddr, transport: Transport) -> Option<Local> {
-        // Only an address of this machine can be bound.
-        UdpSocket::bind((address.ip(), 0)).ok()?;
-        let sockets = sockets(address, transport);
+    pub fn find(address: &Address, transport: Transport) -> Option<Local> {
+        let sockets = match address {
+            _ if !address.is_here() => return None,
+            Address::Ip(address) => sockets(*address, transport),
+            Address::Unix(path) => sockets::of_path(path),
+        };
         let own = std::process::id() as i32;
         let holds = |pid: &i32| {
             let held = || sockets::held(*pid as u32).unwrap_or_default();
@@ -151,7 +153,8 @@ mod tests {
     #[test]
     fn this_process_is_no_server_of_others() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        assert_eq!(Local::find(listener.local_addr().unwrap(), Transport::Stream), None);
-        assert!(!sockets(listener.local_addr().unwrap(), Transport::Stream).is_empty());
+        let address = listener.local_addr().unwrap();
+        assert_eq!(Local::find(&address.into(), Transport::Stream), None);
+        assert!(!sockets(address, Transport::Stream).is_empty());
     }
 }

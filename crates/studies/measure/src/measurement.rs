@@ -289,7 +289,7 @@ fn counted(words: impl Iterator<Item = &'static str>) -> BTreeMap<&'static str, 
 /// Requests without service times yet.
 fn trace(target: &Target, load: &Load, window: Window, records: &[Record]) -> Trace {
     // Stamps of another machine are on another clock.
-    let here = target.address.ip().is_loopback();
+    let here = target.address.is_loopback();
     let request = |record: &Record| {
         let stamps = record.stamps.filter(|_| here);
         Request {

@@ -87,7 +87,7 @@ pub(crate) fn observe(
     let mut generators = prepare(target, setup, job).map_err(broken)?;
     let stop = AtomicBool::new(false);
     connect(target, &mut generators, watch)?;
-    let local = Local::find(target.address, target.transport());
+    let local = Local::find(&target.address, target.transport());
     let (start, started) = (clock::now() + LEAD, SystemTime::now() + Duration::from_nanos(LEAD.0));
     let until = start + job.until;
     thread::scope(|scope| {
@@ -122,7 +122,7 @@ struct Sent {
 /// A generator a thread, each with its share of connections and every so-many-th request.
 fn prepare(target: &Target, setup: &Setup, job: &Job) -> io::Result<Vec<Generator>> {
     let threads = setup.cpus.len().min(job.connections as usize).max(1);
-    let peer = Peer { transport: target.transport(), address: target.address };
+    let peer = || Peer { transport: target.transport(), address: target.address.clone() };
     let one = |thread: usize| {
         let first = job.connections as usize * thread / threads;
         let connections = (job.connections as usize * (thread + 1) / threads - first) as u32;
@@ -137,7 +137,7 @@ fn prepare(target: &Target, setup: &Setup, job: &Job) -> io::Result<Vec<Generato
             socket_timestamps: setup.socket_timestamps,
         };
         let mut generator = Generator::new()?;
-        generator.add(plan, peer);
+        generator.add(plan, peer());
         Ok(generator)
     };
     (0..threads).map(one).collect()
@@ -170,9 +170,7 @@ fn connect(
             if watch.cancelled() {
                 return Err(Failure::Interrupted);
             }
-            let refused =
-                error.as_ref().is_some_and(|e| e.kind() == io::ErrorKind::ConnectionRefused);
-            if refused || patience == Nanos::ZERO {
+            if error.as_ref().is_some_and(is_final) || patience == Nanos::ZERO {
                 return Err(unreachable(target, missing, error));
             }
         }
@@ -180,8 +178,15 @@ fn connect(
     Ok(())
 }
 
+/// What waiting does not change.
+fn is_final(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
+    matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
+}
+
 fn unreachable(target: &Target, missing: usize, error: Option<io::Error>) -> Failure {
-    let (address, why) = (target.address, error.map_or("no answer".to_string(), |e| e.to_string()));
+    let (address, why) =
+        (&target.address, error.map_or("no answer".to_string(), |e| e.to_string()));
     Failure::Run(format!(
         "{missing} connections to {address} could not be opened ({why}): is the server there, and does it accept as many? \
          `--start` starts one, `--connections` asks for fewer"

@@ -37,11 +37,13 @@ pub struct Cost {
 impl RoundTrips {
     /// Connects to a server at this machine's loopback address, from the calling thread.
     pub fn connect(target: &Target) -> Result<RoundTrips, Failure> {
-        let server = Local::find(target.address, target.transport());
+        let address = target.address.ip();
+        let address = address.ok_or_else(|| broken(&"the server is not in the network"))?;
+        let server = Local::find(&target.address, target.transport());
         let server = server.ok_or_else(|| broken(&"the server is not this user's"))?;
         // Before the connection: the thread that will serve it is counted because the one that starts it is.
         let counters = counters(&server).ok();
-        let connection = TcpStream::connect(target.address).map_err(|error| broken(&error))?;
+        let connection = TcpStream::connect(address).map_err(|error| broken(&error))?;
         let ready = connection.set_nodelay(true);
         ready.and_then(|()| connection.set_read_timeout(Some(PATIENCE))).map_err(|e| broken(&e))?;
         let lengths =

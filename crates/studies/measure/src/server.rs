@@ -47,12 +47,12 @@ impl Started {
         placed: &Placed,
         watch: &dyn Watch,
     ) -> Result<Started, Failure> {
-        kind.check(&target)?;
+        let mut address = kind.check(&target)?;
         let datagrams = target.transport() == Transport::Datagram;
-        if target.address.port() == 0 {
-            target = target.at_port(free_port()?);
+        if address.port() == 0 {
+            address.set_port(free_port()?);
+            target = target.at_port(address.port());
         }
-        let address = target.address;
         let orders = Orders {
             cpus: placed.cpus.clone(),
             work: kind.recipe(address.port(), datagrams, placed, target.lengths())?,

@@ -1,7 +1,7 @@
 //! Sockets that wait for clients, out of the kernel's tables in /proc.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use generator::Transport;
@@ -43,6 +43,26 @@ pub(crate) fn rows(table: &str, transport: Transport) -> impl Iterator<Item = Bo
         let port = u16::from_str_radix(port, 16).ok()?;
         Some(Bound { ip: ip.to_string(), port, inode: inode.to_string() })
     })
+}
+
+/// The inodes of unix sockets that a server has bound to a path or accepted there.
+pub(crate) fn of_path(path: &Path) -> BTreeSet<String> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    unix_rows(&table, |bound| bound == path || is_same(bound, path)).collect()
+}
+
+/// Those of the kernel's table: address, three numbers, type, state, inode, path. A path may hold spaces.
+fn unix_rows(table: &str, is_wanted: impl Fn(&Path) -> bool) -> impl Iterator<Item = String> {
+    table.lines().filter_map(move |line| {
+        let (before, path) = line.split_once(" /")?;
+        let inode = before.rsplit(' ').next()?.to_string();
+        is_wanted(Path::new(&format!("/{path}"))).then_some(inode)
+    })
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// The inodes of the sockets that a process holds.
@@ -130,6 +150,37 @@ mod tests {
         assert_eq!(port(Transport::Stream, "4711"), Some(11211));
         assert_eq!(port(Transport::Stream, "4712"), None);
         assert_eq!(port(Transport::Datagram, "4711"), None);
+    }
+
+    #[test]
+    fn a_unix_socket_is_known_by_its_path() {
+        const TABLE: &str = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 30838 /run/a b.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 30840 /run/a b.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 30841\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 30842 @/run/a b.sock\n";
+        let of = |wanted: &str| {
+            let inodes = unix_rows(TABLE, |path| path == Path::new(wanted));
+            inodes.collect::<Vec<_>>()
+        };
+        assert_eq!(of("/run/a b.sock"), ["30838", "30840"]);
+        assert_eq!(of("/run/a"), [""; 0]);
+    }
+
+    #[test]
+    fn a_socket_of_this_process_is_found_under_each_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("s"), folder.path().join("link"));
+        assert_eq!(of_path(&path), BTreeSet::new());
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let held = held(std::process::id()).unwrap();
+        let found = of_path(&path);
+        assert!(found.len() == 1 && found.iter().all(|inode| held.contains(inode)), "{found:?}");
+        assert_eq!(of_path(&link), found);
+        let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let _accepted = listener.accept().unwrap();
+        assert_eq!(of_path(&path).len(), 2);
     }
 
     #[test]

@@ -160,6 +160,8 @@ fn http() {
     let mut http = protocol("http://127.0.0.1:8080/a?b=c");
     let request = encoded(&mut *http, &ask(0, 0));
     assert!(request.starts_with(b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n"));
+    let over_unix = encoded(&mut *protocol("http+unix:///run/x.sock:/a?b=c"), &ask(0, 0));
+    assert!(over_unix.starts_with(b"GET /a?b=c HTTP/1.1\r\nHost: localhost\r\n"));
     let mut read = |response: &str| whole(&mut *http, &ask(0, 0), response.as_bytes());
     assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\r\n\r\nx"), None);
     assert_eq!(read("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"), Some("HTTP 404"));
@@ -270,6 +272,8 @@ fn wrong_targets_are_told() {
     assert!(wrong("memcached://127.0.0.1?reads=2").contains("from 0 to 1"));
     assert!(wrong("memcached://127.0.0.1?key_bytes=251").contains("1 to 250"));
     assert!(wrong("null-rpc://127.0.0.1").contains("which port"));
+    assert!(wrong("redis+unix://run/x.sock").contains("begins with a slash"));
+    assert!(wrong("redis+unix:///run/x.sock?a=1").contains("no option `a`"));
     assert!(wrong("thrift://127.0.0.1:9090").contains("name the method"));
     assert!(wrong("tcp://127.0.0.1:1").contains("--request"));
     assert!(wrong("redis://no.such.host.invalid").contains("no.such.host.invalid"));

@@ -9,6 +9,7 @@ mod real {
 }
 
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         served("nginx_keeps_connections", Kind::Nginx, "http://127.0.0.1:0/index.html", 1),
         served("apache_keeps_connections", Kind::Apache2, "http://127.0.0.1:0/index.html", 1),
         served("redis", Kind::Redis, "redis://127.0.0.1:0", 1),
+        Trial::test("redis_at_a_unix_socket", redis_at_a_unix_socket)
+            .with_ignored_flag(!installed(Kind::Redis)),
         served("null_rpc", Kind::NullRpc, "null-rpc://127.0.0.1:0", 1),
         Trial::test("nginx_with_20_to_40_requests_a_connection", nginx_with_changing_connections),
         Trial::test("a_missing_page_is_a_complaint_and_no_loss", missing_page),
@@ -101,13 +104,41 @@ fn served(name: &'static str, kind: Kind, target: &'static str, opened: u64) -> 
         if matches!(kind, Kind::Redis | Kind::Memcached) {
             is_not_roots(started.process());
         }
-        let address = started.target.address;
+        let address = started.target.address.ip().expect("an address of the network");
         assert!(TcpStream::connect(address).is_ok());
         drop(started);
         assert!(TcpStream::connect(address).is_err(), "it has ended");
         Ok(())
     };
     Trial::test(name, run).with_ignored_flag(!installed(kind))
+}
+
+/// Redis in a folder that only this user can enter.
+fn redis_at_a_unix_socket() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("redis.sock");
+    let target = Target::parse(&format!("redis+unix://{}?keys=100", path.display()), None)?;
+    // The control: where there is no socket yet, that is said, and at once.
+    let absent = measure::fill(&target, &setup(CONNECTIONS), &Silent).unwrap_err().to_string();
+    assert!(absent.contains("redis.sock") && absent.contains("No such file"), "{absent}");
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&path);
+    let mut server = command.current_dir(&folder).stdout(Stdio::null()).spawn()?;
+    let listens = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        UnixStream::connect(&path).is_ok()
+    });
+    let measured = measure::fill(&target, &setup(CONNECTIONS), &Silent)
+        .and_then(|()| measured(&target, &setup(CONNECTIONS)));
+    server.kill()?;
+    server.wait()?;
+    assert!(listens);
+    let measured = measured?;
+    all_answered(&measured);
+    assert_eq!(measured.tally.opened, u64::from(CONNECTIONS));
+    let used = measured.used.expect("the server is found by its socket's path");
+    assert_eq!(used.processes, [server.id() as i32]);
+    Ok(())
 }
 
 /// What a guard has started is no process of root's.
@@ -226,7 +257,7 @@ fn keep_until_killed() -> Option<ExitCode> {
         return None;
     }
     let started = start(Kind::Memcached, "memcached://127.0.0.1:0", 1).ok()?;
-    println!("{}", started.target.address.port());
+    println!("{}", started.target.address.ip()?.port());
     std::thread::sleep(Duration::from_secs(60));
     Some(ExitCode::FAILURE)
 }

@@ -1,7 +1,10 @@
 //! A null RPC server in this process that misbehaves at every n-th request.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -47,18 +50,33 @@ impl Conduct {
 pub fn serve(conduct: Conduct) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
-    let count = Arc::new(AtomicU64::default());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let count = Arc::clone(&count);
-            // A client that is gone ends it.
-            thread::spawn(move || while answer(&stream, conduct, &count).is_ok() {});
-        }
-    });
+    thread::spawn(move || serve_each(listener.incoming().flatten(), conduct));
     address
 }
 
-fn answer(mut stream: &TcpStream, conduct: Conduct, count: &AtomicU64) -> io::Result<()> {
+/// The same at a unix socket.
+pub fn serve_at(path: &Path, conduct: Conduct) {
+    let listener = UnixListener::bind(path).expect("a path that is free");
+    thread::spawn(move || serve_each(listener.incoming().flatten(), conduct));
+}
+
+fn serve_each(
+    streams: impl Iterator<Item = impl Read + Write + AsFd + Send + 'static>,
+    conduct: Conduct,
+) {
+    let count = Arc::new(AtomicU64::default());
+    for mut stream in streams {
+        let count = Arc::clone(&count);
+        // A client that is gone ends it.
+        thread::spawn(move || while answer(&mut stream, conduct, &count).is_ok() {});
+    }
+}
+
+fn answer(
+    stream: &mut (impl Read + Write + AsFd),
+    conduct: Conduct,
+    count: &AtomicU64,
+) -> io::Result<()> {
     let mut request = [0; BYTES];
     stream.read_exact(&mut request)?;
     let good = response(&request);
@@ -87,7 +105,7 @@ fn answer(mut stream: &TcpStream, conduct: Conduct, count: &AtomicU64) -> io::Re
 }
 
 /// The close becomes a reset.
-fn socket_linger(stream: &TcpStream) -> io::Result<()> {
+fn socket_linger(stream: &impl AsFd) -> io::Result<()> {
     use nix::sys::socket::{setsockopt, sockopt};
     let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
     Ok(setsockopt(stream, sockopt::Linger, &at_once)?)

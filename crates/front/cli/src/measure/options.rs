@@ -20,7 +20,8 @@ use crate::tables::TableFiles;
 pub struct Args {
     /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
     /// redis://, thrift://HOST:PORT/METHOD, thrift+buffered://, null-rpc://, and with --request and
-    /// --response tcp:// and udp://
+    /// --response tcp://, udp:// and unix://; over a unix socket redis+unix:///PATH, http+unix:///PATH:/PAGE
+    /// and so on
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc
@@ -65,10 +66,10 @@ pub struct Args {
     /// CPUs of the server that is started [default: all others]
     #[arg(long, value_name = "CPU,...", value_delimiter = ',', requires = "start")]
     pub server_cpus: Vec<usize>,
-    /// With tcp:// and udp://, what to send: bytes with \r \n \xHH, {id}, {random:BELOW}
+    /// With tcp://, udp:// and unix://, what to send: bytes with \r \n \xHH, {id}, {random:BELOW}
     #[arg(long, value_name = "TEMPLATE", requires = "response")]
     pub request: Option<String>,
-    /// With tcp:// and udp://, where an answer ends: length:BYTES, until:BYTES, close, datagram
+    /// With tcp://, udp:// and unix://, where an answer ends: length:BYTES, until:BYTES, close, datagram
     #[arg(long, value_name = "END", requires = "request")]
     pub response: Option<String>,
     /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one:

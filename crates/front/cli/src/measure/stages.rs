@@ -8,7 +8,7 @@ mod server;
 #[path = "stages/blind.rs"]
 mod server;
 
-use std::net::UdpSocket;
+use std::net::SocketAddr;
 
 use ::measure::{Measurement, SocketStages, Target, socket_stages};
 use generator::{LiveCounters, Record};
@@ -51,15 +51,16 @@ pub struct Traced {
 impl Watching {
     /// To be called before the first connection.
     pub fn start(target: &Target) -> Result<Watching, Failure> {
-        let is_here = is_here(target);
+        let address = address(target)?;
+        let is_here = target.address.is_here();
         if !is_here {
             let why = format!(
                 "{} is another machine's, whose kernel cannot be asked from here; `rearguard stages` asks it there",
-                target.address.ip()
+                address.ip()
             );
             return Ok(Watching::Client { why, is_here });
         }
-        match server::Watching::start(target) {
+        match server::Watching::start(address, target.transport()) {
             Err(Failure::Machine(why)) => Ok(Watching::Client { why, is_here }),
             server => server.map(Watching::Server),
         }
@@ -79,9 +80,9 @@ impl Watching {
     }
 
     /// The stages of the requests of a measurement.
-    pub fn finish(self, measured: &Measurement, target: &Target) -> Result<Staged, Failure> {
+    pub fn finish(self, measured: &Measurement) -> Result<Staged, Failure> {
         let (why, is_here) = match self {
-            Watching::Server(server) => return server.finish(measured, target),
+            Watching::Server(server) => return server.finish(measured),
             Watching::Client { why, is_here } => (why, is_here),
         };
         let SocketStages { stages, answered, complete } = socket_stages(&measured.records, is_here);
@@ -93,14 +94,20 @@ impl Watching {
     }
 }
 
+/// Where packets can be watched. [`Failure::Input`] for a target without packets.
+pub fn address(target: &Target) -> Result<SocketAddr, Failure> {
+    target.address.ip().ok_or_else(|| {
+        Failure::Input(format!(
+            "--stages: {} has none, as no packet goes over a unix socket: leave --stages out, or measure the server at a \
+             port, if it listens at one",
+            target.text
+        ))
+    })
+}
+
 /// What the client's kernel stamped of some requests: the stages that it knows, and no culprit.
 fn of_client(records: &[Record], is_here: bool) -> Option<Snapshot> {
     let SocketStages { mut stages, complete, .. } = socket_stages(records, is_here);
     stages.retain(|stage| stage.span_ns.p50.value.is_some());
     (complete > 0).then_some(Snapshot { stages, blamed: None })
-}
-
-/// Only an address of this machine can be bound.
-fn is_here(target: &Target) -> bool {
-    UdpSocket::bind((target.address.ip(), 0)).is_ok()
 }

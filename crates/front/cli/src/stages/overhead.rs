@@ -56,7 +56,7 @@ pub fn measure() -> Result<Overhead, Failure> {
 
 /// What a request costs while this is watched. A run that lacks anything is refused as one of a service is.
 fn cost(target: &Target, scheduling: Option<&Scheduling>) -> Result<Cost, Failure> {
-    let port = Some(target.address.port());
+    let port = target.address.ip().map(|address| address.port());
     let wanted =
         |scheduling: &Scheduling| Wanted { port, tcp: true, scheduling: scheduling.clone() };
     let tracer = scheduling.map(|scheduling| Tracer::start(wanted(scheduling))).transpose()?;

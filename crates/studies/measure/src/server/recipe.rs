@@ -1,5 +1,6 @@
 //! How each server is started: its command line and its configuration.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use generator::NullRpc;
@@ -73,8 +74,8 @@ impl Kind {
         }
     }
 
-    /// Whether it speaks the target's protocol and can be where the target says.
-    pub fn check(self, target: &Target) -> Result<(), Failure> {
+    /// Where it will listen, if it speaks the target's protocol and can be there.
+    pub fn check(self, target: &Target) -> Result<SocketAddr, Failure> {
         let scheme = target.scheme.split('+').next().unwrap_or_default();
         let own = self.usual_target().split("://").next().unwrap_or_default();
         if scheme != own {
@@ -85,14 +86,13 @@ impl Kind {
                 self.usual_target()
             )));
         }
-        if target.address.ip() != std::net::Ipv4Addr::LOCALHOST {
-            return Err(Failure::Input(format!(
-                "--start {}: it is started on 127.0.0.1, and the target is {}",
-                self.word(),
-                target.address.ip()
-            )));
-        }
-        Ok(())
+        let address = target.address.ip().filter(|at| at.ip() == Ipv4Addr::LOCALHOST);
+        address.ok_or_else(|| {
+            let (word, at) = (self.word(), &target.address);
+            Failure::Input(format!(
+                "--start {word}: it is started on 127.0.0.1, and the target is {at}"
+            ))
+        })
     }
 
     /// How to run it. [`Failure::Machine`] where it is not installed.

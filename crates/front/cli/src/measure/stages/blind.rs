@@ -1,6 +1,9 @@
 //! A program without the kernel's part cannot trace.
 
-use ::measure::{Measurement, Target};
+use std::net::SocketAddr;
+
+use ::measure::Measurement;
+use generator::Transport;
 use model::{Failure, trace_session};
 
 use super::Staged;
@@ -10,7 +13,7 @@ use crate::measure::live::Snapshot;
 pub enum Watching {}
 
 impl Watching {
-    pub fn start(_target: &Target) -> Result<Watching, Failure> {
+    pub fn start(_address: SocketAddr, _transport: Transport) -> Result<Watching, Failure> {
         Err(trace_session::unbuilt())
     }
 
@@ -18,7 +21,7 @@ impl Watching {
         match *self {}
     }
 
-    pub fn finish(self, _measured: &Measurement, _target: &Target) -> Result<Staged, Failure> {
+    pub fn finish(self, _measured: &Measurement) -> Result<Staged, Failure> {
         match self {}
     }
 }

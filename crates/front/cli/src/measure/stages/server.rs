@@ -1,10 +1,10 @@
 //! What the server's kernel says of a measurement: the stages of its requests, and the culprits of their
 //! waits.
 
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use ::explain::{Program, Setting, explain};
-use ::measure::{Measurement, Target};
+use ::measure::Measurement;
 use generator::{Place, Transport};
 use model::Failure;
 use model::scenario::Machine;
@@ -15,28 +15,33 @@ use crate::measure::live::{Blamed, Snapshot};
 use crate::stages::{figures, whole_figures};
 
 /// Hooks at the server's port, in force before the first connection.
-pub struct Watching(Tracer);
+pub struct Watching {
+    tracer: Tracer,
+    address: SocketAddr,
+    transport: Transport,
+}
 
 impl Watching {
-    pub fn start(target: &Target) -> Result<Watching, Failure> {
-        let tcp = target.transport() == Transport::Stream;
-        let (port, scheduling) = (Some(target.address.port()), Scheduling::Everywhere);
-        Ok(Watching(Tracer::start(Wanted { port, tcp, scheduling })?))
+    pub fn start(address: SocketAddr, transport: Transport) -> Result<Watching, Failure> {
+        let tcp = transport == Transport::Stream;
+        let (port, scheduling) = (Some(address.port()), Scheduling::Everywhere);
+        let tracer = Tracer::start(Wanted { port, tcp, scheduling })?;
+        Ok(Watching { tracer, address, transport })
     }
 
     /// What was seen since the last look; `None`: no request.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        let observed = snapshot(&self.0.recent())?;
+        let observed = snapshot(&self.tracer.recent())?;
         let stages = figures(&observed.trace);
         let blamed = Some(blamed(&observed));
         Some(Snapshot { stages, blamed })
     }
 
     /// Joins what was seen to the requests, byte by byte.
-    pub fn finish(self, measured: &Measurement, target: &Target) -> Result<Staged, Failure> {
-        let recording = self.0.stop()?;
-        let is_udp = target.transport() == Transport::Datagram;
-        let own = own_ip(target).unwrap_or(target.address.ip());
+    pub fn finish(self, measured: &Measurement) -> Result<Staged, Failure> {
+        let is_udp = self.transport == Transport::Datagram;
+        let own = own_ip(self.address).unwrap_or(self.address.ip());
+        let recording = self.tracer.stop()?;
         let asked = |place: &Place| Asked {
             client: Peer::of((own, place.port).into(), is_udp),
             request_end: place.request_end,
@@ -52,10 +57,10 @@ impl Watching {
 }
 
 /// The address from which this machine reaches the target.
-fn own_ip(target: &Target) -> Option<IpAddr> {
-    let any: IpAddr = if target.address.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
+fn own_ip(target: SocketAddr) -> Option<IpAddr> {
+    let any: IpAddr = if target.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
     let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect(target.address).ok()?;
+    socket.connect(target).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 

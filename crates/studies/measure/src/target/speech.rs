@@ -1,0 +1,111 @@
+//! The protocols of targets, with their options.
+
+use generator::{LEAST_BYTES, NullRpc, Transport};
+use model::{Failure, Nanos, units};
+
+use super::options::Options;
+use super::url::Url;
+use crate::protocol::http::Http;
+use crate::protocol::key_value::KeyValue;
+use crate::protocol::memcached::{Form, Memcached};
+use crate::protocol::redis::Redis;
+use crate::protocol::template::{End, Request, Template};
+use crate::protocol::thrift::Thrift;
+
+/// How to speak to a server.
+#[derive(Clone, Debug)]
+pub enum Speech {
+    NullRpc { lengths: NullRpc, service: Nanos },
+    Memcached(Memcached),
+    Http(Http),
+    Thrift(Thrift),
+    Redis(Redis),
+    Template(Template, Transport),
+}
+
+/// The protocol of a URL.
+pub fn speech(url: &Url) -> Result<Speech, String> {
+    if url.protocol == "http" {
+        return Ok(http(url));
+    }
+    let options = &mut Options::new(url.path)?;
+    let speech = match url.protocol {
+        "memcached" => memcached(Form::Ascii, options)?,
+        "memcached+binary" => memcached(Form::Binary, options)?,
+        "memcached+udp" => memcached(Form::Datagram, options)?,
+        "redis" => Speech::Redis(Redis { load: key_value(options)? }),
+        "null-rpc" => null_rpc(options)?,
+        _ => thrift(url, options)?,
+    };
+    options.finish()?;
+    Ok(speech)
+}
+
+/// A web server's path keeps its query.
+fn http(url: &Url) -> Speech {
+    let slash = if url.path.starts_with('/') { "" } else { "/" };
+    Speech::Http(Http::new(url.host_name(), &format!("{slash}{}", url.path)))
+}
+
+fn memcached(form: Form, options: &mut Options) -> Result<Speech, String> {
+    Ok(Speech::Memcached(Memcached { form, load: key_value(options)? }))
+}
+
+fn null_rpc(options: &mut Options) -> Result<Speech, String> {
+    let least = LEAST_BYTES as u64;
+    let lengths = NullRpc {
+        request_bytes: options.count("request_bytes", 128, least..=1 << 20)? as usize,
+        response_bytes: options.count("response_bytes", 128, least..=1 << 20)? as usize,
+    };
+    let service = options.take("service", Nanos(1), units::duration)?;
+    Ok(Speech::NullRpc { lengths, service: service.max(Nanos(1)) })
+}
+
+fn thrift(url: &Url, options: &mut Options) -> Result<Speech, String> {
+    let method = url.path.trim_start_matches('/').split('?').next().unwrap_or_default();
+    if method.is_empty() {
+        return Err(
+            "name the method: thrift://HOST:PORT/METHOD, with ?string_bytes=N if it takes a string"
+                .to_string(),
+        );
+    }
+    let argument = options.count("string_bytes", u64::MAX, 0..=1 << 20)?;
+    Ok(Speech::Thrift(Thrift {
+        framed: url.protocol != "thrift+buffered",
+        method: method.to_string(),
+        argument_bytes: (argument != u64::MAX).then_some(argument as usize),
+    }))
+}
+
+/// What is said by template.
+pub fn templated(scheme: &str, request: &str, end: &str) -> Result<Speech, Failure> {
+    let template = Template { request: request.parse::<Request>()?, end: end.parse()? };
+    let datagrams = scheme == "udp";
+    let misfit = match template.end {
+        End::Close if datagrams => Some("datagrams have no end of a connection: say datagram"),
+        End::Datagram if !datagrams => {
+            Some("a stream has no datagrams: say length:, until: or close")
+        }
+        _ => None,
+    };
+    if let Some(misfit) = misfit {
+        return Err(Failure::Input(format!("--response `{end}`: {misfit}")));
+    }
+    let transport = if datagrams { Transport::Datagram } else { Transport::Stream };
+    Ok(Speech::Template(template, transport))
+}
+
+fn key_value(options: &mut Options) -> Result<KeyValue, String> {
+    let usual = KeyValue::default();
+    let share = |text: &str| {
+        let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.ok_or_else(|| format!("found `{text}`; expected a share from 0 to 1"))
+    };
+    Ok(KeyValue {
+        reads: options.take("reads", usual.reads, share)?,
+        keys: options.count("keys", usual.keys, 1..=1 << 32)?,
+        key_bytes: options.count("key_bytes", usual.key_bytes as u64, 1..=250)? as usize,
+        value_bytes: options.count("value_bytes", usual.value_bytes as u64, 0..=1 << 20)? as usize,
+        fills: false,
+    })
+}
