@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use machine::cell;
 use measure::Target;
+use measure::protocol::http::HttpOptions;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, units};
 use trace::{Header, Making};
 
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Reader> {
         of("outliers", outliers, texts(&[LINES, SAMPLES])),
         of("policy", policy, texts(&["cts:requeue=tail,slice=1ms", "rearguard", "./mine.c:a=1"])),
         of("target", target, texts(&TARGETS)),
+        of("http", http, texts(&["X-A: b", "POST", "2xx,404", "Host:\tx"])),
         of("units", quantity, texts(&["10ms", "1.6k/s", "10M", "0.5us"])),
     ]
 }
@@ -102,6 +104,20 @@ fn target(bytes: &[u8]) -> bool {
     let is_address = host.is_some_and(|host| host.parse::<Ipv4Addr>().is_ok());
     let is_unix = text.split("://").next().is_some_and(|scheme| scheme.ends_with("unix"));
     (is_address || is_unix) && Target::parse(&text, None).is_ok()
+}
+
+/// Whatever is understood makes a request with one end of its head, and that before the body.
+fn http(bytes: &[u8]) -> bool {
+    let text = text(bytes);
+    let (method, header) = (text.parse().ok(), text.parse().ok());
+    let expected = text.parse().ok();
+    let is_any = method.is_some() || header.is_some() || expected.is_some();
+    let headers = header.into_iter().collect();
+    let options = HttpOptions { method, headers, body: Some(b"body".to_vec()), expected };
+    let request = options.request("host", "/path");
+    let ends = request.windows(4).filter(|four| four == b"\r\n\r\n").count();
+    assert!(ends == 1 && request.ends_with(b"\r\n\r\nbody"), "{request:?}");
+    is_any
 }
 
 fn quantity(bytes: &[u8]) -> bool {

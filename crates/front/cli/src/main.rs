@@ -27,6 +27,7 @@ mod new_policy;
 mod output;
 mod paper;
 mod queue_args;
+mod secrets;
 mod serve;
 #[cfg(feature = "bpf")]
 mod stages;

@@ -1,5 +1,6 @@
 //! `rearguard measure`: a real server under open-loop load, beside the ideal.
 
+mod http;
 mod live;
 mod options;
 mod stages;
@@ -269,7 +270,7 @@ impl Args {
                 ));
             }
         };
-        Target::parse(text, template)
+        Target::parse(text, template)?.with_http(self.http.options()?)
     }
 
     fn setup(&self, target: &Target) -> Setup {

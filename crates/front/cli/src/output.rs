@@ -15,6 +15,7 @@ use report::{ClusterRun, Document, FanOut, Figure, Measured, PaperFigure, Satura
 use serde::Serialize;
 
 use crate::files;
+use crate::secrets::without_secrets;
 
 /// Options of every command that has results
 #[derive(clap::Args)]
@@ -214,9 +215,9 @@ impl Output {
     }
 }
 
-/// What a document says of its making: the command line and the version.
+/// What a document says of its making: the command line, without secrets, and the version.
 pub fn signature() -> (Vec<String>, String) {
-    (std::env::args().collect(), env!("CARGO_PKG_VERSION").to_string())
+    (without_secrets(std::env::args()), env!("CARGO_PKG_VERSION").to_string())
 }
 
 fn ends_in(path: &Path, extension: &str) -> bool {

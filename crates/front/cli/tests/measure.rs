@@ -159,6 +159,36 @@ fn answering_server(answer: &'static [u8]) -> String {
     address.to_string()
 }
 
+#[test]
+fn a_secret_header_is_sent_and_in_no_result() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (trace, page, lines) = (file("run.trace"), file("page.html"), file("headers"));
+    std::fs::write(&lines, "X-Token: from-a-file\n").expect("a file");
+    let answer = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
+    let target = format!("http://{}/", answering_server(answer));
+    let (from_file, auth) = (format!("@{lines}"), "Authorization: Bearer top-secret");
+    let mut asked = vec!["--target", &target, "--header", auth, "--header", &from_file];
+    asked.extend(["--body", "a=b", "--expect-status", "201", "--json"]);
+    asked.extend(["--trace", &trace, "--report", &page]);
+    let Some(output) = measured(&asked) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["complaints"], serde_json::json!({}));
+    let shown = built().args(["trace", "show", &trace]).output().expect("it runs");
+    let page = std::fs::read_to_string(&page).expect("a page");
+    let all = [text(&output.stdout), text(&output.stderr), text(&shown.stdout), page];
+    for said in &all {
+        assert!(!said.contains("top-secret") && !said.contains("from-a-file"), "{said}");
+    }
+    // The control: the command is there.
+    assert!(
+        all[0].contains("Authorization: ***") && all[2].contains("Authorization"),
+        "{}",
+        all[2]
+    );
+}
+
 /// A run of a minute ends at once because the server does not answer as wanted. A machine that has other work
 /// for the generator's CPU may not receive the answer in time, so it is asked a few times.
 fn assert_refused(target: &str, why: &str) {
@@ -295,7 +325,7 @@ fn mistakes_end_with_one_message_and_its_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let nobody = format!("null-rpc://{free}");
     let unix = "redis+unix:///no/such.sock";
-    let cases: [(&[&str], i32, &str); 14] = [
+    let cases: [(&[&str], i32, &str); 17] = [
         (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
         (&[], 2, "--target memcached://"),
         (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
@@ -313,6 +343,9 @@ fn mistakes_end_with_one_message_and_its_remedy() {
         (&["--target", &nobody, "--rate", "1/s", "--report", "x.pdf"], 2, ".html"),
         (&["--target", unix, "--rate", "1/s", "--stages"], 2, "leave --stages out"),
         (&["--target", unix, "--rate", "1/s"], 1, "No such file"),
+        (&["--target", unix, "--rate", "1/s", "--body", "x"], 2, "for http://"),
+        (&["--target", "http://127.0.0.1:1", "--body", "@/no/such"], 2, "@/no/such: No such file"),
+        (&["--target", "http://127.0.0.1:1", "--header", "x"], 2, "'Name: value'"),
         (&["--start", "redis", "--target", unix, "--rate", "1/s"], 2, "started on 127.0.0.1"),
     ];
     for (args, code, words) in cases {

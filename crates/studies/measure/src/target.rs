@@ -7,6 +7,7 @@ mod url;
 use generator::{Address, NullRpc, Protocol, Transport};
 use model::{Failure, Nanos};
 
+use crate::protocol::http::HttpOptions;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
 use crate::protocol::redis::Redis;
@@ -54,6 +55,20 @@ impl Target {
         };
         let scheme = text.split("://").next().unwrap_or_default().to_string();
         Ok(Target { text: text.to_string(), address, scheme, speech })
+    }
+
+    /// The same with other requests. [`Failure::Input`] for a target that is no web server.
+    pub fn with_http(mut self, options: HttpOptions) -> Result<Target, Failure> {
+        match &self.speech {
+            _ if options == HttpOptions::default() => {}
+            Speech::Http(http) => self.speech = Speech::Http(http.with_options(options)),
+            _ => {
+                return Err(Failure::Input(
+                    "--method, --header, --body and --expect-status are for http://".to_string(),
+                ));
+            }
+        }
+        Ok(self)
     }
 
     /// The same at another port, of a target in the network.

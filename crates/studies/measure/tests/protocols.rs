@@ -2,6 +2,7 @@
 
 use generator::{Ask, Protocol, ReceivedBytes, Verdict};
 use measure::Target;
+use measure::protocol::http::{HttpOptions, Method};
 use model::Nanos;
 use model::workload::Planned;
 use proptest::prelude::*;
@@ -186,6 +187,55 @@ fn http() {
     }
 }
 
+fn http_with(options: HttpOptions) -> Box<dyn Protocol> {
+    let target = Target::parse("http://127.0.0.1:8080/a", None).expect("a target");
+    target.with_http(options).expect("it is a web server").protocol()
+}
+
+#[test]
+fn http_with_a_method_headers_and_a_body() {
+    let text = |options| String::from_utf8(encoded(&mut *http_with(options), &ask(0, 0))).unwrap();
+    let usual = HttpOptions::default;
+    let headers = ["X-A: 1", "host: b", "X-A: 2"].map(|header| header.parse().unwrap()).to_vec();
+    let posted = text(HttpOptions { headers, body: Some(b"a=b".to_vec()), ..usual() });
+    assert_eq!(
+        posted,
+        "POST /a HTTP/1.1\r\nUser-Agent: rearguard\r\nAccept: */*\r\nX-A: 1\r\nhost: b\r\nX-A: 2\r\n\
+         Content-Length: 3\r\n\r\na=b"
+    );
+    let put = text(HttpOptions { method: Some("PUT".parse().unwrap()), ..usual() });
+    assert!(put.starts_with("PUT /a ") && put.ends_with("Content-Length: 0\r\n\r\n"), "{put}");
+    // The control: without options it is as it always was.
+    let plain =
+        "GET /a HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: rearguard\r\nAccept: */*\r\n\r\n";
+    assert_eq!(text(usual()), plain);
+    assert!("CONNECT".parse::<Method>().is_err() && "A B".parse::<Method>().is_err());
+}
+
+#[test]
+fn an_answer_to_head_ends_with_its_head() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let mut head =
+        http_with(HttpOptions { method: Some("HEAD".parse().unwrap()), ..HttpOptions::default() });
+    assert_eq!(whole(&mut *head, &ask(0, 0), answer), None);
+    // The control.
+    let mut get = http_with(HttpOptions::default());
+    assert!(matches!(judge(&mut *get, &ask(0, 0), answer, false), Verdict::More(_)));
+}
+
+#[test]
+fn a_status_that_is_wanted_is_no_complaint() {
+    let mut created =
+        http_with(HttpOptions { expected: Some("201,3xx".parse().unwrap()), ..Default::default() });
+    let mut read = |status| {
+        let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
+        whole(&mut *created, &ask(0, 0), response.as_bytes())
+    };
+    assert_eq!([201, 302].map(&mut read), [None, None]);
+    let complaints = [200, 404, 500].map(read);
+    assert_eq!(complaints, [Some("HTTP 2xx"), Some("HTTP 404"), Some("HTTP 5xx")]);
+}
+
 #[test]
 fn http_until_the_connection_ends() {
     let mut http = protocol("http://127.0.0.1:8080");
@@ -272,6 +322,10 @@ fn wrong_targets_are_told() {
     assert!(wrong("memcached://127.0.0.1?reads=2").contains("from 0 to 1"));
     assert!(wrong("memcached://127.0.0.1?key_bytes=251").contains("1 to 250"));
     assert!(wrong("null-rpc://127.0.0.1").contains("which port"));
+    assert!(wrong("http://127.0.0.1/a b").contains("%20"));
+    let memcached = Target::parse("memcached://127.0.0.1", None).expect("a target");
+    let body = HttpOptions { body: Some(Vec::new()), ..HttpOptions::default() };
+    assert!(memcached.with_http(body).unwrap_err().to_string().contains("for http://"));
     assert!(wrong("redis+unix://run/x.sock").contains("begins with a slash"));
     assert!(wrong("redis+unix:///run/x.sock?a=1").contains("no option `a`"));
     assert!(wrong("thrift://127.0.0.1:9090").contains("name the method"));

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use generator::Limits;
 use libtest_mimic::{Arguments, Failed, Trial};
+use measure::protocol::http::HttpOptions;
 use measure::{Kind, Load, Measurement, Placed, Setup, Started, Target};
 use model::law::Law;
 use model::{Failure, Nanos, Silent};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         served("null_rpc", Kind::NullRpc, "null-rpc://127.0.0.1:0", 1),
         Trial::test("nginx_with_20_to_40_requests_a_connection", nginx_with_changing_connections),
         Trial::test("a_missing_page_is_a_complaint_and_no_loss", missing_page),
+        Trial::test("nginx_asked_by_other_methods", other_methods),
         Trial::test("a_store_that_was_not_filled_misses", not_filled),
         Trial::test("ten_thousand_connections", ten_thousand_connections),
         Trial::test("apache_thrift_framed", || real::thrift::served(true)),
@@ -191,6 +193,23 @@ fn missing_page() -> Result<(), Failed> {
     let measured = measured(&started.target, &setup(CONNECTIONS))?;
     assert_eq!(measured.complaints.get("HTTP 404"), Some(&(measured.records.len() as u64)));
     assert!(measured.losses.is_empty());
+    Ok(())
+}
+
+fn other_methods() -> Result<(), Failed> {
+    if !installed(Kind::Nginx) {
+        return Ok(());
+    }
+    let started = start(Kind::Nginx, "http://127.0.0.1:0/index.html", CONNECTIONS)?;
+    let with = |options| measured(&started.target.clone().with_http(options)?, &setup(CONNECTIONS));
+    let head = HttpOptions { method: Some("HEAD".parse()?), ..HttpOptions::default() };
+    all_answered(&with(head)?);
+    // A page of a file may not be written: nginx reads the body, and keeps the connection.
+    let post = HttpOptions { body: Some(vec![b'x'; 100_000]), ..HttpOptions::default() };
+    let refused = with(post.clone())?;
+    assert_eq!(refused.complaints.get("HTTP 4xx"), Some(&(refused.records.len() as u64)));
+    assert!(refused.losses.is_empty(), "{:?}", refused.losses);
+    all_answered(&with(HttpOptions { expected: Some("405".parse()?), ..post })?);
     Ok(())
 }
 

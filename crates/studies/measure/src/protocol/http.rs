@@ -1,9 +1,12 @@
-//! HTTP/1.1: GET over connections that stay; bodies by length, in chunks, or until the connection's end (RFC
-//! 9112).
+//! HTTP/1.1 over connections that stay; bodies of answers by length, in chunks, or until the connection's end
+//! (RFC 9112).
+
+mod request;
 
 use generator::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 
 use super::Stop;
+pub use request::{Header, HttpOptions, LONGEST_BODY, Method, Statuses};
 
 /// Headers at most.
 const HEADERS: usize = 100;
@@ -15,7 +18,9 @@ const LINE_BYTES: usize = 4_096;
 /// A client of a web server.
 #[derive(Clone, Debug)]
 pub struct Http {
+    host: String,
     path: String,
+    options: HttpOptions,
     request: Vec<u8>,
 }
 
@@ -36,16 +41,33 @@ struct Head {
 
 impl Http {
     /// Asks for `path` of `host`.
-    pub fn new(host: &str, path: &str) -> Http {
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: rearguard\r\nAccept: */*\r\n\r\n"
-        );
-        Http { path: path.to_string(), request: request.into_bytes() }
+    pub fn new(host: &str, path: &str, options: HttpOptions) -> Http {
+        let request = options.request(host, path);
+        Http { host: host.to_string(), path: path.to_string(), options, request }
     }
 
     /// The same of another host.
     pub fn of_host(&self, host: &str) -> Http {
-        Http::new(host, &self.path)
+        Http::new(host, &self.path, self.options.clone())
+    }
+
+    /// The same with other options.
+    pub fn with_options(&self, options: HttpOptions) -> Http {
+        Http::new(&self.host, &self.path, options)
+    }
+
+    fn answer(&self, head: &Head) -> Answer {
+        let complaint = match head.status {
+            status if self.options.expects(status) => None,
+            100..200 => Some("HTTP 1xx"),
+            200..300 => Some("HTTP 2xx"),
+            300..400 => Some("HTTP 3xx"),
+            404 => Some("HTTP 404"),
+            400..500 => Some("HTTP 4xx"),
+            503 => Some("HTTP 503"),
+            _ => Some("HTTP 5xx"),
+        };
+        Answer { stamps: None, complaint, last: head.last }
     }
 }
 
@@ -55,30 +77,18 @@ impl Protocol for Http {
     }
 
     fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
-        match response(received) {
-            Ok((head, total)) => Verdict::of_length(received, total, answer(&head)),
+        match response(received, self.options.method() == "HEAD") {
+            Ok((head, total)) => Verdict::of_length(received, total, self.answer(&head)),
             Err(stop) => stop.into(),
         }
     }
 }
 
-fn answer(head: &Head) -> Answer {
-    let complaint = match head.status {
-        200..300 => None,
-        300..400 => Some("HTTP 3xx"),
-        404 => Some("HTTP 404"),
-        400..500 => Some("HTTP 4xx"),
-        503 => Some("HTTP 503"),
-        _ => Some("HTTP 5xx"),
-    };
-    Answer { stamps: None, complaint, last: head.last }
-}
-
-/// The head of the response, and its bytes with the body's.
-fn response(received: &ReceivedBytes) -> Result<(Head, usize), Stop> {
+/// The head of the response, and its bytes with the body's; an answer to HEAD has none, whatever it says.
+fn response(received: &ReceivedBytes, is_bare: bool) -> Result<(Head, usize), Stop> {
     let mut begin = 0;
     loop {
-        let head = head(&received.bytes[begin..], begin)?;
+        let head = head(&received.bytes[begin..], begin, is_bare)?;
         let body = begin + head.bytes;
         // An interim response announces the real one.
         if (100..200).contains(&head.status) && head.status != 101 {
@@ -95,7 +105,7 @@ fn response(received: &ReceivedBytes) -> Result<(Head, usize), Stop> {
     }
 }
 
-fn head(bytes: &[u8], before: usize) -> Result<Head, Stop> {
+fn head(bytes: &[u8], before: usize, is_bare: bool) -> Result<Head, Stop> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let length = match response.parse(bytes) {
@@ -121,7 +131,7 @@ fn head(bytes: &[u8], before: usize) -> Result<Head, Stop> {
         }
     }
     let body = match (chunked, length_said) {
-        _ if matches!(status, 100..200 | 204 | 304) => Body::Length(0),
+        _ if is_bare || matches!(status, 100..200 | 204 | 304) => Body::Length(0),
         (true, _) => Body::Chunks,
         (false, Some(length)) => Body::Length(length),
         (false, None) => Body::Close,

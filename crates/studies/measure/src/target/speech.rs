@@ -5,7 +5,7 @@ use model::{Failure, Nanos, units};
 
 use super::options::Options;
 use super::url::Url;
-use crate::protocol::http::Http;
+use crate::protocol::http::{Http, HttpOptions};
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
 use crate::protocol::redis::Redis;
@@ -26,7 +26,7 @@ pub enum Speech {
 /// The protocol of a URL.
 pub fn speech(url: &Url) -> Result<Speech, String> {
     if url.protocol == "http" {
-        return Ok(http(url));
+        return http(url);
     }
     let options = &mut Options::new(url.path)?;
     let speech = match url.protocol {
@@ -42,9 +42,13 @@ pub fn speech(url: &Url) -> Result<Speech, String> {
 }
 
 /// A web server's path keeps its query.
-fn http(url: &Url) -> Speech {
+fn http(url: &Url) -> Result<Speech, String> {
+    if url.path.bytes().any(|byte| byte.is_ascii_control() || byte == b' ') {
+        return Err("a path has no spaces and no control characters: %20 is a space".to_string());
+    }
     let slash = if url.path.starts_with('/') { "" } else { "/" };
-    Speech::Http(Http::new(url.host_name(), &format!("{slash}{}", url.path)))
+    let path = format!("{slash}{}", url.path);
+    Ok(Speech::Http(Http::new(url.host_name(), &path, HttpOptions::default())))
 }
 
 fn memcached(form: Form, options: &mut Options) -> Result<Speech, String> {

@@ -1,0 +1,62 @@
+//! The options of `rearguard measure` that say what a web server is asked.
+
+use std::fs::File;
+use std::io::Read;
+
+use ::measure::protocol::http::{Header, HttpOptions, LONGEST_BODY, Method, Statuses};
+use model::Failure;
+
+/// Bytes of a file of headers at most.
+const LONGEST_HEADERS: usize = 64 << 10;
+
+/// What HTTP requests are made of.
+#[derive(clap::Args)]
+pub struct HttpArgs {
+    /// With http://, the method [default: GET, or POST with --body]
+    #[arg(long, value_name = "NAME")]
+    method: Option<Method>,
+    /// With http://, a header (repeatable); @FILE: those of a file, a line each, which other users cannot see
+    #[arg(long, value_name = "NAME: VALUE|@FILE")]
+    header: Vec<String>,
+    /// With http://, the body of each request, or @FILE
+    #[arg(long, value_name = "TEXT|@FILE")]
+    body: Option<String>,
+    /// With http://, the statuses that are wanted, such as 201 or 2xx,404 [default: 2xx]
+    #[arg(long, value_name = "STATUS,...")]
+    expect_status: Option<Statuses>,
+}
+
+impl HttpArgs {
+    /// What they say, with what stands in files.
+    pub fn options(&self) -> Result<HttpOptions, Failure> {
+        let mut headers: Vec<Header> = Vec::new();
+        for text in &self.header {
+            let lines = given("--header", text, LONGEST_HEADERS)?;
+            let lines = String::from_utf8(lines)
+                .map_err(|_| Failure::Input(format!("--header {text}: no UTF-8")))?;
+            let lines = lines.lines().filter(|line| !line.is_empty());
+            headers.extend(lines.map(str::parse).collect::<Result<Vec<Header>, _>>()?);
+        }
+        let body = self.body.as_ref().map(|text| given("--body", text, LONGEST_BODY));
+        Ok(HttpOptions {
+            method: self.method.clone(),
+            headers,
+            body: body.transpose()?,
+            expected: self.expect_status.clone(),
+        })
+    }
+}
+
+/// The text itself, or the content of the file behind an @.
+fn given(option: &str, text: &str, most: usize) -> Result<Vec<u8>, Failure> {
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
+    let wrong = |why: String| Failure::Input(format!("{option} @{path}: {why}"));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() > most {
+        return Err(wrong(format!("longer than {} KiB", most >> 10)));
+    }
+    Ok(bytes)
+}
