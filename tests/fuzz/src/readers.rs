@@ -44,11 +44,12 @@ pub fn all() -> Vec<Reader> {
     ]
 }
 
-const TARGETS: [&str; 4] = [
+const TARGETS: [&str; 5] = [
     "redis://127.0.0.1:1?reads=0.5",
     "http://127.0.0.1/x",
     "http+unix:///run/x.sock:/y?z=:/a",
     "redis+unix://%2Frun%2fx.sock?keys=5",
+    "redis+unix://me:p%40w@/run/x.sock?db=3&pipeline=16",
 ];
 const GRID: &str = "scenario = \"web.toml\"\npolicies = [\"cts\", \"lcfs\"]\nseeds = [1, 2]\n\
                     [values]\n\"machine.cpus\" = [1, 2]\n";

@@ -97,6 +97,8 @@ pub struct Client {
     /// (When to open it, connection), in that order.
     closed: VecDeque<(Nanos, usize)>,
     opening: usize,
+    /// (When it is given up, connection, its attempt), in that order.
+    greetings: VecDeque<(Nanos, usize, u64)>,
     pub(crate) outstanding: usize,
     pub(crate) start: Nanos,
     tally: Tally,
@@ -145,6 +147,7 @@ impl Client {
             patience: VecDeque::new(),
             closed: VecDeque::new(),
             opening: 0,
+            greetings: VecDeque::new(),
             outstanding: 0,
             start: Nanos::ZERO,
             tally: Tally::default(),
@@ -161,7 +164,8 @@ impl Client {
     pub(crate) fn next_chore(&self) -> Nanos {
         let patience = self.patience.front().map_or(Nanos::NEVER, |(at, ..)| *at);
         let closed = self.closed.front().filter(|_| self.opening < OPENING_AT_ONCE);
-        patience.min(closed.map_or(Nanos::NEVER, |(at, _)| *at))
+        let greeting = self.greetings.front().map_or(Nanos::NEVER, |(at, ..)| *at);
+        patience.min(greeting).min(closed.map_or(Nanos::NEVER, |(at, _)| *at))
     }
 
     /// Gives up what has waited too long, and opens connections anew.
@@ -171,10 +175,15 @@ impl Client {
                 self.break_off(link, self.overdue(link));
             }
         }
+        while let Some((_, link, attempt)) = due(&mut self.greetings, |(at, ..)| *at <= now) {
+            if self.links[link].is_opening() && self.links[link].attempt() == attempt {
+                self.refused(link, io::ErrorKind::TimedOut.into());
+            }
+        }
         while self.opening < OPENING_AT_ONCE
             && let Some((_, link)) = due(&mut self.closed, |(at, _)| *at <= now)
         {
-            self.open(link);
+            self.open(link, now);
         }
     }
 
@@ -207,12 +216,8 @@ impl Client {
         let records = &self.records;
         let ask = |request: usize| Ask { id: request as u64, planned: records[request].planned };
         let transport = self.peer.as_ref().map_or(Transport::Stream, |peer| peer.transport);
-        let was_opening = link.state() == State::Opening;
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let news = link.attend(events, (&mut *self.protocol, transport), ask, desk, watched);
-        if was_opening {
-            self.opening -= 1;
-        }
         match news {
             News::None => {}
             News::Opened => self.opened(index),
@@ -246,6 +251,7 @@ impl Client {
     }
 
     fn opened(&mut self, index: usize) {
+        self.opening -= 1;
         self.tally.opened += 1;
         let link = &mut self.links[index];
         link.most = self.limits.requests_per_connection.map_or(u32::MAX, |(least, most)| {
@@ -258,19 +264,26 @@ impl Client {
     }
 
     fn refused(&mut self, index: usize, error: io::Error) {
+        self.opening -= 1;
         self.tally.refused += 1;
         self.trouble = Some(error);
         self.links[index].close();
         self.closed.push_back((clock::now() + PAUSE, index));
     }
 
-    fn open(&mut self, index: usize) {
+    fn open(&mut self, index: usize, now: Nanos) {
         let Some(peer) = &self.peer else { return };
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let link = &mut self.links[index];
-        match link.open(peer.transport, &peer.address, watched) {
+        let greeting = self.protocol.greeting();
+        let is_greeted = greeting.is_some();
+        self.opening += 1;
+        match link.open((peer.transport, &peer.address), greeting, watched) {
             Ok(()) if link.state() == State::Open => self.opened(index),
-            Ok(()) => self.opening += 1,
+            Ok(()) if is_greeted && self.limits.timeout != Nanos::NEVER => {
+                self.greetings.push_back((now + self.limits.timeout, index, link.attempt()));
+            }
+            Ok(()) => {}
             Err(error) => self.refused(index, error),
         }
     }

@@ -8,6 +8,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::address::Address;
 use crate::clock;
+use crate::greeting::{Greeting, Underway};
 use crate::incoming::{Incoming, Room};
 use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::record::{Loss, Place};
@@ -25,6 +26,8 @@ pub struct Link {
     pub request: Option<usize>,
     /// Whether it stands among the idle ones, from where it cannot be taken when it closes.
     pub in_idle: bool,
+    /// How often it was to be opened.
+    attempt: u64,
     /// Requests that it has carried since it was opened.
     carried: u32,
     /// Requests that it is to serve.
@@ -33,6 +36,8 @@ pub struct Link {
     written: usize,
     incoming: Incoming,
     datagrams: Vec<usize>,
+    /// What is said before requests.
+    greeting: Option<Underway>,
     /// The port, and what went over it.
     place: Place,
     /// Bytes of the response without which it cannot be whole.
@@ -48,6 +53,8 @@ pub enum State {
     Closed,
     /// The server has not answered yet.
     Opening,
+    /// There is a connection, and it is not greeted yet.
+    Greeting,
     /// It can carry requests.
     Open,
 }
@@ -114,12 +121,14 @@ impl Link {
             state: State::Closed,
             request: None,
             in_idle: true,
+            attempt: 0,
             carried: 0,
             most: u32::MAX,
             outgoing: Vec::new(),
             written: 0,
             incoming: Incoming::new(room),
             datagrams: Vec::new(),
+            greeting: None,
             place: Place::default(),
             wanted: 1,
             timestamps: socket_timestamps.then_some(SocketTimestamps::UNSEEN),
@@ -135,23 +144,48 @@ impl Link {
     }
 
     /// Begins to connect.
-    pub fn open(&mut self, transport: Transport, to: &Address, watched: Watched) -> io::Result<()> {
+    pub fn open(
+        &mut self,
+        (transport, to): (Transport, &Address),
+        greeting: Option<Box<dyn Greeting>>,
+        watched: Watched,
+    ) -> io::Result<()> {
         let (socket, connected) = socket::open(transport, to)?;
         let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
         watched.add(&socket, interest)?;
         self.place = Place { port: socket::port(&socket), ..Place::default() };
         (self.socket, self.state, self.carried) = (Some(socket), State::Opening, 0);
-        if connected {
-            self.be_open();
-        }
-        Ok(())
+        self.greeting = greeting.map(Underway::new);
+        self.attempt += 1;
+        if connected { self.be_connected(watched) } else { Ok(()) }
     }
 
     /// A kernel that does not stamp leaves requests without stamps: no reason not to measure.
-    fn be_open(&mut self) {
+    fn be_connected(&mut self, watched: Watched) -> io::Result<()> {
         let stamps = |socket: &OwnedFd| stamp_departures(socket).is_ok();
         self.timestamps = self.timestamps.filter(|_| self.socket.as_ref().is_some_and(stamps));
-        self.state = State::Open;
+        self.state = State::Greeting;
+        self.written = 0;
+        self.outgoing.clear();
+        self.greet(&[], watched)
+    }
+
+    /// Says what comes next before requests can.
+    fn greet(&mut self, came: &[u8], watched: Watched) -> io::Result<()> {
+        let Some(underway) = &mut self.greeting else {
+            self.state = State::Open;
+            return Ok(());
+        };
+        let answered = underway.go_on(came, &mut self.outgoing)?;
+        if self.written < self.outgoing.len() {
+            self.flush(watched)?;
+        }
+        if let Some(answered) = answered {
+            self.place.request_end = self.outgoing.len() as u64;
+            self.place.answer_end = answered;
+            (self.greeting, self.state) = (None, State::Open);
+        }
+        Ok(())
     }
 
     /// Closes the connection; what was on its way is forgotten.
@@ -159,11 +193,22 @@ impl Link {
         self.incoming.clear();
         // The kernel takes a closed socket out of the epoll instance.
         (self.socket, self.state, self.request) = (None, State::Closed, None);
+        self.greeting = None;
     }
 
     /// How far it is.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// How often it was to be opened, now and before.
+    pub fn attempt(&self) -> u64 {
+        self.attempt
+    }
+
+    /// Whether it is on its way to be open.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::Opening | State::Greeting)
     }
 
     /// Whether it has carried as many requests as it should.
@@ -268,8 +313,12 @@ impl Link {
         watched: Watched,
     ) -> News {
         let broken = |_| News::Broken(Loss::Reset);
-        if self.state == State::Opening {
-            return self.finish_opening(watched).map_or_else(News::Refused, |()| News::Opened);
+        if self.is_opening() {
+            return match self.go_on_opening(events, protocol.1, desk, watched) {
+                Err(error) => News::Refused(error),
+                Ok(()) if self.state == State::Open => News::Opened,
+                Ok(()) => News::None,
+            };
         }
         if events.contains(EventFlags::OUT)
             && let Err(error) = self.flush(watched)
@@ -296,12 +345,29 @@ impl Link {
         }
     }
 
-    fn finish_opening(&mut self, watched: Watched) -> io::Result<()> {
+    fn go_on_opening(
+        &mut self,
+        events: EventFlags,
+        transport: Transport,
+        desk: &mut Desk,
+        watched: Watched,
+    ) -> io::Result<()> {
+        if events.contains(EventFlags::ERR) && self.state == State::Greeting {
+            self.take_stamps(transport, desk);
+        }
         let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
-        socket::connected(socket)?;
-        watched.change(socket, EventFlags::IN)?;
-        self.be_open();
-        Ok(())
+        if self.state == State::Opening {
+            socket::connected(socket)?;
+            watched.change(socket, EventFlags::IN)?;
+            return self.be_connected(watched);
+        }
+        let lead = desk.realtime_lead;
+        match socket::receive(socket, transport, &mut desk.buffer, &mut desk.control, lead)? {
+            Received::Nothing if events.contains(EventFlags::OUT) => self.flush(watched),
+            Received::Nothing => Ok(()),
+            Received::Bytes { count, .. } => self.greet(&desk.buffer[..count], watched),
+            Received::End => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     fn receive(

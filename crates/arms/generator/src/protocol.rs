@@ -2,6 +2,7 @@
 
 use model::workload::Planned;
 
+use crate::greeting::Greeting;
 use crate::wire::Stamps;
 
 /// A request that is to be put into bytes, or whose response has begun to come.
@@ -52,6 +53,10 @@ pub struct Answer {
 /// Decoding must survive any bytes: it never panics, and never waits for more than the longest response that
 /// it would accept.
 pub trait Protocol: Send {
+    /// What a connection begins with.
+    fn greeting(&self) -> Option<Box<dyn Greeting>> {
+        None
+    }
     /// Appends the bytes of a request; on datagrams, of one.
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>);
     /// Judges what has come, from its first byte on.

@@ -2,6 +2,7 @@
 
 mod http;
 mod live;
+mod login;
 mod options;
 mod stages;
 
@@ -270,7 +271,7 @@ impl Args {
                 ));
             }
         };
-        Target::parse(text, template)?.with_http(self.http.options()?)
+        self.login.log_in(Target::parse(text, template)?.with_http(self.http.options()?)?)
     }
 
     fn setup(&self, target: &Target) -> Setup {

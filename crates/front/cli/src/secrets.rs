@@ -1,5 +1,7 @@
 //! Command lines without secrets: they stand in documents, traces and pages.
 
+use ::measure::without_password;
+
 /// What stands for it.
 const HIDDEN: &str = "***";
 /// Words in names of headers whose values are secrets.
@@ -10,6 +12,7 @@ pub fn without_secrets(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut is_header = false;
     let mut shown = |word: String| {
         let was_header = std::mem::replace(&mut is_header, word == "--header");
+        let word = without_password(&word);
         match word.strip_prefix("--header=") {
             Some(header) => format!("--header={}", hidden(header)),
             None if was_header => hidden(&word),
@@ -43,6 +46,8 @@ mod tests {
             assert!(!shown(&["rearguard", "--header", header]).contains("abc"), "{header}");
             assert!(!shown(&[&format!("--header={header}")]).contains("abc"), "{header}");
         }
+        let url = ["measure", "--target", "redis://u:abc@h/1", "--target=redis://:abc@h"];
+        assert_eq!(shown(&url), "measure --target redis://u@h/1 --target=redis://h");
         // The controls.
         let plain = ["measure", "--header", "Accept: abc", "--body", "key: abc", "--header=A: abc"];
         assert_eq!(shown(&plain), plain.join(" "));

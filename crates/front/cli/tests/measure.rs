@@ -189,6 +189,32 @@ fn a_secret_header_is_sent_and_in_no_result() {
     );
 }
 
+#[test]
+fn a_password_is_in_no_result_and_in_no_message() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (trace, page) = (file("run.trace"), file("page.html"));
+    let target = format!("redis://me:top-secret@{}", answering_server(b"+OK\r\n"));
+    let files = ["--no-fill", "--json", "--trace", &trace, "--report", &page];
+    let Some(output) = measured(&[&["--target", &target], &files[..]].concat()) else { return };
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["complaints"], serde_json::json!({}));
+    assert_eq!(document["target"].as_str(), Some(&*target.replace(":top-secret", "")));
+    let shown = built().args(["trace", "show", &trace]).output().expect("it runs");
+    let page = std::fs::read_to_string(&page).expect("a page");
+    // The server's own words have it, too.
+    let refusing = answering_server(b"-WRONGPASS top-secret is wrong\r\n");
+    let mut asked = built();
+    asked.args(["measure", "--rate", "1/s", "--target", &format!("redis://me@{refusing}")]);
+    let refused = asked.env("REARGUARD_PASSWORD", "top-secret").output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("WRONGPASS *** is wrong"), "{}", text(&refused.stderr));
+    for said in [output.stdout, output.stderr, shown.stdout, page.into_bytes(), refused.stderr] {
+        assert!(!text(&said).contains("top-secret"), "{}", text(&said));
+    }
+}
+
 /// A run of a minute ends at once because the server does not answer as wanted. A machine that has other work
 /// for the generator's CPU may not receive the answer in time, so it is asked a few times.
 fn assert_refused(target: &str, why: &str) {
@@ -325,7 +351,7 @@ fn mistakes_end_with_one_message_and_its_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let nobody = format!("null-rpc://{free}");
     let unix = "redis+unix:///no/such.sock";
-    let cases: [(&[&str], i32, &str); 17] = [
+    let cases: [(&[&str], i32, &str); 20] = [
         (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
         (&[], 2, "--target memcached://"),
         (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
@@ -347,6 +373,9 @@ fn mistakes_end_with_one_message_and_its_remedy() {
         (&["--target", "http://127.0.0.1:1", "--body", "@/no/such"], 2, "@/no/such: No such file"),
         (&["--target", "http://127.0.0.1:1", "--header", "x"], 2, "'Name: value'"),
         (&["--start", "redis", "--target", unix, "--rate", "1/s"], 2, "started on 127.0.0.1"),
+        (&["--target", "redis://me@127.0.0.1:1", "--rate", "1/s"], 2, "REARGUARD_PASSWORD"),
+        (&["--target", unix, "--password-file", "/no/such"], 2, "/no/such: No such file"),
+        (&["--target", &nobody, "--password-file", "/no/such"], 2, "takes no password"),
     ];
     for (args, code, words) in cases {
         let output = rearguard(args);

@@ -180,11 +180,18 @@ fn connect(
 
 /// What waiting does not change.
 fn is_final(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
-    matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
+    use io::ErrorKind::{ConnectionRefused, InvalidData, NotFound, PermissionDenied};
+    matches!(error.kind(), ConnectionRefused | InvalidData | NotFound | PermissionDenied)
 }
 
 fn unreachable(target: &Target, missing: usize, error: Option<io::Error>) -> Failure {
+    // What the kernel says has a number; what a greeting came to has none.
+    if let Some(refusal) = error.as_ref().filter(|e| is_final(e) && e.raw_os_error().is_none()) {
+        return Failure::Run(format!(
+            "{}: the server does not take this client ({refusal}): are protocol, user, password and database right?",
+            target.text
+        ));
+    }
     let (address, why) =
         (&target.address, error.map_or("no answer".to_string(), |e| e.to_string()));
     Failure::Run(format!(

@@ -1,5 +1,6 @@
 //! Where requests go and in which protocol: `memcached://127.0.0.1:11211?reads=0.5`.
 
+mod login;
 mod options;
 mod speech;
 mod url;
@@ -11,6 +12,9 @@ use crate::protocol::http::HttpOptions;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
 use crate::protocol::redis::Redis;
+use crate::secret::{Login, Secret};
+use login::LOGIN;
+pub use login::without_password;
 use options::Options;
 use speech::{Speech, speech, templated};
 use url::Url;
@@ -18,7 +22,7 @@ use url::Url;
 /// A server and how to speak to it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// As it was given.
+    /// As it was given, but for a password.
     pub text: String,
     /// Where it listens.
     pub address: Address,
@@ -33,9 +37,13 @@ impl Target {
     ///
     /// [`Failure::Input`] for anything else, and for a host without address.
     pub fn parse(text: &str, template: Option<(&str, &str)>) -> Result<Target, Failure> {
-        let wrong = |what: String| Failure::Input(format!("--target `{text}`: {what}"));
+        let shown = without_password(text);
+        let wrong = |what: String| Failure::Input(format!("--target `{shown}`: {what}"));
         let url = Url::new(text).map_err(wrong)?;
         let address = url.address().map_err(wrong)?;
+        if url.login != Login::default() && !LOGIN.contains(&url.protocol) {
+            return Err(wrong(format!("{} takes no user and no password here", url.protocol)));
+        }
         let speech = match (url.protocol, template) {
             ("tcp" | "udp" | "unix", Some((request, end))) => {
                 Options::new(url.path).and_then(|options| options.finish()).map_err(wrong)?;
@@ -54,7 +62,25 @@ impl Target {
             _ => speech(&url).map_err(wrong)?,
         };
         let scheme = text.split("://").next().unwrap_or_default().to_string();
-        Ok(Target { text: text.to_string(), address, scheme, speech })
+        Ok(Target { text: shown, address, scheme, speech })
+    }
+
+    /// Whether its protocol says who asks.
+    pub fn takes_login(&self) -> bool {
+        matches!(self.speech, Speech::Redis(_))
+    }
+
+    /// The same with a password, if its protocol takes one and the target has none.
+    pub fn with_password(mut self, password: Option<Secret>) -> Result<Target, Failure> {
+        let Speech::Redis(Redis { login, .. }) = &mut self.speech else { return Ok(self) };
+        login.password = login.password.take().or(password);
+        match (&login.user, &login.password) {
+            (Some(user), None) => Err(Failure::Input(format!(
+                "--target `{}`: which password has {user}? --password-file FILE and REARGUARD_PASSWORD say it",
+                self.text
+            ))),
+            _ => Ok(self),
+        }
     }
 
     /// The same with other requests. [`Failure::Input`] for a target that is no web server.
@@ -99,7 +125,7 @@ impl Target {
             Speech::Memcached(one) => Box::new(*one),
             Speech::Http(one) => Box::new(one.clone()),
             Speech::Thrift(one) => Box::new(one.clone()),
-            Speech::Redis(one) => Box::new(*one),
+            Speech::Redis(one) => Box::new(one.clone()),
             Speech::Template(one, _) => Box::new(one.clone()),
         }
     }
@@ -107,11 +133,14 @@ impl Target {
     /// How many requests fill the server before a run, and the protocol that makes them.
     pub fn filler(&self) -> Option<(u64, Box<dyn Protocol>)> {
         let fills = |load: KeyValue| KeyValue { fills: true, ..load };
-        match self.speech {
+        match &self.speech {
             Speech::Memcached(one) => {
-                Some((one.load.keys, Box::new(Memcached { load: fills(one.load), ..one })))
+                Some((one.load.keys, Box::new(Memcached { load: fills(one.load), ..*one })))
             }
-            Speech::Redis(one) => Some((one.load.keys, Box::new(Redis { load: fills(one.load) }))),
+            Speech::Redis(one) => {
+                let load = fills(one.load);
+                Some((load.keys, Box::new(Redis { load, pipeline: 1, ..one.clone() })))
+            }
             _ => None,
         }
     }

@@ -10,8 +10,8 @@ mod real {
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use generator::Limits;
@@ -39,6 +39,8 @@ fn main() -> ExitCode {
         served("apache_keeps_connections", Kind::Apache2, "http://127.0.0.1:0/index.html", 1),
         served("redis", Kind::Redis, "redis://127.0.0.1:0", 1),
         Trial::test("redis_at_a_unix_socket", redis_at_a_unix_socket)
+            .with_ignored_flag(!installed(Kind::Redis)),
+        Trial::test("redis_with_a_password_a_database_and_pipelines", redis_with_a_password)
             .with_ignored_flag(!installed(Kind::Redis)),
         served("null_rpc", Kind::NullRpc, "null-rpc://127.0.0.1:0", 1),
         Trial::test("nginx_with_20_to_40_requests_a_connection", nginx_with_changing_connections),
@@ -115,7 +117,50 @@ fn served(name: &'static str, kind: Kind, target: &'static str, opened: u64) -> 
     Trial::test(name, run).with_ignored_flag(!installed(kind))
 }
 
-/// Redis in a folder that only this user can enter.
+/// A server of the test's own, gone with it.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Redis at a socket in a folder that only this user can enter.
+fn own_redis(folder: &Path, more: &[&str]) -> Result<Server, Failed> {
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--unixsocket"]);
+    command.arg(folder.join("redis.sock")).args(more);
+    let server = Server(command.current_dir(folder).stdout(Stdio::null()).spawn()?);
+    let listens = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        UnixStream::connect(folder.join("redis.sock")).is_ok()
+    });
+    if listens { Ok(server) } else { Err("it does not listen".into()) }
+}
+
+fn redis_with_a_password() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let _server = own_redis(folder.path(), &["--requirepass", "top-secret"])?;
+    let socket = format!("{}/redis.sock", folder.path().display());
+    let target = |login: &str| {
+        Target::parse(&format!("redis+unix://{login}{socket}?keys=100&db=3&pipeline=8"), None)
+    };
+    let good = target(":top-secret@")?;
+    measure::fill(&good, &setup(CONNECTIONS), &Silent)?;
+    let measured = measured(&good, &setup(CONNECTIONS))?;
+    all_answered(&measured);
+    assert_eq!(measured.tally.opened, u64::from(CONNECTIONS));
+    // The controls: another password, and none.
+    let refused = measure::fill(&target(":other-secret@")?, &setup(1), &Silent);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("WRONGPASS") && !refused.contains("-secret"), "{refused}");
+    let none = measure::fill(&target("")?, &setup(1), &Silent).unwrap_err().to_string();
+    assert!(none.contains("NOAUTH"), "{none}");
+    Ok(())
+}
+
 fn redis_at_a_unix_socket() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("redis.sock");
@@ -123,23 +168,13 @@ fn redis_at_a_unix_socket() -> Result<(), Failed> {
     // The control: where there is no socket yet, that is said, and at once.
     let absent = measure::fill(&target, &setup(CONNECTIONS), &Silent).unwrap_err().to_string();
     assert!(absent.contains("redis.sock") && absent.contains("No such file"), "{absent}");
-    let mut command = Command::new("redis-server");
-    command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&path);
-    let mut server = command.current_dir(&folder).stdout(Stdio::null()).spawn()?;
-    let listens = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        UnixStream::connect(&path).is_ok()
-    });
-    let measured = measure::fill(&target, &setup(CONNECTIONS), &Silent)
-        .and_then(|()| measured(&target, &setup(CONNECTIONS)));
-    server.kill()?;
-    server.wait()?;
-    assert!(listens);
-    let measured = measured?;
+    let server = own_redis(folder.path(), &[])?;
+    measure::fill(&target, &setup(CONNECTIONS), &Silent)?;
+    let measured = measured(&target, &setup(CONNECTIONS))?;
     all_answered(&measured);
     assert_eq!(measured.tally.opened, u64::from(CONNECTIONS));
     let used = measured.used.expect("the server is found by its socket's path");
-    assert_eq!(used.processes, [server.id() as i32]);
+    assert_eq!(used.processes, [server.0.id() as i32]);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use ::measure::protocol::http::{Header, HttpOptions, LONGEST_BODY, Method, Statuses};
 use model::Failure;
@@ -49,8 +50,15 @@ impl HttpArgs {
 
 /// The text itself, or the content of the file behind an @.
 fn given(option: &str, text: &str, most: usize) -> Result<Vec<u8>, Failure> {
-    let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
-    let wrong = |why: String| Failure::Input(format!("{option} @{path}: {why}"));
+    match text.strip_prefix('@') {
+        Some(path) => content(&format!("{option} @{path}"), Path::new(path), most),
+        None => Ok(text.as_bytes().to_vec()),
+    }
+}
+
+/// A file that an option names, of so many bytes at most.
+pub fn content(option: &str, path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let wrong = |why: String| Failure::Input(format!("{option}: {why}"));
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     let read = file.take(most as u64 + 1).read_to_end(&mut bytes);

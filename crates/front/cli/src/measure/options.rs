@@ -8,6 +8,7 @@ use model::{Failure, Nanos, units};
 use stats::Quantile;
 
 use super::http::HttpArgs;
+use super::login::LoginArgs;
 use crate::fail_if::Bound;
 use crate::output::Output;
 use crate::tables::TableFiles;
@@ -73,6 +74,8 @@ pub struct Args {
     /// With tcp://, udp:// and unix://, where an answer ends: length:BYTES, until:BYTES, close, datagram
     #[arg(long, value_name = "END", requires = "request")]
     pub response: Option<String>,
+    #[command(flatten)]
+    pub login: LoginArgs,
     #[command(flatten)]
     pub http: HttpArgs,
     /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one:

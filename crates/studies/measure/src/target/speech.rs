@@ -12,6 +12,9 @@ use crate::protocol::redis::Redis;
 use crate::protocol::template::{End, Request, Template};
 use crate::protocol::thrift::Thrift;
 
+/// Bytes of values in a pipeline at most: a longer answer is taken for garbage, and every connection keeps one.
+const LONGEST_PIPELINE: u64 = 16 << 20;
+
 /// How to speak to a server.
 #[derive(Clone, Debug)]
 pub enum Speech {
@@ -33,12 +36,32 @@ pub fn speech(url: &Url) -> Result<Speech, String> {
         "memcached" => memcached(Form::Ascii, options)?,
         "memcached+binary" => memcached(Form::Binary, options)?,
         "memcached+udp" => memcached(Form::Datagram, options)?,
-        "redis" => Speech::Redis(Redis { load: key_value(options)? }),
+        "redis" => redis(url, options)?,
         "null-rpc" => null_rpc(options)?,
         _ => thrift(url, options)?,
     };
     options.finish()?;
     Ok(speech)
+}
+
+/// The database is the path, or an option, as a socket has no path.
+fn redis(url: &Url, options: &mut Options) -> Result<Speech, String> {
+    let path = url.path.split('?').next().unwrap_or_default().trim_start_matches('/');
+    let usual = if path.is_empty() { Ok(0) } else { path.parse() };
+    let usual = usual.map_err(|_| format!("`{path}`: expected the number of a database"))?;
+    let redis = Redis {
+        login: url.login.clone(),
+        database: options.count("db", usual, 0..=u64::from(u32::MAX))?,
+        pipeline: options.count("pipeline", 1, 1..=1_000)?,
+        load: key_value(options)?,
+    };
+    let bytes = redis.pipeline * redis.load.value_bytes as u64;
+    match bytes <= LONGEST_PIPELINE {
+        true => Ok(Speech::Redis(redis)),
+        false => Err(format!(
+            "pipeline times value_bytes is {bytes}; expected {LONGEST_PIPELINE} at most"
+        )),
+    }
 }
 
 /// A web server's path keeps its query.

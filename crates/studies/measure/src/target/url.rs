@@ -1,11 +1,13 @@
 //! The parts of a target, and the address of its server.
 
-use std::borrow::Cow;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use generator::Address;
 use model::did_you_mean;
+
+use super::login;
+use crate::secret::Login;
 
 /// Schemes and the port that stands for none.
 const SCHEMES: [(&str, u16); 12] = [
@@ -25,7 +27,7 @@ const SCHEMES: [(&str, u16); 12] = [
 /// Those that go over the network only.
 const NETWORK: [&str; 4] = ["null-rpc", "memcached+udp", "tcp", "udp"];
 /// What makes a scheme one of unix sockets.
-const UNIX: &str = "+unix";
+pub const UNIX: &str = "+unix";
 /// The host that is named where there is none, as in what users of curl write.
 const NO_HOST: &str = "localhost";
 /// Bytes of a socket's path at most: the kernel's room (sun_path) without its last 0.
@@ -35,6 +37,8 @@ const LONGEST_SOCKET: usize = 107;
 pub struct Url<'a> {
     /// The protocol, whatever carries it.
     pub protocol: &'a str,
+    /// Who asks.
+    pub login: Login,
     /// What stands behind the host or the socket, with its query.
     pub path: &'a str,
     /// The host as it is said, with its port; or the socket.
@@ -56,8 +60,9 @@ impl<'a> Url<'a> {
             let hint = if protocol == "tcp" { "; unix://PATH goes over a unix socket" } else { "" };
             return Err(format!("{protocol} goes over the network{hint}"));
         }
+        let (login, rest) = login::split(protocol, rest)?;
         let (host, path) = if is_unix { socket(rest) } else { cut(rest, rest.find(['/', '?'])) };
-        Ok(Url { protocol, path, host, is_unix, port })
+        Ok(Url { protocol, login, path, host, is_unix, port })
     }
 
     /// Where the server listens.
@@ -105,11 +110,11 @@ fn unix(socket: &str) -> Result<Address, String> {
     if path.len() > LONGEST_SOCKET || path.contains('\0') {
         return Err(format!("a socket's path has 1 to {LONGEST_SOCKET} bytes, none of them 0"));
     }
-    Ok(Address::Unix(PathBuf::from(path.as_ref())))
+    Ok(Address::Unix(PathBuf::from(path)))
 }
 
 /// The text that a part of a URL stands for: `%41` is an A.
-fn decoded(part: &str) -> Result<Cow<'_, str>, String> {
+pub fn decoded(part: &str) -> Result<String, String> {
     let wrong = || format!("`{part}`: expected a % only before two hexadecimal digits");
     let mut pieces = part.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -119,7 +124,7 @@ fn decoded(part: &str) -> Result<Cow<'_, str>, String> {
         bytes.push(byte);
         bytes.extend(piece[2..].bytes());
     }
-    String::from_utf8(bytes).map(Cow::from).map_err(|_| wrong())
+    String::from_utf8(bytes).map_err(|_| wrong())
 }
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {

@@ -16,12 +16,13 @@ pub struct Spoken {
 }
 
 /// All of them.
-pub const ALL: [Spoken; 13] = [
+pub const ALL: [Spoken; 14] = [
     Spoken::of("memcached", "?reads=1", |_| b"VALUE k 0 3\r\nabc\r\nEND\r\n".to_vec()),
     Spoken::of("memcached", "?reads=0", |_| b"STORED\r\n".to_vec()),
     Spoken::of("memcached+binary", "?reads=1", binary),
     Spoken::of("memcached+udp", "?reads=1", |ask| [&ask[..2], b"\0\0\0\x01\0\0END\r\n"].concat()),
     Spoken::of("redis", "?reads=1", |_| b"*2\r\n$3\r\nabc\r\n:1\r\n".to_vec()),
+    Spoken::of("redis", "?pipeline=2", |_| b"$-1\r\n-OOM no\r\n".to_vec()),
     Spoken::of("http", "/", |_| {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".to_vec()
     }),
