@@ -139,7 +139,8 @@ setup-dist: ## install what packing needs, if it is missing
 
 setup-test: ## install what the tests need, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) chromium:chromium node:nodejs pip3:python3-pip \
-		memcached:memcached /usr/sbin/nginx:nginx-light redis-server:redis-server /usr/sbin/apache2:apache2-bin
+		memcached:memcached /usr/sbin/nginx:nginx-light redis-server:redis-server /usr/sbin/apache2:apache2-bin \
+		/usr/lib/postgresql:postgresql
 
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86

@@ -44,12 +44,13 @@ pub fn all() -> Vec<Reader> {
     ]
 }
 
-const TARGETS: [&str; 5] = [
+const TARGETS: [&str; 6] = [
     "redis://127.0.0.1:1?reads=0.5",
     "http://127.0.0.1/x",
     "http+unix:///run/x.sock:/y?z=:/a",
     "redis+unix://%2Frun%2fx.sock?keys=5",
     "redis+unix://me:p%40w@/run/x.sock?db=3&pipeline=16",
+    "postgresql+unix://me@/run/x?db=a&query=select {random:5}@/%26",
 ];
 const GRID: &str = "scenario = \"web.toml\"\npolicies = [\"cts\", \"lcfs\"]\nseeds = [1, 2]\n\
                     [values]\n\"machine.cpus\" = [1, 2]\n";

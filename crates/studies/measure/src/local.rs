@@ -15,7 +15,7 @@ use crate::sockets::{self, Bound};
 /// A thread serves if it uses at least this part of what the busiest one does.
 const SERVES: f64 = 0.05;
 
-/// The processes that listen at an address.
+/// The processes that listen at an address, or hold a connection that was accepted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
     /// Their ids.
@@ -24,7 +24,8 @@ pub struct Local {
 
 /// What they have used so far.
 pub struct Usage {
-    cpu: Nanos,
+    /// Unknown once one of them has ended: its time is gone.
+    cpu: Option<Nanos>,
     threads: BTreeMap<i32, Nanos>,
     cpus: usize,
 }
@@ -42,7 +43,7 @@ pub struct Used {
 }
 
 impl Local {
-    /// The processes that listen there; `None` where it is another machine, or they are another user's.
+    /// The processes that serve there; `None` where it is another machine, or they are another user's.
     pub fn find(address: &Address, transport: Transport) -> Option<Local> {
         let sockets = match address {
             _ if !address.is_here() => return None,
@@ -58,9 +59,9 @@ impl Local {
         (!processes.is_empty()).then_some(Local { processes })
     }
 
-    /// CPU time of all threads up to now.
-    pub fn cpu(&self) -> Nanos {
-        Nanos(self.processes.iter().map(|pid| process_cpu(*pid).0).sum())
+    /// CPU time of all threads up to now, if none of the processes has ended.
+    pub fn cpu(&self) -> Option<Nanos> {
+        self.processes.iter().map(|pid| Some(process_cpu(*pid)?.0)).sum::<Option<u64>>().map(Nanos)
     }
 
     /// What they have used up to now.
@@ -77,26 +78,25 @@ impl Local {
         Usage { cpu, threads, cpus: cpus.len() }
     }
 
-    /// What they used between two readings.
-    pub fn used(&self, before: &Usage, after: &Usage) -> Used {
+    /// What they used between two readings; `None` where one of them ended before the second: a process a
+    /// connection does, where connections end.
+    pub fn used(&self, before: &Usage, after: &Usage) -> Option<Used> {
+        let cpu = after.cpu?.saturating_sub(before.cpu?);
         let grown = after.threads.iter().map(|(tid, cpu)| {
             cpu.saturating_sub(before.threads.get(tid).copied().unwrap_or_default()).0
         });
         let grown: Vec<u64> = grown.collect();
         let busiest = grown.iter().copied().max().unwrap_or(0) as f64;
         let serve = grown.iter().filter(|cpu| **cpu as f64 >= SERVES * busiest).count();
-        Used {
-            processes: self.processes.clone(),
-            cpu: after.cpu.saturating_sub(before.cpu),
-            workers: after.cpus.min(serve).max(1) as u32,
-        }
+        let workers = after.cpus.min(serve).max(1) as u32;
+        Some(Used { processes: self.processes.clone(), cpu, workers })
     }
 }
 
 /// CPU time of a process, of threads that have ended, too; the clock is exact.
-fn process_cpu(pid: i32) -> Nanos {
+fn process_cpu(pid: i32) -> Option<Nanos> {
     let clock = clock_getcpuclockid(Pid::from_raw(pid)).and_then(|clock| clock.now());
-    clock.map_or(Nanos::ZERO, clock::from_timespec)
+    clock.map(clock::from_timespec).ok()
 }
 
 fn allowed(tid: i32) -> Vec<usize> {
@@ -104,9 +104,11 @@ fn allowed(tid: i32) -> Vec<usize> {
     (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
 }
 
-/// The inodes of sockets that listen at the address, or at its port on all addresses.
+/// The inodes of sockets that listen at the address, or at its port on all addresses, and of those that were
+/// accepted there.
 fn sockets(address: SocketAddr, transport: Transport) -> BTreeSet<String> {
-    let bound = sockets::bound("/proc/net", transport).into_iter();
+    let states = sockets::serving(transport);
+    let bound = sockets::in_states("/proc/net", transport, states).into_iter();
     bound.filter(|socket| serves(socket, address)).map(|socket| socket.inode).collect()
 }
 
@@ -139,13 +141,13 @@ mod tests {
         2: 0100007F:2BCB 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 4713 1 0 100 0 0 10 0\n";
 
     #[test]
-    fn the_kernels_table_tells_listening_processes() {
+    fn the_kernels_table_tells_serving_processes() {
         let at = |text: &str| -> Vec<String> {
-            let rows = sockets::rows(TABLE, Transport::Stream);
+            let rows = sockets::rows(TABLE, sockets::serving(Transport::Stream));
             let here = rows.filter(|socket| serves(socket, text.parse().unwrap()));
             here.map(|socket| socket.inode).collect()
         };
-        assert_eq!(at("127.0.0.1:11211"), ["4711"]);
+        assert_eq!(at("127.0.0.1:11211"), ["4711", "4713"]);
         assert_eq!(at("127.0.0.2:11211"), Vec::<String>::new());
         assert_eq!(at("127.0.0.2:11212"), ["4712"]);
     }

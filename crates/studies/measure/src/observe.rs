@@ -101,7 +101,9 @@ pub(crate) fn observe(
         let mut around = Around::new(&setup.cpus[..setup.cpus.len().min(threads.len())]);
         let used = mind(local.as_ref(), start, job, (&finished, &mut around), watch);
         stop.store(watch.cancelled(), Ordering::Relaxed);
-        let sent = threads.into_iter().map(|t| t.join().expect("the generator does not panic"));
+        let ran = threads.into_iter().map(|t| t.join().expect("the generator does not panic"));
+        // Connections end only here, when the server has been looked at: with them a process may end.
+        let sent = ran.map(|ran| ran.map(Ran::finish));
         let sent = sent.collect::<io::Result<Vec<Sent>>>().map_err(broken)?;
         if watch.cancelled() {
             return Err(Failure::Interrupted);
@@ -111,6 +113,23 @@ pub(crate) fn observe(
 }
 
 /// What one generator's thread brings back.
+struct Ran {
+    generator: Generator,
+    cpu: Nanos,
+    wait: Nanos,
+    wall: Nanos,
+}
+
+impl Ran {
+    /// Closes the connections.
+    fn finish(self) -> Sent {
+        let Ran { generator, cpu, wait, wall } = self;
+        let (records, tally) = generator.finish().pop().unwrap_or_default();
+        Sent { records, tally, cpu, wait, wall }
+    }
+}
+
+/// What it did.
 struct Sent {
     records: Vec<Record>,
     tally: Tally,
@@ -205,16 +224,15 @@ fn send(
     cpu: usize,
     (start, until): (Nanos, Nanos),
     stop: &AtomicBool,
-) -> io::Result<Sent> {
+) -> io::Result<Ran> {
     generator::thread::bind(&[cpu])?;
     generator::thread::shield()?;
     clock::sleep_until(start.saturating_sub(Nanos::from_millis(1)));
     let (before, from) = (Reading::own(), clock::now());
     generator.run(start, until, stop);
     let (after, wall) = (Reading::own(), clock::now() - from);
-    let (records, tally) = generator.finish().pop().unwrap_or_default();
     let (cpu, wait) = (after.cpu - before.cpu, after.wait - before.wait);
-    Ok(Sent { records, tally, cpu, wait, wall })
+    Ok(Ran { generator, cpu, wait, wall })
 }
 
 /// Looks at the generator's CPUs from the window's start to its end.
@@ -273,7 +291,7 @@ fn mind(
         readings.push(local.usage());
     }
     let [before, after] = &readings[..] else { return None };
-    Some(local.used(before, after))
+    local.used(before, after)
 }
 
 fn merged(

@@ -55,7 +55,7 @@ impl RoundTrips {
 
     /// Asks again and again for a while.
     pub fn run(&mut self, span: Nanos) -> Result<Cost, Failure> {
-        let (cpu, instructions) = (self.cpu(), self.instructions());
+        let (cpu, instructions) = (self.cpu()?, self.instructions());
         let (end, mut requests) = (clock::now() + span, 0u64);
         while clock::now() < end {
             NullAsk { id: requests, service: Nanos::ZERO }.encode(&mut self.request);
@@ -66,13 +66,14 @@ impl RoundTrips {
         }
         let a_request = |total: u64| total as f64 / requests as f64;
         let spent = self.instructions().zip(instructions).map(|(after, before)| after - before);
-        let cpu_ns = a_request((self.cpu() - cpu).0);
+        let cpu_ns = a_request((self.cpu()? - cpu).0);
         Ok(Cost { cpu_ns, instructions: spent.map(a_request) })
     }
 
-    fn cpu(&self) -> Nanos {
+    fn cpu(&self) -> Result<Nanos, Failure> {
         let own = ClockId::CLOCK_THREAD_CPUTIME_ID.now().map(clock::from_timespec);
-        own.unwrap_or(Nanos::ZERO) + self.server.cpu()
+        let server = self.server.cpu().ok_or_else(|| broken(&"the server has ended"))?;
+        Ok(own.unwrap_or(Nanos::ZERO) + server)
     }
 
     fn instructions(&mut self) -> Option<u64> {

@@ -9,7 +9,7 @@ use model::Failure;
 
 use crate::local::numbers;
 
-/// A socket that listens, or one for datagrams that is bound and not connected.
+/// A server's socket: it listens, or it has been accepted, or it is bound for datagrams and not connected.
 pub(crate) struct Bound {
     /// Its address, in the table's own hexadecimal digits.
     pub ip: String,
@@ -18,28 +18,45 @@ pub(crate) struct Bound {
     pub inode: String,
 }
 
-/// Those of a kernel's `net` folder, of both versions of IP.
-pub(crate) fn bound(folder: &str, transport: Transport) -> Vec<Bound> {
+/// The kernel's numbers of the states of sockets that wait for clients: TCP_LISTEN, and TCP_CLOSE, which is a
+/// datagram socket without a peer.
+pub(crate) fn waiting(transport: Transport) -> &'static [&'static str] {
+    match transport {
+        Transport::Stream => &["0A"],
+        Transport::Datagram => &["07"],
+    }
+}
+
+/// Those of sockets that serve: TCP_ESTABLISHED, too, as a process a connection holds no other.
+pub(crate) fn serving(transport: Transport) -> &'static [&'static str] {
+    match transport {
+        Transport::Stream => &["0A", "01"],
+        Transport::Datagram => waiting(transport),
+    }
+}
+
+/// Those of a kernel's `net` folder that wait for clients, of both versions of IP.
+fn bound(folder: &str, transport: Transport) -> Vec<Bound> {
+    in_states(folder, transport, waiting(transport))
+}
+
+/// Those in some states.
+pub(crate) fn in_states(folder: &str, transport: Transport, states: &[&str]) -> Vec<Bound> {
     let name = match transport {
         Transport::Stream => "tcp",
         Transport::Datagram => "udp",
     };
     let tables = [format!("{folder}/{name}"), format!("{folder}/{name}6")];
     let texts = tables.iter().filter_map(|path| fs::read_to_string(path).ok());
-    texts.flat_map(|text| rows(&text, transport).collect::<Vec<_>>()).collect()
+    texts.flat_map(|text| rows(&text, states).collect::<Vec<_>>()).collect()
 }
 
 /// Those of one table: lines of a number, `0100007F:2BCB`, the peer, the state and more.
-pub(crate) fn rows(table: &str, transport: Transport) -> impl Iterator<Item = Bound> {
-    // The kernel's numbers of states: TCP_LISTEN, and TCP_CLOSE, which is a datagram socket without a peer.
-    let wanted = match transport {
-        Transport::Stream => "0A",
-        Transport::Datagram => "07",
-    };
+pub(crate) fn rows(table: &str, states: &[&str]) -> impl Iterator<Item = Bound> {
     table.lines().filter_map(move |line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (state, inode) = (words.get(3)?, words.get(9)?);
-        let (ip, port) = words[1].rsplit_once(':').filter(|_| *state == wanted)?;
+        let (ip, port) = words[1].rsplit_once(':').filter(|_| states.contains(state))?;
         let port = u16::from_str_radix(port, 16).ok()?;
         Some(Bound { ip: ip.to_string(), port, inode: inode.to_string() })
     })
@@ -145,8 +162,9 @@ mod tests {
     #[test]
     fn a_listening_socket_is_known_by_its_inode_and_state() {
         let line = "   0: 0100007F:2BCB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0";
-        let port =
-            |transport, inode: &str| ports(rows(line, transport), &[inode.to_string()]).next();
+        let port = |transport, inode: &str| {
+            ports(rows(line, waiting(transport)), &[inode.to_string()]).next()
+        };
         assert_eq!(port(Transport::Stream, "4711"), Some(11211));
         assert_eq!(port(Transport::Stream, "4712"), None);
         assert_eq!(port(Transport::Datagram, "4711"), None);

@@ -11,6 +11,7 @@ use model::{Failure, Nanos};
 use crate::protocol::http::HttpOptions;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
+use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
 use crate::secret::{Login, Secret};
 use login::LOGIN;
@@ -67,15 +68,20 @@ impl Target {
 
     /// Whether its protocol says who asks.
     pub fn takes_login(&self) -> bool {
-        matches!(self.speech, Speech::Redis(_))
+        matches!(self.speech, Speech::Redis(_) | Speech::Postgresql(_))
     }
 
     /// The same with a password, if its protocol takes one and the target has none.
     pub fn with_password(mut self, password: Option<Secret>) -> Result<Target, Failure> {
-        let Speech::Redis(Redis { login, .. }) = &mut self.speech else { return Ok(self) };
+        let (login, is_needed) = match &mut self.speech {
+            Speech::Redis(Redis { login, .. }) => (login, true),
+            // A database may trust its user.
+            Speech::Postgresql(Postgresql { login, .. }) => (login, false),
+            _ => return Ok(self),
+        };
         login.password = login.password.take().or(password);
         match (&login.user, &login.password) {
-            (Some(user), None) => Err(Failure::Input(format!(
+            (Some(user), None) if is_needed => Err(Failure::Input(format!(
                 "--target `{}`: which password has {user}? --password-file FILE and REARGUARD_PASSWORD say it",
                 self.text
             ))),
@@ -126,6 +132,7 @@ impl Target {
             Speech::Http(one) => Box::new(one.clone()),
             Speech::Thrift(one) => Box::new(one.clone()),
             Speech::Redis(one) => Box::new(one.clone()),
+            Speech::Postgresql(one) => Box::new(one.clone()),
             Speech::Template(one, _) => Box::new(one.clone()),
         }
     }

@@ -1,8 +1,8 @@
 //! Every protocol, with responses cut at every byte.
 
-use generator::{Ask, Greeted, Protocol, ReceivedBytes, Verdict};
+use generator::{Ask, Protocol, ReceivedBytes, Verdict};
+use measure::Target;
 use measure::protocol::http::{HttpOptions, Method};
-use measure::{Secret, Target};
 use model::Nanos;
 use model::workload::Planned;
 use proptest::prelude::*;
@@ -172,46 +172,35 @@ fn redis_in_pipelines() {
     assert_eq!(whole(&mut *alone, &ask(7, 0), b"-OOM command not allowed\r\n"), Some("error OOM"));
 }
 
-/// What a connection says first, and what comes of the server's words.
-fn greeted(target: &str, words: &[u8]) -> (String, Greeted) {
-    let mut greeting = protocol(target).greeting().expect("a greeting");
-    let mut said = Vec::new();
-    assert_eq!(greeting.go_on(b"", &mut said), Greeted::Waits(0));
-    let greeted = greeting.go_on(words, &mut said);
-    (String::from_utf8(said).expect("UTF-8"), greeted)
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    [&[tag], &(4 + body.len() as u32).to_be_bytes()[..], body].concat()
 }
 
 #[test]
-fn redis_says_who_asks_and_for_which_database() {
-    let auth = "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$3\r\np:w\r\n";
-    let select = "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n";
-    let both = "redis://me:p%3aw@127.0.0.1/3";
-    assert_eq!(greeted(both, b"+OK\r\n+OK\r\n"), (format!("{auth}{select}"), Greeted::Done));
-    assert_eq!(greeted("redis+unix:///x?db=3", b"+OK\r\n"), (select.to_string(), Greeted::Done));
-    let password = "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n";
-    let refused = |words: &str| Greeted::Refused(words.to_string());
-    assert_eq!(
-        greeted("redis://:pw@127.0.0.1", b"-WRONGPASS pw is\x1b[2J wrong\r\n"),
-        (password.to_string(), refused("WRONGPASS *** is [2J wrong"))
-    );
-    let good = b"+OK\r\n+OK\r\n";
-    assert!((0..good.len()).all(|cut| greeted(both, &good[..cut]).1 == Greeted::Waits(0)));
-    assert_eq!(greeted(both, b"HTTP/1.1 400\r\n").1, Greeted::Garbage);
-    assert_eq!(greeted(both, b"+OK\r\n+OK\r\n+").1, Greeted::Garbage, "more than was asked");
-    // The control.
-    assert!(protocol("redis://127.0.0.1/0").greeting().is_none());
-}
-
-#[test]
-fn a_password_is_in_no_text_of_its_target() {
-    let target = Target::parse("redis://me:top@127.0.0.1/1", None).expect("a target");
-    assert_eq!(target.text, "redis://me@127.0.0.1/1");
-    assert!(!format!("{target:?}").contains("top"), "{target:?}");
-    let without = Target::parse("redis://me@127.0.0.1", None).expect("a target");
-    let refused = without.clone().with_password(None).unwrap_err().to_string();
-    assert!(refused.contains("--password-file"), "{refused}");
-    let given = without.with_password(Some(Secret::new("top".to_string()))).expect("it takes one");
-    assert!(given.protocol().greeting().is_some() && !format!("{given:?}").contains("top"));
+fn postgresql() {
+    let mut query = protocol("postgresql://me@127.0.0.1?query=SELECT {random:1}%26{id}");
+    assert_eq!(encoded(&mut *query, &ask(7, 0)), message(b'Q', b"SELECT 0&7\0"));
+    let mut usual = protocol("postgresql://me@127.0.0.1");
+    assert_eq!(encoded(&mut *usual, &ask(0, 0)), message(b'Q', b"SELECT 1\0"));
+    let ready = message(b'Z', b"I");
+    let rows =
+        [message(b'T', b"\0\0"), message(b'D', b"\0\0"), message(b'C', b"SELECT 1\0")].concat();
+    let good = [&rows[..], &message(b'N', b"SNOTICE\0\0"), &ready].concat();
+    assert_eq!(whole(&mut *usual, &ask(0, 0), &good), None);
+    let error = |code: &str| message(b'E', format!("SERROR\0C{code}\0Mno\0\0").as_bytes());
+    for (code, shown) in [
+        ("40P01", "SQLSTATE 40P01"),
+        ("40003", "SQLSTATE 40xxx"),
+        ("22012", "SQLSTATE 22xxx"),
+        ("99999", "error"),
+        ("", "error"),
+    ] {
+        let bad = [error(code), error("XX000"), ready.clone()].concat();
+        assert_eq!(whole(&mut *usual, &ask(0, 0), &bad), Some(shown), "the first error tells");
+    }
+    for garbage in [&b"HTTP/1.1 400"[..], b"D\0\0\0\x03", b"G\0\0\0\x05\0", b"Z\0\0\0\x06II"] {
+        assert_eq!(judge(&mut *usual, &ask(0, 0), garbage, false), Verdict::Garbage);
+    }
 }
 
 #[test]
@@ -391,6 +380,9 @@ fn wrong_targets_are_told() {
     assert!(wrong("redis://127.0.0.1/x").contains("number of a database"));
     assert!(wrong("redis://127.0.0.1?pipeline=0").contains("1 to 1000"));
     assert!(wrong("redis://127.0.0.1?pipeline=1k&value_bytes=1M").contains("at most"));
+    assert!(wrong("postgresql://127.0.0.1").contains("which user?"));
+    assert!(wrong("postgresql://me@127.0.0.1?query={x}").contains("{random:BELOW}"));
+    assert!(wrong("postgresql://me@127.0.0.1?query=%00").contains("none of them"));
     assert!(wrong("http://me:top@127.0.0.1").contains("no user and no password"));
     for secret in
         ["redis://me:t/op@127.0.0.1", "http://me:t?op@127.0.0.1", "redis://me:t%op@127.0.0.1"]
@@ -400,28 +392,6 @@ fn wrong_targets_are_told() {
     }
     assert!(wrong("redis://no.such.host.invalid").contains("no.such.host.invalid"));
 }
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_greeting_survives_any_bytes(words in prop::collection::vec(any::<u8>(), 0..60), cut: u8) {
-        for target in GREETED {
-            let mut greeting = protocol(target).greeting().expect("a greeting");
-            let mut said = Vec::new();
-            greeting.go_on(b"", &mut said);
-            let mut left = words[..usize::from(cut).min(words.len())].to_vec();
-            if let Greeted::Waits(used) = greeting.go_on(&left, &mut said) {
-                prop_assert!(used <= left.len());
-                left = words[used..].to_vec();
-                greeting.go_on(&left, &mut said);
-            }
-        }
-    }
-}
-
-/// Targets whose connections begin with a greeting.
-const GREETED: [&str; 1] = ["redis://me:p%3aw@127.0.0.1/3"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]

@@ -5,6 +5,7 @@
 //! installed is shown as ignored.
 
 mod real {
+    pub mod postgresql;
     pub mod thrift;
 }
 
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
         Trial::test("nginx_asked_by_other_methods", other_methods),
         Trial::test("a_store_that_was_not_filled_misses", not_filled),
         Trial::test("ten_thousand_connections", ten_thousand_connections),
+        Trial::test("postgresql_and_who_asks", real::postgresql::proofs)
+            .with_ignored_flag(real::postgresql::programs().is_none()),
+        Trial::test("postgresql_and_its_queries", real::postgresql::queries)
+            .with_ignored_flag(real::postgresql::programs().is_none()),
         Trial::test("apache_thrift_framed", || real::thrift::served(true)),
         Trial::test("apache_thrift_buffered", || real::thrift::served(false)),
         Trial::test("capacity_is_found", capacity),

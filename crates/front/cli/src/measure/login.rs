@@ -15,8 +15,8 @@ const LONGEST: usize = 64 << 10;
 /// Who asks.
 #[derive(clap::Args)]
 pub struct LoginArgs {
-    /// With redis://, the file of the password that is not in the URL, where other users see it
-    /// [default: the environment's REARGUARD_PASSWORD]
+    /// With redis:// and postgresql://, the file of the password that is not in the URL, where other users
+    /// see it [default: the environment's REARGUARD_PASSWORD]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }

@@ -21,9 +21,9 @@ use crate::tables::TableFiles;
 #[derive(clap::Args)]
 pub struct Args {
     /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
-    /// redis://, thrift://HOST:PORT/METHOD, thrift+buffered://, null-rpc://, and with --request and
-    /// --response tcp://, udp:// and unix://; over a unix socket redis+unix:///PATH, http+unix:///PATH:/PAGE
-    /// and so on
+    /// redis://, postgresql://USER@HOST/DB?query=SQL, thrift://HOST:PORT/METHOD, thrift+buffered://,
+    /// null-rpc://, and with --request and --response tcp://, udp:// and unix://; over a unix socket
+    /// redis+unix:///PATH, http+unix:///PATH:/PAGE and so on
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc

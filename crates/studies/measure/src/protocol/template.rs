@@ -44,16 +44,7 @@ pub struct Template {
 
 impl Protocol for Template {
     fn encode(&mut self, ask: &Ask, out: &mut Vec<u8>) {
-        for piece in &self.request.0 {
-            match piece {
-                Piece::Bytes(bytes) => out.extend(bytes),
-                Piece::Id => out.extend(ask.id.to_string().bytes()),
-                Piece::Random(below) => {
-                    let drawn = derive(u64::from(ask.planned.random), &[ask.id]) % below;
-                    out.extend(drawn.to_string().bytes());
-                }
-            }
-        }
+        self.request.encode(ask, out);
     }
 
     fn decode(&mut self, _ask: &Ask, received: &ReceivedBytes) -> Verdict {
@@ -73,7 +64,8 @@ impl Protocol for Template {
     }
 }
 
-const REQUEST_FORM: &str = "expected bytes with \\r, \\n, \\t, \\0, \\xHH and \\\\, and the places {id}, {random:BELOW}; {{ is a brace";
+/// How a request is written.
+pub const REQUEST_FORM: &str = "expected bytes with \\r, \\n, \\t, \\0, \\xHH and \\\\, and the places {id}, {random:BELOW}; {{ is a brace";
 const END_FORM: &str = "expected length:BYTES, until:BYTES, close or datagram";
 
 impl FromStr for Request {
@@ -81,25 +73,52 @@ impl FromStr for Request {
 
     fn from_str(text: &str) -> Result<Request, Failure> {
         let wrong = || Failure::Input(format!("--request `{text}`: {REQUEST_FORM}"));
+        Request::read(text).ok_or_else(wrong)
+    }
+}
+
+impl Request {
+    /// Reads one; none: it is not of [`REQUEST_FORM`].
+    pub fn read(text: &str) -> Option<Request> {
         let mut pieces = vec![Piece::Bytes(Vec::new())];
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             if let Some(place) = rest.strip_prefix('{').filter(|rest| !rest.starts_with('{')) {
-                let (name, after) = place.split_once('}').ok_or_else(wrong)?;
-                pieces.extend([self::place(name).ok_or_else(wrong)?, Piece::Bytes(Vec::new())]);
+                let (name, after) = place.split_once('}')?;
+                pieces.extend([self::place(name)?, Piece::Bytes(Vec::new())]);
                 rest = after;
                 continue;
             }
-            let Some(Piece::Bytes(bytes)) = pieces.last_mut() else { return Err(wrong()) };
+            let Some(Piece::Bytes(bytes)) = pieces.last_mut() else { return None };
             rest = match rest.strip_prefix("{{") {
                 Some(after) => {
                     bytes.push(b'{');
                     after
                 }
-                None => plain(first, rest, bytes).ok_or_else(wrong)?,
+                None => plain(first, rest, bytes)?,
             };
         }
-        Ok(Request(pieces))
+        Some(Request(pieces))
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, ask: &Ask, out: &mut Vec<u8>) {
+        for piece in &self.0 {
+            match piece {
+                Piece::Bytes(bytes) => out.extend(bytes),
+                Piece::Id => out.extend(ask.id.to_string().bytes()),
+                Piece::Random(below) => {
+                    let drawn = derive(u64::from(ask.planned.random), &[ask.id]) % below;
+                    out.extend(drawn.to_string().bytes());
+                }
+            }
+        }
+    }
+
+    /// Whether a byte is in it.
+    pub fn has(&self, wanted: u8) -> bool {
+        let is_in = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.contains(&wanted));
+        self.0.iter().any(is_in)
     }
 }
 

@@ -4,7 +4,9 @@ use super::url::{UNIX, decoded};
 use crate::secret::{Login, Secret};
 
 /// Protocols that say who asks.
-pub const LOGIN: [&str; 1] = ["redis"];
+pub const LOGIN: [&str; 2] = ["redis", "postgresql"];
+/// What a database's URL asks begins so.
+const QUERY: &str = "query=";
 
 /// A URL's rest behind `://`, apart: user and password, and what follows the `@`.
 pub fn split<'a>(protocol: &str, rest: &'a str) -> Result<(Login, &'a str), String> {
@@ -39,8 +41,9 @@ fn end(protocol: &str, rest: &str) -> Option<usize> {
     if rest.starts_with('/') {
         return None;
     }
-    // Nothing else in such a URL has one, but for a socket's path behind it.
+    // Nothing else in such a URL has one, but for a socket's path behind it, and queries.
     if LOGIN.contains(&protocol) {
+        let (rest, _) = rest.split_once(QUERY).unwrap_or((rest, ""));
         return rest.rfind("@/").or_else(|| rest.rfind('@'));
     }
     let (host, _) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -65,6 +68,7 @@ mod tests {
             ("redis", ":p%40%3a@h:1", None, Some("p@:"), "h:1"),
             ("redis", "u:p:q@/run/s@t", Some("u"), Some("p:q"), "/run/s@t"),
             ("redis", "u:@h", Some("u"), Some(""), "h"),
+            ("postgresql", "u@h/?query=a@/b", Some("u"), None, "h/?query=a@/b"),
         ];
         for (protocol, text, user, password, rest) in cases {
             let (login, found) = split(protocol, text).expect(text);

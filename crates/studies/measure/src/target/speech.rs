@@ -4,14 +4,17 @@ use generator::{LEAST_BYTES, NullRpc, Transport};
 use model::{Failure, Nanos, units};
 
 use super::options::Options;
-use super::url::Url;
+use super::url::{Url, decoded};
 use crate::protocol::http::{Http, HttpOptions};
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
+use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
-use crate::protocol::template::{End, Request, Template};
+use crate::protocol::template::{End, REQUEST_FORM, Request, Template};
 use crate::protocol::thrift::Thrift;
 
+/// What a database is asked unless said: it reads no table.
+const USUAL_QUERY: &str = "SELECT 1";
 /// Bytes of values in a pipeline at most: a longer answer is taken for garbage, and every connection keeps one.
 const LONGEST_PIPELINE: u64 = 16 << 20;
 
@@ -23,6 +26,7 @@ pub enum Speech {
     Http(Http),
     Thrift(Thrift),
     Redis(Redis),
+    Postgresql(Postgresql),
     Template(Template, Transport),
 }
 
@@ -37,6 +41,7 @@ pub fn speech(url: &Url) -> Result<Speech, String> {
         "memcached+binary" => memcached(Form::Binary, options)?,
         "memcached+udp" => memcached(Form::Datagram, options)?,
         "redis" => redis(url, options)?,
+        "postgresql" => postgresql(url, options)?,
         "null-rpc" => null_rpc(options)?,
         _ => thrift(url, options)?,
     };
@@ -62,6 +67,22 @@ fn redis(url: &Url, options: &mut Options) -> Result<Speech, String> {
             "pipeline times value_bytes is {bytes}; expected {LONGEST_PIPELINE} at most"
         )),
     }
+}
+
+/// The database is the path, or an option, as a socket has no path.
+fn postgresql(url: &Url, options: &mut Options) -> Result<Speech, String> {
+    let path = url.path.split('?').next().unwrap_or_default().trim_start_matches('/');
+    let database = options.take("db", decoded(path)?, decoded)?;
+    let query = options.take("query", USUAL_QUERY.to_string(), decoded)?;
+    let query = Request::read(&query).filter(|query| !query.has(0));
+    if url.login.user.is_none() {
+        return Err("which user? expected postgresql://USER@HOST/DATABASE".to_string());
+    }
+    Ok(Speech::Postgresql(Postgresql {
+        login: url.login.clone(),
+        database: Some(database).filter(|name| !name.is_empty()),
+        query: query.ok_or_else(|| format!("query: {REQUEST_FORM}; none of them \\0"))?,
+    }))
 }
 
 /// A web server's path keeps its query.

@@ -10,7 +10,7 @@ use super::login;
 use crate::secret::Login;
 
 /// Schemes and the port that stands for none.
-const SCHEMES: [(&str, u16); 12] = [
+const SCHEMES: [(&str, u16); 13] = [
     ("null-rpc", 0),
     ("memcached", 11_211),
     ("memcached+binary", 11_211),
@@ -20,6 +20,7 @@ const SCHEMES: [(&str, u16); 12] = [
     ("thrift+framed", 9_090),
     ("thrift+buffered", 9_090),
     ("redis", 6_379),
+    ("postgresql", 5_432),
     ("tcp", 0),
     ("udp", 0),
     ("unix", 0),

@@ -38,6 +38,11 @@ pub const ALL: [Spoken; 14] = [
     Spoken::by_template("udp", ("x", "datagram"), |_| b"any".to_vec()),
 ];
 
+/// One that begins with a greeting, which the server here does not know.
+pub const GREETED: Spoken = Spoken::of("postgresql", "", |_| {
+    b"D\0\0\0\x06\0\0E\0\0\0\x0cC22012\0\0C\0\0\0\x05\0Z\0\0\0\x05I".to_vec()
+});
+
 impl Spoken {
     const fn of(scheme: &'static str, rest: &'static str, good: fn(&[u8]) -> Vec<u8>) -> Spoken {
         Spoken { target: (scheme, rest), template: None, good }
@@ -54,7 +59,8 @@ impl Spoken {
     /// Its target at a port of the loopback address.
     pub fn at(&self, port: u16) -> Target {
         let (scheme, rest) = self.target;
-        let text = format!("{scheme}://127.0.0.1:{port}{rest}");
+        let user = if scheme == "postgresql" { "me@" } else { "" };
+        let text = format!("{scheme}://{user}127.0.0.1:{port}{rest}");
         Target::parse(&text, self.template).expect(&text)
     }
 
