@@ -39,6 +39,7 @@ pub fn all() -> Vec<Reader> {
         of("outliers", outliers, texts(&[LINES, SAMPLES])),
         of("policy", policy, texts(&["cts:requeue=tail,slice=1ms", "rearguard", "./mine.c:a=1"])),
         of("target", target, texts(&TARGETS)),
+        of("mix", mix, texts(&["3 GET /a\n1 POST /b x", "# a\n2 SELECT {id}", "1 {random:5}"])),
         of("http", http, texts(&["X-A: b", "POST", "2xx,404", "Host:\tx"])),
         of("units", quantity, texts(&["10ms", "1.6k/s", "10M", "0.5us"])),
     ]
@@ -106,6 +107,13 @@ fn target(bytes: &[u8]) -> bool {
     let is_address = host.is_some_and(|host| host.parse::<Ipv4Addr>().is_ok());
     let is_unix = text.split("://").next().is_some_and(|scheme| scheme.ends_with("unix"));
     (is_address || is_unix) && Target::parse(&text, None).is_ok()
+}
+
+fn mix(bytes: &[u8]) -> bool {
+    let targets = ["http://127.0.0.1:1", "postgresql://me@127.0.0.1:1"];
+    let targets = targets.map(|target| Target::parse(target, None).expect("well formed"));
+    let no_file = |_: &str| Err("no file".to_string());
+    targets.into_iter().any(|target| target.with_mix("x", &text(bytes), &no_file).is_ok())
 }
 
 /// Whatever is understood makes a request with one end of its head, and that before the body.

@@ -3,6 +3,7 @@
 mod http;
 mod live;
 mod login;
+mod mix;
 mod options;
 mod stages;
 
@@ -260,7 +261,13 @@ impl Args {
     }
 
     fn target(&self) -> Result<Target, Failure> {
-        let template = self.request.as_deref().zip(self.response.as_deref());
+        let request = self.request.as_deref().or(self.mix.is_given().then_some(""));
+        let template = request.zip(self.response.as_deref());
+        if let (None, Some(_)) = (&template, &self.response) {
+            return Err(Failure::Input(
+                "--response: of which request? --request or --requests says it".to_string(),
+            ));
+        }
         let text = match (&self.target, self.start) {
             (Some(text), _) => text,
             (None, Some(kind)) => kind.0.usual_target(),
@@ -271,7 +278,8 @@ impl Args {
                 ));
             }
         };
-        self.login.log_in(Target::parse(text, template)?.with_http(self.http.options()?)?)
+        let target = Target::parse(text, template)?.with_http(self.http.options()?)?;
+        self.mix.mixed(self.login.log_in(target)?)
     }
 
     fn setup(&self, target: &Target) -> Setup {

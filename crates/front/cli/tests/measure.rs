@@ -71,23 +71,11 @@ fn the_document_has_the_keys_of_a_service_and_the_files_are_written() {
     let (hdr, trace, page, metrics) =
         (file("log.hdr"), file("run.trace"), file("page.html"), file("metrics"));
     let tables = file("tables");
-    let more = [
-        "--json",
-        "--hdr",
-        &hdr,
-        "--trace",
-        &trace,
-        "--report",
-        &page,
-        "--live",
-        "--metrics",
-        &metrics,
-        "--parquet",
-        &tables,
-        "--cell",
-        "web",
-    ];
-    let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
+    let files = ["--hdr", &hdr, "--trace", &trace, "--report", &page];
+    let more = ["--json", "--live", "--metrics", &metrics];
+    let tables_too = ["--parquet", &tables, "--cell", "web"];
+    let asked = [&NULL_RPC[..], &files, &more, &tables_too].concat();
+    let Some(output) = measured(&asked) else { return };
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["schema"], "rearguard.measure/1");
     let requests = document["requests"].as_u64().expect("requests");
@@ -351,7 +339,7 @@ fn mistakes_end_with_one_message_and_its_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
     let nobody = format!("null-rpc://{free}");
     let unix = "redis+unix:///no/such.sock";
-    let cases: [(&[&str], i32, &str); 20] = [
+    let cases: [(&[&str], i32, &str); 23] = [
         (&["--target", "tcp://127.0.0.1:1", "--connections", "0"], 2, "expected 1 to 1M"),
         (&[], 2, "--target memcached://"),
         (&["--target", "memcached://127.0.0.1:1"], 2, "how much load?"),
@@ -375,6 +363,17 @@ fn mistakes_end_with_one_message_and_its_remedy() {
         (&["--start", "redis", "--target", unix, "--rate", "1/s"], 2, "started on 127.0.0.1"),
         (&["--target", "redis://me@127.0.0.1:1", "--rate", "1/s"], 2, "REARGUARD_PASSWORD"),
         (&["--target", unix, "--password-file", "/no/such"], 2, "/no/such: No such file"),
+        (
+            &["--target", "http://127.0.0.1:1", "--requests", "/no/such"],
+            2,
+            "/no/such: No such file",
+        ),
+        (
+            &["--target", unix, "--requests", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")],
+            2,
+            "line 1: a weight",
+        ),
+        (&["--target", "tcp://127.0.0.1:1", "--response", "close"], 2, "of which request?"),
         (&["--target", &nobody, "--password-file", "/no/such"], 2, "takes no password"),
     ];
     for (args, code, words) in cases {

@@ -4,6 +4,7 @@ mod cursor;
 pub mod http;
 pub mod key_value;
 pub mod memcached;
+pub mod mix;
 pub mod postgresql;
 pub mod redis;
 pub mod template;

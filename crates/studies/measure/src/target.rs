@@ -1,6 +1,7 @@
 //! Where requests go and in which protocol: `memcached://127.0.0.1:11211?reads=0.5`.
 
 mod login;
+mod mix;
 mod options;
 mod speech;
 mod url;
@@ -10,7 +11,7 @@ use model::{Failure, Nanos};
 
 use crate::protocol::http::HttpOptions;
 use crate::protocol::key_value::KeyValue;
-use crate::protocol::memcached::{Form, Memcached};
+use crate::protocol::memcached::Memcached;
 use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
 use crate::secret::{Login, Secret};
@@ -103,38 +104,40 @@ impl Target {
         Ok(self)
     }
 
+    /// The same with a mix of requests: a line a kind with its weight before it (docs/guide/measure.md).
+    /// `name` is the text's for messages, and `bodies` reads what stands behind an @.
+    pub fn with_mix(
+        mut self,
+        name: &str,
+        text: &str,
+        bodies: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<Target, Failure> {
+        let wrong = |why: String| Failure::Input(format!("--requests {name}: {why}"));
+        if matches!(&self.speech, Speech::Http(http) if http.has_path()) {
+            return Err(wrong("its lines say the paths: leave the target's out".to_string()));
+        }
+        self.speech = Speech::Mix(mix::kinds(&self.speech, text, bodies).map_err(wrong)?);
+        Ok(self)
+    }
+
     /// The same at another port, of a target in the network.
     pub fn at_port(mut self, port: u16) -> Target {
         let Address::Ip(address) = &mut self.address else { return self };
         let before = format!(":{}", address.port());
         self.text = self.text.replacen(&before, &format!(":{port}"), 1);
         address.set_port(port);
-        if let Speech::Http(http) = &self.speech {
-            self.speech = Speech::Http(http.of_host(&address.to_string()));
-        }
+        self.speech = self.speech.of_host(&address.to_string());
         self
     }
 
     /// How its bytes travel.
     pub fn transport(&self) -> Transport {
-        match &self.speech {
-            Speech::Memcached(Memcached { form: Form::Datagram, .. }) => Transport::Datagram,
-            Speech::Template(_, transport) => *transport,
-            _ => Transport::Stream,
-        }
+        self.speech.transport()
     }
 
     /// A client's side of the protocol.
     pub fn protocol(&self) -> Box<dyn Protocol> {
-        match &self.speech {
-            Speech::NullRpc { lengths, .. } => Box::new(*lengths),
-            Speech::Memcached(one) => Box::new(*one),
-            Speech::Http(one) => Box::new(one.clone()),
-            Speech::Thrift(one) => Box::new(one.clone()),
-            Speech::Redis(one) => Box::new(one.clone()),
-            Speech::Postgresql(one) => Box::new(one.clone()),
-            Speech::Template(one, _) => Box::new(one.clone()),
-        }
+        self.speech.protocol()
     }
 
     /// How many requests fill the server before a run, and the protocol that makes them.

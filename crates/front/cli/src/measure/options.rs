@@ -9,6 +9,7 @@ use stats::Quantile;
 
 use super::http::HttpArgs;
 use super::login::LoginArgs;
+use super::mix::MixArgs;
 use crate::fail_if::Bound;
 use crate::output::Output;
 use crate::tables::TableFiles;
@@ -72,12 +73,14 @@ pub struct Args {
     #[arg(long, value_name = "TEMPLATE", requires = "response")]
     pub request: Option<String>,
     /// With tcp://, udp:// and unix://, where an answer ends: length:BYTES, until:BYTES, close, datagram
-    #[arg(long, value_name = "END", requires = "request")]
+    #[arg(long, value_name = "END")]
     pub response: Option<String>,
     #[command(flatten)]
     pub login: LoginArgs,
     #[command(flatten)]
     pub http: HttpArgs,
+    #[command(flatten)]
+    pub mix: MixArgs,
     /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one:
     /// ?reads=1 in the URL stops that)
     #[arg(long)]

@@ -56,6 +56,22 @@ impl Http {
         Http::new(&self.host, &self.path, options)
     }
 
+    /// Whether a path was said.
+    pub fn has_path(&self) -> bool {
+        self.path != "/"
+    }
+
+    /// Bytes of its body.
+    pub fn body_bytes(&self) -> usize {
+        self.options.body.as_ref().map_or(0, Vec::len)
+    }
+
+    /// The same host asked for something else, with the same headers.
+    pub fn asking(&self, path: &str, method: Method, body: Option<Vec<u8>>) -> Http {
+        let options = HttpOptions { method: Some(method), body, ..self.options.clone() };
+        Http::new(&self.host, path, options)
+    }
+
     fn answer(&self, head: &Head) -> Answer {
         let complaint = match head.status {
             status if self.options.expects(status) => None,

@@ -1,6 +1,6 @@
 //! The protocols of targets, with their options.
 
-use generator::{LEAST_BYTES, NullRpc, Transport};
+use generator::{LEAST_BYTES, NullRpc, Protocol, Transport};
 use model::{Failure, Nanos, units};
 
 use super::options::Options;
@@ -8,6 +8,7 @@ use super::url::{Url, decoded};
 use crate::protocol::http::{Http, HttpOptions};
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
+use crate::protocol::mix::Mix;
 use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
 use crate::protocol::template::{End, REQUEST_FORM, Request, Template};
@@ -21,13 +22,58 @@ const LONGEST_PIPELINE: u64 = 16 << 20;
 /// How to speak to a server.
 #[derive(Clone, Debug)]
 pub enum Speech {
-    NullRpc { lengths: NullRpc, service: Nanos },
+    NullRpc {
+        lengths: NullRpc,
+        service: Nanos,
+    },
     Memcached(Memcached),
     Http(Http),
     Thrift(Thrift),
     Redis(Redis),
     Postgresql(Postgresql),
     Template(Template, Transport),
+    /// Weights, and what has them: of one protocol.
+    Mix(Vec<(u64, Speech)>),
+}
+
+impl Speech {
+    /// A client's side of it.
+    pub fn protocol(&self) -> Box<dyn Protocol> {
+        match self {
+            Speech::NullRpc { lengths, .. } => Box::new(*lengths),
+            Speech::Memcached(one) => Box::new(*one),
+            Speech::Http(one) => Box::new(one.clone()),
+            Speech::Thrift(one) => Box::new(one.clone()),
+            Speech::Redis(one) => Box::new(one.clone()),
+            Speech::Postgresql(one) => Box::new(one.clone()),
+            Speech::Template(one, _) => Box::new(one.clone()),
+            Speech::Mix(kinds) => {
+                Box::new(Mix::new(kinds.iter().map(|(weight, one)| (*weight, one.protocol()))))
+            }
+        }
+    }
+
+    /// How its bytes travel.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Speech::Memcached(Memcached { form: Form::Datagram, .. }) => Transport::Datagram,
+            Speech::Template(_, transport) => *transport,
+            Speech::Mix(kinds) => kinds[0].1.transport(),
+            _ => Transport::Stream,
+        }
+    }
+
+    /// The same of another host, where the host is said.
+    pub fn of_host(self, host: &str) -> Speech {
+        match self {
+            Speech::Http(http) => Speech::Http(http.of_host(host)),
+            Speech::Mix(kinds) => {
+                let moved = kinds.into_iter().map(|(weight, one)| (weight, one.of_host(host)));
+                Speech::Mix(moved.collect())
+            }
+            other => other,
+        }
+    }
 }
 
 /// The protocol of a URL.

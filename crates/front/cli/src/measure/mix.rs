@@ -1,0 +1,42 @@
+//! Where a mix of requests comes from.
+
+use std::path::{Path, PathBuf};
+
+use ::measure::Target;
+use ::measure::protocol::http::LONGEST_BODY;
+use model::Failure;
+
+use super::http::content;
+
+/// Bytes of a file of requests at most.
+const LONGEST: usize = 16 << 20;
+
+/// Requests of several kinds.
+#[derive(clap::Args)]
+pub struct MixArgs {
+    /// With http://, postgresql://, tcp://, udp:// and unix://, a file of requests, a line each with its
+    /// weight before it: `3 GET /a`, `1 POST /b @body.json`, `2 SELECT 1`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "method", "body"])]
+    requests: Option<PathBuf>,
+}
+
+impl MixArgs {
+    /// Whether there is one.
+    pub fn is_given(&self) -> bool {
+        self.requests.is_some()
+    }
+
+    /// The target asked for the requests of the file; bodies are found from its folder on.
+    pub fn mixed(&self, target: Target) -> Result<Target, Failure> {
+        let Some(path) = &self.requests else { return Ok(target) };
+        let name = path.display().to_string();
+        let text = String::from_utf8(content(&format!("--requests {name}"), path, LONGEST)?);
+        let text = text.map_err(|_| Failure::Input(format!("--requests {name}: no UTF-8")))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let body = |file: &str| {
+            let body = content(&format!("@{file}"), &folder.join(file), LONGEST_BODY);
+            body.map_err(|failure| failure.to_string())
+        };
+        target.with_mix(&name, &text, &body)
+    }
+}
