@@ -56,9 +56,10 @@ impl Direction {
 }
 
 /// All connections of a recording, and what threads did.
+#[derive(Default)]
 pub struct Connections {
     /// By peer, in order of their beginning: a port may be used again.
-    by_peer: BTreeMap<Peer, Vec<Connection>>,
+    pub(super) by_peer: BTreeMap<Peer, Vec<Connection>>,
     pub(super) threads: Threads,
 }
 
@@ -92,7 +93,7 @@ impl Connections {
         all.last_mut().expect("never empty")
     }
 
-    fn follow(&mut self, seen: &Seen, queue: &mut Datagrams) {
+    pub(super) fn follow(&mut self, seen: &Seen, queue: &mut Datagrams) {
         match seen.kind {
             Kind::BaseIn { from, number } => {
                 // A first segment that is sent again is no new connection.
@@ -179,6 +180,19 @@ fn advance(stamps: &mut Vec<ByteTimestamp>, now: Option<ByteTimestamp>) {
 }
 
 impl Connection {
+    /// Forgets an exchange that is over. The last of what is counted stays: what is sent again is no news.
+    pub(super) fn forget(&mut self, request_end: u64, answer_end: u64) {
+        let drop_before = |stamps: &mut Vec<ByteTimestamp>, bytes: u64| {
+            let over = stamps.partition_point(|one| one.bytes <= bytes);
+            stamps.drain(..over.min(stamps.len().saturating_sub(1)));
+        };
+        drop_before(&mut self.arrived, request_end);
+        drop_before(&mut self.ready, request_end);
+        drop_before(&mut self.transmitted, answer_end);
+        self.read.retain(|one| one.bytes > request_end);
+        self.sends.retain(|one| one.bytes >= answer_end);
+    }
+
     /// A datagram for its peer. Its write began just before it went out: no hook is nearer.
     fn datagram_out(&mut self, at: Nanos, thread: u32) {
         let bytes = self.transmitted.len() as u64;
@@ -190,7 +204,7 @@ impl Connection {
 /// Datagrams on their way to their socket: first come, first read. Two that come at once on two CPUs may be
 /// taken for each other; not by CPU, because one CPU may hand over what another one received.
 #[derive(Default)]
-struct Datagrams {
+pub(super) struct Datagrams {
     arrived: std::collections::VecDeque<Peer>,
     ready: std::collections::VecDeque<Peer>,
 }

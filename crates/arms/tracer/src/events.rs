@@ -60,7 +60,7 @@ impl Translation<'_> {
     fn translate_one(&mut self, seen: &Seen) {
         let at = seen.at.saturating_sub(self.begin);
         let by = (self.place)(seen.cpu.into());
-        if let Kind::Wake { target, throttled } = seen.kind {
+        if let Kind::Wake { target, throttled, .. } = seen.kind {
             let thread = self.numbers.get(&seen.thread).copied();
             if let Some((thread, cpu)) = thread.zip((self.place)(target as usize)) {
                 self.events.push(Event { at, what: What::Wake { thread, cpu, by } });

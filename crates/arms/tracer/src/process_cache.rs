@@ -6,6 +6,8 @@ use std::fs;
 use model::event::Process;
 use model::{CpuId, printable};
 
+use super::recording::{Kind, Seen};
+
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
 
@@ -42,12 +44,45 @@ impl ProcessInfo {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessCache {
     pub known: BTreeMap<u32, ProcessInfo>,
+    /// Threads that are looked up again: after how many looks, and how many are left until then.
+    young: BTreeMap<u32, (u32, u32)>,
 }
 
+/// A thread is looked up again after 1, 3, 7, 15 and 31 looks: most programs that are started take the place of
+/// their starter (exec) in that time.
+const LAST_WAIT: u32 = 16;
+
 impl ProcessCache {
-    /// Looks up a thread that was seen, if it is new.
+    /// Looks up the thread that was seen, if it is new. The number of one that ended may be given again.
+    pub fn meet(&mut self, seen: &Seen) {
+        if matches!(seen.kind, Kind::Wake { is_new: true, .. }) {
+            self.known.remove(&seen.thread);
+        }
+        if !self.known.contains_key(&seen.thread) {
+            self.look_up(seen.thread);
+            self.young.insert(seen.thread, (1, 1));
+        }
+    }
+
+    /// Looks up again those that are new.
+    pub fn look_again(&mut self) {
+        let mut due = Vec::new();
+        self.young.retain(|thread, (wait, left)| {
+            *left -= 1;
+            if *left > 0 {
+                return true;
+            }
+            due.push(*thread);
+            (*wait, *left) = (2 * *wait, 2 * *wait);
+            *wait <= LAST_WAIT
+        });
+        due.into_iter().for_each(|thread| self.look_up(thread));
+    }
+
+    /// Looks up a thread, again if it is known: a program may have put another in its place (exec). One that
+    /// has ended stays as it was.
     pub fn look_up(&mut self, thread: u32) {
-        if thread == 0 || thread & OUTSIDE != 0 || self.known.contains_key(&thread) {
+        if thread == 0 || thread & OUTSIDE != 0 {
             return;
         }
         // A name may be no UTF-8.
@@ -91,7 +126,37 @@ fn group_of(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuId, cpus, group_of};
+    use std::process::Command;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use model::Nanos;
+
+    use super::*;
+
+    /// The shell is met, and another program takes its place.
+    #[test]
+    fn a_program_that_takes_the_place_of_its_starter_is_met_by_its_own_name() {
+        let shell = Command::new("sh").args(["-c", "sleep 0.3; exec sleep 60"]).spawn();
+        let mut shell = shell.expect("it is everywhere");
+        let mut cache = ProcessCache::default();
+        let thread = shell.id();
+        let kind = Kind::Wake { target: 0, throttled: false, is_new: true };
+        cache.meet(&Seen { at: Nanos(0), cpu: 0, thread, kind });
+        let name = |cache: &ProcessCache| cache.known[&thread].name.clone();
+        let first = name(&cache);
+        while std::fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|n| n != "sleep\n")
+        {
+            sleep(Duration::from_millis(10));
+        }
+        assert_ne!(first, "sleep", "the control: once is too early");
+        (0..31).for_each(|_| cache.look_again());
+        let second = name(&cache);
+        assert!(cache.young.is_empty());
+        shell.kill().and_then(|()| shell.wait()).expect("it is ours");
+        cache.look_up(thread);
+        assert_eq!((second.as_str(), name(&cache).as_str()), ("sleep", "sleep"));
+    }
 
     #[test]
     fn a_list_of_cpus_is_read_whole_or_not_at_all() {

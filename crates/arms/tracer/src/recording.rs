@@ -64,12 +64,28 @@ pub enum Kind {
     BaseOut { to: Peer, number: u32 },
     /// The CPU goes from one thread to `thread`.
     Switch { from: u32, left: Left },
-    /// `thread` is put into a CPU's queue; its group may have used up its quota.
-    Wake { target: u32, throttled: bool },
+    /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its quota.
+    Wake { target: u32, throttled: bool, is_new: bool },
     /// An interrupt begins.
     Begin { vector: u32, level: Level },
     /// It ends.
     End { vector: u32, level: Level },
+}
+
+impl Kind {
+    /// The connection that it is about, if it is about one.
+    pub(super) fn peer(self) -> Option<Peer> {
+        match self {
+            Kind::Arrived { from: peer, .. }
+            | Kind::Ready { from: peer, .. }
+            | Kind::Read { from: peer, .. }
+            | Kind::BaseIn { from: peer, .. }
+            | Kind::Sends { to: peer, .. }
+            | Kind::Transmitted { to: peer, .. }
+            | Kind::BaseOut { to: peer, .. } => Some(peer),
+            _ => None,
+        }
+    }
 }
 
 /// How a thread left its CPU.
@@ -109,6 +125,8 @@ const FROZEN: u32 = 0x8000;
 const IN_IOWAIT: u32 = 1 << 16;
 const IS_THROTTLED: u32 = 1 << 17;
 const IS_FROZEN: u32 = 1 << 18;
+// The same of a thread that is woken.
+const IS_NEW: u32 = 2;
 
 /// What a thread waits for in a system call, by its number on x86-64.
 fn waits_in(call: i32) -> Cause {
@@ -177,7 +195,11 @@ impl Seen {
             6 => Kind::BaseIn { from: peer, number },
             7 => Kind::BaseOut { to: peer, number },
             8 => Kind::Switch { from: peer.address, left: Left::of(number, detail.cast_signed()) },
-            9 => Kind::Wake { target: number, throttled: detail != 0 },
+            9 => Kind::Wake {
+                target: number,
+                throttled: detail & 1 != 0,
+                is_new: detail & IS_NEW != 0,
+            },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
             _ => return None,
@@ -215,6 +237,23 @@ impl Recording {
             )));
         }
         Ok(())
+    }
+
+    /// The first record's moment; `None`: of none.
+    pub fn begin(&self) -> Option<Nanos> {
+        self.seen.first().map(|first| first.at)
+    }
+
+    /// Takes up records that another one has.
+    pub fn append(&mut self, mut later: Recording) {
+        self.seen.append(&mut later.seen);
+    }
+
+    /// Takes away what was seen before a moment, in order of time.
+    pub fn split_before(&mut self, moment: Nanos) -> Recording {
+        self.seen.sort_by_key(|one| one.at);
+        let rest = self.seen.split_off(self.seen.partition_point(|one| one.at < moment));
+        Recording { seen: std::mem::replace(&mut self.seen, rest), ..Recording::default() }
     }
 }
 

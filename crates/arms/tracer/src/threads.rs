@@ -7,6 +7,7 @@ use model::Nanos;
 use super::recording::{Kind, Seen};
 
 /// Moments of threads, by the kernel's id.
+#[derive(Default)]
 pub(super) struct Threads {
     /// When it was switched to.
     resumed: BTreeMap<u32, Vec<Nanos>>,
@@ -16,16 +17,27 @@ pub(super) struct Threads {
 
 impl Threads {
     pub fn new(seen: &[Seen]) -> Threads {
-        let mut threads = Threads { resumed: BTreeMap::new(), answered: BTreeMap::new() };
-        for one in seen {
-            let list = match one.kind {
-                Kind::Switch { .. } => &mut threads.resumed,
-                Kind::Sends { .. } | Kind::Transmitted { .. } => &mut threads.answered,
-                _ => continue,
-            };
-            list.entry(one.thread).or_default().push(one.at);
-        }
+        let mut threads = Threads::default();
+        seen.iter().for_each(|one| threads.follow(one));
         threads
+    }
+
+    /// Takes up one record more.
+    pub fn follow(&mut self, one: &Seen) {
+        let list = match one.kind {
+            Kind::Switch { .. } => &mut self.resumed,
+            Kind::Sends { .. } | Kind::Transmitted { .. } => &mut self.answered,
+            _ => return,
+        };
+        list.entry(one.thread).or_default().push(one.at);
+    }
+
+    /// Forgets what was before a moment.
+    pub fn forget_before(&mut self, moment: Nanos) {
+        for list in [&mut self.resumed, &mut self.answered] {
+            list.values_mut().for_each(|all| all.retain(|at| *at >= moment));
+            list.retain(|_, all| !all.is_empty());
+        }
     }
 
     /// T3: when a thread that read at `read` was there for a request that was ready at `ready`. That is when

@@ -1,6 +1,7 @@
 //! Hooks in the kernel and the thread that empties their ring.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -18,11 +19,17 @@ use libbpf_rs::{MapCore, MapFlags, Program, RingBufferBuilder};
 use model::{Failure, Nanos};
 use nix::time::ClockId;
 
+use super::quiet::QuietCpus;
 use super::recording::{Recording, Seen};
+use super::ring::Ring;
 use super::skeleton::{OpenStagesSkel, StagesLinks, StagesSkel, StagesSkelBuilder};
 
 /// How often the ring is emptied: it holds two million records.
 const LOOK: Duration = Duration::from_millis(10);
+/// So many looks are between two at what CPUs keep.
+const KEPT_LOOKS: u32 = 10;
+/// So many looks are between two counts of skipped calls.
+const MISSED_LOOKS: u32 = 100;
 
 /// Since Linux 6.15. Without it the beginning of a write is not seen.
 const WRITE: &str = "tcp_sendmsg_locked";
@@ -65,6 +72,15 @@ impl Scheduling {
     }
 }
 
+/// The room of a tracer that goes on for days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of the ring in the kernel, a power of two.
+    pub ring_bytes: u32,
+    /// Records that wait to be fetched.
+    pub records: usize,
+}
+
 /// Hooks that are in force until [`Tracer::stop`] or until it is dropped.
 pub struct Tracer {
     stop: Arc<AtomicBool>,
@@ -77,13 +93,22 @@ pub struct Tracer {
 impl Tracer {
     /// Puts the hooks in force. Start it before the connections, so that it knows their first bytes.
     pub fn start(wanted: Wanted) -> Result<Tracer, Failure> {
+        Tracer::begin(wanted, None)
+    }
+
+    /// The same for days: records that are not fetched in time are lost, and counted.
+    pub fn start_within(wanted: Wanted, bounds: Bounds) -> Result<Tracer, Failure> {
+        Tracer::begin(wanted, Some(bounds))
+    }
+
+    fn begin(wanted: Wanted, bounds: Option<Bounds>) -> Result<Tracer, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
         let (stopped, captured) = (Arc::clone(&stop), Arc::<Mutex<Recording>>::default());
         let capturing = Arc::clone(&captured);
         let work = thread::Builder::new()
             .name("stages".to_string())
-            .spawn(move || record(&wanted, &stopped, &capturing, &ready))
+            .spawn(move || record(&wanted, bounds, &stopped, &capturing, &ready))
             .map_err(|error| Failure::Run(format!("no thread for the tracer: {error}")))?;
         let tracer = Tracer { stop, work: Some(work), captured, shown: AtomicUsize::new(0) };
         // It hangs up without a word where it fails.
@@ -101,6 +126,31 @@ impl Tracer {
         let mut recording = std::mem::take(&mut *self.captured.lock().map_err(|_| broken_off())?);
         recording.seen.sort_by_key(|one| one.at);
         Ok(recording)
+    }
+
+    /// Takes what was captured since the last call, and tells how much was lost or skipped in all.
+    pub fn take(&self) -> Recording {
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = std::mem::take(&mut captured.seen);
+        let (lost, missed) = (captured.lost, captured.missed);
+        Recording { seen, lost, missed, ..Recording::default() }
+    }
+
+    /// Names the threads of records that were taken, as they are now; those that ended as they were.
+    pub fn name(&self, records: &mut Recording) {
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads: BTreeSet<u32> = records.seen.iter().map(|one| one.thread).collect();
+        threads.iter().for_each(|thread| captured.processes.look_up(*thread));
+        let known = captured.processes.known.iter().filter(|(id, _)| threads.contains(id));
+        records.processes.known = known.map(|(id, info)| (*id, info.clone())).collect();
+    }
+
+    /// Forgets the names of threads that are neither in a ring nor on their way there.
+    pub fn forget_names(&self, ring: &Ring, fresh: &Recording) {
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = ring.threads();
+        threads.extend(fresh.seen.iter().chain(&captured.seen).map(|one| one.thread));
+        captured.processes.known.retain(|id, _| threads.contains(id));
     }
 
     /// What was captured since the last call. What is missing is said at the end alone.
@@ -127,6 +177,7 @@ fn broken_off() -> Failure {
 
 fn record(
     wanted: &Wanted,
+    bounds: Option<Bounds>,
     stop: &AtomicBool,
     captured: &Mutex<Recording>,
     ready: &Sender<()>,
@@ -136,6 +187,9 @@ fn record(
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
     choose(&mut open, wanted)?;
+    if let Some(Bounds { ring_bytes, .. }) = bounds {
+        open.maps.ring.set_max_entries(ring_bytes).map_err(refused)?;
+    }
     let mut skeleton = open.load().map_err(refused)?;
     let fresh = RefCell::new(Vec::<Seen>::new());
     let mut ring = RingBufferBuilder::new();
@@ -151,33 +205,52 @@ fn record(
     // and it would hold its CPU for ever.
     let complete_from = now()?;
     let _ = ready.send(());
-    let gather = || {
+    let most = bounds.map_or(usize::MAX, |bounds| bounds.records);
+    let mut quiet = QuietCpus::default();
+    let mut overflowed = 0;
+    let mut gather = |skeleton: &StagesSkel, kept: Option<Vec<Vec<Seen>>>, is_last: bool| {
         ring.consume().map_err(refused)?;
+        quiet.filter(&mut fresh.borrow_mut());
+        let mut kept = kept.map_or_else(Vec::new, |kept| match is_last {
+            true => kept.concat(),
+            false => quiet.look(kept),
+        });
+        if is_last {
+            quiet.filter(&mut kept);
+        }
+        fresh.borrow_mut().append(&mut kept);
         fresh.borrow_mut().retain(|one| one.at >= complete_from);
         let mut captured = captured.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
-        fresh.borrow().iter().for_each(|one| captured.processes.look_up(one.thread));
+        fresh.borrow().iter().for_each(|one| captured.processes.meet(one));
+        captured.processes.look_again();
+        let room = most.saturating_sub(captured.seen.len());
+        overflowed += fresh.borrow().len().saturating_sub(room) as u64;
+        fresh.borrow_mut().truncate(room);
         captured.seen.append(&mut fresh.borrow_mut());
-        Ok(())
+        let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
+        captured.lost = lost + overflowed;
+        Ok::<(), Failure>(())
     };
+    let mut looks = 0_u32;
     while !stop.load(Ordering::Relaxed) {
-        gather()?;
+        let is_kept_due = looks.is_multiple_of(KEPT_LOOKS);
+        gather(&skeleton, is_kept_due.then(|| kept(&skeleton)).transpose()?, false)?;
+        if bounds.is_some() && looks.is_multiple_of(MISSED_LOOKS) {
+            captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
+        }
+        looks = looks.wrapping_add(1);
         thread::sleep(LOOK);
     }
     // What CPUs keep must not go on its way while it is read.
     skeleton.links = StagesLinks::default();
-    fresh.borrow_mut().extend(kept(&skeleton)?);
-    gather()?;
-    let missed = missed(&skeleton)?;
-    drop(ring);
-    let lost = skeleton.maps.bss_data.as_ref().map_or(0, |bss| bss.lost);
-    let mut captured = captured.lock().map_err(|_| broken_off())?;
-    (captured.missed, captured.lost) = (missed, lost);
+    gather(&skeleton, Some(kept(&skeleton)?), true)?;
+    captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
     Ok(())
 }
 
 /// Now, on the clock of records.
-fn now() -> Result<Nanos, Failure> {
+pub fn now() -> Result<Nanos, Failure> {
     let now = ClockId::CLOCK_MONOTONIC.now();
     let now = now.map_err(|error| Failure::Machine(format!("CLOCK_MONOTONIC: {error}")))?;
     Ok(Nanos(Duration::from(now).as_nanos() as u64))
@@ -240,11 +313,11 @@ fn missed(skeleton: &StagesSkel) -> Result<u64, Failure> {
     Ok(ours.map(|info| info.recursion_misses).sum())
 }
 
-/// What CPUs have not handed over yet.
-fn kept(skeleton: &StagesSkel) -> Result<Vec<Seen>, Failure> {
+/// What CPUs have not handed over yet, by CPU.
+fn kept(skeleton: &StagesSkel) -> Result<Vec<Vec<Seen>>, Failure> {
     let own = skeleton.maps.kept.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
     let own = own.map_err(refused)?.unwrap_or_default();
-    Ok(own.iter().flat_map(|bytes| Seen::decode_kept(bytes)).collect())
+    Ok(own.iter().map(|bytes| Seen::decode_kept(bytes).collect()).collect())
 }
 
 fn refused(error: libbpf_rs::Error) -> Failure {

@@ -13,7 +13,7 @@ use stats::latency_estimates;
 use crate::files;
 use crate::latencies::{self, Latencies};
 use crate::queue_args::QueueArgs;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Where latencies of another load generator are
 #[derive(clap::Args)]

@@ -11,7 +11,7 @@ use model::{Failure, Nanos, PolicySpec};
 use crate::compare::{On, Seeds, positive_duration};
 use crate::files::read_edited;
 use crate::output::{Output, signature};
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Say how much load each policy carries at an objective, beside what the ideal carries
 #[derive(clap::Args)]

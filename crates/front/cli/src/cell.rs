@@ -12,8 +12,8 @@ use machine::cell::{self, Use, Wanted};
 use machine::{Cpus, Machine, Partition, Stop};
 use model::Failure;
 
+use crate::terminal::interrupt_flag;
 use crate::tune::report_undone;
-use crate::watch::interrupt_flag;
 
 /// How long `list` looks at what cells use.
 const LOOK: Duration = Duration::from_millis(250);

@@ -12,7 +12,7 @@ use model::{Failure, Nanos, PolicySpec, units};
 use crate::files;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Simulate a cluster: what fan-out, dispatch and redundancy make of the tail, and from which load they harm
 #[derive(clap::Args)]

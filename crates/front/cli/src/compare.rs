@@ -17,7 +17,7 @@ use crate::files::{ScenarioFile, read_edited};
 use crate::keep::Traces;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Run one scenario under several policies and say which keeps the tail shorter
 #[derive(clap::Args)]

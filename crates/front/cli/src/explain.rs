@@ -57,7 +57,7 @@ fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
 }
 
 /// What there is to say of a trace.
-fn document(recorded: &Recorded) -> Result<Explained, Failure> {
+pub fn document(recorded: &Recorded) -> Result<Explained, Failure> {
     let Recorded { header, trace } = recorded;
     let setting = setting(header);
     let explanation = explain(trace, &setting)?;

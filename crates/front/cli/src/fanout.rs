@@ -13,7 +13,7 @@ use crate::files;
 use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Say what one server's outliers become for users whose requests wait for many servers
 ///

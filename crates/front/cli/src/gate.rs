@@ -13,7 +13,7 @@ use model::{Answer, Arm, Failure, PolicySpec};
 use crate::compare::On;
 use crate::files::{check_writable, read, read_scenario, write};
 use crate::output::signature;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// What to do
 #[derive(clap::Subcommand)]

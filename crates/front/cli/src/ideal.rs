@@ -10,7 +10,7 @@ use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
 use crate::stamps::read_stamps;
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Say what the best possible queue makes of a load: the tail that no scheduler can beat
 #[derive(clap::Args)]

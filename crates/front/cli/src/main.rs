@@ -34,6 +34,7 @@ mod stages;
 mod stamps;
 mod sweep;
 mod tables;
+mod terminal;
 mod top;
 mod traces;
 mod tune;
@@ -92,6 +93,7 @@ enum Command {
     Stages(stages::Args),
     Top(top::Args),
     Trace(traces::Args),
+    Watch(watch::Args),
     WhatIf(what_if::Args),
     /// See, turn and turn back the machine's knobs against tail latency
     #[command(subcommand)]
@@ -139,6 +141,7 @@ fn main() -> ExitCode {
         Command::Stages(args) => stages::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::WhatIf(args) => what_if::run(&args),
         Command::Tune(args) => tune::run(&args),
     };

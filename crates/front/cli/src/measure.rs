@@ -23,7 +23,7 @@ use crate::fail_if;
 use crate::files::{check_writable, write_with};
 use crate::output::signature;
 use crate::stamps::read_stamps;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 use live::Live;
 pub use options::{Args, Startable};
 use stages::{Staged, Traced, Watching};

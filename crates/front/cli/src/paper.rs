@@ -9,7 +9,7 @@ use paper::{Effort, Entry};
 use crate::files;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Draw figures of the papers with this system, ours beside the paper's
 #[derive(clap::Args)]

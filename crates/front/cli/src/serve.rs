@@ -8,7 +8,7 @@ use model::{Failure, Watch};
 use ::measure::{Placed, Started, Target};
 
 use crate::measure::{Startable, check_cpus};
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// How often to look whether the server has ended, or the user wants it to.
 const LOOK: Duration = Duration::from_millis(50);

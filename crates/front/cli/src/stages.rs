@@ -1,7 +1,7 @@
 //! `rearguard stages`: a running service watched from the kernel, without touching it.
 
 mod overhead;
-mod ran;
+pub mod ran;
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -20,7 +20,7 @@ use tracer::{Observed, Scheduling, Tracer, Wanted, observe};
 use crate::files::{check_writable, write_with};
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 use ran::Ran;
 
 /// Watch a running service: the stages T1 to T6 of every request, and the holders of the CPUs
@@ -82,7 +82,8 @@ pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure
     Ok((observed, recorded))
 }
 
-fn recorded(port: u16, observed: &Observed) -> Recorded {
+/// A service that was watched as a trace with its header.
+pub fn recorded(port: u16, observed: &Observed) -> Recorded {
     let trace = observed.trace.clone();
     let mut groups = Vec::new();
     let kinds = std::iter::once("service").chain(std::iter::repeat("process"));

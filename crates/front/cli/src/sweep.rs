@@ -11,7 +11,7 @@ use model::Failure;
 use crate::compare::On;
 use crate::files::{read, read_scenario};
 use crate::tables::TableFiles;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Run every point of a plan: scenarios with other values, under several policies, in simulation or on real
 /// kernels

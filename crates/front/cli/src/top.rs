@@ -9,7 +9,7 @@ use loader::{Client, Report, open_metrics, table};
 use model::{Failure, Nanos, units};
 
 use crate::exporter::Exporter;
-use crate::watch::interrupt_flag;
+use crate::terminal::interrupt_flag;
 
 /// How often the user's wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(50);

@@ -56,6 +56,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// Writes a trace for Perfetto.
+pub fn export_perfetto(recorded: &Recorded, out: &Path) -> Result<(), Failure> {
+    export(recorded, Format::Perfetto, out)
+}
+
 /// Reads a trace file.
 pub fn read(path: &Path) -> Result<Recorded, Failure> {
     let name = path.display().to_string();

@@ -7,7 +7,7 @@ use machine::tune::{self, Change, Other, Scope, Standing, Turned};
 use machine::{Machine, Stop};
 use model::Failure;
 
-use crate::watch::interrupt_flag;
+use crate::terminal::interrupt_flag;
 
 /// What to do with knobs.
 #[derive(clap::Subcommand)]

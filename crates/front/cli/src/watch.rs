@@ -1,91 +1,120 @@
-//! A progress bar on a terminal, and Ctrl-C turned into a wish to stop.
+//! `rearguard watch`: the flight recorder for slow requests.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+#[cfg(feature = "bpf")]
+mod daemon;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use model::{Arm, Failure, Watch};
+use std::path::{Path, PathBuf};
 
-/// How long a command that has nothing to restore goes on after the first signal.
-const GRACE: Duration = Duration::from_millis(800);
+use model::{Failure, Nanos, units};
+use recorder::{Kept, list, read_kept, trace_path};
 
-/// Turns true at Ctrl-C or SIGTERM; the second one ends the process at once, as a kill would: what is to be
-/// restored then is by other processes or later ones. Once a process: the signal handler is set here.
-pub fn interrupt_flag() -> Arc<AtomicBool> {
-    flag(None)
+use crate::output::Output;
+use crate::{explain, traces};
+
+/// Keep the slow requests of a running service, each with what made it slow, until it is stopped
+///
+/// One request stands for those that overlap. `rearguard watch list DIR` shows what is kept.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The port at which the service listens, over TCP
+    #[arg(long, required_unless_present = "pid")]
+    port: Option<u16>,
+    /// The service that this process is
+    #[arg(long, conflicts_with = "port")]
+    pid: Option<u32>,
+    /// From which latency on, T1 to T6, a request is slow [default: learned, the p99.9 of the last minutes]
+    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    slower_than: Option<Nanos>,
+    /// The folder to keep requests in; it is made where it is missing
+    #[arg(long, value_name = "DIR", required = true)]
+    keep: Option<PathBuf>,
+    /// Mebibytes of that folder; of the older half the least slow request goes first
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    keep_at_most: u64,
+    /// Requests that are kept of a minute, the worst
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    worst: u32,
+    /// How long to watch [default: until it is stopped]
+    #[arg(long = "for", value_name = "DURATION", value_parser = units::duration)]
+    duration: Option<Nanos>,
 }
 
-/// [`interrupt_flag`] of a command that only computes: it has ended within a second, whatever it does.
-fn computing_flag() -> Arc<AtomicBool> {
-    flag(Some(GRACE))
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Show what a folder keeps, the oldest first
+    List {
+        /// The folder
+        folder: PathBuf,
+    },
+    /// Explain one request that was kept
+    Show {
+        /// The folder
+        folder: PathBuf,
+        /// The request, as `list` names it
+        id: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Write the trace of one request for ui.perfetto.dev
+    Export {
+        /// The folder
+        folder: PathBuf,
+        /// The request, as `list` names it
+        id: String,
+        /// The file to write
+        out: PathBuf,
+    },
 }
 
-fn flag(grace: Option<Duration>) -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&stop);
-    let caught = move || {
-        if set.swap(true, Ordering::Relaxed) {
-            end();
+/// Runs the command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        None => record(args),
+        Some(Command::List { folder }) => stdout::write(table(folder)?),
+        Some(Command::Show { folder, id, output }) => show(folder, id, output),
+        Some(Command::Export { folder, id, out }) => {
+            read_kept(folder, id)?;
+            traces::export_perfetto(&traces::read(&trace_path(folder, id))?, out)
         }
-        if let Some(grace) = grace {
-            thread::spawn(move || {
-                thread::sleep(grace);
-                end();
-            });
-        }
-    };
-    ctrlc::set_handler(caught).expect("set once a process");
-    stop
-}
-
-fn end() {
-    std::process::exit(Failure::Interrupted.exit_code().into());
-}
-
-/// Shows progress on stderr where that is a terminal, and handles Ctrl-C and SIGTERM.
-pub struct Terminal {
-    bar: ProgressBar,
-    stop: Arc<AtomicBool>,
-}
-
-impl Terminal {
-    /// A bar with `label` before it. One a process, see [`interrupt_flag`].
-    pub fn new(label: &str) -> Terminal {
-        Terminal::of(label, interrupt_flag())
-    }
-
-    /// The same for a command that only computes: a signal ends it within a second, whatever it is about.
-    pub fn computing(label: &str) -> Terminal {
-        Terminal::of(label, computing_flag())
-    }
-
-    /// The one for runs on an arm: real ones have something to restore.
-    pub fn on(arm: &dyn Arm, label: &str) -> Terminal {
-        if arm.exclusive() { Terminal::new(label) } else { Terminal::computing(label) }
-    }
-
-    fn of(label: &str, stop: Arc<AtomicBool>) -> Terminal {
-        let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left")
-            .expect("a valid template");
-        let bar = ProgressBar::new(1_000).with_style(style).with_prefix(label.to_string());
-        Terminal { bar, stop }
     }
 }
 
-impl Watch for Terminal {
-    fn progress(&self, done: f64) {
-        self.bar.set_position((done * 1_000.0) as u64);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
+#[cfg(feature = "bpf")]
+fn record(args: &Args) -> Result<(), Failure> {
+    daemon::run(args)
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+#[cfg(not(feature = "bpf"))]
+fn record(_args: &Args) -> Result<(), Failure> {
+    Err(model::trace_session::unbuilt())
+}
+
+fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
+    output.check_page()?;
+    let kept = read_kept(folder, id)?;
+    let recorded = traces::read(&trace_path(folder, id))?;
+    anstream::eprintln!("{}", line(&kept));
+    output.explained(&explain::document(&recorded)?)
+}
+
+/// A kept request in a line.
+fn line(kept: &Kept) -> String {
+    let Kept { id, service, latency_ns, stage, stage_ns, told, .. } = kept;
+    let (latency, longest) = (Nanos(*latency_ns), Nanos(*stage_ns));
+    format!("{id}  {service}  {latency}, {stage} {longest}  {}", told.line)
+}
+
+fn table(folder: &Path) -> Result<String, Failure> {
+    let (all, unreadable) = list(folder)?;
+    let mut text: String = all.iter().map(|kept| line(kept) + "\n").collect();
+    if unreadable > 0 {
+        text += &format!("{unreadable} more cannot be read\n");
     }
+    if text.is_empty() {
+        text = format!("{} keeps no request yet\n", folder.display());
+    }
+    Ok(text)
 }

@@ -11,8 +11,8 @@ use whatif::{Change, Found, Question, foretell, release, scenario, usual};
 
 use crate::files;
 use crate::output::{Output, signature};
+use crate::terminal::Terminal;
 use crate::traces::read;
-use crate::watch::Terminal;
 
 /// Simulate a trace's requests and what ran beside them, under another policy, weight, quota or machine
 #[derive(clap::Args)]

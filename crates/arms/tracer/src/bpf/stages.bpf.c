@@ -412,25 +412,27 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	return 0;
 }
 
-static __always_inline void wakes(const struct task_struct *task)
+#define IS_NEW 2U
+
+static __always_inline void wakes(const struct task_struct *task, __u32 is_new)
 {
 	__u32 target = task->thread_info.cpu;
 
 	if (is_traced(target))
-		tell(WAKE, number(task), 0, 0, target, is_throttled(task));
+		tell(WAKE, number(task), 0, 0, target, is_throttled(task) | is_new);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	wakes(task);
+	wakes(task, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	wakes(task);
+	wakes(task, IS_NEW);
 	return 0;
 }
 

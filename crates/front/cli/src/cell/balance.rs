@@ -10,7 +10,7 @@ use machine::cell::balance::{self, Goal, Step};
 use machine::cell::{self, Source};
 use model::{Failure, Nanos, units};
 
-use crate::watch::interrupt_flag;
+use crate::terminal::interrupt_flag;
 
 /// How often the user's wish to stop is looked at.
 const TURN: Duration = Duration::from_millis(50);

@@ -14,7 +14,7 @@ use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
 use crate::files;
-use crate::watch::interrupt_flag;
+use crate::terminal::interrupt_flag;
 
 /// Below this QEMU does little else than to change turns.
 const SHORTEST_TURN: Nanos = Nanos::from_micros(10);

@@ -7,7 +7,7 @@ use report::overhead::{OVERHEAD_SCHEMA, Overhead, OverheadRow};
 use tracer::{Scheduling, Tracer, Wanted, observe};
 
 use crate::output::signature;
-use crate::watch::Terminal;
+use crate::terminal::Terminal;
 
 /// Rounds: the second least and the second greatest of so many hold their median with 98.8%.
 const ROUNDS: usize = 11;

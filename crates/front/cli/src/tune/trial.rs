@@ -7,7 +7,7 @@ use machine::tune::trial::{self, Configuration, Outcome, Trial};
 use model::{Failure, Nanos, units};
 
 use super::Service;
-use crate::watch::interrupt_flag;
+use crate::terminal::interrupt_flag;
 
 /// Measure each knob alone and all together, in random order between controls, and turn everything back
 ///

@@ -5,6 +5,7 @@
 #[path = "../support/child_guard.rs"]
 mod child_guard;
 mod guest;
+mod recorder;
 mod server;
 mod storm;
 

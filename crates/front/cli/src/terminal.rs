@@ -1,0 +1,91 @@
+//! A progress bar on a terminal, and Ctrl-C turned into a wish to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use model::{Arm, Failure, Watch};
+
+/// How long a command that has nothing to restore goes on after the first signal.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// Turns true at Ctrl-C or SIGTERM; the second one ends the process at once, as a kill would: what is to be
+/// restored then is by other processes or later ones. Once a process: the signal handler is set here.
+pub fn interrupt_flag() -> Arc<AtomicBool> {
+    flag(None)
+}
+
+/// [`interrupt_flag`] of a command that only computes: it has ended within a second, whatever it does.
+fn computing_flag() -> Arc<AtomicBool> {
+    flag(Some(GRACE))
+}
+
+fn flag(grace: Option<Duration>) -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stop);
+    let caught = move || {
+        if set.swap(true, Ordering::Relaxed) {
+            end();
+        }
+        if let Some(grace) = grace {
+            thread::spawn(move || {
+                thread::sleep(grace);
+                end();
+            });
+        }
+    };
+    ctrlc::set_handler(caught).expect("set once a process");
+    stop
+}
+
+fn end() {
+    std::process::exit(Failure::Interrupted.exit_code().into());
+}
+
+/// Shows progress on stderr where that is a terminal, and handles Ctrl-C and SIGTERM.
+pub struct Terminal {
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+}
+
+impl Terminal {
+    /// A bar with `label` before it. One a process, see [`interrupt_flag`].
+    pub fn new(label: &str) -> Terminal {
+        Terminal::of(label, interrupt_flag())
+    }
+
+    /// The same for a command that only computes: a signal ends it within a second, whatever it is about.
+    pub fn computing(label: &str) -> Terminal {
+        Terminal::of(label, computing_flag())
+    }
+
+    /// The one for runs on an arm: real ones have something to restore.
+    pub fn on(arm: &dyn Arm, label: &str) -> Terminal {
+        if arm.exclusive() { Terminal::new(label) } else { Terminal::computing(label) }
+    }
+
+    fn of(label: &str, stop: Arc<AtomicBool>) -> Terminal {
+        let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3}%  {eta} left")
+            .expect("a valid template");
+        let bar = ProgressBar::new(1_000).with_style(style).with_prefix(label.to_string());
+        Terminal { bar, stop }
+    }
+}
+
+impl Watch for Terminal {
+    fn progress(&self, done: f64) {
+        self.bar.set_position((done * 1_000.0) as u64);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

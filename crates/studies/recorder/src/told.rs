@@ -1,0 +1,135 @@
+//! The verdict on one request, in a line.
+
+use model::Nanos;
+use report::explain::ExplainedService;
+use serde::{Deserialize, Serialize};
+
+/// A cause has a request's time from this part of it on, as in `rearguard explain`.
+const MOST: f64 = 0.6;
+
+/// What made a request slow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// All of it, in a line.
+    pub line: String,
+    /// As in `rearguard.explain/1`, or `own request`: it needed the time itself.
+    pub class: String,
+    /// `sure`, `likely` or `cannot tell`.
+    pub confidence: String,
+    /// The greatest source, if it can be told.
+    pub source: Option<String>,
+    /// The greatest culprit of that.
+    pub culprit: Option<String>,
+}
+
+impl Told {
+    /// It cannot be told, for this reason.
+    pub fn cannot(why: &str) -> Told {
+        Told {
+            line: format!("cannot tell: {why}"),
+            class: "unknown".to_string(),
+            confidence: "cannot tell".to_string(),
+            ..Told::default()
+        }
+    }
+
+    /// Of an explanation of this request alone; `ran` is for how long its thread had a CPU from the read to
+    /// the answer.
+    pub fn of(explained: &ExplainedService, ran: Nanos) -> Told {
+        let verdict = &explained.verdict;
+        let percent = format!("{:.0}% of its time", 100.0 * verdict.share);
+        match (verdict.class.as_str(), verdict.confidence.as_str()) {
+            (class, "cannot tell") => {
+                Told::cannot(&format!("no cause has most of its time, {class} has {percent}"))
+            }
+            ("load", _) => Told::of_load(explained, ran),
+            (class, confidence) => {
+                let culprit = match (&verdict.source, &verdict.culprit) {
+                    (Some(source), Some(culprit)) => format!(" by {}: {culprit}", plain(source)),
+                    _ => String::new(),
+                };
+                let probably = if confidence == "sure" { "" } else { "probably " };
+                Told {
+                    line: format!("{probably}{class}{culprit} ({percent})"),
+                    class: class.to_string(),
+                    confidence: confidence.to_string(),
+                    source: verdict.source.clone(),
+                    culprit: verdict.culprit.clone(),
+                }
+            }
+        }
+    }
+
+    /// The ideal queue would not have been faster: the request needed the time, or those before it did.
+    fn of_load(explained: &ExplainedService, ran: Nanos) -> Told {
+        let split = &explained.slow_ns;
+        let part = |ns: f64| ns / split.latency.max(1.0);
+        let sure = |class: &str, line: String| Told {
+            line,
+            class: class.to_string(),
+            confidence: "sure".to_string(),
+            ..Told::default()
+        };
+        let inherent = split.sources.inherent;
+        match () {
+            () if part(ran.0 as f64) >= MOST => {
+                sure("own request", format!("own request: its thread worked {ran} for it alone"))
+            }
+            () if part(inherent) >= MOST => {
+                let waited = Nanos(inherent as u64);
+                sure("load", format!("load: it waited {waited} for requests before it"))
+            }
+            () if part(ran.0 as f64 + inherent) >= MOST => {
+                let waited = Nanos(inherent as u64);
+                sure("load", format!("load: {ran} for itself, {waited} for requests before it"))
+            }
+            // The service time is partly the mean of what the service's threads did beside requests.
+            () => Told::cannot("its service worked, and not on requests alone"),
+        }
+    }
+}
+
+fn plain(source: &str) -> String {
+    source.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use report::document::Sources;
+    use report::explain::{Split, Verdict};
+
+    use super::*;
+
+    fn explained(class: &str, confidence: &str, inherent: f64) -> ExplainedService {
+        let verdict = Verdict {
+            class: class.to_string(),
+            share: 0.75,
+            confidence: confidence.to_string(),
+            source: Some("idle_elsewhere".to_string()),
+            culprit: Some("hog[7]".to_string()),
+            ..Verdict::default()
+        };
+        let sources = Sources { inherent, ..Sources::default() };
+        let slow_ns = Split { latency: 1e7, sources, ..Split::default() };
+        ExplainedService { verdict, slow_ns, ..ExplainedService::default() }
+    }
+
+    #[test]
+    fn a_culprit_is_named_where_it_is_known_and_only_there() {
+        let told = |confidence| Told::of(&explained("neighbours", confidence, 0.0), Nanos::ZERO);
+        assert_eq!(told("sure").line, "neighbours by idle elsewhere: hog[7] (75% of its time)");
+        assert!(told("likely").line.starts_with("probably neighbours"));
+        let unknown = told("cannot tell");
+        assert!(unknown.line.starts_with("cannot tell: "), "{}", unknown.line);
+        assert_eq!((unknown.culprit, unknown.source), (None, None));
+    }
+
+    #[test]
+    fn what_the_ideal_would_have_too_is_told_apart() {
+        let told = |inherent, ran| Told::of(&explained("load", "sure", inherent), Nanos(ran)).class;
+        assert_eq!(told(0.0, 9_000_000), "own request");
+        assert_eq!(told(9e6, 1_000), "load");
+        assert_eq!(told(4e6, 3_000_000), "load");
+        assert_eq!(told(1e6, 1_000), "unknown", "its service time is another thread's work");
+    }
+}
