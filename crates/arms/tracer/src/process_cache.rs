@@ -48,13 +48,13 @@ pub(super) struct ProcessCache {
     young: BTreeMap<u32, (u32, u32)>,
 }
 
-/// A thread is looked up again after 1, 3, 7, 15 and 31 looks: most programs that are started take the place of
-/// their starter (exec) in that time.
+/// A thread is looked up again after 1, 3, 7, 15 and 31 looks: most programs that are started take the place
+/// of their starter (exec) in that time.
 const LAST_WAIT: u32 = 16;
 
 impl ProcessCache {
     /// Looks up the thread that was seen, if it is new. The number of one that ended may be given again.
-    pub fn meet(&mut self, seen: &Seen) {
+    pub fn note(&mut self, seen: &Seen) {
         if matches!(seen.kind, Kind::Wake { is_new: true, .. }) {
             self.known.remove(&seen.thread);
         }
@@ -142,7 +142,7 @@ mod tests {
         let mut cache = ProcessCache::default();
         let thread = shell.id();
         let kind = Kind::Wake { target: 0, throttled: false, is_new: true };
-        cache.meet(&Seen { at: Nanos(0), cpu: 0, thread, kind });
+        cache.note(&Seen { at: Nanos(0), cpu: 0, thread, kind });
         let name = |cache: &ProcessCache| cache.known[&thread].name.clone();
         let first = name(&cache);
         while std::fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|n| n != "sleep\n")

@@ -12,7 +12,8 @@ pub(super) struct QuietCpus {
 }
 
 impl QuietCpus {
-    /// What CPUs keep now, by CPU; tells what is to be taken over. What changes while it is read is not still.
+    /// What CPUs keep now, by CPU; tells what is to be taken over. What changes while it is read is not
+    /// still.
     pub fn look(&mut self, kept: Vec<Vec<Seen>>) -> Vec<Seen> {
         self.before.resize(kept.len(), Vec::new());
         self.taken.resize(kept.len(), Vec::new());
@@ -25,6 +26,13 @@ impl QuietCpus {
         }
         self.before = kept;
         fresh
+    }
+
+    /// What CPUs keep at the end, when no hook writes any more: all that was not taken over before.
+    pub fn finish(&mut self, kept: Vec<Vec<Seen>>) -> Vec<Seen> {
+        let mut all = kept.concat();
+        self.filter(&mut all);
+        all
     }
 
     /// Takes out of what CPUs handed over what was taken over before.
@@ -62,6 +70,11 @@ mod tests {
         let mut handed = vec![seen(1, 0), seen(2, 0), seen(9, 0)];
         quiet.filter(&mut handed);
         assert_eq!(handed, [seen(9, 0)]);
+        let mut again = QuietCpus { before: quiet.before.clone(), taken: quiet.taken.clone() };
+        assert_eq!(
+            again.finish(vec![vec![seen(9, 0)], vec![seen(3, 1), seen(4, 1)]]),
+            [seen(9, 0), seen(4, 1)]
+        );
         let mut handed = vec![seen(3, 1), seen(1, 0)];
         quiet.filter(&mut handed);
         assert_eq!(handed, [seen(1, 0)], "what came once comes no second time");

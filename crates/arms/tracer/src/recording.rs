@@ -64,7 +64,8 @@ pub enum Kind {
     BaseOut { to: Peer, number: u32 },
     /// The CPU goes from one thread to `thread`.
     Switch { from: u32, left: Left },
-    /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its quota.
+    /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its
+    /// quota.
     Wake { target: u32, throttled: bool, is_new: bool },
     /// An interrupt begins.
     Begin { vector: u32, level: Level },

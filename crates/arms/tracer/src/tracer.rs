@@ -211,18 +211,12 @@ fn record(
     let mut gather = |skeleton: &StagesSkel, kept: Option<Vec<Vec<Seen>>>, is_last: bool| {
         ring.consume().map_err(refused)?;
         quiet.filter(&mut fresh.borrow_mut());
-        let mut kept = kept.map_or_else(Vec::new, |kept| match is_last {
-            true => kept.concat(),
-            false => quiet.look(kept),
-        });
-        if is_last {
-            quiet.filter(&mut kept);
-        }
-        fresh.borrow_mut().append(&mut kept);
+        let look = |kept| if is_last { quiet.finish(kept) } else { quiet.look(kept) };
+        fresh.borrow_mut().extend(kept.map(look).unwrap_or_default());
         fresh.borrow_mut().retain(|one| one.at >= complete_from);
         let mut captured = captured.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
-        fresh.borrow().iter().for_each(|one| captured.processes.meet(one));
+        fresh.borrow().iter().for_each(|one| captured.processes.note(one));
         captured.processes.look_again();
         let room = most.saturating_sub(captured.seen.len());
         overflowed += fresh.borrow().len().saturating_sub(room) as u64;

@@ -6,7 +6,7 @@ mod daemon;
 use std::path::{Path, PathBuf};
 
 use model::{Failure, Nanos, units};
-use recorder::{Kept, list, read_kept, trace_path};
+use recorder::{KeptRequest, list, read_kept, trace_path};
 
 use crate::output::Output;
 use crate::{explain, traces};
@@ -101,8 +101,8 @@ fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
 }
 
 /// A kept request in a line.
-fn line(kept: &Kept) -> String {
-    let Kept { id, service, latency_ns, stage, stage_ns, told, .. } = kept;
+fn line(kept: &KeptRequest) -> String {
+    let KeptRequest { id, service, latency_ns, stage, stage_ns, told, .. } = kept;
     let (latency, longest) = (Nanos(*latency_ns), Nanos(*stage_ns));
     format!("{id}  {service}  {latency}, {stage} {longest}  {}", told.line)
 }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::told::Told;
 
-/// The `schema` of a [`Kept`].
+/// The `schema` of a [`KeptRequest`].
 pub const KEPT_SCHEMA: &str = "rearguard.kept/1";
 /// A longer file is none of ours.
 const LONGEST: u64 = 64 << 10;
 
 /// A request that was kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptRequest {
     /// [`KEPT_SCHEMA`].
     pub schema: String,
     /// Its name in the folder: when it ended, in UTC, to the millisecond.
@@ -43,8 +43,8 @@ pub struct Kept {
     pub told: Told,
 }
 
-impl Kept {
-    fn printable(mut self) -> Kept {
+impl KeptRequest {
+    fn printable(mut self) -> KeptRequest {
         let Told { line, class, confidence, source, culprit } = &mut self.told;
         let optional = source.iter_mut().chain(culprit);
         let own = [&mut self.ended, &mut self.service, &mut self.threshold, &mut self.stage];
@@ -82,15 +82,15 @@ pub(crate) fn ids(folder: &Path, end: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// Every request that a folder keeps, the oldest first, and how many files are not readable as one.
-pub fn list(folder: &Path) -> Result<(Vec<Kept>, usize), Failure> {
+pub fn list(folder: &Path) -> Result<(Vec<KeptRequest>, usize), Failure> {
     let ids = ids(folder, ".json")?;
-    let kept: Vec<Kept> = ids.iter().filter_map(|id| read_kept(folder, id).ok()).collect();
+    let kept: Vec<KeptRequest> = ids.iter().filter_map(|id| read_kept(folder, id).ok()).collect();
     let unreadable = ids.len() - kept.len();
     Ok((kept, unreadable))
 }
 
 /// One request that a folder keeps.
-pub fn read_kept(folder: &Path, id: &str) -> Result<Kept, Failure> {
+pub fn read_kept(folder: &Path, id: &str) -> Result<KeptRequest, Failure> {
     let refuse = |why: String| {
         let (folder, id) = (folder.display(), printable(id));
         Failure::Input(format!("{folder}: {id}: {why}: `rearguard watch list` shows what there is"))
@@ -104,7 +104,8 @@ pub fn read_kept(folder: &Path, id: &str) -> Result<Kept, Failure> {
     let mut text = String::new();
     file.and_then(|file| file.take(LONGEST).read_to_string(&mut text))
         .map_err(|error| refuse(error.to_string()))?;
-    let kept: Kept = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let kept: KeptRequest =
+        serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
     if kept.schema != KEPT_SCHEMA || kept.id != id {
         return Err(refuse(format!("expected {KEPT_SCHEMA} of this name")));
     }

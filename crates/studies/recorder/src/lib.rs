@@ -10,7 +10,7 @@ mod store;
 mod threshold;
 mod told;
 
-pub use kept::{KEPT_SCHEMA, Kept, list, read_kept, trace_path};
+pub use kept::{KEPT_SCHEMA, KeptRequest, list, read_kept, trace_path};
 pub use selection::{Place, Selection};
 pub use store::{Put, Store};
 pub use threshold::Threshold;

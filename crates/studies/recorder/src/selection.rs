@@ -5,8 +5,8 @@ use model::Nanos;
 const MINUTE: Nanos = Nanos::from_secs(60);
 /// A longer event counts as several: an overload must not hide what comes after.
 const LONGEST_EVENT: Nanos = Nanos::from_secs(10);
-/// A request takes the place of the one that stands for its event where it is slower by this part: it costs an
-/// explanation, and a queue that grows would cost one a request.
+/// A request takes the place of the one that stands for its event where it is slower by this part: it costs
+/// an explanation, and a queue that grows would cost one a request.
 const SLOWER: f64 = 1.25;
 
 /// Where a slow request goes.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, Utc};
 use model::Failure;
 
-use crate::kept::{Kept, ids, is_id, kept_path, read_kept, trace_path};
+use crate::kept::{KeptRequest, ids, is_id, kept_path, read_kept, trace_path};
 
 /// How names of files on their way begin.
 const ON_THE_WAY: &str = ".watch-";
@@ -62,10 +62,10 @@ impl Store {
     }
 
     /// Keeps a request that ended at this moment, whole or not at all.
-    pub fn put(&mut self, at: SystemTime, kept: Kept, trace: &[u8]) -> io::Result<Put> {
+    pub fn put(&mut self, at: SystemTime, kept: KeptRequest, trace: &[u8]) -> io::Result<Put> {
         let id = self.free_id(at);
         let ended = DateTime::<Utc>::from(at).format("%Y-%m-%d %H:%M:%S%.3f UTC").to_string();
-        let kept = Kept { id: id.clone(), ended, ..kept };
+        let kept = KeptRequest { id: id.clone(), ended, ..kept };
         let text = serde_json::to_vec_pretty(&kept)?;
         let bytes = (text.len() + trace.len()) as u64;
         if bytes > self.budget {
@@ -189,8 +189,8 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 + second)
     }
 
-    fn kept(latency_ns: u64) -> Kept {
-        Kept { schema: KEPT_SCHEMA.to_string(), latency_ns, ..Kept::default() }
+    fn kept(latency_ns: u64) -> KeptRequest {
+        KeptRequest { schema: KEPT_SCHEMA.to_string(), latency_ns, ..KeptRequest::default() }
     }
 
     fn folder() -> tempfile::TempDir {
@@ -290,7 +290,7 @@ mod tests {
     fn names_of_others_are_data() {
         let folder = folder();
         let mut store = Store::open(folder.path(), 1 << 20).expect("a folder");
-        let evil = Kept { service: "a\u{1b}[2J".to_string(), ..kept(1) };
+        let evil = KeptRequest { service: "a\u{1b}[2J".to_string(), ..kept(1) };
         store.put(at(0), evil, &[]).expect("room");
         let (all, _) = list(folder.path()).expect("readable");
         assert_eq!(all[0].service, "a?[2J");

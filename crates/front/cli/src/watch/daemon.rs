@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use model::trace::Window;
 use model::{Failure, Nanos};
-use recorder::{KEPT_SCHEMA, Kept, Place, Put, Selection, Store, Threshold, Told};
+use recorder::{KEPT_SCHEMA, KeptRequest, Place, Put, Selection, Store, Threshold, Told};
 use report::stages::SERVER_STAGES;
 use trace::Recorded;
 use tracer::{Bounds, Ended, Follower, Recording, Ring, Scheduling, Tracer, Wanted, now, snapshot};
@@ -178,7 +178,7 @@ impl Daemon<'_> {
                 }
                 (self.is_disk_full, self.counts.rotated) = (false, self.counts.rotated + gone);
                 self.counts.kept += 1;
-                anstream::eprintln!("{}", super::line(&Kept { id: id.clone(), ..kept }));
+                anstream::eprintln!("{}", super::line(&KeptRequest { id: id.clone(), ..kept }));
                 self.selection.keep(latency, place, id);
             }
             Ok(Put::TooLarge) => self.counts.unwritten += 1,
@@ -193,7 +193,11 @@ impl Daemon<'_> {
     }
 
     /// What there is to keep of a request; `None` where the ring no longer has it.
-    fn explain(&self, one: &Ended, threshold: Nanos) -> Result<Option<(Kept, Vec<u8>)>, Failure> {
+    fn explain(
+        &self,
+        one: &Ended,
+        threshold: Nanos,
+    ) -> Result<Option<(KeptRequest, Vec<u8>)>, Failure> {
         let stages = one.stages;
         let from = stages.arrived.saturating_sub(BEFORE);
         let mut cut = self.ring.cut(from, stages.transmitted.saturating_add(AFTER), MOST_RECORDS);
@@ -215,7 +219,7 @@ impl Daemon<'_> {
             None if !is_whole => Told::cannot("the ring does not hold all that was before it"),
             None => told(&recorded, stages.transmitted - stages.arrived),
         };
-        let kept = Kept {
+        let kept = KeptRequest {
             schema: KEPT_SCHEMA.to_string(),
             service: observed.programs[0].name.clone(),
             port: self.port,
@@ -226,7 +230,7 @@ impl Daemon<'_> {
             stage: longest.map_or(String::new(), |(_, names)| names.0.to_string()),
             stage_ns: longest.map_or(0, |(span, _)| span.0),
             told,
-            ..Kept::default()
+            ..KeptRequest::default()
         };
         Ok(Some((kept, trace)))
     }

@@ -52,7 +52,7 @@ fn a_hog_that_comes_and_goes_is_named_in_what_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let hog = folder.path().join("test-hog");
     std::fs::copy("/usr/bin/yes", &hog).expect("a copy");
-    let [calm, beside] = ["calm", "beside"].map(|name| folder.path().join(name));
+    let [calm, beside] = ["calm", "disturbed"].map(|name| folder.path().join(name));
     let Some(alone) = kept(&server, &calm, None) else { return };
     assert!(!alone.contains("test-hog"), "the control: {alone}");
     let hogs = hog.display().to_string();
