@@ -73,8 +73,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let port = args.port.map_or_else(|| measure::listening_port(args.pid.unwrap_or(0)), Ok)?;
     measure::check_listening(port)?;
     let folder = args.keep.clone().unwrap_or_else(|| PathBuf::from("."));
-    let store = Store::open(&folder, args.keep_at_most << 20)?;
     let wanted = Wanted { port: Some(port), tcp: true, scheduling: Scheduling::Everywhere };
+    // What is refused makes no folder.
+    let tracer = Tracer::start_within(wanted, BOUNDS)?;
+    let store = Store::open(&folder, args.keep_at_most << 20)?;
     let stop = interrupt_flag();
     let mut daemon = Daemon {
         port,
@@ -82,7 +84,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         threshold: args.slower_than.map_or_else(Threshold::learned, Threshold::Fixed),
         selection: Selection::new(args.worst as usize),
         store,
-        tracer: Some(Tracer::start_within(wanted, BOUNDS)?),
+        tracer: Some(tracer),
         follower: Follower::default(),
         ring: Ring::new(RING),
         fresh: Recording::default(),
