@@ -27,4 +27,4 @@ pub use setting::{Program, Setting};
 pub use source::{Blame, Culprit, Holder, Source};
 pub use spans::{Kind, Span};
 pub use split::Explained;
-pub use verdict::{Class, Confidence, Verdict};
+pub use verdict::{Class, Confidence, MOST_OF_TIME, Verdict};

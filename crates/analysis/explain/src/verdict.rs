@@ -60,8 +60,8 @@ pub struct Verdict {
     pub worst: Option<(Source, Culprit)>,
 }
 
-/// From here on a class has most of the time.
-const MOST: f64 = 0.6;
+/// From this part of a latency on a class has most of the time.
+pub const MOST_OF_TIME: f64 = 0.6;
 /// From here on it may have more than all others.
 const MANY: f64 = 0.4;
 /// A tail that is no longer than this beside its ideal is the load's.
@@ -126,7 +126,7 @@ impl Service {
         let confidence = match share {
             _ if class == Class::Unknown => Confidence::None,
             _ if class == Class::Load && self.is_near_ideal() => Confidence::Sure,
-            share if share >= MOST => Confidence::Sure,
+            share if share >= MOST_OF_TIME => Confidence::Sure,
             share if share >= MANY => Confidence::Likely,
             _ => Confidence::None,
         };

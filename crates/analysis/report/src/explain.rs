@@ -268,7 +268,7 @@ impl ExplainedService {
         let share = human::share(Some(*share));
         let culprit = match (source, culprit) {
             (Some(source), Some(culprit)) => {
-                format!(", most of it {}: {culprit}", source.replace('_', " "))
+                format!(", most of it {}: {culprit}", plain(source))
             }
             _ => String::new(),
         };
@@ -339,7 +339,7 @@ impl ExplainedService {
         let row = |finding: &Finding| {
             let culprits = finding.culprits.iter().take(2).map(Culprit::words);
             [
-                finding.source.replace('_', " "),
+                plain(&finding.source),
                 human::share(Some(finding.share)),
                 human::span(finding.slow_ns),
                 culprits.collect::<Vec<_>>().join(", "),
@@ -366,7 +366,7 @@ impl ExplainedService {
                 human::span(slow.sent_ns as f64),
                 human::span(slow.split_ns.latency),
                 human::span(slow.split_ns.ideal),
-                word(&slow.source).replace('_', " "),
+                plain(&word(&slow.source)),
                 word(&slow.culprit),
                 slow.thread.clone(),
             ]
@@ -390,13 +390,18 @@ impl Finding {
     pub(crate) fn advice(&self) -> String {
         format!(
             "{}: {}. Helps: {}. Costs: {}. ({})",
-            self.source.replace('_', " "),
+            plain(&self.source),
             self.what,
             self.mitigation,
             self.trade_off,
             self.from
         )
     }
+}
+
+/// A source's name as people read it.
+pub fn plain(source: &str) -> String {
+    source.replace('_', " ")
 }
 
 /// A span that may be below zero.

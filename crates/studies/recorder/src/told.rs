@@ -1,11 +1,9 @@
 //! The verdict on one request, in a line.
 
+use explain::MOST_OF_TIME;
 use model::Nanos;
-use report::explain::ExplainedService;
+use report::explain::{ExplainedService, plain};
 use serde::{Deserialize, Serialize};
-
-/// A cause has a request's time from this part of it on, as in `rearguard explain`.
-const MOST: f64 = 0.6;
 
 /// What made a request slow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,14 +70,14 @@ impl Told {
         };
         let inherent = split.sources.inherent;
         match () {
-            () if part(ran.0 as f64) >= MOST => {
+            () if part(ran.0 as f64) >= MOST_OF_TIME => {
                 sure("own request", format!("own request: its thread worked {ran} for it alone"))
             }
-            () if part(inherent) >= MOST => {
+            () if part(inherent) >= MOST_OF_TIME => {
                 let waited = Nanos(inherent as u64);
                 sure("load", format!("load: it waited {waited} for requests before it"))
             }
-            () if part(ran.0 as f64 + inherent) >= MOST => {
+            () if part(ran.0 as f64 + inherent) >= MOST_OF_TIME => {
                 let waited = Nanos(inherent as u64);
                 sure("load", format!("load: {ran} for itself, {waited} for requests before it"))
             }
@@ -87,10 +85,6 @@ impl Told {
             () => Told::cannot("its service worked, and not on requests alone"),
         }
     }
-}
-
-fn plain(source: &str) -> String {
-    source.replace('_', " ")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The page of an explanation: stacked sources, findings, and a timeline for each of the slowest requests.
 
 use super::{parts, stack, timeline};
-use crate::explain::{Explained, ExplainedService, SlowRequest};
+use crate::explain::{Explained, ExplainedService, SlowRequest, plain};
 use crate::human;
 
 /// Timelines on a page.
@@ -57,7 +57,7 @@ fn one(slow: &SlowRequest) -> String {
         human::span(slow.split_ns.latency),
         human::span(slow.split_ns.ideal),
         match (&slow.source, &slow.culprit) {
-            (Some(source), Some(culprit)) => format!("; {}: {culprit}", source.replace('_', " ")),
+            (Some(source), Some(culprit)) => format!("; {}: {culprit}", plain(source)),
             _ => String::new(),
         }
     );
