@@ -179,6 +179,11 @@ impl Stages {
         Stages { arrived, ready, running, read, sends, transmitted }
     }
 
+    /// From T1 to T6, of a request that was answered.
+    pub fn latency(&self) -> Nanos {
+        self.transmitted - self.arrived
+    }
+
     /// The moments, T1 to T6.
     pub fn moments(&self) -> [Nanos; 6] {
         [self.arrived, self.ready, self.running, self.read, self.sends, self.transmitted]

@@ -38,8 +38,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.tables.check()?;
     let recorded = match (&args.trace, args.port, args.pid) {
         (Some(path), _, _) => traces::read(path)?,
-        (None, Some(port), _) => watched(port, args.duration)?,
-        (None, None, pid) => watched(measure::listening_port(pid.unwrap_or(0))?, args.duration)?,
+        (None, port, pid) => watched(measure::port_of(port, pid)?, args.duration)?,
     };
     let explained = document(&recorded)?;
     args.tables.write(&explained)?;

@@ -123,7 +123,7 @@ pub fn figures(trace: &Trace) -> Vec<Stage> {
     let inside = |seen: &&Seen| trace.window.contains(seen.stages.arrived);
     let inside: Vec<&Seen> = seen.iter().filter(inside).collect();
     let mut stages = server_stages(&inside);
-    stages.push(row(WHOLE, &inside, |seen| seen.stages.transmitted - seen.stages.arrived));
+    stages.push(row(WHOLE, &inside, |seen| seen.stages.latency()));
     stages
 }
 
@@ -145,7 +145,7 @@ pub fn whole_figures(trace: &Trace) -> Vec<Stage> {
     stages.extend(server_stages(&inside));
     stages.extend([
         row(back, &inside, |seen| received(seen) - seen.stages.transmitted),
-        row(WHOLE, &inside, |seen| seen.stages.transmitted - seen.stages.arrived),
+        row(WHOLE, &inside, |seen| seen.stages.latency()),
         row(latency, &inside, |seen| received(seen) - seen.request.intended),
     ]);
     stages

@@ -31,5 +31,5 @@ pub use secret::{Login, Secret};
 pub use server::{Kind, Placed, ROLES, Started};
 pub use service_time::ServiceTime;
 pub use socket_stages::{SocketStages, socket_stages, stage};
-pub use sockets::{check_listening, listening_port};
+pub use sockets::{check_listening, port_of};
 pub use target::{Target, without_password};

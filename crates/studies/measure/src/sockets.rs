@@ -91,9 +91,14 @@ pub(crate) fn held(process: u32) -> io::Result<Vec<String>> {
     Ok(fs::read_dir(format!("/proc/{process}/fd"))?.flatten().filter_map(inode).collect())
 }
 
-/// The one port at which a process waits for clients, or one that it started. [`Failure::Input`] where there
-/// is none, or several to choose from.
-pub fn listening_port(process: u32) -> Result<u16, Failure> {
+/// The port that was named, else the one of a process. [`Failure::Input`] where that has none, or several to
+/// choose from.
+pub fn port_of(port: Option<u16>, process: Option<u32>) -> Result<u16, Failure> {
+    port.map_or_else(|| listening_port(process.unwrap_or(0)), Ok)
+}
+
+/// The one port at which a process waits for clients, or one that it started.
+fn listening_port(process: u32) -> Result<u16, Failure> {
     let mut held = held(process)
         .map_err(|error| Failure::Input(format!("--pid {process}: /proc/{process}/fd: {error}")))?;
     for below in started_by(process) {

@@ -1,6 +1,5 @@
 //! Requests followed as they come, and the slow ones kept.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -70,13 +69,13 @@ struct Counts {
 
 /// Runs until it is stopped.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let port = args.port.map_or_else(|| measure::listening_port(args.pid.unwrap_or(0)), Ok)?;
+    let port = measure::port_of(args.port, args.pid)?;
     measure::check_listening(port)?;
-    let folder = args.keep.clone().unwrap_or_else(|| PathBuf::from("."));
+    let folder = args.keep.as_deref().expect("clap asks for it");
     let wanted = Wanted { port: Some(port), tcp: true, scheduling: Scheduling::Everywhere };
     // What is refused makes no folder.
     let tracer = Tracer::start_within(wanted, BOUNDS)?;
-    let store = Store::open(&folder, args.keep_at_most << 20)?;
+    let store = Store::open(folder, args.keep_at_most << 20)?;
     let stop = interrupt_flag();
     let mut daemon = Daemon {
         port,
@@ -121,14 +120,25 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 impl Daemon<'_> {
     fn look(&mut self) -> Result<(), Failure> {
         let now = now()?;
+        let until = now.saturating_sub(HANDED_OVER);
+        let ended = self.take_up(now, until, Follower::follow);
+        self.consider(ended, now, usize::MAX)
+    }
+
+    /// Takes up what was seen until a moment; the requests that have ended.
+    fn take_up(
+        &mut self,
+        now: Nanos,
+        until: Nanos,
+        follow: fn(&mut Follower, &Recording, Nanos) -> Vec<Ended>,
+    ) -> Vec<Ended> {
         let taken = self.tracer.as_ref().map(Tracer::take).unwrap_or_default();
         self.count_losses(&taken, now);
         self.fresh.append(taken);
-        let until = now.saturating_sub(HANDED_OVER);
         let records = self.fresh.split_before(until);
-        let ended = self.follower.follow(&records, until);
+        let ended = follow(&mut self.follower, &records, until);
         self.ring.push(records);
-        self.consider(ended, now, usize::MAX)
+        ended
     }
 
     fn count_losses(&mut self, taken: &Recording, now: Nanos) {
@@ -139,12 +149,11 @@ impl Daemon<'_> {
 
     fn consider(&mut self, ended: Vec<Ended>, now: Nanos, most: usize) -> Result<(), Failure> {
         self.counts.requests += ended.len() as u64;
-        let latency = |one: &Ended| one.stages.transmitted - one.stages.arrived;
         let threshold = self.threshold.now();
-        self.threshold.learn(now, ended.iter().map(latency));
+        self.threshold.learn(now, ended.iter().map(|one| one.stages.latency()));
         let Some(threshold) = threshold else { return Ok(()) };
         let mut slow: Vec<Ended> =
-            ended.into_iter().filter(|one| latency(one) > threshold).collect();
+            ended.into_iter().filter(|one| one.stages.latency() > threshold).collect();
         self.counts.slow += slow.len() as u64;
         slow.sort_by_key(|one| one.stages.arrived);
         let mut explained = 0;
@@ -219,13 +228,13 @@ impl Daemon<'_> {
         let told = match self.lost.2.filter(|at| *at >= begin) {
             Some(_) => Told::cannot("records of this time are missing"),
             None if !is_whole => Told::cannot("the ring does not hold all that was before it"),
-            None => told(&recorded, stages.transmitted - stages.arrived),
+            None => told(&recorded, stages.latency()),
         };
         let kept = KeptRequest {
             schema: KEPT_SCHEMA.to_string(),
             service: observed.programs[0].name.clone(),
             port: self.port,
-            latency_ns: (stages.transmitted - stages.arrived).0,
+            latency_ns: stages.latency().0,
             threshold_ns: threshold.0,
             threshold: if self.args.slower_than.is_some() { "given" } else { "learned" }
                 .to_string(),
@@ -240,12 +249,7 @@ impl Daemon<'_> {
     /// Takes the hooks out, and keeps what is pending.
     fn finish(mut self) -> Result<(), Failure> {
         let now = now()?;
-        let taken = self.tracer.as_ref().map(Tracer::take).unwrap_or_default();
-        self.count_losses(&taken, now);
-        self.fresh.append(taken);
-        let records = self.fresh.split_before(now);
-        let ended = self.follower.finish(&records, now);
-        self.ring.push(records);
+        let ended = self.take_up(now, now, Follower::finish);
         self.consider(ended, now, AT_THE_END)?;
         drop(self.tracer.take());
         let Counts { requests, slow, kept, same_event, less_slow, unwritten, rotated } =
@@ -264,14 +268,13 @@ impl Daemon<'_> {
 
 /// The slowest of those that overlap, of requests in the order of their begin.
 fn worst_of_events(slow: Vec<Ended>, same_event: &mut u64) -> Vec<Ended> {
-    let latency = |one: &Ended| one.stages.transmitted - one.stages.arrived;
     let mut worst: Vec<Ended> = Vec::new();
     let mut until = Nanos::ZERO;
     for one in slow {
         match worst.last_mut().filter(|_| one.stages.arrived < until) {
             Some(last) => {
                 *same_event += 1;
-                if latency(&one) > latency(last) {
+                if one.stages.latency() > last.stages.latency() {
                     *last = one;
                 }
             }
