@@ -32,13 +32,19 @@ impl HttpArgs {
     pub fn options(&self) -> Result<HttpOptions, Failure> {
         let mut headers: Vec<Header> = Vec::new();
         for text in &self.header {
-            let lines = given("--header", text, LONGEST_HEADERS)?;
-            let lines = String::from_utf8(lines)
-                .map_err(|_| Failure::Input(format!("--header {text}: no UTF-8")))?;
+            let lines = match text.strip_prefix('@') {
+                Some(path) => {
+                    text_of(&format!("--header {text}"), Path::new(path), LONGEST_HEADERS)?
+                }
+                None => text.clone(),
+            };
             let lines = lines.lines().filter(|line| !line.is_empty());
             headers.extend(lines.map(str::parse).collect::<Result<Vec<Header>, _>>()?);
         }
-        let body = self.body.as_ref().map(|text| given("--body", text, LONGEST_BODY));
+        let body = self.body.as_ref().map(|text| match text.strip_prefix('@') {
+            Some(path) => content(&format!("--body {text}"), Path::new(path), LONGEST_BODY),
+            None => Ok(text.as_bytes().to_vec()),
+        });
         Ok(HttpOptions {
             method: self.method.clone(),
             headers,
@@ -48,12 +54,10 @@ impl HttpArgs {
     }
 }
 
-/// The text itself, or the content of the file behind an @.
-fn given(option: &str, text: &str, most: usize) -> Result<Vec<u8>, Failure> {
-    match text.strip_prefix('@') {
-        Some(path) => content(&format!("{option} @{path}"), Path::new(path), most),
-        None => Ok(text.as_bytes().to_vec()),
-    }
+/// [`content`] of a file of text.
+pub fn text_of(option: &str, path: &Path, most: usize) -> Result<String, Failure> {
+    let text = String::from_utf8(content(option, path, most)?);
+    text.map_err(|_| Failure::Input(format!("{option}: no UTF-8")))
 }
 
 /// A file that an option names, of so many bytes at most.

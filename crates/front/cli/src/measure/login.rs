@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::measure::{Secret, Target};
 use model::Failure;
 
-use super::http::content;
+use super::http::text_of;
 
 /// Other users see a command line and not an environment.
 const VARIABLE: &str = "REARGUARD_PASSWORD";
@@ -36,17 +36,14 @@ impl LoginArgs {
 
     /// The password, without a file's last line break.
     fn password(&self) -> Result<Option<Secret>, Failure> {
-        let no_text = |of: &str| Failure::Input(format!("{of}: no UTF-8"));
         let Some(path) = &self.password_file else {
             let said = std::env::var_os(VARIABLE).map(|said| said.into_string());
             return said
                 .transpose()
                 .map(|said| said.map(Secret::new))
-                .map_err(|_| no_text(VARIABLE));
+                .map_err(|_| Failure::Input(format!("{VARIABLE}: no UTF-8")));
         };
-        let option = format!("--password-file {}", path.display());
-        let text =
-            String::from_utf8(content(&option, path, LONGEST)?).map_err(|_| no_text(&option))?;
+        let text = text_of(&format!("--password-file {}", path.display()), path, LONGEST)?;
         let text = text.strip_suffix('\n').unwrap_or(&text);
         Ok(Some(Secret::new(text.strip_suffix('\r').unwrap_or(text).to_string())))
     }

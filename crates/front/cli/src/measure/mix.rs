@@ -6,7 +6,7 @@ use ::measure::Target;
 use ::measure::protocol::http::LONGEST_BODY;
 use model::Failure;
 
-use super::http::content;
+use super::http::{content, text_of};
 
 /// Bytes of a file of requests at most.
 const LONGEST: usize = 16 << 20;
@@ -30,8 +30,7 @@ impl MixArgs {
     pub fn mixed(&self, target: Target) -> Result<Target, Failure> {
         let Some(path) = &self.requests else { return Ok(target) };
         let name = path.display().to_string();
-        let text = String::from_utf8(content(&format!("--requests {name}"), path, LONGEST)?);
-        let text = text.map_err(|_| Failure::Input(format!("--requests {name}: no UTF-8")))?;
+        let text = text_of(&format!("--requests {name}"), path, LONGEST)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let body = |file: &str| {
             let body = content(&format!("@{file}"), &folder.join(file), LONGEST_BODY);

@@ -97,9 +97,9 @@ pub fn speech(url: &Url) -> Result<Speech, String> {
 
 /// The database is the path, or an option, as a socket has no path.
 fn redis(url: &Url, options: &mut Options) -> Result<Speech, String> {
-    let path = url.path.split('?').next().unwrap_or_default().trim_start_matches('/');
-    let usual = if path.is_empty() { Ok(0) } else { path.parse() };
-    let usual = usual.map_err(|_| format!("`{path}`: expected the number of a database"))?;
+    let name = url.name();
+    let usual = if name.is_empty() { Ok(0) } else { name.parse() };
+    let usual = usual.map_err(|_| format!("`{name}`: expected the number of a database"))?;
     let redis = Redis {
         login: url.login.clone(),
         database: options.count("db", usual, 0..=u64::from(u32::MAX))?,
@@ -117,8 +117,7 @@ fn redis(url: &Url, options: &mut Options) -> Result<Speech, String> {
 
 /// The database is the path, or an option, as a socket has no path.
 fn postgresql(url: &Url, options: &mut Options) -> Result<Speech, String> {
-    let path = url.path.split('?').next().unwrap_or_default().trim_start_matches('/');
-    let database = options.take("db", decoded(path)?, decoded)?;
+    let database = options.take("db", decoded(url.name())?, decoded)?;
     let query = options.take("query", USUAL_QUERY.to_string(), decoded)?;
     let query = Request::read(&query).filter(|query| !query.has(0));
     if url.login.user.is_none() {
@@ -156,7 +155,7 @@ fn null_rpc(options: &mut Options) -> Result<Speech, String> {
 }
 
 fn thrift(url: &Url, options: &mut Options) -> Result<Speech, String> {
-    let method = url.path.trim_start_matches('/').split('?').next().unwrap_or_default();
+    let method = url.name();
     if method.is_empty() {
         return Err(
             "name the method: thrift://HOST:PORT/METHOD, with ?string_bytes=N if it takes a string"

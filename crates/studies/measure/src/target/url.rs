@@ -71,6 +71,11 @@ impl<'a> Url<'a> {
         if self.is_unix { unix(self.host) } else { Ok(resolve(self.host, self.port)?.into()) }
     }
 
+    /// What the path names, without the slashes before it and the query behind it.
+    pub fn name(&self) -> &'a str {
+        self.path.split('?').next().unwrap_or_default().trim_start_matches('/')
+    }
+
     /// The host's name, for protocols that say it.
     pub fn host_name(&self) -> &'a str {
         if self.is_unix { NO_HOST } else { self.host }
