@@ -14,8 +14,9 @@ use rustix::event::epoll::EventFlags;
 use crate::address::Address;
 use crate::clock;
 use crate::incoming::Room;
-use crate::link::{Desk, Link, News, State, Watched};
+use crate::link::{Beginning, Desk, Link, News, State};
 use crate::live_counters::LiveCounters;
+use crate::pipe::Watched;
 use crate::protocol::{Answer, Ask, Protocol};
 use crate::record::{Loss, Record};
 use crate::socket::Transport;
@@ -212,10 +213,10 @@ impl Client {
 
     /// Something happened on a connection.
     pub(crate) fn attend(&mut self, index: usize, events: EventFlags, desk: &mut Desk) {
+        let transport = self.transport();
         let link = &mut self.links[index];
         let records = &self.records;
         let ask = |request: usize| Ask { id: request as u64, planned: records[request].planned };
-        let transport = self.peer.as_ref().map_or(Transport::Stream, |peer| peer.transport);
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let news = link.attend(events, (&mut *self.protocol, transport), ask, desk, watched);
         match news {
@@ -225,6 +226,10 @@ impl Client {
             News::Refused(error) => self.refused(index, error),
             News::Broken(loss) => self.break_off(index, loss),
         }
+    }
+
+    fn transport(&self) -> Transport {
+        self.peer.as_ref().map_or(Transport::Stream, |peer| peer.transport)
     }
 
     fn answered(&mut self, index: usize, (request, answer): (usize, Answer), at: Nanos) {
@@ -275,10 +280,11 @@ impl Client {
         let Some(peer) = &self.peer else { return };
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let link = &mut self.links[index];
-        let greeting = self.protocol.greeting();
-        let is_greeted = greeting.is_some();
+        let (channel, greeting) = (self.protocol.channel(), self.protocol.greeting());
+        let is_greeted = channel.is_some() || greeting.is_some();
+        let begin = Beginning { channel, greeting };
         self.opening += 1;
-        match link.open((peer.transport, &peer.address), greeting, watched) {
+        match link.open((peer.transport, &peer.address), begin, watched) {
             Ok(()) if link.state() == State::Open => self.opened(index),
             Ok(()) if is_greeted && self.limits.timeout != Nanos::NEVER => {
                 self.greetings.push_back((now + self.limits.timeout, index, link.attempt()));
@@ -307,7 +313,8 @@ impl Client {
     fn send(&mut self, index: usize, request: usize) {
         let ask = Ask { id: request as u64, planned: self.records[request].planned };
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
-        match self.links[index].send(&mut *self.protocol, &ask, watched) {
+        let transport = self.transport();
+        match self.links[index].send((&mut *self.protocol, transport), &ask, watched) {
             Ok(sent) => {
                 self.records[request].sent = sent;
                 if self.limits.timeout != Nanos::NEVER {
@@ -353,6 +360,7 @@ impl Client {
             if let Some(request) = self.links[index].request {
                 self.records[request].loss = Some(self.overdue(index));
             }
+            self.links[index].close();
         }
         for record in &mut self.records {
             if record.received == Nanos::NEVER {

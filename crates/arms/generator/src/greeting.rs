@@ -29,27 +29,24 @@ pub enum Greeted {
 pub struct Underway {
     greeting: Box<dyn Greeting>,
     came: Vec<u8>,
-    /// Bytes that came and were used.
-    used: u64,
 }
 
 impl Underway {
     /// It begins.
     pub fn new(greeting: Box<dyn Greeting>) -> Underway {
-        Underway { greeting, came: Vec::new(), used: 0 }
+        Underway { greeting, came: Vec::new() }
     }
 
-    /// Takes what has come; how many bytes came in all, once it is done.
-    pub fn go_on(&mut self, bytes: &[u8], say: &mut Vec<u8>) -> io::Result<Option<u64>> {
+    /// Takes what has come; whether it is done.
+    pub fn go_on(&mut self, bytes: &[u8], say: &mut Vec<u8>) -> io::Result<bool> {
         self.came.extend_from_slice(bytes);
         let garbage = || io::Error::new(ErrorKind::InvalidData, "no greeting of this protocol");
         match self.greeting.go_on(&self.came, say) {
             Greeted::Waits(used) if self.came.len() - used <= LONGEST => {
-                self.used += used as u64;
                 self.came.drain(..used);
-                Ok(None)
+                Ok(false)
             }
-            Greeted::Done => Ok(Some(self.used + self.came.len() as u64)),
+            Greeted::Done => Ok(true),
             Greeted::Refused(why) => Err(io::Error::new(ErrorKind::PermissionDenied, why)),
             Greeted::Waits(_) | Greeted::Garbage => Err(garbage()),
         }

@@ -4,14 +4,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use model::Nanos;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::epoll::EventFlags;
 
 use crate::address::Address;
 use crate::clock;
 use crate::greeting::{Greeting, Underway};
 use crate::incoming::{Incoming, Room};
+use crate::pipe::{Pipe, Watched};
 use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::record::{Loss, Place};
+use crate::secure_channel::SecureChannel;
 use crate::socket::{self, Received, Transport};
 use crate::socket_timestamps::{SocketTimestamps, next_stamp, stamp_departures, stamp_room};
 
@@ -20,7 +22,7 @@ const LONGEST_RESPONSE: usize = 64 << 20;
 
 /// A connection and the request that is on its way over it.
 pub struct Link {
-    socket: Option<OwnedFd>,
+    pipe: Option<Pipe>,
     state: State,
     /// The request that waits for its response.
     pub request: Option<usize>,
@@ -32,18 +34,24 @@ pub struct Link {
     carried: u32,
     /// Requests that it is to serve.
     pub most: u32,
-    outgoing: Vec<u8>,
-    written: usize,
     incoming: Incoming,
     datagrams: Vec<usize>,
     /// What is said before requests.
     greeting: Option<Underway>,
-    /// The port, and what went over it.
+    /// The port, and what went over it up to the end of the request that was sent last, or of its answer.
     place: Place,
     /// Bytes of the response without which it cannot be whole.
     wanted: usize,
     /// What the kernel stamped of the request, where it is to stamp.
     timestamps: Option<SocketTimestamps>,
+}
+
+/// What a connection begins with.
+pub struct Beginning {
+    /// What hides all that goes over it.
+    pub channel: Option<Box<dyn SecureChannel>>,
+    /// What is said before requests.
+    pub greeting: Option<Box<dyn Greeting>>,
 }
 
 /// How far a connection is.
@@ -76,6 +84,7 @@ pub enum News {
 /// What all connections of a thread read with.
 pub struct Desk {
     buffer: Vec<u8>,
+    plain: Vec<u8>,
     control: Vec<u8>,
     stamps: Vec<u8>,
     /// What must be taken from a kernel's stamp to have it on the run's clock.
@@ -86,29 +95,11 @@ impl Default for Desk {
     fn default() -> Desk {
         Desk {
             buffer: vec![0; 64 << 10],
+            plain: Vec::new(),
             control: socket::control_room(),
             stamps: stamp_room(),
             realtime_lead: Nanos::ZERO,
         }
-    }
-}
-
-/// Where a connection is watched, and under which number.
-#[derive(Clone, Copy)]
-pub struct Watched<'a> {
-    /// The thread's epoll instance.
-    pub epoll: &'a OwnedFd,
-    /// The number.
-    pub place: u64,
-}
-
-impl Watched<'_> {
-    fn add(&self, socket: &OwnedFd, interest: EventFlags) -> io::Result<()> {
-        Ok(epoll::add(self.epoll, socket, EventData::new_u64(self.place), interest)?)
-    }
-
-    fn change(&self, socket: &OwnedFd, interest: EventFlags) -> io::Result<()> {
-        Ok(epoll::modify(self.epoll, socket, EventData::new_u64(self.place), interest)?)
     }
 }
 
@@ -117,15 +108,13 @@ impl Link {
     /// that it shares with others.
     pub fn new(socket_timestamps: bool, room: &Room) -> Link {
         Link {
-            socket: None,
+            pipe: None,
             state: State::Closed,
             request: None,
             in_idle: true,
             attempt: 0,
             carried: 0,
             most: u32::MAX,
-            outgoing: Vec::new(),
-            written: 0,
             incoming: Incoming::new(room),
             datagrams: Vec::new(),
             greeting: None,
@@ -139,7 +128,7 @@ impl Link {
     pub fn adopt(&mut self, socket: OwnedFd, watched: Watched) -> io::Result<()> {
         socket::stamp(&socket)?;
         watched.add(&socket, EventFlags::IN)?;
-        (self.socket, self.state) = (Some(socket), State::Open);
+        (self.pipe, self.state) = (Some(Pipe::new(socket, None)), State::Open);
         Ok(())
     }
 
@@ -147,27 +136,41 @@ impl Link {
     pub fn open(
         &mut self,
         (transport, to): (Transport, &Address),
-        greeting: Option<Box<dyn Greeting>>,
+        begin: Beginning,
         watched: Watched,
     ) -> io::Result<()> {
         let (socket, connected) = socket::open(transport, to)?;
         let interest = if connected { EventFlags::IN } else { EventFlags::OUT };
         watched.add(&socket, interest)?;
         self.place = Place { port: socket::port(&socket), ..Place::default() };
-        (self.socket, self.state, self.carried) = (Some(socket), State::Opening, 0);
-        self.greeting = greeting.map(Underway::new);
+        (self.pipe, self.state) = (Some(Pipe::new(socket, begin.channel)), State::Opening);
+        self.carried = 0;
+        self.greeting = begin.greeting.map(Underway::new);
         self.attempt += 1;
         if connected { self.be_connected(watched) } else { Ok(()) }
     }
 
     /// A kernel that does not stamp leaves requests without stamps: no reason not to measure.
     fn be_connected(&mut self, watched: Watched) -> io::Result<()> {
-        let stamps = |socket: &OwnedFd| stamp_departures(socket).is_ok();
-        self.timestamps = self.timestamps.filter(|_| self.socket.as_ref().is_some_and(stamps));
+        let stamps = |pipe: &Pipe| stamp_departures(&pipe.socket).is_ok();
+        self.timestamps = self.timestamps.filter(|_| self.pipe.as_ref().is_some_and(stamps));
         self.state = State::Greeting;
-        self.written = 0;
-        self.outgoing.clear();
-        self.greet(&[], watched)
+        self.go_on_greeting(&[], &mut Vec::new(), watched)
+    }
+
+    /// Takes what came before requests can, and says what comes next.
+    fn go_on_greeting(
+        &mut self,
+        came: &[u8],
+        plain: &mut Vec<u8>,
+        watched: Watched,
+    ) -> io::Result<()> {
+        let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let opened = pipe.open(came, plain, Transport::Stream);
+        // Also what is said of an error.
+        pipe.flush(watched)?;
+        let (came, _) = opened?;
+        if pipe.is_established() { self.greet(came, watched) } else { Ok(()) }
     }
 
     /// Says what comes next before requests can.
@@ -176,13 +179,14 @@ impl Link {
             self.state = State::Open;
             return Ok(());
         };
-        let answered = underway.go_on(came, &mut self.outgoing)?;
-        if self.written < self.outgoing.len() {
-            self.flush(watched)?;
+        let mut said = Vec::new();
+        let is_done = underway.go_on(came, &mut said)?;
+        let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        if !said.is_empty() {
+            pipe.say(Transport::Stream, |out| out.extend(said))?;
         }
-        if let Some(answered) = answered {
-            self.place.request_end = self.outgoing.len() as u64;
-            self.place.answer_end = answered;
+        pipe.flush(watched)?;
+        if is_done {
             (self.greeting, self.state) = (None, State::Open);
         }
         Ok(())
@@ -191,8 +195,11 @@ impl Link {
     /// Closes the connection; what was on its way is forgotten.
     pub fn close(&mut self) {
         self.incoming.clear();
+        if let Some(pipe) = self.pipe.as_mut().filter(|_| self.state == State::Open) {
+            pipe.end();
+        }
         // The kernel takes a closed socket out of the epoll instance.
-        (self.socket, self.state, self.request) = (None, State::Closed, None);
+        (self.pipe, self.state, self.request) = (None, State::Closed, None);
         self.greeting = None;
     }
 
@@ -226,39 +233,16 @@ impl Link {
         self.timestamps
     }
 
-    /// What has been asked with the last byte of the request that is on its way.
-    fn request_end(&self, transport: Transport) -> u64 {
-        let asked = match transport {
-            Transport::Stream => self.outgoing.len(),
-            Transport::Datagram => 1,
-        };
-        self.place.request_end + asked as u64
-    }
-
-    fn pass(&mut self, transport: Transport) {
-        let received = match transport {
-            Transport::Stream => self.incoming.bytes().len(),
-            Transport::Datagram => self.datagrams.len(),
-        };
-        let Place { port, answer_end, .. } = self.place;
-        self.place = Place {
-            port,
-            request_end: self.request_end(transport),
-            answer_begin: answer_end,
-            answer_end: answer_end + received as u64,
-        };
-    }
-
     /// Takes the stamps of the request that is on its way; whether there were any. The kernel puts them where
     /// errors are, and does not end to say so until they are gone. Errors stay.
-    fn take_stamps(&mut self, transport: Transport, desk: &mut Desk) -> bool {
-        let last = self.request_end(transport).wrapping_sub(1) as u32;
-        let (Some(socket), Some(timestamps)) = (&self.socket, &mut self.timestamps) else {
+    fn take_stamps(&mut self, desk: &mut Desk) -> bool {
+        let last = self.place.request_end.wrapping_sub(1) as u32;
+        let (Some(pipe), Some(timestamps)) = (&self.pipe, &mut self.timestamps) else {
             return false;
         };
         let lead = desk.realtime_lead;
         let mut any = false;
-        while let Ok(Some(stamp)) = next_stamp(socket, &mut desk.stamps, lead) {
+        while let Ok(Some(stamp)) = next_stamp(&pipe.socket, &mut desk.stamps, lead) {
             timestamps.take(stamp, last);
             any = true;
         }
@@ -273,34 +257,23 @@ impl Link {
     /// Sends a request; the moment just before.
     pub fn send(
         &mut self,
-        protocol: &mut dyn Protocol,
+        (protocol, transport): (&mut dyn Protocol, Transport),
         ask: &Ask,
         watched: Watched,
     ) -> Result<Nanos, Loss> {
-        self.outgoing.clear();
         self.incoming.clear();
         self.datagrams.clear();
-        (self.written, self.wanted) = (0, 1);
+        self.wanted = 1;
         self.timestamps = self.timestamps.map(|_| SocketTimestamps::UNSEEN);
-        protocol.encode(ask, &mut self.outgoing);
         self.request = Some(ask.id as usize);
         self.carried += 1;
+        let pipe = self.pipe.as_mut().ok_or(Loss::Reset)?;
+        pipe.say(transport, |out| protocol.encode(ask, out)).map_err(|_| Loss::Reset)?;
+        self.place.request_end = pipe.asked;
+        self.place.answer_begin = pipe.received;
         let sent = clock::now();
-        self.flush(watched).map_err(|_| Loss::Reset)?;
+        pipe.flush(watched).map_err(|_| Loss::Reset)?;
         Ok(sent)
-    }
-
-    /// Writes what goes at once, and asks to be told when the rest would.
-    fn flush(&mut self, watched: Watched) -> io::Result<()> {
-        let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
-        let was_waiting = self.written > 0;
-        self.written += socket::transmit(socket, &self.outgoing[self.written..])?;
-        if self.written < self.outgoing.len() {
-            watched.change(socket, EventFlags::IN | EventFlags::OUT)?;
-        } else if was_waiting {
-            watched.change(socket, EventFlags::IN)?;
-        }
-        Ok(())
     }
 
     /// Looks after an event.
@@ -312,7 +285,6 @@ impl Link {
         desk: &mut Desk,
         watched: Watched,
     ) -> News {
-        let broken = |_| News::Broken(Loss::Reset);
         if self.is_opening() {
             return match self.go_on_opening(events, protocol.1, desk, watched) {
                 Err(error) => News::Refused(error),
@@ -320,28 +292,37 @@ impl Link {
                 Ok(()) => News::None,
             };
         }
-        if events.contains(EventFlags::OUT)
-            && let Err(error) = self.flush(watched)
-        {
-            return broken(error);
+        let had_stamps = events.contains(EventFlags::ERR) && self.take_stamps(desk);
+        let Some(pipe) = &mut self.pipe else { return News::None };
+        if events.contains(EventFlags::OUT) && pipe.flush(watched).is_err() {
+            return News::Broken(Loss::Reset);
         }
-        let had_stamps = events.contains(EventFlags::ERR) && self.take_stamps(protocol.1, desk);
         if had_stamps && !events.intersects(EventFlags::IN | EventFlags::HUP) {
             return News::None;
         }
-        let Some(socket) = &self.socket else { return News::None };
         let lead = desk.realtime_lead;
-        let got = socket::receive(socket, protocol.1, &mut desk.buffer, &mut desk.control, lead);
-        match got {
+        let (buffer, control) = (&mut desk.buffer, &mut desk.control);
+        match socket::receive(&pipe.socket, protocol.1, buffer, control, lead) {
             Ok(Received::Nothing) => News::None,
             Ok(Received::Bytes { count, at, read }) => {
-                let bytes = &desk.buffer[..count];
                 self.timestamps =
                     self.timestamps.map(|timestamps| SocketTimestamps { read, ..timestamps });
-                self.receive(protocol, ask, (bytes, false), at)
+                let opened = pipe.open(&buffer[..count], &mut desk.plain, protocol.1);
+                let flushed = pipe.flush(watched);
+                match (opened, flushed) {
+                    (Ok(came), Ok(())) => self.receive(protocol, ask, came, at),
+                    (Err(error), _) if error.kind() == io::ErrorKind::InvalidData => {
+                        News::Broken(Loss::Garbage)
+                    }
+                    _ => News::Broken(Loss::Reset),
+                }
             }
-            Ok(Received::End) => self.receive(protocol, ask, (&[], true), clock::now()),
-            Err(error) => broken(error),
+            Ok(Received::End) if pipe.is_whole() => {
+                self.receive(protocol, ask, (&[], true), clock::now())
+            }
+            Ok(Received::End) if self.has_received() => News::Broken(Loss::Half),
+            Ok(Received::End) => News::Broken(Loss::Closed),
+            Err(_) => News::Broken(Loss::Reset),
         }
     }
 
@@ -353,20 +334,23 @@ impl Link {
         watched: Watched,
     ) -> io::Result<()> {
         if events.contains(EventFlags::ERR) && self.state == State::Greeting {
-            self.take_stamps(transport, desk);
+            self.take_stamps(desk);
         }
-        let Some(socket) = &self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
+        let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         if self.state == State::Opening {
-            socket::connected(socket)?;
-            watched.change(socket, EventFlags::IN)?;
+            socket::connected(&pipe.socket)?;
+            watched.change(&pipe.socket, EventFlags::IN)?;
             return self.be_connected(watched);
         }
         let lead = desk.realtime_lead;
-        match socket::receive(socket, transport, &mut desk.buffer, &mut desk.control, lead)? {
-            Received::Nothing if events.contains(EventFlags::OUT) => self.flush(watched),
+        let (buffer, control) = (&mut desk.buffer, &mut desk.control);
+        match socket::receive(&pipe.socket, transport, buffer, control, lead)? {
+            Received::Nothing if events.contains(EventFlags::OUT) => pipe.flush(watched),
             Received::Nothing => Ok(()),
-            Received::Bytes { count, .. } => self.greet(&desk.buffer[..count], watched),
-            Received::End => Err(io::ErrorKind::UnexpectedEof.into()),
+            Received::Bytes { count, .. } => {
+                self.go_on_greeting(&buffer[..count], &mut desk.plain, watched)
+            }
+            Received::End => Err(pipe.cut_off()),
         }
     }
 
@@ -377,6 +361,10 @@ impl Link {
         (bytes, ended): (&[u8], bool),
         at: Nanos,
     ) -> News {
+        // What a secure channel says of itself is no answer.
+        if bytes.is_empty() && !ended && transport == Transport::Stream {
+            return News::None;
+        }
         // Unrequested bytes, or the end of an idle connection.
         let Some(request) = self.request else { return News::Broken(Loss::Closed) };
         if !self.incoming.extend(bytes) {
@@ -392,7 +380,7 @@ impl Link {
         match protocol.decode(&ask(request), &ReceivedBytes { bytes, datagrams, ended }) {
             Verdict::Whole(answer) => {
                 self.request = None;
-                self.pass(transport);
+                self.place.answer_end = self.pipe.as_ref().map_or(0, |pipe| pipe.received);
                 self.incoming.clear();
                 News::Answer(request, answer, at)
             }

@@ -3,6 +3,7 @@
 use model::workload::Planned;
 
 use crate::greeting::Greeting;
+use crate::secure_channel::SecureChannel;
 use crate::wire::Stamps;
 
 /// A request that is to be put into bytes, or whose response has begun to come.
@@ -53,6 +54,10 @@ pub struct Answer {
 /// Decoding must survive any bytes: it never panics, and never waits for more than the longest response that
 /// it would accept.
 pub trait Protocol: Send {
+    /// What hides all that goes over a connection.
+    fn channel(&self) -> Option<Box<dyn SecureChannel>> {
+        None
+    }
     /// What a connection begins with.
     fn greeting(&self) -> Option<Box<dyn Greeting>> {
         None

@@ -6,6 +6,7 @@ mod login;
 mod mix;
 mod options;
 mod stages;
+mod tls;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -279,7 +280,7 @@ impl Args {
             }
         };
         let target = Target::parse(text, template)?.with_http(self.http.options()?)?;
-        self.mix.mixed(self.login.log_in(target)?)
+        self.mix.mixed(self.login.log_in(target)?.with_tls(&self.tls.options()?)?)
     }
 
     fn setup(&self, target: &Target) -> Setup {

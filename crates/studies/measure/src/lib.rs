@@ -19,6 +19,7 @@ mod service_time;
 mod socket_stages;
 mod sockets;
 mod target;
+pub mod tls;
 
 pub use hdr::write_log;
 pub use measurement::{Load, Measurement, Quiet, fill, first_loss, measure, scenario_text};

@@ -17,6 +17,7 @@ use crate::local::Used;
 use crate::observe::{Job, Observed, Setup, observe, service};
 use crate::service_time::ServiceTime;
 use crate::target::Target;
+use crate::tls::speaks_tls;
 
 /// Connections that fill a server: enough to keep it busy, few enough for any.
 const FILLING: u32 = 16;
@@ -157,16 +158,25 @@ pub fn first_loss(
         until,
         live: None,
     };
-    let mut loss = None;
+    let mut first = None;
     // One may be lost by chance: a datagram, or a connection that was dropped.
     for _ in 0..FIRST_TRIES {
         let observed = observe(target, setup, &job, &Quiet(watch))?;
-        loss = observed.records[0].loss;
+        let Record { loss, complaint, .. } = observed.records[0];
+        first = Some((loss, complaint));
         if loss.is_none() {
             break;
         }
     }
-    Ok(loss)
+    let (loss, complaint) = first.unwrap_or_default();
+    let is_wrong = loss.is_some() || complaint.is_some();
+    match target.tls_scheme() {
+        Some(scheme) if is_wrong && speaks_tls(&target.address) => Err(Failure::Input(format!(
+            "{}: the server speaks TLS there: say {scheme}:// instead of {}://",
+            target.text, target.scheme
+        ))),
+        _ => Ok(loss),
+    }
 }
 
 /// Writes every key that the load will ask for, where the server needs that.

@@ -19,6 +19,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::local::{Local, Usage, Used};
 use crate::target::Target;
+use crate::tls::refusal;
 
 /// From the moment when all connections are there to the first request.
 const LEAD: Nanos = Nanos::from_millis(100);
@@ -188,6 +189,10 @@ fn connect(
             patience = patience.saturating_sub(LEAD);
             if watch.cancelled() {
                 return Err(Failure::Interrupted);
+            }
+            let failed = error.as_ref().and_then(|error| refusal(target, error));
+            if let Some(failed) = failed {
+                return Err(failed);
             }
             if error.as_ref().is_some_and(is_final) || patience == Nanos::ZERO {
                 return Err(unreachable(target, missing, error));

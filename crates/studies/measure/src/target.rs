@@ -15,11 +15,12 @@ use crate::protocol::memcached::Memcached;
 use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
 use crate::secret::{Login, Secret};
+use crate::tls::{Tls, TlsOptions};
 use login::LOGIN;
 pub use login::without_password;
 use options::Options;
 use speech::{Speech, speech, templated};
-use url::Url;
+use url::{Url, secured};
 
 /// A server and how to speak to it.
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub struct Target {
     pub address: Address,
     /// The protocol's name.
     pub scheme: String,
+    /// The host's name, for its certificate.
+    host: String,
+    /// What hides all that is said.
+    tls: Option<Tls>,
     speech: Speech,
 }
 
@@ -64,7 +69,41 @@ impl Target {
             _ => speech(&url).map_err(wrong)?,
         };
         let scheme = text.split("://").next().unwrap_or_default().to_string();
-        Ok(Target { text: shown, address, scheme, speech })
+        let host = url.host_name().to_string();
+        let tls = url.is_tls.then(|| Tls::new(&host, url.protocol, &TlsOptions::default()));
+        Ok(Target { text: shown, address, scheme, host, tls: tls.transpose()?, speech })
+    }
+
+    /// What hides all that is said.
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
+    }
+
+    /// What its scheme would be within TLS, where it has that and is not it.
+    pub(crate) fn tls_scheme(&self) -> Option<String> {
+        secured(&self.scheme)
+    }
+
+    /// The same where other servers are believed. [`Failure::Input`] for a target that has no TLS.
+    pub fn with_tls(mut self, options: &TlsOptions) -> Result<Target, Failure> {
+        if !options.is_given() {
+            return Ok(self);
+        }
+        if self.tls.is_none() {
+            return Err(Failure::Input(format!(
+                "--cacert, --insecure and --server-name are for https://, rediss:// and SCHEME+tls://, not for {}://",
+                self.scheme
+            )));
+        }
+        self.tls = Some(Tls::new(&self.host, self.speech.name(), options)?);
+        Ok(self)
+    }
+
+    fn hidden(&self, protocol: Box<dyn Protocol>) -> Box<dyn Protocol> {
+        match &self.tls {
+            Some(tls) => tls.around(protocol),
+            None => protocol,
+        }
     }
 
     /// Whether its protocol says who asks.
@@ -97,7 +136,8 @@ impl Target {
             Speech::Http(http) => self.speech = Speech::Http(http.with_options(options)),
             _ => {
                 return Err(Failure::Input(
-                    "--method, --header, --body and --expect-status are for http://".to_string(),
+                    "--method, --header, --body and --expect-status are for http:// and https://"
+                        .to_string(),
                 ));
             }
         }
@@ -137,22 +177,23 @@ impl Target {
 
     /// A client's side of the protocol.
     pub fn protocol(&self) -> Box<dyn Protocol> {
-        self.speech.protocol()
+        self.hidden(self.speech.protocol())
     }
 
     /// How many requests fill the server before a run, and the protocol that makes them.
     pub fn filler(&self) -> Option<(u64, Box<dyn Protocol>)> {
         let fills = |load: KeyValue| KeyValue { fills: true, ..load };
-        match &self.speech {
+        let (keys, protocol): (u64, Box<dyn Protocol>) = match &self.speech {
             Speech::Memcached(one) => {
-                Some((one.load.keys, Box::new(Memcached { load: fills(one.load), ..*one })))
+                (one.load.keys, Box::new(Memcached { load: fills(one.load), ..*one }))
             }
             Speech::Redis(one) => {
                 let load = fills(one.load);
-                Some((load.keys, Box::new(Redis { load, pipeline: 1, ..one.clone() })))
+                (load.keys, Box::new(Redis { load, pipeline: 1, ..one.clone() }))
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some((keys, self.hidden(protocol)))
     }
 
     /// The lengths of the null RPC's messages.

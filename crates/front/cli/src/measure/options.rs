@@ -10,6 +10,7 @@ use stats::Quantile;
 use super::http::HttpArgs;
 use super::login::LoginArgs;
 use super::mix::MixArgs;
+use super::tls::TlsArgs;
 use crate::fail_if::Bound;
 use crate::output::Output;
 use crate::tables::TableFiles;
@@ -24,7 +25,8 @@ pub struct Args {
     /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
     /// redis://, postgresql://USER@HOST/DB?query=SQL, thrift://HOST:PORT/METHOD, thrift+buffered://,
     /// null-rpc://, and with --request and --response tcp://, udp:// and unix://; over a unix socket
-    /// redis+unix:///PATH, http+unix:///PATH:/PAGE and so on
+    /// redis+unix:///PATH, http+unix:///PATH:/PAGE and so on; within TLS https://, rediss://,
+    /// postgresql+tls:// and so on
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc
@@ -81,6 +83,8 @@ pub struct Args {
     pub http: HttpArgs,
     #[command(flatten)]
     pub mix: MixArgs,
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// Do not write the keys that a key-value store is asked for (one in ten requests still writes one:
     /// ?reads=1 in the URL stops that)
     #[arg(long)]

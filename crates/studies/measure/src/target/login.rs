@@ -1,6 +1,6 @@
 //! The user and password of a target: `SCHEME://[USER[:PASSWORD]@]HOST`.
 
-use super::url::{UNIX, decoded};
+use super::url::{Scheme, decoded};
 use crate::secret::{Login, Secret};
 
 /// Protocols that say who asks.
@@ -28,8 +28,8 @@ pub fn split<'a>(protocol: &str, rest: &'a str) -> Result<(Login, &'a str), Stri
 /// A command's word without the password of a URL in it.
 pub fn without_password(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_string() };
-    let protocol = scheme.rsplit('=').next().unwrap_or_default();
-    let Some(at) = end(protocol.trim_end_matches(UNIX), rest) else { return word.to_string() };
+    let scheme_of = scheme.rsplit('=').next().unwrap_or_default();
+    let Some(at) = end(Scheme::new(scheme_of).protocol, rest) else { return word.to_string() };
     let Some((user, _)) = rest[..at].split_once(':') else { return word.to_string() };
     let after = if user.is_empty() { &rest[at + 1..] } else { &rest[at..] };
     format!("{scheme}://{user}{after}")
@@ -90,6 +90,8 @@ mod tests {
             ("redis://u:12/secret@h", "redis://u@h"),
             ("redis://:secret@h", "redis://h"),
             ("--target=redis+unix://u:se/c@ret@/run/s", "--target=redis+unix://u@/run/s"),
+            ("rediss://u:12/secret@h", "rediss://u@h"),
+            ("postgresql+tls+unix://u:se/c@ret@/run/s", "postgresql+tls+unix://u@/run/s"),
             ("redis://u@h", "redis://u@h"),
             ("http://h:1/p@q", "http://h:1/p@q"),
             ("a:b@c", "a:b@c"),

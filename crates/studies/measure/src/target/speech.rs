@@ -53,6 +53,16 @@ impl Speech {
         }
     }
 
+    /// The protocol's name, where it begins TLS in a way of its own.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Speech::Http(_) => "http",
+            Speech::Postgresql(_) => "postgresql",
+            Speech::Mix(kinds) => kinds[0].1.name(),
+            _ => "",
+        }
+    }
+
     /// How its bytes travel.
     pub fn transport(&self) -> Transport {
         match self {

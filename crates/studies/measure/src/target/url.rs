@@ -10,16 +10,18 @@ use super::login;
 use crate::secret::Login;
 
 /// Schemes and the port that stands for none.
-const SCHEMES: [(&str, u16); 13] = [
+const SCHEMES: [(&str, u16); 15] = [
     ("null-rpc", 0),
     ("memcached", 11_211),
     ("memcached+binary", 11_211),
     ("memcached+udp", 11_211),
     ("http", 80),
+    ("https", 443),
     ("thrift", 9_090),
     ("thrift+framed", 9_090),
     ("thrift+buffered", 9_090),
     ("redis", 6_379),
+    ("rediss", 6_379),
     ("postgresql", 5_432),
     ("tcp", 0),
     ("udp", 0),
@@ -28,11 +30,28 @@ const SCHEMES: [(&str, u16); 13] = [
 /// Those that go over the network only.
 const NETWORK: [&str; 4] = ["null-rpc", "memcached+udp", "tcp", "udp"];
 /// What makes a scheme one of unix sockets.
-pub const UNIX: &str = "+unix";
+const UNIX: &str = "+unix";
+/// What makes it one within TLS, and schemes that have names of their own there.
+const TLS: &str = "+tls";
+const SECURE: [(&str, &str); 2] = [("https", "http"), ("rediss", "redis")];
+/// Those that have no TLS: over datagrams it is another protocol.
+const OPEN: [&str; 3] = ["null-rpc", "memcached+udp", "udp"];
 /// The host that is named where there is none, as in what users of curl write.
 const NO_HOST: &str = "localhost";
 /// Bytes of a socket's path at most: the kernel's room (sun_path) without its last 0.
 const LONGEST_SOCKET: usize = 107;
+
+/// What a scheme is called within TLS, where it has that and is not it.
+pub fn secured(scheme: &str) -> Option<String> {
+    let Scheme { protocol, is_tls, .. } = Scheme::new(scheme);
+    if is_tls || OPEN.contains(&protocol) {
+        return None;
+    }
+    let secure =
+        SECURE.iter().find(|(_, open)| *open == protocol).map(|(name, _)| name.to_string());
+    let secure = secure.unwrap_or(format!("{protocol}{TLS}"));
+    Some(if scheme.ends_with(UNIX) { secure + UNIX } else { secure })
+}
 
 /// A target's parts: `SCHEME://HOST[:PORT][/PATH][?QUERY]` or `SCHEME+unix://SOCKET[:/PATH][?QUERY]`.
 pub struct Url<'a> {
@@ -45,7 +64,32 @@ pub struct Url<'a> {
     /// The host as it is said, with its port; or the socket.
     host: &'a str,
     is_unix: bool,
+    /// Whether it is said within TLS.
+    pub is_tls: bool,
     port: u16,
+}
+
+/// What a scheme says.
+pub struct Scheme<'a> {
+    /// The protocol, whatever carries it.
+    pub protocol: &'a str,
+    is_unix: bool,
+    is_tls: bool,
+    /// The protocol as it is listed.
+    listed: &'a str,
+}
+
+impl<'a> Scheme<'a> {
+    /// Takes it apart.
+    pub fn new(text: &'a str) -> Scheme<'a> {
+        let over_unix = text.strip_suffix(UNIX);
+        let base = over_unix.unwrap_or(text);
+        let listed = base.strip_suffix(TLS).unwrap_or(base);
+        let secure = SECURE.iter().find(|(name, _)| *name == listed);
+        let protocol = secure.map_or(listed, |(_, protocol)| *protocol);
+        let is_unix = over_unix.is_some() || listed == "unix";
+        Scheme { protocol, is_unix, is_tls: listed != base || secure.is_some(), listed }
+    }
 }
 
 impl<'a> Url<'a> {
@@ -54,16 +98,18 @@ impl<'a> Url<'a> {
         let (scheme, rest) = text
             .split_once("://")
             .ok_or("expected SCHEME://HOST:PORT, such as memcached://127.0.0.1:11211")?;
-        let protocol = scheme.strip_suffix(UNIX).unwrap_or(scheme);
-        let is_unix = protocol != scheme || scheme == "unix";
-        let port = port(protocol)?;
+        let Scheme { protocol, is_unix, is_tls, listed } = Scheme::new(scheme);
+        let port = port(listed)?;
+        if is_tls && OPEN.contains(&protocol) {
+            return Err(format!("{protocol} has no TLS"));
+        }
         if is_unix && NETWORK.contains(&protocol) {
             let hint = if protocol == "tcp" { "; unix://PATH goes over a unix socket" } else { "" };
             return Err(format!("{protocol} goes over the network{hint}"));
         }
         let (login, rest) = login::split(protocol, rest)?;
         let (host, path) = if is_unix { socket(rest) } else { cut(rest, rest.find(['/', '?'])) };
-        Ok(Url { protocol, login, path, host, is_unix, port })
+        Ok(Url { protocol, login, path, host, is_unix, is_tls, port })
     }
 
     /// Where the server listens.
@@ -167,6 +213,32 @@ mod tests {
         for (text, (address, host, path)) in cases {
             assert_eq!(parts(text), (address.to_string(), host, path), "{text}");
         }
+    }
+
+    #[test]
+    fn schemes_within_tls_are_told_from_those_without() {
+        for (open, secure) in [
+            ("http", "https"),
+            ("http+unix", "https+unix"),
+            ("redis", "rediss"),
+            ("memcached+binary", "memcached+binary+tls"),
+            ("postgresql+unix", "postgresql+tls+unix"),
+            ("tcp", "tcp+tls"),
+        ] {
+            assert_eq!(secured(open).as_deref(), Some(secure));
+            let ((plain, hidden), none) =
+                ((Scheme::new(open), Scheme::new(secure)), secured(secure));
+            assert_eq!((plain.protocol, plain.is_unix), (hidden.protocol, hidden.is_unix));
+            assert!(!plain.is_tls && hidden.is_tls && none.is_none(), "{open}");
+        }
+        assert_eq!(Scheme::new("http+tls").protocol, "http");
+        for open in OPEN {
+            assert_eq!(secured(open), None);
+            let refused = Url::new(&format!("{open}+tls://a:1")).map(|_| ()).expect_err(open);
+            assert!(refused.contains("no TLS"), "{refused}");
+        }
+        let port = |text: &str| Url::new(text).expect(text).port;
+        assert_eq!(["https://a", "rediss://a", "http+tls://a"].map(port), [443, 6_379, 80]);
     }
 
     #[test]
