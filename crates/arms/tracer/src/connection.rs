@@ -17,6 +17,13 @@ pub(super) struct ByteTimestamp {
     pub thread: u32,
 }
 
+/// A read, and since when its thread was there for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub passed: ByteTimestamp,
+    pub free_since: Nanos,
+}
+
 /// One connection, from its first byte on; or, for UDP, one sender, whose bytes are datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
@@ -27,7 +34,9 @@ pub struct Connection {
     /// T2.
     pub(super) ready: Vec<ByteTimestamp>,
     /// T4.
-    pub(super) read: Vec<ByteTimestamp>,
+    pub(super) read: Vec<Read>,
+    /// How much was read.
+    pub(super) read_bytes: u64,
     /// T5, each with the bytes before it.
     pub(super) sends: Vec<ByteTimestamp>,
     /// T6.
@@ -66,8 +75,7 @@ pub struct Connections {
 impl Connections {
     /// Joins what was seen.
     pub fn new(recording: &Recording) -> Connections {
-        let mut all =
-            Connections { by_peer: BTreeMap::new(), threads: Threads::new(&recording.seen) };
+        let mut all = Connections::default();
         let mut queue = Datagrams::default();
         for seen in &recording.seen {
             all.follow(seen, &mut queue);
@@ -93,7 +101,9 @@ impl Connections {
         all.last_mut().expect("never empty")
     }
 
+    /// Takes up a record; they come in order of time.
     pub(super) fn follow(&mut self, seen: &Seen, queue: &mut Datagrams) {
+        self.threads.follow(seen);
         match seen.kind {
             Kind::BaseIn { from, number } => {
                 // A first segment that is sent again is no new connection.
@@ -128,9 +138,11 @@ impl Connections {
                 advance(&mut own.ready, stamps);
             }
             Kind::Read { from, number, .. } => {
+                let free_since = self.threads.free_since(thread);
                 let own = self.last(from);
-                let stamps = own.inward.bytes(number).map(pass);
-                advance(&mut own.read, stamps);
+                let bytes = own.inward.bytes(number).filter(|bytes| *bytes > own.read_bytes);
+                own.read_bytes = bytes.unwrap_or(own.read_bytes);
+                own.read.extend(bytes.map(pass).map(|passed| Read { passed, free_since }));
             }
             Kind::Sends { to, number } => {
                 let own = self.last(to);
@@ -155,7 +167,9 @@ impl Connections {
             stamps.get(stamps.partition_point(|one| one.bytes < bytes)).copied()
         };
         let at = |stamps: Option<ByteTimestamp>| stamps.map_or(Nanos::NEVER, |one| one.at);
-        let read = first(&own.read, request_end);
+        let read = own.read.partition_point(|one| one.passed.bytes < request_end);
+        let free_since = own.read.get(read).map_or(Nanos::ZERO, |read| read.free_since);
+        let read = own.read.get(read).map(|read| read.passed);
         let begun = own.sends.partition_point(|one| one.bytes <= answer.start);
         // A read may end before the socket says that it has data: what comes while a thread is in the kernel
         // is handed on there.
@@ -164,7 +178,8 @@ impl Connections {
         let stages = Stages {
             arrived: at(first(&own.arrived, request_end)),
             ready,
-            running: self.threads.running(thread, ready, at(read)),
+            // It got its CPU, or was done with another request. One that was there already is there at once.
+            running: if read.is_none() { Nanos::NEVER } else { ready.max(free_since) },
             read: at(read),
             sends: at(begun.checked_sub(1).map(|last| own.sends[last])),
             transmitted: at(first(&own.transmitted, answer.end)),
@@ -180,19 +195,6 @@ fn advance(stamps: &mut Vec<ByteTimestamp>, now: Option<ByteTimestamp>) {
 }
 
 impl Connection {
-    /// Forgets an exchange that is over. The last of what is counted stays: what is sent again is no news.
-    pub(super) fn forget(&mut self, request_end: u64, answer_end: u64) {
-        let drop_before = |stamps: &mut Vec<ByteTimestamp>, bytes: u64| {
-            let over = stamps.partition_point(|one| one.bytes <= bytes);
-            stamps.drain(..over.min(stamps.len().saturating_sub(1)));
-        };
-        drop_before(&mut self.arrived, request_end);
-        drop_before(&mut self.ready, request_end);
-        drop_before(&mut self.transmitted, answer_end);
-        self.read.retain(|one| one.bytes > request_end);
-        self.sends.retain(|one| one.bytes >= answer_end);
-    }
-
     /// A datagram for its peer. Its write began just before it went out: no hook is nearer.
     fn datagram_out(&mut self, at: Nanos, thread: u32) {
         let bytes = self.transmitted.len() as u64;
@@ -226,9 +228,11 @@ impl Datagrams {
 
     fn read(&mut self, all: &mut Connections, at: Nanos, thread: u32) {
         let Some(from) = self.ready.pop_front() else { return };
+        let free_since = all.threads.free_since(thread);
         let own = all.last(from);
         let bytes = own.read.len() as u64 + 1;
-        own.read.push(ByteTimestamp { bytes, at, thread });
+        let passed = ByteTimestamp { bytes, at, thread };
+        own.read.push(Read { passed, free_since });
     }
 }
 
@@ -237,7 +241,7 @@ mod tests {
     use super::super::recording::Left;
     use super::*;
 
-    const PEER: Peer = Peer { address: 1, port: 2, is_udp: false };
+    const PEER: Peer = Peer { address: 1, port: 2, is_udp: false, service: 0 };
 
     fn seen(at: u64, thread: u32, kind: Kind) -> Seen {
         Seen { at: Nanos(at), cpu: 0, thread, kind }
@@ -297,8 +301,8 @@ mod tests {
 
     #[test]
     fn datagrams_are_read_in_the_order_in_which_they_came() {
-        let peer = |port| Peer { address: 1, port, is_udp: true };
-        let socket = Peer { address: 0, port: 0, is_udp: true };
+        let peer = |port| Peer { address: 1, port, is_udp: true, service: 0 };
+        let socket = Peer { address: 0, port: 0, is_udp: true, service: 0 };
         let arrives = |at, port| {
             [
                 seen(at, 0, Kind::Arrived { from: peer(port), number: 8, bytes: 8 }),

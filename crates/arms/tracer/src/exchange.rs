@@ -17,7 +17,7 @@ impl Connection {
     /// What was read and written in turns. Requests that are read together, and answers that are written
     /// before the whole request was read, count as one.
     pub fn exchanges(&self) -> Vec<Exchange> {
-        let reads = self.read.iter().map(|read| (read.at, read.bytes, true));
+        let reads = self.read.iter().map(|read| (read.passed.at, read.passed.bytes, true));
         let sends = self.sends.iter().map(|send| (send.at, send.bytes, false));
         let mut turns: Vec<_> = reads.chain(sends).collect();
         turns.sort_by_key(|(at, _, _)| *at);

@@ -7,16 +7,20 @@ use model::trace::Stages;
 
 use super::connection::{Connection, Connections, Datagrams};
 use super::exchange::Exchange;
-use super::recording::{Peer, Recording};
+use super::recording::{Peer, Recording, Seen};
 
 /// An answer whose connection was silent for so long is over.
 const QUIET: Nanos = Nanos::from_secs(1);
 /// A connection that was silent for so long is forgotten; a request that is older has no answer.
 const IDLE: Nanos = Nanos::from_secs(60);
-/// T3 of a request whose answer takes longer after its read is told as T2.
-const REMEMBERED: Nanos = Nanos::from_secs(10);
-/// Connections that are followed; of more, the longest silent ones are forgotten.
-const MOST_CONNECTIONS: usize = 65_536;
+/// Bytes of the connections that are followed; of more, the longest silent ones are forgotten.
+const MOST_BYTES: usize = 6 << 20;
+/// What a connection takes in the two tables of peers, about.
+const IN_TABLES: usize = 128;
+/// A connection with more stamps is looked through for those that it needs no longer.
+const MANY_STAMPS: usize = 32;
+/// With more, what is under way is given up: its requests are read and not answered, by hundreds.
+const MOST_STAMPS: usize = 1_024;
 
 /// A request that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +29,8 @@ pub struct Ended {
     pub stages: Stages,
     /// The thread that read it, by the kernel's id.
     pub thread: u32,
+    /// The service, by its place among those that are followed.
+    pub service: u8,
 }
 
 /// Follows the TCP connections of a server. Datagrams have no numbers: after one that was lost they could not
@@ -58,14 +64,7 @@ impl Follower {
     }
 
     fn take_up(&mut self, records: &Recording, until: Nanos, quiet: Nanos) -> Vec<Ended> {
-        let mut datagrams = Datagrams::default();
-        for seen in &records.seen {
-            self.connections.threads.follow(seen);
-            if let Some(peer) = seen.kind.peer().filter(|peer| !peer.is_udp) {
-                self.connections.follow(seen, &mut datagrams);
-                self.touched.insert(peer, Touched { last: seen.at, is_settled: false });
-            }
-        }
+        self.connect(&records.seen);
         let due: Vec<(Peer, bool)> = (self.touched.iter().filter(|(_, one)| !one.is_settled))
             .map(|(peer, one)| (*peer, one.last.saturating_add(quiet) <= until))
             .collect();
@@ -73,6 +72,19 @@ impl Follower {
             due.iter().flat_map(|(peer, is_quiet)| self.harvest(*peer, *is_quiet)).collect();
         self.forget(until);
         ended
+    }
+
+    fn connect(&mut self, all: &[Seen]) {
+        let mut datagrams = Datagrams::default();
+        for seen in all {
+            let peer = seen.kind.peer();
+            if peer.is_some_and(|peer| peer.is_udp) {
+                continue;
+            }
+            self.connections.follow(seen, &mut datagrams);
+            let touched = Touched { last: seen.at, is_settled: false };
+            peer.map(|peer| self.touched.insert(peer, touched));
+        }
     }
 
     fn harvest(&mut self, peer: Peer, is_quiet: bool) -> Vec<Ended> {
@@ -85,19 +97,10 @@ impl Follower {
             for one in exchanges {
                 let answer = one.answer.clone();
                 let (stages, thread) = self.connections.stages(connection, one.request_end, answer);
-                ended.push(Ended { stages, thread });
+                ended.push(Ended { stages, thread, service: peer.service });
             }
         }
-        for (connection, exchanges) in
-            self.connections.by_peer.get_mut(&peer).into_iter().flatten().zip(&over)
-        {
-            for one in exchanges {
-                connection.forget(one.request_end, one.answer.end);
-            }
-        }
-        if let Some(touched) = self.touched.get_mut(&peer) {
-            touched.is_settled = is_quiet;
-        }
+        self.settle(peer, &over, is_quiet);
         // What arrived before it was followed has no first moment and is no loss.
         ended.retain(|one| one.stages.arrived != Nanos::NEVER);
         self.incomplete += ended.iter().filter(|one| !one.stages.is_complete()).count() as u64;
@@ -105,25 +108,71 @@ impl Follower {
         ended
     }
 
-    fn forget(&mut self, until: Nanos) {
-        self.connections.threads.forget_before(until.saturating_sub(REMEMBERED));
-        let mut idle: Vec<(Nanos, Peer)> =
-            self.touched.iter().map(|(p, one)| (one.last, *p)).collect();
-        let excess = idle.len().saturating_sub(MOST_CONNECTIONS);
-        idle.sort_unstable();
-        for (at, (last, peer)) in idle.into_iter().enumerate() {
-            if at >= excess && last.saturating_add(IDLE) > until {
-                break;
-            }
-            self.touched.remove(&peer);
-            let gone = self.connections.by_peer.remove(&peer).unwrap_or_default();
-            self.unanswered += gone.iter().filter(|one| one.is_pending()).count() as u64;
+    /// Lets go what is over, and all of a peer that was silent and has nothing under way.
+    fn settle(&mut self, peer: Peer, over: &[Vec<Exchange>], is_quiet: bool) {
+        let Some(own) = self.connections.by_peer.get_mut(&peer) else { return };
+        for (connection, exchanges) in own.iter_mut().zip(over) {
+            exchanges.iter().for_each(|one| connection.forget(one.request_end, one.answer.end));
         }
-        for all in self.connections.by_peer.values_mut().filter(|all| all.len() > 1) {
-            let last = all.len() - 1;
-            self.unanswered += all.drain(..last).filter(Connection::is_pending).count() as u64;
+        let older = own.drain(..own.len().saturating_sub(1));
+        self.unanswered += older.filter(Connection::is_pending).count() as u64;
+        own.shrink_to_fit();
+        let Some(last) = own.last_mut() else { return };
+        if last.stamps() > MANY_STAMPS {
+            last.compact();
+        }
+        if last.stamps() > MOST_STAMPS {
+            last.forget(u64::MAX, u64::MAX);
+            self.incomplete += 1;
+        }
+        if is_quiet && !last.is_busy() {
+            self.connections.by_peer.remove(&peer);
+            self.touched.remove(&peer);
+        } else if let Some(touched) = self.touched.get_mut(&peer) {
+            touched.is_settled = is_quiet;
         }
     }
+
+    fn forget(&mut self, until: Nanos) {
+        self.connections.threads.forget(until);
+        let idle = |one: &Touched| one.last.saturating_add(IDLE) <= until;
+        let idle: Vec<Peer> =
+            self.touched.iter().filter(|(_, one)| idle(one)).map(|(peer, _)| *peer).collect();
+        idle.into_iter().for_each(|peer| self.give_up(peer));
+        let mut held = self.held_bytes();
+        if held <= MOST_BYTES {
+            return;
+        }
+        let mut all: Vec<(Nanos, Peer)> =
+            self.touched.iter().map(|(peer, one)| (one.last, *peer)).collect();
+        all.sort_unstable();
+        for (_, peer) in all {
+            if held <= MOST_BYTES {
+                break;
+            }
+            held -= self.held_by(peer);
+            self.give_up(peer);
+        }
+    }
+
+    fn give_up(&mut self, peer: Peer) {
+        self.touched.remove(&peer);
+        let gone = self.connections.by_peer.remove(&peer).unwrap_or_default();
+        self.unanswered += gone.iter().filter(|one| one.is_pending()).count() as u64;
+    }
+
+    fn held_by(&self, peer: Peer) -> usize {
+        self.connections.by_peer.get(&peer).map_or(0, |own| held(own))
+    }
+
+    /// The bytes that its connections take.
+    pub fn held_bytes(&self) -> usize {
+        self.connections.by_peer.values().map(|own| held(own)).sum()
+    }
+}
+
+fn held(own: &[Connection]) -> usize {
+    IN_TABLES + own.iter().map(Connection::held_bytes).sum::<usize>()
 }
 
 /// The exchanges of a connection that are over: all of their answer has gone out, and another one has begun
@@ -134,7 +183,7 @@ fn over(own: &Connection, is_quiet: bool) -> Vec<Exchange> {
     let is_last = |at: usize, all: usize| at + 1 == all;
     let count = exchanges.len();
     // An exchange that has sent nothing yet is not among them, but its read says that another has begun.
-    let read = own.read.last().map_or(0, |last| last.bytes);
+    let read = own.read.last().map_or(0, |last| last.passed.bytes);
     let mut at = 0;
     exchanges.retain(|one| {
         let is_last = is_last(at, count) && read <= one.request_end;
@@ -144,20 +193,12 @@ fn over(own: &Connection, is_quiet: bool) -> Vec<Exchange> {
     exchanges
 }
 
-impl Connection {
-    /// Whether something was read and not answered.
-    fn is_pending(&self) -> bool {
-        let answered = self.sends.last().map(|last| last.at);
-        self.read.last().is_some_and(|read| answered.is_none_or(|at| at < read.at))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::recording::{Kind, Seen};
+    use super::super::recording::Kind;
     use super::*;
 
-    const PEER: Peer = Peer { address: 1, port: 2, is_udp: false };
+    const PEER: Peer = Peer { address: 1, port: 2, is_udp: false, service: 0 };
 
     fn seen(at: u64, kind: Kind) -> Seen {
         Seen { at: Nanos(at), cpu: 0, thread: 7, kind }
@@ -200,9 +241,7 @@ mod tests {
             let told: Vec<Stages> = told.iter().map(|one| one.stages).collect();
             assert_eq!(told, expected, "in pieces of {piece}");
             assert_eq!((follower.incomplete, follower.unanswered), (0, 0));
-            let kept = &follower.connections.by_peer[&PEER][0];
-            let left = kept.arrived.len() + kept.read.len() + kept.sends.len();
-            assert!(left <= 2, "{left} stamps are left of 40 requests");
+            assert_eq!(follower.held_bytes(), 0, "nothing is under way");
         }
     }
 
@@ -227,5 +266,91 @@ mod tests {
         follower.follow(&Recording::default(), Nanos::from_secs(61));
         assert_eq!((follower.unanswered, follower.touched.len()), (1, 0));
         assert!(follower.connections.by_peer.is_empty());
+    }
+
+    fn of(peer: u32, seen: &[Seen]) -> Vec<Seen> {
+        let peer = Peer { address: peer, port: 2, is_udp: false, service: 0 };
+        let own = |one: &Seen| {
+            let kind = match one.kind {
+                Kind::Arrived { number, bytes, .. } => Kind::Arrived { from: peer, number, bytes },
+                Kind::Ready { number, .. } => Kind::Ready { from: peer, number },
+                Kind::Read { number, bytes, .. } => Kind::Read { from: peer, number, bytes },
+                Kind::Sends { number, .. } => Kind::Sends { to: peer, number },
+                Kind::Transmitted { number, .. } => Kind::Transmitted { to: peer, number },
+                kind => kind,
+            };
+            Seen { kind, ..*one }
+        };
+        seen.iter().map(own).collect()
+    }
+
+    /// Requests that are never answered, on connection after connection: the longest silent are given up.
+    #[test]
+    fn what_is_held_is_bounded_and_what_is_given_up_is_counted() {
+        let mut follower = Follower::default();
+        let (mut held, mut last) = (0, Nanos::ZERO);
+        for n in 0..40_000 {
+            last = Nanos(u64::from(n) * 1_000);
+            follower.connect(&of(n, &request(0, last.0)[..3]));
+            held += follower.held_by(Peer { address: n, port: 2, is_udp: false, service: 0 });
+            if n % 4_000 == 0 {
+                follower.forget(last);
+            }
+        }
+        follower.forget(last);
+        assert!(held > 2 * MOST_BYTES, "the control: {held} would be held");
+        assert!(follower.held_bytes() <= MOST_BYTES);
+        let left = follower.connections.by_peer.len() as u64;
+        assert_eq!((follower.unanswered, left > 1_000), (40_000 - left, true));
+        // The last ones are still followed.
+        let answered = of(39_999, &request(0, last.0)[3..]);
+        assert_eq!(follower.finish(&records(&answered), Nanos::from_secs(9)).len(), 1);
+    }
+
+    /// An upload in a thousand reads and an answer in a thousand writes are one request.
+    #[test]
+    fn a_long_request_takes_few_stamps_and_loses_none_of_its_moments() {
+        let (from, to) = (PEER, PEER);
+        let up = |n: u32| {
+            let (at, number) = (1_000 * u64::from(n) + 100, 10 * (n + 1));
+            vec![
+                seen(at, Kind::Arrived { from, number, bytes: 10 }),
+                seen(at + 1, Kind::Ready { from, number }),
+                seen(at + 2, Kind::Read { from, number, bytes: 10 }),
+            ]
+        };
+        let down = |n: u32| {
+            let at = 1_000 * u64::from(n) + 9_000_000;
+            vec![
+                seen(at, Kind::Sends { to, number: 20 * n }),
+                seen(at + 1, Kind::Transmitted { to, number: 20 * n + 20 }),
+            ]
+        };
+        let pieces: Vec<Vec<Seen>> = (0..3_000).map(up).chain((0..3_000).map(down)).collect();
+        let mut follower = Follower::default();
+        let mut most = 0;
+        for piece in &pieces {
+            assert_eq!(follower.follow(&records(piece), piece[0].at), []);
+            most = most.max(follower.held_bytes());
+        }
+        let told = follower.finish(&Recording::default(), Nanos::from_secs(1));
+        let whole = Connections::new(&records(&pieces.concat()));
+        let own = &whole.of(PEER)[0];
+        let stages = |one: &Exchange| whole.stages(own, one.request_end, one.answer.clone()).0;
+        let expected: Vec<Stages> = own.exchanges().iter().map(stages).collect();
+        assert_eq!(told.iter().map(|one| one.stages).collect::<Vec<_>>(), expected);
+        assert!(most < 8_192 && own.held_bytes() > 20 * most, "{most} {}", own.held_bytes());
+    }
+
+    /// A server that reads by turns, and whose client takes no answers, holds no more than so many stamps.
+    #[test]
+    fn answers_that_do_not_go_out_are_given_up() {
+        let mut follower = Follower::default();
+        for n in 0..3_000 {
+            let piece = &request(n, 100 * u64::from(n) + 100)[..4];
+            assert_eq!(follower.follow(&records(piece), piece[0].at), []);
+        }
+        let stamps = follower.connections.by_peer[&PEER][0].stamps();
+        assert!(stamps <= MOST_STAMPS && follower.incomplete > 0, "{stamps}");
     }
 }

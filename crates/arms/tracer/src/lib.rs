@@ -7,6 +7,7 @@
 //! client tells. [`Hooks`] records the holders of the CPUs alone, for arms that run real programs.
 
 mod client;
+mod compact;
 mod connection;
 mod cpu_time;
 mod events;

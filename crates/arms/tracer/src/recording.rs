@@ -27,10 +27,12 @@ pub struct Peer {
     pub port: u16,
     /// Whether it speaks UDP.
     pub is_udp: bool,
+    /// The service that it speaks to, by its place among those that are followed.
+    pub service: u8,
 }
 
 impl Peer {
-    /// The peer with a socket's address.
+    /// The peer with a socket's address, of the first service.
     pub fn of(address: std::net::SocketAddr, is_udp: bool) -> Peer {
         let word = |bytes: [u8; 4]| u32::from_ne_bytes(bytes);
         let folded = match address.ip().to_canonical() {
@@ -41,7 +43,7 @@ impl Peer {
                 words.fold(0, |all, w| all ^ word([w[0], w[1], w[2], w[3]]))
             }
         };
-        Peer { address: folded, port: address.port(), is_udp }
+        Peer { address: folded, port: address.port(), is_udp, service: 0 }
     }
 }
 
@@ -179,8 +181,9 @@ impl Seen {
         let short = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let long = |at: usize| u32::from(short(at)) | u32::from(short(at + 2)) << 16;
         let at = u64::from(long(0)) | u64::from(long(4)) << 32;
-        let is_udp = short(22) == 17;
-        let peer = Peer { address: long(16), port: short(20), is_udp };
+        let [protocol, service] = [bytes[22], bytes[23]];
+        let is_udp = protocol == 17;
+        let peer = Peer { address: long(16), port: short(20), is_udp, service };
         let (number, detail) = (long(24), long(28));
         let level = match detail {
             0 => Level::Hard,
@@ -245,9 +248,20 @@ impl Recording {
         self.seen.first().map(|first| first.at)
     }
 
-    /// Takes up records that another one has.
-    pub fn append(&mut self, mut later: Recording) {
+    /// Takes up records that another one has, as long as there are no more than `most`; tells how many found
+    /// no room.
+    pub fn append(&mut self, mut later: Recording, most: usize) -> u64 {
+        self.seen.reserve_exact(later.seen.len().min(most));
+        let room = most.saturating_sub(self.seen.len());
+        let excess = later.seen.len().saturating_sub(room);
+        later.seen.truncate(room);
         self.seen.append(&mut later.seen);
+        excess as u64
+    }
+
+    /// Leaves out the requests of all services but one.
+    pub fn of_service(&mut self, service: u8) {
+        self.seen.retain(|one| one.kind.peer().is_none_or(|peer| peer.service == service));
     }
 
     /// Takes away what was seen before a moment, in order of time.

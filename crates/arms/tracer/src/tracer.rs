@@ -27,7 +27,7 @@ use super::skeleton::{OpenStagesSkel, StagesLinks, StagesSkel, StagesSkelBuilder
 /// How often the ring is emptied: it holds two million records.
 const LOOK: Duration = Duration::from_millis(10);
 /// So many looks are between two at what CPUs keep.
-const KEPT_LOOKS: u32 = 10;
+const KEPT_LOOKS: u32 = 3;
 /// So many looks are between two counts of skipped calls.
 const MISSED_LOOKS: u32 = 100;
 
@@ -42,8 +42,8 @@ const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 /// What to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The port whose requests are to be stamped, if any.
-    pub port: Option<u16>,
+    /// The ports whose requests are to be stamped, if any: services by their places.
+    pub ports: Vec<u16>,
     /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then,
     /// since none of them would be complete.
     pub tcp: bool,
@@ -143,6 +143,11 @@ impl Tracer {
         threads.iter().for_each(|thread| captured.processes.look_up(*thread));
         let known = captured.processes.known.iter().filter(|(id, _)| threads.contains(id));
         records.processes.known = known.map(|(id, info)| (*id, info.clone())).collect();
+    }
+
+    /// How many threads are known by name.
+    pub fn names(&self) -> usize {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner).processes.known.len()
     }
 
     /// Forgets the names of threads that are neither in a ring nor on their way there.
@@ -255,7 +260,10 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = open.maps.rodata_data.as_mut();
     let constants = constants
         .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
-    constants.server_port = wanted.port.unwrap_or(0);
+    // As many as have numbers, so that none is taken for another.
+    for (service, port) in (1..=u8::MAX).zip(&wanted.ports) {
+        constants.services[usize::from(*port)] = service;
+    }
     constants.pid_namespace = own_namespace()?;
     for (cpu, captured) in constants.traced_cpus.iter_mut().enumerate() {
         *captured = u8::from(wanted.scheduling.includes(cpu));
@@ -273,7 +281,7 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
         let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
         let is_wanted = match is_scheduling {
             true => wanted.scheduling != Scheduling::Nowhere,
-            false => wanted.port.is_some(),
+            false => !wanted.ports.is_empty(),
         };
         let may_lack = OPTIONAL.contains(&hook) && !(wanted.tcp && hook == WRITE);
         if is_wanted && !is_there && !may_lack {

@@ -2,6 +2,14 @@
 
 #[cfg(feature = "bpf")]
 mod daemon;
+#[cfg(feature = "bpf")]
+mod explainer;
+#[cfg(feature = "bpf")]
+mod metrics;
+#[cfg(feature = "bpf")]
+mod service;
+#[cfg(feature = "bpf")]
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +27,11 @@ use crate::{explain, traces};
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The port at which the service listens, over TCP
-    #[arg(long, required_unless_present = "pid")]
-    port: Option<u16>,
+    /// The port at which the service listens, over TCP; again for each service more
+    #[arg(long, required_unless_present = "pid", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Vec<u16>,
     /// The service that this process is
-    #[arg(long, conflicts_with = "port")]
+    #[arg(long)]
     pid: Option<u32>,
     /// From which latency on, T1 to T6, a request is slow [default: learned, the p99.9 of the last minutes]
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
@@ -37,6 +45,9 @@ pub struct Args {
     /// Requests that are kept of a minute, the worst
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     worst: u32,
+    /// Serve what is seen as OpenMetrics at an address (127.0.0.1:9899), or keep a file of it
+    #[arg(long, value_name = "ADDRESS|FILE")]
+    metrics: Option<String>,
     /// How long to watch [default: until it is stopped]
     #[arg(long = "for", value_name = "DURATION", value_parser = units::duration)]
     duration: Option<Nanos>,

@@ -11,11 +11,10 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "packet.h"
 
 char _license[] SEC("license") = "GPL";
 
-#define PROTO_TCP 6
-#define PROTO_UDP 17
 #define FAMILY_IPV4 2
 #define FAMILY_IPV6 10
 #define STATE_LISTEN 10
@@ -41,9 +40,6 @@ enum interrupt {
 	TIMER,
 };
 
-/* A packet's header is in no structure that a hook is given: a cast lets it be read like one. */
-#define HEADER(at, type) ((const type *)bpf_core_cast(at, type))
-
 /* What a hook saw. A connection is told by its client. */
 struct seen {
 	__u64 at_ns;
@@ -58,10 +54,25 @@ struct seen {
 };
 
 #define CPUS 1024
+#define PORTS 65536
 
-/* The server's port, and the CPUs whose scheduling is wanted. */
-const volatile __u16 server_port;
+/*
+ * By port, the service that listens there, from 1 on; 0: none. And the CPUs whose scheduling is
+ * wanted.
+ */
+const volatile __u8 services[PORTS];
 const volatile __u8 traced_cpus[CPUS];
+
+static __always_inline __u8 service_at(__u32 port)
+{
+	return services[port % PORTS];
+}
+
+/* A client's port, with the protocol and the service that it speaks to. */
+static __always_inline __u32 client_of(__u32 port, __u32 protocol, __u8 service)
+{
+	return port | (protocol | (service - 1U) << 8) << 16;
+}
 
 /* Whose numbers of threads user space knows, by the namespace's inode; 0: the kernel's own. */
 const volatile __u32 pid_namespace;
@@ -174,87 +185,18 @@ static __always_inline __u32 current_number(void)
 	return number(bpf_get_current_task_btf());
 }
 
-/* An address as one word. An IPv4 client of an IPv6 socket is the same as without. */
-static __always_inline __u32 folded(const __u32 *words)
-{
-	if (!words[0] && !words[1] && words[2] == bpf_htonl(0xffff))
-		return words[3];
-	return words[0] ^ words[1] ^ words[2] ^ words[3];
-}
-
-/* A packet's headers, from a skb whose data begins with the IP header. */
-struct packet {
-	__u32 from, to;
-	__u16 source, destination;
-	__u16 protocol;
-	__u32 sequence, length;
-	bool begins;
-};
-
-static __always_inline bool read_tcp(const void *at, __u32 length, struct packet *packet)
-{
-	const struct tcphdr *tcp = HEADER(at, struct tcphdr);
-	__u32 head = tcp->doff * 4;
-
-	packet->source = bpf_ntohs(tcp->source);
-	packet->destination = bpf_ntohs(tcp->dest);
-	packet->sequence = bpf_ntohl(tcp->seq);
-	packet->length = length > head ? length - head : 0;
-	packet->begins = tcp->syn;
-	return true;
-}
-
-static __always_inline bool read_udp(const void *at, struct packet *packet)
-{
-	const struct udphdr *udp = HEADER(at, struct udphdr);
-
-	packet->source = bpf_ntohs(udp->source);
-	packet->destination = bpf_ntohs(udp->dest);
-	packet->length = bpf_ntohs(udp->len);
-	packet->sequence = 0;
-	packet->begins = false;
-	return true;
-}
-
-static __always_inline __u32 folded_header(const struct in6_addr *address)
-{
-	__u32 words[4] = { address->in6_u.u6_addr32[0], address->in6_u.u6_addr32[1],
-			   address->in6_u.u6_addr32[2], address->in6_u.u6_addr32[3] };
-
-	return folded(words);
-}
-
-static __always_inline bool read_packet(const void *at, __u32 skb_length, struct packet *packet)
-{
-	const struct iphdr *four = HEADER(at, struct iphdr);
-	__u32 head = sizeof(struct ipv6hdr);
-
-	if (four->version == 4) {
-		head = four->ihl * 4;
-		packet->from = four->saddr;
-		packet->to = four->daddr;
-		packet->protocol = four->protocol;
-	} else {
-		const struct ipv6hdr *six = HEADER(at, struct ipv6hdr);
-
-		packet->from = folded_header(&six->saddr);
-		packet->to = folded_header(&six->daddr);
-		packet->protocol = six->nexthdr;
-	}
-	at += head;
-	if (packet->protocol == PROTO_TCP)
-		return read_tcp(at, skb_length > head ? skb_length - head : 0, packet);
-	return packet->protocol == PROTO_UDP && read_udp(at, packet);
-}
-
 static __always_inline void arrives(struct sk_buff *skb)
 {
 	struct packet packet;
 	__u32 ports;
+	__u8 service;
 
-	if (!read_packet(skb->data, skb->len, &packet) || packet.destination != server_port)
+	if (!read_packet(skb->data, skb->len, &packet))
 		return;
-	ports = packet.source | (__u32)packet.protocol << 16;
+	service = service_at(packet.destination);
+	if (!service)
+		return;
+	ports = client_of(packet.source, packet.protocol, service);
 	if (packet.begins)
 		tell(BASE_IN, 0, packet.from, ports, packet.sequence + 1, 0);
 	else if (packet.length)
@@ -283,11 +225,14 @@ int BPF_PROG(on_transmit, struct sk_buff *skb)
 	__u32 link = begin - (const void *)skb->data;
 	struct packet packet;
 	__u32 ports;
+	__u8 service;
 
-	if (!read_packet(begin, skb->len - link, &packet) ||
-	    packet.source != server_port)
+	if (!read_packet(begin, skb->len - link, &packet))
 		return 0;
-	ports = packet.destination | (__u32)packet.protocol << 16;
+	service = service_at(packet.source);
+	if (!service)
+		return 0;
+	ports = client_of(packet.destination, packet.protocol, service);
 	if (packet.begins)
 		tell(BASE_OUT, 0, packet.to, ports, packet.sequence + 1, 0);
 	else if (packet.length)
@@ -300,8 +245,9 @@ int BPF_PROG(on_transmit, struct sk_buff *skb)
 static __always_inline bool is_servers(const struct sock *sk, __u32 *address, __u32 *ports)
 {
 	const struct sock_common *common = &sk->__sk_common;
+	__u8 service = service_at(common->skc_num);
 
-	if (common->skc_num != server_port || common->skc_state == STATE_LISTEN)
+	if (!service || common->skc_state == STATE_LISTEN)
 		return false;
 	if (common->skc_family == FAMILY_IPV4)
 		*address = common->skc_daddr;
@@ -309,7 +255,7 @@ static __always_inline bool is_servers(const struct sock *sk, __u32 *address, __
 		*address = folded_header(&common->skc_v6_daddr);
 	else
 		return false;
-	*ports = bpf_ntohs(common->skc_dport) | (__u32)sk->sk_protocol << 16;
+	*ports = client_of(bpf_ntohs(common->skc_dport), sk->sk_protocol, service);
 	return true;
 }
 

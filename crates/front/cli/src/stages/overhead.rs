@@ -57,8 +57,11 @@ pub fn measure() -> Result<Overhead, Failure> {
 /// What a request costs while this is watched. A run that lacks anything is refused as one of a service is.
 fn cost(target: &Target, scheduling: Option<&Scheduling>) -> Result<Cost, Failure> {
     let port = target.address.ip().map(|address| address.port());
-    let wanted =
-        |scheduling: &Scheduling| Wanted { port, tcp: true, scheduling: scheduling.clone() };
+    let wanted = |scheduling: &Scheduling| Wanted {
+        ports: port.into_iter().collect(),
+        tcp: true,
+        scheduling: scheduling.clone(),
+    };
     let tracer = scheduling.map(|scheduling| Tracer::start(wanted(scheduling))).transpose()?;
     let mut client = RoundTrips::connect(target)?;
     client.run(WARM_UP)?;

@@ -24,8 +24,8 @@ pub struct Watching {
 impl Watching {
     pub fn start(address: SocketAddr, transport: Transport) -> Result<Watching, Failure> {
         let tcp = transport == Transport::Stream;
-        let (port, scheduling) = (Some(address.port()), Scheduling::Everywhere);
-        let tracer = Tracer::start(Wanted { port, tcp, scheduling })?;
+        let (ports, scheduling) = (vec![address.port()], Scheduling::Everywhere);
+        let tracer = Tracer::start(Wanted { ports, tcp, scheduling })?;
         Ok(Watching { tracer, address, transport })
     }
 

@@ -1,0 +1,98 @@
+//! One service that is followed: what is slow, what was seen of it, and what waits to be explained.
+
+use std::collections::VecDeque;
+
+use model::Nanos;
+use recorder::Threshold;
+use tracer::Ended;
+
+/// Slow requests that wait to be explained, at most.
+const MOST_PENDING: usize = 64;
+
+/// What was seen of a service.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Those over the threshold.
+    pub slow: u64,
+    /// Of these, those for which another one of their event stands.
+    pub same_event: u64,
+    /// Those that are less slow than others of their minute.
+    pub less_slow: u64,
+    /// Those that could not be explained in time.
+    pub late: u64,
+}
+
+/// A service.
+pub struct Service {
+    /// Its port.
+    pub port: u16,
+    /// What is slow.
+    pub threshold: Threshold,
+    /// What was seen.
+    pub counts: Counts,
+    /// Slow requests in the order of their begin, each with the threshold then.
+    pub pending: VecDeque<(Ended, Nanos)>,
+    listens: Option<bool>,
+}
+
+impl Service {
+    /// Of a port, slow from this latency on; `None`: learned.
+    pub fn new(port: u16, slower_than: Option<Nanos>) -> Service {
+        let threshold = slower_than.map_or_else(Threshold::learned, Threshold::Fixed);
+        let (counts, pending) = (Counts::default(), VecDeque::new());
+        Service { port, threshold, counts, pending, listens: None }
+    }
+
+    /// Says whether a process listens at the port, where that has changed. The hooks know the port alone, so
+    /// one that comes later is followed as well.
+    pub fn look_for_listener(&mut self) {
+        let (port, listens) = (self.port, measure::check_listening(self.port).is_ok());
+        match (self.listens.replace(listens), listens) {
+            (None | Some(true), false) => {
+                anstream::eprintln!("port {port}: no process listens there; it is waited for");
+            }
+            (Some(false), true) => anstream::eprintln!("port {port}: a process listens there now"),
+            _ => {}
+        }
+    }
+
+    /// Takes up requests that have ended.
+    pub fn take_up(&mut self, ended: Vec<Ended>, now: Nanos) {
+        self.counts.requests += ended.len() as u64;
+        let threshold = self.threshold.now();
+        self.threshold.learn(now, ended.iter().map(|one| one.stages.latency()));
+        let Some(threshold) = threshold else { return };
+        let is_slow = |one: &Ended| one.stages.latency() > threshold;
+        let mut slow: Vec<Ended> = ended.into_iter().filter(is_slow).collect();
+        self.counts.slow += slow.len() as u64;
+        slow.sort_by_key(|one| one.stages.arrived);
+        for one in worst_of_events(slow, &mut self.counts.same_event) {
+            if self.pending.len() < MOST_PENDING {
+                self.pending.push_back((one, threshold));
+            } else {
+                self.counts.late += 1;
+            }
+        }
+    }
+}
+
+/// The slowest of those that overlap, of requests in the order of their begin.
+fn worst_of_events(slow: Vec<Ended>, same_event: &mut u64) -> Vec<Ended> {
+    let mut worst: Vec<Ended> = Vec::new();
+    let mut until = Nanos::ZERO;
+    for one in slow {
+        match worst.last_mut().filter(|_| one.stages.arrived < until) {
+            Some(last) => {
+                *same_event += 1;
+                if one.stages.latency() > last.stages.latency() {
+                    *last = one;
+                }
+            }
+            None => worst.push(one),
+        }
+        until = until.max(one.stages.transmitted);
+    }
+    worst
+}
