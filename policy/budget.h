@@ -5,12 +5,15 @@
  * Rule.    A budget says what is left. Each period adds the quota, what threads run is taken off,
  *          and no more is kept than quota and burst; of periods below a tick, the quota of a tick.
  *          Below 0 it is overdrawn, which the next periods pay. A thread may have a turn while
- *          something is left, and enough for the turns of those that are active already.
+ *          something is left, and enough for the turns of those that are active already. A turn is
+ *          a tick, or the quota, or what all held threads can have in turn within RG_ROUND_NS,
+ *          whichever is least.
  * Why.     A budget that may be overdrawn gives a group its quota to the nanosecond over time,
  *          though slices end at ticks. The turns of active threads are spoken for: else all threads
- *          that came while something was left would run on what the first of them used up.
+ *          that came while something was left would run on what the first of them used up. A
+ *          hundred threads that share a hundredth of a CPU by ticks would wait for 40 s each.
  * Figure.  docs/reference/policies.md.
- * Limits.  Ticks charge, so a group overdraws by a turn on each CPU.
+ * Limits.  A group overdraws by a turn on each CPU.
  */
 #ifndef RG_BUDGET_H
 #define RG_BUDGET_H
@@ -18,7 +21,22 @@
 #include "state.h"
 
 #define RG_TURN_NS 4000000ULL /* a tick at HZ=250: what a thread may use before it is seen */
+#define RG_TURN_LEAST_NS 50000ULL
+#define RG_ROUND_NS 8000000000ULL
 #define RG_BUDGET_PERIODS (1ULL << 20) /* at once: so many quotas are within 64 bits */
+
+/* What a thread may use, where so many are held. */
+RG_INLINE void rg_budget_turn(struct rg_budget *budget, u32 held)
+{
+	u64 round_ns = rg_div(budget->quota_ns << 10, budget->period_ns) * (RG_ROUND_NS >> 10);
+	u64 turn_ns = held ? rg_div(round_ns, held) : RG_TURN_NS;
+
+	if (turn_ns > budget->quota_ns)
+		turn_ns = budget->quota_ns;
+	if (turn_ns > RG_TURN_NS)
+		turn_ns = RG_TURN_NS;
+	budget->turn_ns = turn_ns > RG_TURN_LEAST_NS ? turn_ns : RG_TURN_LEAST_NS;
+}
 
 /* Puts a new quota into force, of which nothing is used. */
 RG_INLINE void rg_budget_open(struct rg_budget *budget, u64 now)
@@ -29,17 +47,34 @@ RG_INLINE void rg_budget_open(struct rg_budget *budget, u64 now)
 	budget->most_ns += turn_ns < budget->quota_ns ? budget->quota_ns : turn_ns;
 	budget->filled_at = now;
 	budget->left_ns = budget->quota_ns;
+	rg_budget_turn(budget, budget->held);
 }
 
-/* How many periods have begun since it was filled last. The CPU that asks first fills it. */
-RG_INLINE u64 rg_budget_periods(struct rg_budget *budget, u64 now)
+/*
+ * The time, as far as a budget can tell. The clock of a CPU that idles may stand while it runs a
+ * timer (seen on 6.18), but the moment of a timer that came has passed.
+ */
+RG_INLINE u64 rg_budget_now(struct rg_budget *budget)
 {
+	u64 now = rg_now();
+	u64 came_at = budget->came_at;
+
+	return now < came_at ? came_at : now;
+}
+
+/* How many periods have ended since it was filled last. The CPU that asks first fills it. */
+RG_INLINE u64 rg_budget_periods(struct rg_budget *budget)
+{
+	u64 now = rg_budget_now(budget);
 	u64 since = budget->filled_at;
 	u64 periods = rg_div(rg_less(now, since), budget->period_ns);
 	u64 next = since + periods * budget->period_ns;
 
 	if (!periods || rg_compare_and_swap(&budget->filled_at, since, next) != since)
 		return 0;
+	budget->periods += periods;
+	if (budget->held)
+		budget->throttled += periods;
 	return periods < RG_BUDGET_PERIODS ? periods : RG_BUDGET_PERIODS;
 }
 
@@ -47,9 +82,9 @@ RG_INLINE u64 rg_budget_periods(struct rg_budget *budget, u64 now)
  * Brings a budget up to date, after threads have run for so long. What those that run now have run
  * since their last tick is not taken off yet, so it is not cut off either.
  */
-RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 now, u64 ran_ns)
+RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 ran_ns)
 {
-	u64 filled_ns = rg_budget_periods(budget, now) * budget->quota_ns;
+	u64 filled_ns = rg_budget_periods(budget) * budget->quota_ns;
 	u64 left_ns = rg_add(&budget->left_ns, filled_ns - ran_ns);
 	u32 cpus = RG_OPTION(cpus);
 	u64 running = budget->active < cpus ? budget->active : cpus;
@@ -63,9 +98,16 @@ RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 now, u64 ran_ns)
 RG_INLINE bool rg_budget_admits(struct rg_budget *budget, u64 active)
 {
 	long long left_ns = budget->left_ns;
+	u64 turns_ns = active * budget->turn_ns;
 
-	return left_ns > 0 && (!active || (left_ns > (long long)(active * RG_TURN_NS) &&
-					   budget->most_ns > active * RG_TURN_NS));
+	return left_ns > 0 &&
+	       (!active || (left_ns > (long long)turns_ns && budget->most_ns > turns_ns));
+}
+
+/* What a thread may use that has a turn. */
+RG_INLINE u64 rg_budget_allows(struct rg_budget *budget)
+{
+	return (long long)budget->left_ns > 0 ? budget->turn_ns : RG_TURN_LEAST_NS;
 }
 
 /* When the next period begins that leaves something. */

@@ -68,14 +68,13 @@ struct rg_options {
 		(void)period_ns;                                                                   \
 		(void)burst_ns;                                                                    \
 	}                                                                                          \
-	RG_CALLBACK u32 rg_group_due(u32 group)                                                    \
+	RG_CALLBACK void rg_group_due(u32 group)                                                   \
 	{                                                                                          \
 		(void)group;                                                                       \
-		return 0;                                                                          \
 	}                                                                                          \
-	RG_CALLBACK void rg_resume(struct task_struct *thread)                                     \
+	RG_CALLBACK void rg_turn_due(s32 cpu)                                                      \
 	{                                                                                          \
-		(void)thread;                                                                      \
+		(void)cpu;                                                                         \
 	}
 /* All callbacks about groups. */
 #define RG_WITHOUT_groups                                                                          \

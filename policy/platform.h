@@ -145,6 +145,9 @@ RG_CALL bool rg_is_percpu_kthread(struct task_struct *thread);
  */
 RG_CALL bool rg_is_runnable(struct task_struct *prev);
 
+/* Whether it exits, or shall: a signal has come that ends it. Cost: none. */
+RG_CALL bool rg_is_ending(struct task_struct *thread);
+
 /* ---- State ---- */
 
 /*
@@ -282,6 +285,10 @@ RG_CALL u32 rg_move_thread(u32 queue, u32 slot);
  *
  *     RG_VISIT(thread, queue) { if (wanted(thread) && RG_MOVE(thread)) break; }
  *
+ * In rg_group_due a visit is legal, too, where RG_MOVE_TO(thread, queue, slice_ns, key) moves the
+ * thread to another queue, as rg_insert_ordered would put it there: 0 where it left meanwhile, or
+ * is not there yet.
+ *
  * Cost: low a thread, under the queue's lock step by step.
  */
 #ifndef RG_VISIT
@@ -291,10 +298,14 @@ struct rg_cursor {
 };
 RG_CALL struct task_struct *rg_visit_next(struct rg_cursor *cursor);
 RG_CALL bool rg_visit_move(struct rg_cursor *cursor, struct task_struct *thread);
+RG_CALL bool rg_visit_move_to(struct rg_cursor *cursor, struct task_struct *thread, u32 queue,
+			      u64 slice_ns, u64 key);
 #define RG_VISIT(thread, id)                                                                       \
 	for (struct rg_cursor rg_cursor = { .queue = (id) };                                       \
 	     ((thread) = rg_visit_next(&rg_cursor));)
 #define RG_MOVE(thread) rg_visit_move(&rg_cursor, thread)
+#define RG_MOVE_TO(thread, queue, slice_ns, key)                                                   \
+	rg_visit_move_to(&rg_cursor, thread, queue, slice_ns, key)
 #endif
 
 /*
@@ -306,17 +317,20 @@ RG_CALL void rg_set_slice(struct task_struct *thread, u64 slice_ns);
 /* ---- Threads that are held ---- */
 
 /*
- * In enqueue: the thread waits apart, in no queue, until rg_unhold. In rg_resume: it waits in
- * `queue` from now on, as after rg_insert_ordered. Cost: as of a move.
+ * Each group has a queue for threads that it holds, from init_group to exit_group. No more may be
+ * done with it than rg_insert_ordered in enqueue, and a visit in rg_group_due.
  */
-RG_CALL void rg_hold(struct task_struct *thread);
-RG_CALL void rg_unhold(struct task_struct *thread, u32 queue, u64 slice_ns, u64 key);
+#define RG_HELD(group) (RG_QUEUES + (group))
 
 /* In dispatch: prev, which could go on, does not. It is enqueued, whatever dispatch brings. */
 RG_CALL void rg_vacate(struct task_struct *prev);
 
-/* The group's timer is due at this moment, in place of any other. Cost: high. */
-RG_CALL void rg_group_timer(u32 group, u64 at);
+/*
+ * rg_group_due or rg_turn_due is called after so long, in place of any other call, for the group or
+ * the CPU. Whether a group's will be: a kernel may lack memory to start it. Cost: high.
+ */
+RG_CALL bool rg_group_timer(u32 group, u64 after_ns);
+RG_CALL void rg_cpu_timer(s32 cpu, u64 after_ns);
 
 /* ---- Arithmetic and loops ---- */
 
@@ -400,9 +414,9 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *                    it was in a queue until just now (not if select_cpu put it)
  *   rg_dispatch      a CPU has nothing local: bring it something. Before stopping(prev) if prev is
  *                    runnable, which is in no queue then; after it if prev has blocked
- *   rg_group_due     a group's timer is due: the row of a thread to resume, 0: no more. Asked again
- *                    after each
- *   rg_resume        that thread, unless it is gone: it may go on
+ *   rg_group_due     a group's timer is due. Other callbacks for the threads that it visits may
+ *                    run at the same time
+ *   rg_turn_due      a CPU's timer is due
  *   rg_tick          it runs, and the timer ticks; slices end here
  *   rg_stopping      it ceases to run, and still wants the CPU or not. It does if its affinity,
  *                    weight or group changes while it runs: it then goes on without a callback
@@ -424,8 +438,8 @@ RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);
 RG_CALLBACK void rg_weigh_group(u32 group, u32 weight);
 RG_CALLBACK void rg_idle_group(u32 group, bool idle);
 RG_CALLBACK void rg_limit_group(u32 group, u64 quota_ns, u64 period_ns, u64 burst_ns);
-RG_CALLBACK u32 rg_group_due(u32 group);
-RG_CALLBACK void rg_resume(struct task_struct *thread);
+RG_CALLBACK void rg_group_due(u32 group);
+RG_CALLBACK void rg_turn_due(s32 cpu);
 RG_CALLBACK void rg_exit_group(u32 group);
 RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group);
 RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);

@@ -3,23 +3,35 @@
  * Problem. A group that has used up its quota may not run, and its threads shall cost the others
  *          nothing meanwhile.
  * Rule.    A thread that wants a CPU is held if one of its groups has no turn for it (budget.h): it
- *          waits apart, in no queue, and counts as asleep. Each group has a list of the threads
- *          that it holds, first come, first served. Its timer, at the beginning of a period or when
- *          an active thread leaves something, lets go as many as may have a turn; they enter
- *          their queue as if they woke. A thread that runs asks at each tick whether it may have
- *          another turn, and joins the end of the list if not.
- * Why.     One list of held threads serves every balance, pick and order, and a queue holds no
+ *          waits in a queue of that group, by the moment since when, which no CPU asks, and counts
+ *          as asleep. The group's timer, at the beginning of a period or when an active thread
+ *          leaves something, lets go as many as may have a turn; they enter their queue as if they
+ *          woke. A thread that runs asks at the end of its turn whether it may have another, and
+ *          is held if not. Not held are threads that end, and those that were held for
+ *          RG_HELD_MOST_NS, whatever is left: the debt grows.
+ * Why.     One queue of held threads serves every balance, pick and order, and other queues hold no
  *          thread that may not run. First come, first served, since of a hundred threads that share
- *          a hundredth of a CPU each must have its turn.
+ *          a hundredth of a CPU each must have its turn, before a watchdog misses it.
  * Figure.  docs/reference/policies.md.
  * Limits.  Quotas of 8 levels, as weights. While a group's budget is small, fewer of its threads
- *          are active than there are CPUs for. A thread that is told to end waits for its turn.
+ *          are active than there are CPUs for. A thread may be held while it holds a lock of the
+ *          kernel.
  */
 #ifndef RG_QUOTA_H
 #define RG_QUOTA_H
 
 #include "budget.h"
 #include "weight.h"
+
+#define RG_HELD_MOST_NS 10000000000ULL /* a third of what sched_ext's watchdog allows */
+#define RG_SWEEP_NS 100000000ULL /* between two looks for threads that end among the held */
+#define RG_RETRY_NS 200000ULL
+#define RG_LETTING_GO (1ULL << 32) /* of rg_thread.held: a timer has it */
+#define RG_AWAITED (1 << 20) /* how often that is looked at */
+
+/* Where a thread shall wait that a timer looks at, if no queue is meant. */
+#define RG_HELD_STILL (~1U)
+#define RG_HELD_SKIPPED (~0U)
 
 /* Whether any group has a quota. */
 RG_INLINE bool rg_has_quotas(void)
@@ -29,21 +41,33 @@ RG_INLINE bool rg_has_quotas(void)
 	return shared && shared->limited;
 }
 
-/* The group's timer comes at this moment, or earlier. */
-RG_INLINE void rg_quota_timer(u32 at, struct rg_budget *budget, u64 due_at)
+/*
+ * The group's timer comes at this moment, or earlier; whether it does. Not at once after the last,
+ * since a timer that is always due leaves a CPU no time. One that is long overdue is started anew.
+ */
+RG_INLINE bool rg_quota_timer(u32 at, struct rg_budget *budget, u64 due_at)
 {
-	if (due_at >= budget->due_at)
-		return;
+	u64 now = rg_budget_now(budget);
+
+	if (due_at < budget->came_at + RG_TURN_LEAST_NS)
+		due_at = budget->came_at + RG_TURN_LEAST_NS;
+	if (due_at >= budget->due_at && rg_less(now, budget->due_at) < RG_SWEEP_NS)
+		return 1;
 	budget->due_at = due_at;
-	rg_group_timer(at, due_at);
+	if (rg_group_timer(at, rg_less(due_at, now)))
+		return 1;
+	budget->due_at = RG_NEVER;
+	return 0;
 }
 
-/* The groups of a thread take off what it has run. */
+/* A thread has run for so long: its groups take that off. */
 RG_SUBPROGRAM bool rg_quota_charge(u32 slot, u64 ran_ns)
 {
-	u32 at = rg_thread_at(slot)->group;
-	u64 now = rg_now();
+	struct rg_thread *thread = rg_thread_at(slot);
+	u32 at = thread->group;
 
+	if (ran_ns)
+		thread->held_at = 0;
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
 
@@ -51,7 +75,7 @@ RG_SUBPROGRAM bool rg_quota_charge(u32 slot, u64 ran_ns)
 			break;
 		group = rg_group_at(at);
 		if (group->budget.limited)
-			rg_budget_settle(&group->budget, now, ran_ns);
+			rg_budget_settle(&group->budget, ran_ns);
 		at = group->parent;
 	}
 	return 1;
@@ -71,7 +95,7 @@ RG_SUBPROGRAM bool rg_quota_count(u32 slot, s32 by)
 			break;
 		group = rg_group_at(at);
 		active = rg_add(&group->budget.active, by);
-		if (by < 0 && group->budget.first && rg_budget_admits(&group->budget, active))
+		if (by < 0 && group->budget.held && rg_budget_admits(&group->budget, active))
 			rg_quota_timer(at, &group->budget, now);
 		at = group->parent;
 	}
@@ -101,6 +125,8 @@ RG_SUBPROGRAM u32 rg_quota_holder(u32 slot)
 	u32 at = thread->group;
 	u64 now = rg_now();
 
+	if (thread->held_at && rg_less(now, thread->held_at) > RG_HELD_MOST_NS)
+		return 0;
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_budget *budget;
 
@@ -108,7 +134,7 @@ RG_SUBPROGRAM u32 rg_quota_holder(u32 slot)
 			break;
 		budget = &rg_group_at(at)->budget;
 		if (budget->limited) {
-			rg_budget_settle(budget, now, 0);
+			rg_budget_settle(budget, 0);
 			if (!rg_budget_admits(budget, budget->active - thread->spends))
 				return at;
 		}
@@ -118,101 +144,148 @@ RG_SUBPROGRAM u32 rg_quota_holder(u32 slot)
 }
 
 /* The same, where there may be one. One that became active before there were quotas counts now. */
-RG_INLINE u32 rg_held_by(struct rg_thread *thread)
+RG_INLINE u32 rg_held_by(struct task_struct *t, struct rg_thread *thread)
 {
 	if (!rg_has_quotas() || !thread->group)
 		return 0;
 	if (thread->counted)
 		rg_quota_join(thread);
-	return rg_quota_holder(thread->slot);
+	return rg_is_ending(t) ? 0 : rg_quota_holder(thread->slot);
 }
 
-/* The thread joins the end of a group's list. */
-RG_SUBPROGRAM bool rg_held_push(u32 slot, u32 at)
+/*
+ * A thread is about to enter the queue of those that a group holds, by the moment since when it is
+ * held; 0: it may not, since no timer would let it go. It counts before the timer is looked at, for
+ * one that is due now looks at the count last.
+ */
+RG_SUBPROGRAM bool rg_held_begin(u32 slot, u32 at)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
 	struct rg_budget *budget = &rg_group_at(at)->budget;
-	struct rg_lock *lock = rg_lock_of(at);
+	u64 now = rg_now();
 
-	if (!lock)
+	if (!thread->held_at)
+		thread->held_at = now;
+	rg_budget_turn(budget, rg_add(&budget->held, 1));
+	if (!rg_quota_timer(at, budget, rg_budget_next(budget))) {
+		rg_add(&budget->held, -1);
 		return 0;
-	rg_acquire(lock);
-	thread->held = rg_some(at);
-	thread->next = 0;
-	thread->prev = budget->last;
-	if (budget->last)
-		rg_thread_at(budget->last)->next = slot;
-	else
-		budget->first = slot;
-	budget->last = slot;
-	rg_release(lock);
-	rg_quota_timer(at, budget, rg_budget_next(budget));
+	}
+	rg_swap(&thread->held, (u64)rg_some(at));
 	return 1;
 }
 
-/* Under the lock. */
-RG_INLINE void rg_held_unlink(struct rg_budget *budget, struct rg_thread *thread)
+/* What holds the thread changes, unless another CPU has changed it; whether it did. */
+RG_INLINE bool rg_held_change(struct rg_thread *thread, u64 from, u64 to)
 {
-	if (thread->prev)
-		rg_thread_at(thread->prev)->next = thread->next;
-	else
-		budget->first = thread->next;
-	if (thread->next)
-		rg_thread_at(thread->next)->prev = thread->prev;
-	else
-		budget->last = thread->prev;
-	thread->held = 0;
+	if (rg_compare_and_swap(&thread->held, from, to) != from)
+		return 0;
+	if (from != RG_LETTING_GO)
+		rg_add(&rg_group_at(rg_number(from))->budget.held, -1);
+	return 1;
 }
 
-/* A thread that is held leaves its list: another group has it now, or it ends. */
-RG_SUBPROGRAM bool rg_held_leave(u32 slot)
+/* A thread that was held is enqueued anew, or ends. A timer that lets it go at this moment does. */
+RG_SUBPROGRAM bool rg_held_end(u32 slot)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
-	u32 at = rg_number(thread->held);
-	struct rg_lock *lock = rg_lock_of(at);
 
-	if (!lock)
+	RG_FOR(i, 0, RG_AWAITED) {
+		u64 held = rg_compare_and_swap(&thread->held, 0, 0);
+
+		if (!held || (held != RG_LETTING_GO && rg_held_change(thread, held, 0)))
+			return 1;
+	}
+	return 0;
+}
+
+/* The group's timer is due. Whether it looks at all threads, for those that end. */
+RG_INLINE bool rg_quota_due(u32 at)
+{
+	struct rg_budget *budget = &rg_group_at(at)->budget;
+	u64 due_at = rg_swap(&budget->due_at, RG_NEVER);
+	u64 now;
+
+	if (due_at != RG_NEVER)
+		budget->came_at = due_at;
+	now = rg_budget_now(budget);
+	if (rg_less(now, budget->swept_at) < RG_SWEEP_NS)
 		return 0;
-	rg_acquire(lock);
-	if (thread->held == rg_some(at))
-		rg_held_unlink(&rg_group_at(at)->budget, thread);
-	rg_release(lock);
+	budget->swept_at = now;
 	return 1;
 }
 
-/* The first thread of a list leaves it, by slot; 0: there is none. */
-RG_SUBPROGRAM u32 rg_held_pop(u32 at)
+/* Its timer has let go what it could; `retry`: some thread was not yet where it belongs. */
+RG_SUBPROGRAM bool rg_quota_again(u32 at, bool retry)
 {
 	struct rg_budget *budget = &rg_group_at(at)->budget;
-	struct rg_lock *lock = rg_lock_of(at);
-	u32 slot;
+	u32 held = rg_add(&budget->held, 0);
+	u64 now = rg_budget_now(budget);
+	u64 due_at = now + RG_SWEEP_NS;
 
-	if (!lock)
-		return 0;
-	rg_acquire(lock);
-	slot = budget->first;
-	if (slot)
-		rg_held_unlink(budget, rg_thread_at(slot));
-	rg_release(lock);
-	return slot;
-}
-
-/* A group's timer is due: the next thread to let go, by slot; 0: no more, until it is due again. */
-RG_INLINE u32 rg_quota_due(u32 at)
-{
-	struct rg_budget *budget = &rg_group_at(at)->budget;
-
-	budget->due_at = RG_NEVER;
-	if (!budget->first)
+	rg_budget_turn(budget, held);
+	if (!held && !retry)
 		return 0;
 	if (budget->limited) {
-		rg_budget_settle(budget, rg_now(), 0);
-		if (!rg_budget_admits(budget, budget->active)) {
-			rg_quota_timer(at, budget, rg_budget_next(budget));
-			return 0;
-		}
+		rg_budget_settle(budget, 0);
+		if (rg_budget_next(budget) < due_at)
+			due_at = rg_budget_next(budget);
 	}
-	return rg_held_pop(at);
+	if (retry || !budget->limited || rg_budget_admits(budget, budget->active) ||
+	    due_at < now + RG_RETRY_NS)
+		due_at = now + RG_RETRY_NS;
+	rg_quota_timer(at, budget, due_at);
+	return 1;
+}
+
+/*
+ * What a thread may run before it is asked again: the least turn of its groups, and next to nothing
+ * where one is overdrawn. So little have threads that waited when the quota came, or that were held
+ * for long.
+ */
+RG_SUBPROGRAM u64 rg_quota_turn(u32 slot)
+{
+	u32 at = rg_thread_at(slot)->group;
+	u64 turn_ns = RG_TURN_NS;
+
+	RG_FOR(i, 0, RG_DEPTH) {
+		struct rg_budget *budget;
+
+		if (!at)
+			break;
+		budget = &rg_group_at(at)->budget;
+		if (budget->limited) {
+			u64 allowed_ns;
+
+			rg_budget_settle(budget, 0);
+			allowed_ns = rg_budget_allows(budget);
+			if (allowed_ns < turn_ns)
+				turn_ns = allowed_ns;
+		}
+		at = rg_group_at(at)->parent;
+	}
+	return turn_ns;
+}
+
+/* A CPU is about to run a thread, whose turn may be over before a tick. */
+RG_INLINE void rg_turn_begin(s32 at)
+{
+	struct rg_cpu *cpu = rg_has_quotas() ? rg_cpu(at) : 0;
+	struct rg_thread *thread;
+	u64 turn_ns;
+
+	if (!cpu)
+		return;
+	thread = rg_thread_at(cpu->thread);
+	cpu->turn = 0;
+	if (!cpu->pool || !thread->counted)
+		return;
+	rg_quota_join(thread);
+	turn_ns = rg_quota_turn(cpu->thread);
+	if (turn_ns >= RG_TURN_NS)
+		return;
+	cpu->turn = rg_some(cpu->thread);
+	rg_cpu_timer(at, turn_ns);
 }
 
 /* A group has another quota; RG_NEVER: none. */
@@ -231,7 +304,7 @@ RG_INLINE void rg_quota_limit(u32 at, u64 quota_ns, u64 period_ns, u64 burst_ns)
 	budget->period_ns = period_ns;
 	budget->burst_ns = burst_ns;
 	rg_budget_open(budget, now);
-	if (budget->first)
+	if (budget->held)
 		rg_quota_timer(at, budget, now);
 }
 

@@ -10,24 +10,23 @@
 /* The thread is in no queue: it leaves the lists that say otherwise. */
 RG_INLINE void rg_unlist(struct rg_thread *thread)
 {
+	if (RG_OPTION(quotas) && thread->held)
+		rg_held_end(thread->slot);
 	if (thread->waits)
 		rg_index_leave(thread);
-	if (thread->held)
-		rg_held_leave(thread->slot);
 }
 
 /* In enqueue: a group holds the thread, if one does. */
 RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
 {
-	u32 holder = rg_held_by(thread);
+	u32 holder = rg_held_by(t, thread);
 
-	if (!holder)
+	if (!holder || !rg_held_begin(thread->slot, holder))
 		return 0;
 	if (thread->counted)
 		rg_withdraw(t, thread);
 	thread->queued_at = rg_now();
-	rg_held_push(thread->slot, holder);
-	rg_hold(t);
+	rg_insert_ordered(t, RG_HELD(holder), RG_OPTION(slice_ns), thread->held_at);
 	return 1;
 }
 
@@ -35,7 +34,7 @@ RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
 RG_INLINE struct rg_thread *rg_go_on(struct task_struct *prev, struct rg_thread *thread)
 {
 	rg_charge(prev, thread);
-	if (rg_held_by(thread)) {
+	if (rg_held_by(prev, thread)) {
 		rg_vacate(prev);
 		return 0;
 	}
@@ -43,25 +42,28 @@ RG_INLINE struct rg_thread *rg_go_on(struct task_struct *prev, struct rg_thread 
 	return thread;
 }
 
+/* The queue in which a thread waits, or shall wait, that is at a CPU. */
+RG_INLINE u32 rg_queue_now(struct task_struct *t, struct rg_thread *thread, s32 at)
+{
+	struct rg_cpu *cpu = rg_cpu(at);
+
+	if (thread->waits)
+		return rg_number(thread->waits);
+	return cpu ? rg_queue_for(t, cpu, at) : 0;
+}
+
 /*
  * The thread that was held waits in the queue of a CPU, which may idle. To be held is no sleep for
  * its burst, which does not drain meanwhile.
  */
-RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at)
+RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
-	struct rg_cpu *cpu = rg_cpu(at);
-	u64 now = rg_now();
-	u32 queue;
-
-	if (!cpu)
-		return;
 	thread->burst += rg_less(now, thread->queued_at);
 	rg_activate(t, thread, at, now);
 	thread->queued_at = now;
-	queue = rg_queue_for(t, cpu, at);
 	if (RG_OPTION(pick) != RG_PICK_CREDIT)
-		rg_index_enter(thread, queue, rg_account(t, thread));
-	rg_unhold(t, queue, RG_OPTION(slice_ns), thread->arrival);
+		rg_index_enter(thread, rg_queue_now(t, thread, at), rg_account(t, thread));
+	rg_held_change(thread, RG_LETTING_GO, 0);
 }
 
 /* Wakes an idle CPU for a thread of a queue, which was held until now; -1: none. */

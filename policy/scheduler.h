@@ -121,7 +121,7 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 
 	if (!thread)
 		return prev_cpu;
-	if (rg_held_by(thread))
+	if (rg_held_by(t, thread))
 		return prev_cpu;
 	if (thread->fresh)
 		prev_cpu = rg_balance_fork(t, prev_cpu);
@@ -131,6 +131,7 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	rg_activate(t, thread, cpu, rg_now());
 	rg_set_next(cpu, t, thread);
 	rg_class_set_curr(cpu, t, thread);
+	rg_turn_begin(cpu);
 	rg_insert_local(t, RG_OPTION(slice_ns), 0);
 	return cpu;
 }
@@ -184,28 +185,67 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
 	}
 }
 
-/* A group's timer is due. */
-RG_CALLBACK u32 rg_group_due(u32 group)
+/*
+ * A group's timer looks at a thread that it holds: where the thread shall wait, by the number of
+ * the queue; RG_HELD_STILL: here, RG_HELD_SKIPPED: another CPU is about to say. It goes to an idle
+ * CPU, if there is one.
+ */
+RG_INLINE u32 rg_resume(struct task_struct *t, struct rg_thread *thread, u32 at, s32 *idle)
 {
-	return rg_quota_due(group);
+	u64 held = thread->held;
+	u32 holder;
+	s32 home;
+
+	if (!held) /* it was let go before it was here */
+		return rg_queue_now(t, thread, rg_thread_cpu(t));
+	holder = rg_held_by(t, thread);
+	if (holder == at)
+		return RG_HELD_STILL;
+	if (held == RG_LETTING_GO || !rg_held_change(thread, held, RG_LETTING_GO))
+		return RG_HELD_SKIPPED;
+	if (holder && rg_held_begin(thread->slot, holder))
+		return RG_HELD(holder);
+	*idle = rg_pick_idle(t);
+	home = *idle < 0 ? rg_thread_cpu(t) : *idle;
+	rg_let_go(t, thread, home, rg_budget_now(&rg_group_at(at)->budget));
+	return rg_queue_now(t, thread, home);
 }
 
-/* A group lets go of the thread, if no other holds it: it goes to an idle CPU, if there is one. */
-RG_CALLBACK void rg_resume(struct task_struct *t)
+/*
+ * A group's timer is due. The threads that are held stand in the order in which they came, so the
+ * first that may not go is the last to be asked.
+ */
+RG_CALLBACK void rg_group_due(u32 at)
 {
-	struct rg_thread *thread = rg_thread(t);
-	u32 holder = thread ? rg_held_by(thread) : 0;
-	s32 idle;
+	bool sweeps = rg_quota_due(at);
+	bool retry = 0;
+	struct task_struct *t;
 
-	if (!thread)
-		return;
-	if (holder) {
-		rg_held_push(thread->slot, holder);
-		return;
+	RG_VISIT(t, RG_HELD(at)) {
+		struct rg_thread *thread = rg_thread(t);
+		s32 idle = -1;
+		u32 to = thread ? rg_resume(t, thread, at, &idle) : RG_HELD_SKIPPED;
+		u64 key;
+
+		if (to == RG_HELD_STILL && !sweeps)
+			break;
+		if (to >= RG_HELD_STILL)
+			continue;
+		key = to < RG_QUEUES ? thread->arrival : thread->held_at;
+		if (!RG_MOVE_TO(t, to, RG_OPTION(slice_ns), key))
+			retry = 1;
+		rg_resume_on(idle, to);
 	}
-	idle = rg_pick_idle(t);
-	rg_let_go(t, thread, idle < 0 ? rg_thread_cpu(t) : idle);
-	rg_resume_on(idle, rg_number(thread->queue));
+	rg_quota_again(at, retry);
+}
+
+/* The turn of a CPU's thread is over, if it still has it. */
+RG_CALLBACK void rg_turn_due(s32 at)
+{
+	struct rg_cpu *cpu = rg_cpu(at);
+
+	if (cpu && cpu->pool && cpu->turn == rg_some(cpu->thread))
+		rg_kick(at, RG_KICK_PREEMPT);
 }
 
 RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
@@ -247,14 +287,18 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	if (thread)
 		thread = rg_go_on(prev, thread);
 	if (rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0)) {
-		if (RG_OPTION(quotas))
+		if (RG_OPTION(quotas)) {
+			rg_turn_begin(cpu);
 			rg_resume_elsewhere(cpu);
+		}
 		return;
 	}
-	if (thread)
+	if (thread) {
+		rg_turn_begin(cpu);
 		rg_set_slice(prev, RG_OPTION(slice_ns));
-	else
+	} else {
 		rg_balance_idle(cpu);
+	}
 }
 
 /* Also the first to see a thread that came to run without dispatch or select_cpu, or anew. */
@@ -274,7 +318,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_class_set_curr(at, t, thread);
 	if (rg_outlasts(cpu, thread))
 		rg_set_slice(t, RG_OPTION(slice_ns));
-	if (rg_held_by(thread))
+	if (rg_held_by(t, thread))
 		rg_set_slice(t, 0);
 	rg_converge(cpu, at, t, thread);
 	rg_look_around(at, cpu, cpu->since);

@@ -57,6 +57,8 @@ struct rg_thread {
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those that share credits */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
+	u64 held;      /* by which group: quota.h; 0: by none */
+	u64 held_at;   /* since when, unless it has run since; 0: it has */
 	u32 slot;      /* its own row */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	u32 batch;     /* the bucket has been full and is not yet empty */
@@ -72,7 +74,6 @@ struct rg_thread {
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
 	u32 spends;    /* it counts among the active threads of its groups: quota.h */
-	rg_maybe held; /* the group whose list of held threads it is in */
 	/* Under the lock of the queue where it waits, see index/: */
 	rg_maybe waits;    /* that queue */
 	rg_maybe row;      /* of its pool, while it is in the index */
@@ -91,7 +92,7 @@ struct rg_process {
 	u64 burst_mean_ns; /* of its threads, as in rg_thread */
 };
 
-/* What a group has left of its quota; `first` to `last` under the lock of the group's number. */
+/* What a group has left of its quota. */
 struct rg_budget {
 	u64 quota_ns; /* in each period */
 	u64 period_ns;
@@ -100,10 +101,15 @@ struct rg_budget {
 	u64 left_ns;  /* wraps below 0: overdrawn */
 	u64 filled_at; /* the beginning of the period for which it was filled last */
 	u64 due_at;    /* when the group's timer comes; RG_NEVER: not at all */
+	u64 came_at;   /* when it came last */
+	u64 turn_ns;   /* what a thread may use before it is asked */
+	u64 swept_at;  /* when the timer last looked at all threads that are held */
+	u64 periods;   /* that have ended, for statistics */
+	u64 throttled; /* of these, with threads held at the end */
 	u32 limited;
 	u32 active;    /* how many threads below are active */
-	u32 first;     /* held thread, by slot; 0: none */
-	u32 last;
+	u32 held;      /* how many it holds */
+	u32 unused;
 };
 
 struct rg_group {
@@ -268,7 +274,7 @@ struct rg_cpu {
 	u32 walks;     /* how often it has asked again since */
 	u32 last_choice; /* the one before which it found a thread in another queue */
 	u32 resumed;   /* it was woken for a thread that was held, and has not asked since */
-	u32 unused;
+	rg_maybe turn; /* whose turn its timer ends: quota.h */
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
 	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */

@@ -107,10 +107,17 @@ calls! {
     fn rg_insert_local(t: Handle, slice_ns: u64, flags: u32) {
         hands().order_local(thread(t), slice_ns, flags & 1 != 0, flags & 2 != 0);
     }
-    fn rg_hold(_t: Handle) { no_quotas() }
-    fn rg_unhold(_t: Handle, _queue: u32, _slice_ns: u64, _key: u64) { no_quotas() }
+    fn rg_visit_move_to(_c: &mut Cursor, _t: Handle, _queue: u32, _slice_ns: u64, _key: u64) -> bool {
+        no_quotas();
+        false
+    }
+    fn rg_is_ending(_t: Handle) -> bool { false }
     fn rg_vacate(_prev: Handle) { no_quotas() }
-    fn rg_group_timer(_group: u32, _at: u64) { no_quotas() }
+    fn rg_group_timer(_group: u32, _after_ns: u64) -> bool {
+        no_quotas();
+        false
+    }
+    fn rg_cpu_timer(_cpu: i32, _after_ns: u64) { no_quotas() }
     fn rg_queue_length(queue: u32) -> u32 { hands().waiting(queue).len() as u32 }
     fn rg_queue_peek(queue: u32) -> Handle {
         hands().waiting(queue).first().map_or(std::ptr::null_mut(), |&thread| handle(thread))

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use model::printable;
 
-use crate::report::{Figures, Report};
+use crate::report::{Figures, Group, Report};
 
 type Labels = Vec<(&'static str, String)>;
 type Value = Gauge<f64, AtomicU64>;
@@ -28,6 +28,7 @@ pub fn open_metrics(report: &Report) -> String {
     totals(&mut registry, report);
     let groups = report.groups.iter().map(|(path, row)| (vec![("group", label(path))], row));
     figures(&mut registry, "group", groups.clone().map(|(labels, row)| (labels, row.into())));
+    rows(&mut registry, groups, &THROTTLING);
     let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
     let processes = processes.map(|(id, row)| {
         (
@@ -93,6 +94,15 @@ const FIGURES: [Column<Figures>; 4] = [
     ("due_share_ratio", "Due share of all CPUs", |row| row.due_share),
     ("lag_seconds", "CPU time owed to its active threads", |row| row.lag_ns / 1e9),
     ("active_threads", "Threads that run or wait", |row| f64::from(row.active)),
+];
+
+/// What quotas do to groups.
+const THROTTLING: [Column<Group>; 3] = [
+    ("group_held_threads", "Threads that its cpu.max holds", |row| f64::from(row.held)),
+    ("group_periods_per_second", "Periods of its cpu.max that ended", |row| row.periods_per_s),
+    ("group_throttled_periods_per_second", "Of these, with threads held at the end", |row| {
+        row.throttled_per_s
+    }),
 ];
 
 fn figures(registry: &mut Registry, whose: &str, of: impl Iterator<Item = (Labels, Figures)>) {

@@ -67,6 +67,12 @@ statistics! {
         lag_ns: f64,
         /// threads that run or wait at present
         active: u32,
+        /// threads that its quota (cpu.max) holds at present
+        held: u32,
+        /// periods of its quota that ended, per second; 0: it has none
+        periods_per_s: f64,
+        /// of these, with threads held at the end, per second
+        throttled_per_s: f64,
         /// slices begun per second
         slices_per_s: f64,
         /// slices begun on another CPU than the one before, per second

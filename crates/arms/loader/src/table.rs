@@ -1,6 +1,6 @@
 //! A report as a table.
 
-use crate::report::{Figures, Process, Report};
+use crate::report::{Figures, Group, Process, Report};
 use std::fmt::Write;
 
 /// A head line, the groups, and so many of the processes, the busiest first.
@@ -11,7 +11,7 @@ pub fn table(report: &Report, rows: usize) -> String {
     let _ = writeln!(text, "{titles}  group (weight)");
     for (path, group) in &report.groups {
         let of = numbers(group.into(), report.knows_due != 0);
-        let _ = writeln!(text, "{of}  {path} ({})", group.weight);
+        let _ = writeln!(text, "{of}  {path} ({}){}", group.weight, throttled(group));
     }
     let _ = writeln!(text, "{titles}  process (threads, of them batch)");
     for (id, process) in busiest(report, rows) {
@@ -20,6 +20,15 @@ pub fn table(report: &Report, rows: usize) -> String {
         let _ = writeln!(text, "{of}  {id} {name} ({threads}, {batch})");
     }
     text
+}
+
+/// What its quota did to a group, if it has one.
+fn throttled(group: &Group) -> String {
+    let Group { held, periods_per_s, throttled_per_s, .. } = group;
+    if *periods_per_s == 0.0 {
+        return String::new();
+    }
+    format!(", throttled in {throttled_per_s:.1} of {periods_per_s:.1} periods/s, {held} held")
 }
 
 fn head(text: &mut String, report: &Report) {

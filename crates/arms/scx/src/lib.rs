@@ -23,7 +23,7 @@ pub use bpf::{CLASSES, keep_least, verbose};
 pub use code::Code;
 pub use costs::Cost;
 pub use ending::Ending;
-pub use limits::{Limit, limits};
+pub use limits::{Limit, broken_limits, keeps_quotas};
 pub use loaded::{DryRun, Loaded, Poll, Scope, check, dry_run, load, load_code};
 pub use only::Only;
 pub use ready::in_force;

@@ -1,7 +1,10 @@
-//! What limits of CPU time groups have. The default class keeps them, and no policy does.
+//! What limits of CPU time groups have, and which of them a policy would not keep.
 
 use std::fs;
 use std::path::Path;
+
+use model::PolicySpec;
+use scx_utils::compat;
 
 /// Where cgroups are mounted, of either version.
 pub const MOUNT: &str = "/sys/fs/cgroup";
@@ -26,10 +29,29 @@ impl Limit {
     }
 }
 
-/// The limits of all groups that this process sees, by group.
-pub fn limits() -> Vec<Limit> {
+/// Whether a policy would hold groups to their quotas (`cpu.max`) here: one of the project's, under a kernel
+/// that tells of them (6.17), and has timers for programs (not built for real time).
+pub fn keeps_quotas(policy: &PolicySpec) -> bool {
+    let told = compat::struct_has_field("sched_ext_ops", "cgroup_set_bandwidth");
+    let is_realtime = fs::read_to_string("/sys/kernel/realtime").is_ok_and(|on| on.trim() == "1");
+    policy.file().is_none() && told.unwrap_or(false) && !is_realtime
+}
+
+/// The limits of all groups that this process sees and that the policy would not keep here, by group.
+pub fn broken_limits(policy: &PolicySpec) -> Vec<Limit> {
+    let mut found = limits(Path::new(MOUNT));
+    let (keeps_quotas, keeps_idle) = (keeps_quotas(policy), policy.file().is_none());
+    found.retain(|limit| match limit.setting.split(' ').next() {
+        Some("cpu.max") => !keeps_quotas,
+        Some("cpu.idle") => !keeps_idle,
+        _ => true,
+    });
+    found
+}
+
+fn limits(mount: &Path) -> Vec<Limit> {
     let mut found = Vec::new();
-    walk(Path::new(MOUNT), "", &mut found);
+    walk(mount, "", &mut found);
     found.sort();
     found
 }
@@ -69,9 +91,7 @@ mod tests {
             fs::create_dir_all(root.path().join(group)).expect("a group");
             fs::write(root.path().join(group).join(file), value).expect("a setting");
         }
-        let mut found = Vec::new();
-        walk(root.path(), "", &mut found);
-        found.sort();
+        let found = limits(root.path());
         let said: Vec<_> = found.iter().map(|one| (&*one.group, &*one.setting)).collect();
         assert_eq!(
             said,

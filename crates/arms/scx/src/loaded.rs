@@ -11,6 +11,7 @@ use crate::code::Code;
 use crate::costs::{Cost, costs};
 use crate::ending::{Ending, ending};
 use crate::home::Home;
+use crate::limits::keeps_quotas;
 use crate::open::open;
 use crate::ready::ready;
 use crate::skeleton::BpfSkel;
@@ -178,6 +179,7 @@ fn admit(
 ) -> Result<Admitted, Failure> {
     let topology = Topology::here()?;
     let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
+    let options = if keeps_quotas(policy) { options.with_quotas() } else { options };
     let home = Home::new();
     let skeleton = code.during(|| open(&home, name, &options, &topology, scope))?;
     Ok(Admitted { skeleton, home, topology, options })

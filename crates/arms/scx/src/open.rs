@@ -30,7 +30,7 @@ pub fn open(
         scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
     scx_utils::import_enums!(skeleton);
     choose(&mut skeleton, options, topology)?;
-    operations(&mut skeleton, name, scope);
+    operations(&mut skeleton, name, options, scope);
     if bpf::is_verbose() {
         measure(&mut skeleton);
     }
@@ -50,17 +50,21 @@ fn choose(
         Failure::Run(format!("the BPF object has other options than this executable: {error}"))
     })?;
     constants.rg_mask_words = topology.cpu_ids().div_ceil(64) as u32;
+    constants.rg_holds = options.keeps_quotas();
     let places = maps.rodata_places_data.as_mut().ok_or_else(absent)?;
     let members = maps.rodata_members_data.as_mut().ok_or_else(absent)?;
     tables::fill(topology, places, members)
 }
 
 /// Names the scheduler and leaves out what this kernel does not have.
-fn operations(skeleton: &mut OpenBpfSkel, name: &str, scope: Scope) {
+fn operations(skeleton: &mut OpenBpfSkel, name: &str, options: &PolicyOptions, scope: Scope) {
     let operations = skeleton.struct_ops.rearguard_mut();
     operations.flags = *compat::SCX_OPS_KEEP_BUILTIN_IDLE
         | *compat::SCX_OPS_ENQ_EXITING
         | *compat::SCX_OPS_ENQ_MIGRATION_DISABLED;
+    if options.keeps_quotas() {
+        operations.flags |= *compat::SCX_OPS_ENQ_LAST;
+    }
     if scope == Scope::Partial {
         operations.flags |= *compat::SCX_OPS_SWITCH_PARTIAL;
     }

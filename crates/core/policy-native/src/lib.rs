@@ -21,7 +21,7 @@ mod table;
 pub use file::{HEADERS, compiles};
 pub use file_options::FileOptions;
 pub use options::policies;
-pub use platform::{Kick, Level, Local, Move, Platform};
+pub use platform::{Kick, Level, Local, Move, Place, Platform};
 pub use policy::Policy;
 pub use policy_options::PolicyOptions;
 pub use state::{ENTRIES, Owner, POOLS, QUEUES};

@@ -55,20 +55,26 @@ pub trait Platform {
     fn visit_next(&mut self, queue: u32, cursor: &mut u64) -> Option<ThreadId>;
     /// Moves the thread just visited to the dispatching CPU's local queue.
     fn visit_move(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool;
-    /// A thread waits apart, in no queue.
-    fn hold(&mut self, _thread: ThreadId) {
+    /// Moves the thread just visited to another queue; in group_due.
+    fn visit_move_to(&mut self, _queue: u32, _cursor: &mut u64, _t: ThreadId, _to: Place) -> bool {
         self.fault(NO_QUOTAS);
+        false
     }
-    /// A thread that did waits in a queue by key.
-    fn unhold(&mut self, _thread: ThreadId, _queue: u32, _slice_ns: u64, _key: u64) {
-        self.fault(NO_QUOTAS);
+    /// Whether a thread exits, or a signal ends it.
+    fn is_ending(&self, _thread: ThreadId) -> bool {
+        false
     }
     /// The runnable thread of the dispatching CPU does not go on.
     fn vacate(&mut self, _prev: ThreadId) {
         self.fault(NO_QUOTAS);
     }
-    /// A group's timer is due at this moment, in ns.
-    fn group_timer(&mut self, _group: u32, _at: u64) {
+    /// A group's timer is due after so many ns, and not when it was due before; whether it will be.
+    fn group_timer(&mut self, _group: u32, _after_ns: u64) -> bool {
+        self.fault(NO_QUOTAS);
+        false
+    }
+    /// The same of a CPU.
+    fn cpu_timer(&mut self, _cpu: CpuId, _after_ns: u64) {
         self.fault(NO_QUOTAS);
     }
     /// Sets what is left of a slice.
@@ -80,6 +86,17 @@ pub trait Platform {
 }
 
 const NO_QUOTAS: &str = "this platform keeps no quotas";
+
+/// Where a thread shall wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The queue, or `RG_HELD` of a group.
+    pub queue: u32,
+    /// What it gets when it runs.
+    pub slice_ns: u64,
+    /// Its key there.
+    pub key: u64,
+}
 
 /// A level of the machine's domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

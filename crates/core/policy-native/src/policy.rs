@@ -10,7 +10,7 @@ use crate::file;
 use crate::platform::Platform;
 use crate::policy_options::PolicyOptions;
 use crate::program::{Callbacks, Program};
-use crate::shim::{enter, handle, row, slot};
+use crate::shim::{enter, handle, slot};
 use crate::state::{Owner, State};
 use crate::table::Options;
 
@@ -97,9 +97,12 @@ impl Policy {
 
     /// The timer of a group is due: lets go of all threads that may have a turn.
     pub fn group_due(&mut self, on: &mut dyn Platform, group: u32) {
-        while let Some(thread) = row(self.run(on, |c| (c.rg_group_due)(group))) {
-            self.run(on, |c| (c.rg_resume)(to_c(thread)));
-        }
+        self.run(on, |c| (c.rg_group_due)(group));
+    }
+
+    /// The timer of a CPU is due: ends the turn of its thread.
+    pub fn turn_due(&mut self, on: &mut dyn Platform, cpu: CpuId) {
+        self.run(on, |c| (c.rg_turn_due)(cpu.0 as i32));
     }
 
     /// A group is gone.

@@ -39,6 +39,11 @@ impl PolicyOptions {
         }
     }
 
+    /// Whether groups are held to their quotas.
+    pub fn keeps_quotas(&self) -> bool {
+        matches!(self, PolicyOptions::BuiltIn(options) if options.quotas == 1)
+    }
+
     /// As C sees them.
     pub fn as_bytes(&self) -> &[u8] {
         let (at, size) = match self {

@@ -56,8 +56,8 @@ callbacks! {
     fn rg_weigh_group(group: u32, weight: u32);
     fn rg_idle_group(group: u32, idle: bool);
     fn rg_limit_group(group: u32, quota_ns: u64, period_ns: u64, burst_ns: u64);
-    fn rg_group_due(group: u32) -> u32;
-    fn rg_resume(thread: *mut c_void);
+    fn rg_group_due(group: u32);
+    fn rg_turn_due(cpu: i32);
     fn rg_exit_group(group: u32);
     fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
     fn rg_move_thread_group(thread: *mut c_void, group: u32);

@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use model::{CpuId, ThreadId};
 
 use crate::anchor;
-use crate::platform::{Kick, Level, Local, Platform};
+use crate::platform::{Kick, Level, Local, Place, Platform};
 use crate::state::State;
 
 /// What is present while a callback runs.
@@ -217,11 +217,12 @@ calls! {
         handle(on.platform.visit_next(cursor.queue as u32, &mut cursor.position));
     fn rg_visit_move(on, cursor: &mut Cursor, t: Handle) -> bool [false]
         on.platform.visit_move(cursor.queue as u32, &mut cursor.position, thread(t));
-    fn rg_hold(on, t: Handle) -> () [()] on.platform.hold(thread(t));
-    fn rg_unhold(on, t: Handle, queue: u32, slice_ns: u64, key: u64) -> () [()]
-        on.platform.unhold(thread(t), queue, slice_ns, key);
+    fn rg_visit_move_to(on, cursor: &mut Cursor, t: Handle, queue: u32, slice_ns: u64, key: u64) -> bool [false]
+        on.platform.visit_move_to(cursor.queue as u32, &mut cursor.position, thread(t), Place { queue, slice_ns, key });
+    fn rg_is_ending(on, t: Handle) -> bool [false] on.platform.is_ending(thread(t));
     fn rg_vacate(on, prev: Handle) -> () [()] on.platform.vacate(thread(prev));
-    fn rg_group_timer(on, group: u32, at: u64) -> () [()] on.platform.group_timer(group, at);
+    fn rg_group_timer(on, group: u32, after_ns: u64) -> bool [false] on.platform.group_timer(group, after_ns);
+    fn rg_cpu_timer(on, cpu: i32, after_ns: u64) -> () [()] on.platform.cpu_timer(present(on, cpu), after_ns);
     fn rg_set_slice(on, t: Handle, slice_ns: u64) -> () [()] on.platform.set_slice(thread(t), slice_ns);
     fn rg_default_cpu(on, t: Handle, prev_cpu: i32, _flags: u64, idle: &mut bool) -> i32 [prev_cpu] {
         let (chosen, claimed) = on.platform.default_cpu(thread(t), present(on, prev_cpu));

@@ -81,7 +81,7 @@ pub struct Args {
     /// processes; the policy stands before it
     #[arg(long, value_name = "CGROUP|UNIT|PID", num_args = 1..)]
     only: Vec<String>,
-    /// Go on though groups have limits of CPU time (cpu.max), which no policy keeps
+    /// Go on though groups have limits of CPU time (cpu.max) that would not be kept here
     #[arg(long)]
     ignore_cpu_max: bool,
     /// Show all that libbpf and the kernel's verifier say, and the kernel's dump if it ejects the scheduler
@@ -112,7 +112,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let only = if args.only.is_empty() { None } else { Some(Only::of(&args.only)?) };
     if args.dry_run {
         let dry_run = scx::dry_run(&policy, code)?;
-        return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &scx::limits()));
+        let broken = scx::broken_limits(&policy);
+        return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &broken));
     }
     schedule(args, &policy, code, only)
 }
@@ -131,7 +132,7 @@ fn schedule(
     scx::check(policy)?;
     keep_least(only.is_some())?;
     let stop = interrupt_flag();
-    plan::check(&scx::limits(), args.ignore_cpu_max)?;
+    plan::check(&scx::broken_limits(policy), args.ignore_cpu_max)?;
     let scope = if only.is_some() { Scope::Partial } else { Scope::Machine };
     let mut loaded = scx::load_code(policy, code, None, scope)?;
     let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));

@@ -10,9 +10,9 @@ const NAMED: usize = 3;
 /// What a verifier walks at most.
 const VERIFIER_LIMIT: u32 = 1_000_000;
 
-/// Refuses where a group has a quota, which it would no longer be held to.
-pub fn check(limits: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
-    let quotas: Vec<&Limit> = limits.iter().filter(|limit| limit.is_quota()).collect();
+/// Refuses where a group would no longer be held to its quota, by the limits that would not be kept.
+pub fn check(broken: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
+    let quotas: Vec<&Limit> = broken.iter().filter(|limit| limit.is_quota()).collect();
     if quotas.is_empty() || ignore_cpu_max {
         return Ok(());
     }
@@ -24,14 +24,14 @@ pub fn check(limits: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
         more => format!(" and {more} more"),
     };
     Err(Failure::Machine(format!(
-        "limits of CPU time that no policy keeps: {}{more}: lift them, or let these groups exceed them with \
-         --ignore-cpu-max",
+        "limits of CPU time that would not be kept: {}{more}: policies of the project keep cpu.max on Linux 6.17 and \
+         newer; lift them, or let these groups exceed them with --ignore-cpu-max",
         named.join(", ")
     )))
 }
 
 /// The plan as lines.
-pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, limits: &[Limit]) -> String {
+pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, broken: &[Limit]) -> String {
     let mut text = format!("{} would schedule {whom} ({policy})\n", plan.name);
     for (number, cpus) in plan.queues.iter().enumerate() {
         let _ = writeln!(text, "queue {number}: CPUs {}", ranges(cpus));
@@ -45,7 +45,7 @@ pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, limits: &[Limit]) ->
             worst.program
         );
     }
-    for limit in limits {
+    for limit in broken {
         let _ = writeln!(text, "limit that would not be kept: {} {}", limit.group, limit.setting);
     }
     text + "nothing was put into force\n"

@@ -33,6 +33,17 @@ static __always_inline u32 rg_group_of(u64 id)
 	return row ? *row : 0;
 }
 
+/* Its cpu.idle. */
+static __always_inline bool rg_group_is_idle(struct cgroup *group)
+{
+	u64 at = bpf_core_field_offset(group->subsys) +
+		 bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) * sizeof(void *);
+	struct cgroup_subsys_state *css = 0;
+
+	bpf_probe_read_kernel(&css, sizeof(css), (void *)group + at);
+	return css && BPF_CORE_READ(container_of(css, struct task_group, css), idle);
+}
+
 static __always_inline u32 rg_group_parent(struct cgroup *group)
 {
 	struct cgroup *parent = bpf_cgroup_ancestor(group, group->level - 1);

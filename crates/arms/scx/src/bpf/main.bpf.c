@@ -31,9 +31,58 @@ char _license[] SEC("license") = "GPL";
 
 UEI_DEFINE(uei);
 
+static int rearguard_group_due(void *timers, u32 *group, struct rg_timer *timer)
+{
+	bpf_rcu_read_lock();
+	rg_group_due(*group);
+	bpf_rcu_read_unlock();
+	return 0;
+}
+
+static int rearguard_turn_due(void *timers, u32 *cpu, struct rg_timer *timer)
+{
+	rg_turn_due(*cpu);
+	return 0;
+}
+
+static s32 rg_open_cpu_timers(void)
+{
+	RG_FOR(cpu, 0, scx_bpf_nr_cpu_ids()) {
+		s32 error = RG_TIMER_OPEN(rg_cpu_timers, cpu, rearguard_turn_due);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init)
 {
-	return rg_init();
+	s32 error = rg_holds ? rg_open_cpu_timers() : 0;
+
+	return error ? error : rg_init();
+}
+
+/* A quota of more CPUs than there can be is none, and stays within 64 bits. */
+static __always_inline void rg_limit(u32 row, u64 period_us, u64 quota_us, u64 burst_us)
+{
+	u64 most_us = RG_MAX_CPUS * period_us;
+	u64 capped_us = burst_us < most_us ? burst_us : most_us;
+
+	rg_limit_group(row, quota_us < most_us ? quota_us * 1000 : RG_NEVER, period_us * 1000,
+		       capped_us * 1000);
+}
+
+/* What a group needs to hold threads. */
+static __always_inline s32 rg_group_hold(u32 row, struct scx_cgroup_init_args *args)
+{
+	s32 error = scx_bpf_create_dsq(RG_HELD(row), NUMA_NO_NODE);
+
+	if (!error)
+		error = RG_TIMER_OPEN(rg_group_timers, row, rearguard_group_due);
+	if (!error && bpf_core_field_exists(args->bw_quota_us))
+		rg_limit(row, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return error;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_init, struct cgroup *cgrp,
@@ -45,11 +94,30 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_init, struct cgroup *cgrp,
 		return 0;
 	parent = rg_group_parent(cgrp);
 	row = rg_group_enter(cgrp->kn->id);
-	if (row)
-		rg_init_group(row, parent, args->weight);
-	else
+	if (!row) {
 		scx_bpf_exit(0, "more than %d cgroups", RG_GROUPS - 1);
-	return 0;
+		return 0;
+	}
+	rg_init_group(row, parent, args->weight);
+	rg_idle_group(row, rg_group_is_idle(cgrp));
+	return rg_holds ? rg_group_hold(row, args) : 0;
+}
+
+void BPF_STRUCT_OPS(rearguard_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us,
+		    u64 quota_us, u64 burst_us)
+{
+	u32 row = rg_group_of(cgrp->kn->id);
+
+	if (row && rg_holds)
+		rg_limit(row, period_us, quota_us, burst_us);
+}
+
+void BPF_STRUCT_OPS(rearguard_cgroup_set_idle, struct cgroup *cgrp, bool idle)
+{
+	u32 row = rg_group_of(cgrp->kn->id);
+
+	if (row)
+		rg_idle_group(row, idle);
 }
 
 void BPF_STRUCT_OPS(rearguard_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
@@ -68,6 +136,8 @@ void BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_exit, struct cgroup *cgrp)
 	if (!row)
 		return;
 	rg_exit_group(row);
+	if (rg_holds)
+		scx_bpf_destroy_dsq(RG_HELD(row));
 	rg_group_leave(id, row);
 }
 
@@ -178,13 +248,15 @@ void BPF_STRUCT_OPS(rearguard_exit, struct scx_exit_info *ei)
 
 /*
  * ENQ_EXITING and ENQ_MIGRATION_DISABLED: without them the kernel puts such threads before all
- * others, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. No ENQ_LAST: a thread goes on
- * where dispatch brings nothing.
+ * others, for 20 ms. KEEP_BUILTIN_IDLE: update_idle only listens. ENQ_LAST with quotas alone: a
+ * thread goes on where dispatch brings nothing, unless its group holds it (rg_vacate).
  */
 SCX_OPS_DEFINE(rearguard,
 	       .init			= (void *)rearguard_init,
 	       .cgroup_init		= (void *)rearguard_cgroup_init,
 	       .cgroup_set_weight	= (void *)rearguard_cgroup_set_weight,
+	       .cgroup_set_bandwidth	= (void *)rearguard_cgroup_set_bandwidth,
+	       .cgroup_set_idle		= (void *)rearguard_cgroup_set_idle,
 	       .cgroup_exit		= (void *)rearguard_cgroup_exit,
 	       .init_task		= (void *)rearguard_init_task,
 	       .enable			= (void *)rearguard_enable,

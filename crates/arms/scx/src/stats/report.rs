@@ -64,10 +64,28 @@ impl Span<'_> {
             self.lineage(*row).into_iter().for_each(|above| *sums.entry(above).or_default() += own);
         }
         let group = |(row, figures)| {
-            let (id, weight) = self.after.groups.get(&row).map_or((0, 0), |of| (of.id, of.weight));
-            (names.group(id), of_group(weight, figures))
+            let id = self.after.groups.get(&row).map_or(0, |of| of.id);
+            (names.group(id), self.of_group(row, figures))
         };
         sums.into_iter().map(group).collect()
+    }
+
+    fn of_group(&self, row: u32, of: Figures) -> Group {
+        let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = of;
+        let rows = [self.before, self.after].map(|sample| sample.groups.get(&row));
+        let [before, after] = rows.map(|of| of.map(|of| of.throttling).unwrap_or_default());
+        Group {
+            weight: rows[1].map_or(0, |of| of.weight),
+            share,
+            due_share,
+            lag_ns,
+            active,
+            held: after.held,
+            periods_per_s: self.rate(before.periods, after.periods),
+            throttled_per_s: self.rate(before.throttled, after.throttled),
+            slices_per_s,
+            migrations_per_s,
+        }
     }
 
     /// The group and all above it, the root last.
@@ -81,11 +99,6 @@ impl Span<'_> {
         }
         line
     }
-}
-
-fn of_group(weight: u32, of: Figures) -> Group {
-    let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = of;
-    Group { weight, share, due_share, lag_ns, active, slices_per_s, migrations_per_s }
 }
 
 fn of_process(name: String, group: String, threads: u32, of: Figures) -> Process {

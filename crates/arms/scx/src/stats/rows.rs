@@ -32,6 +32,17 @@ pub struct Tally {
     pub migrations: u64,
 }
 
+/// What a group's quota (`cpu.max`) has done to its threads since the policy was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttling {
+    /// Threads that wait for it now.
+    pub held: u32,
+    /// Periods that have ended.
+    pub periods: u64,
+    /// Of these, with threads held at the end.
+    pub throttled: u64,
+}
+
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessRow {
@@ -54,6 +65,8 @@ pub struct GroupRow {
     pub parent: u32,
     /// Its weight among its siblings.
     pub weight: u32,
+    /// By its own quota, not by those of groups above.
+    pub throttling: Throttling,
     /// What its own threads received, as for a process.
     pub tally: Tally,
 }
@@ -164,8 +177,10 @@ impl<'a> Rows<'a> {
                 let group = self.own.then(|| &rows.rg_groups[row]);
                 let (parent, weight) =
                     group.map_or((0, 0), |group| (now(&group.parent), now(&group.weight)));
+                let throttling =
+                    group.map_or(Throttling::default(), |group| throttling(&group.budget));
                 let tally = tally(&tallies.rg_group_tallies[row]);
-                groups.insert(row as u32, GroupRow { id, parent, weight, tally });
+                groups.insert(row as u32, GroupRow { id, parent, weight, throttling, tally });
             }
         }
         groups
@@ -228,6 +243,10 @@ impl<'a> Rows<'a> {
         };
         used.flat_map(of_level).collect()
     }
+}
+
+fn throttling(of: &types::rg_budget) -> Throttling {
+    Throttling { held: now(&of.held), periods: now(&of.periods), throttled: now(&of.throttled) }
 }
 
 fn tally(of: &types::rg_tally) -> Tally {

@@ -7,7 +7,7 @@ use loader::{Report, open_metrics};
 
 use super::names::Names;
 use super::report::report;
-use super::rows::{Active, GroupRow, ProcessRow, Tally};
+use super::rows::{Active, GroupRow, ProcessRow, Tally, Throttling};
 use super::sample::{Due, Sample};
 
 /// An id that no process has.
@@ -20,7 +20,8 @@ fn tally(ran_ms: u64, slices: u64, migrations: u64) -> Tally {
 /// A process in a group below the root: what both have received, and what was due to them.
 fn sample(at: Instant, tally: Tally, due_s: f64) -> Sample {
     let thread = Active { process: 3, group: 1, clock: 0, vruntime: 0, weight: 100.0, batch: true };
-    let group = |id, parent, weight, tally| GroupRow { id, parent, weight, tally };
+    let throttling = Throttling { held: 3, periods: tally.slices, throttled: tally.migrations };
+    let group = |id, parent, weight, tally| GroupRow { id, parent, weight, throttling, tally };
     Sample {
         scheduler: "rearguard".into(),
         at,

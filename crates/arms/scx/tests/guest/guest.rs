@@ -4,19 +4,20 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::{Job, Lab, Stream, Watcher};
-use model::Failure;
+use lab::{Counting, Job, Lab, Stream, Watcher};
 use model::scenario::Machine;
+use model::{Failure, Nanos};
 
 /// What a test plays in the guest: lines to print.
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 4] = [
+const PLAYS: [(&str, Play); 5] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
+    ("quota", crate::quota::play),
 ];
 
 /// Plays if the arguments ask for it.
@@ -58,6 +59,10 @@ impl Watcher for GuestOutput {
     }
 }
 
+/// Without turns a virtual CPU that waits for a spin lock of another may never see it free: it runs where the
+/// other programs its timer, which the kernel does with that lock taken.
+const FAIR: Counting = Counting { shift: 0, turn: Some(Nanos::from_micros(50)) };
+
 /// The lines that a play prints under a kernel, and its exit code and errors.
 pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
     under_with(kernel, cpus, play, None)
@@ -78,9 +83,9 @@ pub fn under_with(
         machine: Machine { cpus, ..Machine::ONE_CPU },
         apart: false,
         real_time: None,
-        counting: None,
+        counting: (cpus > 1).then_some(FAIR),
         memory_mib: 1024,
-        timeout: Duration::from_secs(600),
+        timeout: Duration::from_secs(900),
         put: file.map(Path::to_path_buf).into_iter().collect(),
         files: Vec::new(),
         get: Vec::new(),

@@ -7,6 +7,7 @@ mod guest;
 mod jumps;
 mod life;
 mod parity;
+mod quota;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
 mod toy;
 
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = [costs::trials(), faulty::trials(), life::trials(), parity::trials()];
+    let trials =
+        [costs::trials(), faulty::trials(), life::trials(), parity::trials(), quota::trials()];
     let trials: Vec<Trial> = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -22,6 +22,7 @@ use crate::class::Class;
 use crate::core::{Core, State};
 use platform::Seam;
 use threads::Threads;
+use timers::Timer;
 
 /// What a thread gets that goes on with an empty slice because nothing else wants its CPU (`SCX_SLICE_DFL`).
 const DEFAULT_SLICE: Nanos = Nanos::from_millis(20);
@@ -283,8 +284,11 @@ impl Class for Ext {
     }
 
     fn timer(&mut self, core: &mut Core) {
-        while let Some(group) = self.threads.timers.take(core.now) {
-            self.call(core, |policy, on| policy.group_due(on, group));
+        while let Some(timer) = self.threads.timers.take(core.now) {
+            self.call(core, |policy, on| match timer {
+                Timer::Group(group) => policy.group_due(on, group),
+                Timer::Cpu(cpu) => policy.turn_due(on, cpu),
+            });
         }
     }
 

@@ -30,6 +30,7 @@
 				break;                                                          \
 			else
 #define RG_MOVE(thread) parity_visited(rg_visited, thread)
+#define RG_MOVE_TO(thread, queue, slice_ns, key) ((void)(key), 0)
 #define rg_masked(row, rows)                                                                    \
 	({                                                                                      \
 		u32 rg_row = (row);                                                             \
@@ -161,19 +162,21 @@ RG_CALL void rg_insert_local(struct task_struct *t, u64 slice_ns, u32 flags)
 }
 
 /* No group has a quota in a script. */
-RG_CALL void rg_hold(struct task_struct *t)
+RG_CALL bool rg_is_ending(struct task_struct *t)
 {
-}
-
-RG_CALL void rg_unhold(struct task_struct *t, u32 queue, u64 slice_ns, u64 key)
-{
+	return 0;
 }
 
 RG_CALL void rg_vacate(struct task_struct *prev)
 {
 }
 
-RG_CALL void rg_group_timer(u32 group, u64 at)
+RG_CALL bool rg_group_timer(u32 group, u64 after_ns)
+{
+	return 0;
+}
+
+RG_CALL void rg_cpu_timer(s32 cpu, u64 after_ns)
 {
 }
 

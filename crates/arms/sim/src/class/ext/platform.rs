@@ -2,11 +2,12 @@
 
 use model::weight::nice_weight;
 use model::{CpuId, Nanos, ThreadId};
-use policy_native::{Kick, Level, Local, Move, Platform};
+use policy_native::{Kick, Level, Local, Move, Place, Platform};
 use rand::RngExt;
 
 use super::idle;
 use super::threads::Threads;
+use super::timers::Timer;
 use crate::core::Core;
 
 /// The kernel and the class's own state, lent to the policy for one callback.
@@ -19,6 +20,18 @@ impl<'a> Seam<'a> {
     /// Lends both.
     pub fn new(core: &'a mut Core, threads: &'a mut Threads) -> Seam<'a> {
         Seam { core, threads }
+    }
+
+    /// Back to the thread just visited, which is to be moved.
+    fn step_back(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool {
+        let Some(position) = cursor.checked_sub(1) else { return false };
+        let visited = self.threads.queue(queue).and_then(|queue| queue.get(position as usize));
+        if visited.is_none_or(|entry| entry.thread != thread) {
+            self.core.fail("the policy moved a thread that it was not visiting");
+            return false;
+        }
+        *cursor = position;
+        true
     }
 
     fn claim_idle(&mut self, thread: ThreadId, from: CpuId) -> Option<CpuId> {
@@ -145,30 +158,29 @@ impl Platform for Seam<'_> {
     }
 
     fn visit_move(&mut self, queue: u32, cursor: &mut u64, thread: ThreadId) -> bool {
-        let Some(position) = cursor.checked_sub(1) else { return false };
-        let visited = self.threads.queue(queue).and_then(|queue| queue.get(position as usize));
-        if visited.is_none_or(|entry| entry.thread != thread) {
-            self.core.fail("the policy moved a thread that it was not visiting");
-            return false;
+        self.step_back(queue, cursor, thread)
+            && self.threads.move_to_local(self.core, queue, *cursor as usize)
+    }
+
+    fn visit_move_to(&mut self, queue: u32, cursor: &mut u64, t: ThreadId, to: Place) -> bool {
+        let moves = self.step_back(queue, cursor, t);
+        if moves {
+            self.threads.move_to(self.core, queue, *cursor as usize, to);
         }
-        *cursor = position;
-        self.threads.move_to_local(self.core, queue, position as usize)
-    }
-
-    fn hold(&mut self, thread: ThreadId) {
-        self.threads.note_hold(self.core, thread);
-    }
-
-    fn unhold(&mut self, thread: ThreadId, queue: u32, slice_ns: u64, key: u64) {
-        self.threads.unhold(self.core, thread, queue, Nanos(slice_ns), key);
+        moves
     }
 
     fn vacate(&mut self, prev: ThreadId) {
         self.threads.vacate(self.core, prev);
     }
 
-    fn group_timer(&mut self, group: u32, at: u64) {
-        self.threads.timers.set(group, Nanos(at));
+    fn group_timer(&mut self, group: u32, after_ns: u64) -> bool {
+        self.threads.timers.set(Timer::Group(group), self.core.now + Nanos(after_ns));
+        true
+    }
+
+    fn cpu_timer(&mut self, cpu: CpuId, after_ns: u64) {
+        self.threads.timers.set(Timer::Cpu(cpu), self.core.now + Nanos(after_ns));
     }
 
     fn set_slice(&mut self, thread: ThreadId, slice_ns: u64) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::scenario::Machine;
 use model::{CpuId, Nanos, Scenario, ThreadId};
-use policy_native::Local;
+use policy_native::{Local, Place, QUEUES};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -23,8 +23,6 @@ enum Owner {
     Queueing,
     /// It waits in a queue of the policy.
     Queued,
-    /// It waits apart.
-    Held,
     /// It is on its way from there to a local queue.
     Dispatching,
 }
@@ -37,6 +35,8 @@ struct Thread {
     slice: Nanos,
     /// Of its place in a queue of the policy, if it waits there.
     key: u64,
+    /// That queue.
+    queue: u32,
 }
 
 /// An insertion that takes effect when the callback has returned.
@@ -50,7 +50,11 @@ struct Insertion {
 enum Target {
     Queue { id: u32, key: u64 },
     Local(Local),
-    Apart,
+}
+
+/// Whether a queue is one of threads that a group holds (`RG_HELD` of platform.h).
+fn is_of_held(queue: u32) -> bool {
+    queue as usize >= QUEUES
 }
 
 /// A dispatch under way.
@@ -68,7 +72,7 @@ pub struct Threads {
     pub machine: Machine,
     pub domains: Domains,
     pub random: Xoshiro256PlusPlus,
-    /// Those of groups.
+    /// Those of groups and CPUs.
     pub timers: Timers,
     threads: Vec<Thread>,
     queues: Vec<Option<OrderedQueue>>,
@@ -97,7 +101,8 @@ impl Threads {
 
     /// A thread comes under the policy.
     pub fn add(&mut self, thread: ThreadId) {
-        let unborn = Thread { exists: false, owner: Owner::None, slice: Nanos::ZERO, key: 0 };
+        let unborn =
+            Thread { exists: false, owner: Owner::None, slice: Nanos::ZERO, key: 0, queue: 0 };
         self.threads.resize(self.threads.len().max(thread.index() + 1), unborn);
         self.threads[thread.index()].exists = true;
     }
@@ -123,7 +128,8 @@ impl Threads {
     pub fn clear(&mut self, core: &mut Core, slice: Nanos) {
         self.domains = Domains::new(&self.machine, &core.affinities);
         self.timers = Timers::default();
-        let held = self.ids().filter(|id| self.threads[id.index()].owner == Owner::Held);
+        let waiting = self.ids().filter(|id| self.threads[id.index()].owner == Owner::Queued);
+        let held = waiting.filter(|id| is_of_held(self.threads[id.index()].queue));
         core.kept.extend(held.map(|id| (id, false)));
         self.queues.iter_mut().for_each(|queue| *queue = None);
         self.locals.iter_mut().for_each(VecDeque::clear);
@@ -135,17 +141,15 @@ impl Threads {
     /// Takes a thread out of whatever queue it waits in.
     pub fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
         self.local(core.thread(thread).cpu).retain(|&waiting| waiting != thread);
-        let Thread { owner, key, .. } = &mut self.threads[thread.index()];
-        match std::mem::replace(owner, Owner::None) {
-            Owner::Queued => {
-                for queue in self.queues.iter_mut().flatten() {
-                    if let Some(position) = queue.position(thread, *key) {
-                        queue.remove(position);
-                    }
-                }
-            }
-            Owner::Held => core.kept.push((thread, false)),
-            Owner::None | Owner::Queueing | Owner::Dispatching => {}
+        let Thread { owner, key, queue, .. } = &mut self.threads[thread.index()];
+        if std::mem::replace(owner, Owner::None) != Owner::Queued {
+            return;
+        }
+        if let Some(Some(waiting)) = self.queues.get_mut(*queue as usize) {
+            waiting.position(thread, *key).map(|position| waiting.remove(position));
+        }
+        if is_of_held(*queue) {
+            core.kept.push((thread, false));
         }
     }
 
@@ -194,10 +198,6 @@ impl Threads {
                 self.own(core, thread, Owner::Queueing, Owner::Queued);
                 self.wait_in(core, thread, id, slice, key);
             }
-            Target::Apart => {
-                self.own(core, thread, Owner::Queueing, Owner::Held);
-                core.kept.push((thread, true));
-            }
             Target::Local(how) => {
                 self.own(core, thread, Owner::Queueing, Owner::None);
                 self.insert_local(core, thread, slice, how);
@@ -206,18 +206,28 @@ impl Threads {
     }
 
     fn wait_in(&mut self, core: &mut Core, thread: ThreadId, id: u32, slice: Nanos, key: u64) {
-        self.threads[thread.index()].key = key;
+        let waiting = &mut self.threads[thread.index()];
+        (waiting.key, waiting.queue) = (key, id);
+        if is_of_held(id) {
+            core.kept.push((thread, true));
+            if self.queue(id).is_none() {
+                self.create(id);
+            }
+        }
         match self.queues.get_mut(id as usize) {
             Some(Some(queue)) => queue.insert(thread, slice, key),
             _ => core.fail(format!("the policy has no queue {id}")),
         }
     }
 
-    /// A thread that waits apart goes to a queue.
-    pub fn unhold(&mut self, core: &mut Core, thread: ThreadId, id: u32, slice: Nanos, key: u64) {
-        self.own(core, thread, Owner::Held, Owner::Queued);
-        self.wait_in(core, thread, id, slice, key);
-        core.kept.push((thread, false));
+    /// Moves the thread at a position of a queue to another queue.
+    pub fn move_to(&mut self, core: &mut Core, id: u32, position: usize, to: Place) {
+        let queue = self.queues.get_mut(id as usize).and_then(Option::as_mut);
+        let Some(entry) = queue.and_then(|queue| queue.remove(position)) else { return };
+        if is_of_held(id) {
+            core.kept.push((entry.thread, false));
+        }
+        self.wait_in(core, entry.thread, to.queue, Nanos(to.slice_ns), to.key);
     }
 
     fn insert_local(&mut self, core: &mut Core, thread: ThreadId, slice: Nanos, how: Local) {
@@ -302,11 +312,6 @@ impl Threads {
     /// Notes that the policy wants a thread in the local queue of its CPU.
     pub fn note_local(&mut self, core: &mut Core, thread: ThreadId, slice: u64, how: Local) {
         self.note(core, thread, Insertion { slice: Nanos(slice), target: Target::Local(how) });
-    }
-
-    /// Notes that the policy wants a thread to wait apart.
-    pub fn note_hold(&mut self, core: &mut Core, thread: ThreadId) {
-        self.note(core, thread, Insertion { slice: Nanos::ZERO, target: Target::Apart });
     }
 
     fn note(&mut self, core: &mut Core, thread: ThreadId, insertion: Insertion) {

@@ -1,23 +1,32 @@
-//! A timer for each group, of which most are not set.
+//! A timer for each group and each CPU, of which most are not set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Nanos;
+use model::{CpuId, Nanos};
+
+/// The owner of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// A group as the policy numbers it.
+    Group(u32),
+    /// A CPU, whose thread's turn it ends.
+    Cpu(CpuId),
+}
 
 /// The timers that are set.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    at: BTreeMap<u32, Nanos>,
-    due: BTreeSet<(Nanos, u32)>,
+    at: BTreeMap<Timer, Nanos>,
+    due: BTreeSet<(Nanos, Timer)>,
 }
 
 impl Timers {
-    /// Sets the timer of a group, in place of its last one.
-    pub fn set(&mut self, group: u32, at: Nanos) {
-        if let Some(before) = self.at.insert(group, at) {
-            self.due.remove(&(before, group));
+    /// Sets a timer, in place of the owner's last one.
+    pub fn set(&mut self, timer: Timer, at: Nanos) {
+        if let Some(before) = self.at.insert(timer, at) {
+            self.due.remove(&(before, timer));
         }
-        self.due.insert((at, group));
+        self.due.insert((at, timer));
     }
 
     /// When the next one is due.
@@ -25,15 +34,15 @@ impl Timers {
         self.due.first().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
-    /// Takes the group whose timer is due first, if one is.
-    pub fn take(&mut self, now: Nanos) -> Option<u32> {
-        let (at, group) = *self.due.first()?;
+    /// Takes the timer that is due first, if one is.
+    pub fn take(&mut self, now: Nanos) -> Option<Timer> {
+        let (at, timer) = *self.due.first()?;
         if at > now {
             return None;
         }
         self.due.pop_first();
-        self.at.remove(&group);
-        Some(group)
+        self.at.remove(&timer);
+        Some(timer)
     }
 }
 
@@ -42,13 +51,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_has_one_timer_and_the_first_is_due_first() {
+    fn an_owner_has_one_timer_and_the_first_is_due_first() {
+        let (one, two) = (Timer::Group(1), Timer::Cpu(CpuId(1)));
         let mut timers = Timers::default();
-        timers.set(1, Nanos(50));
-        timers.set(2, Nanos(40));
-        timers.set(1, Nanos(30));
+        timers.set(one, Nanos(50));
+        timers.set(two, Nanos(40));
+        timers.set(one, Nanos(30));
         assert_eq!((timers.next(), timers.take(Nanos(29))), (Nanos(30), None));
-        assert_eq!((timers.take(Nanos(45)), timers.take(Nanos(45))), (Some(1), Some(2)));
+        assert_eq!((timers.take(Nanos(45)), timers.take(Nanos(45))), (Some(one), Some(two)));
         assert_eq!((timers.take(Nanos(99)), timers.next()), (None, Nanos::NEVER));
     }
 }
