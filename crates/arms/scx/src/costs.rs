@@ -23,9 +23,10 @@ pub struct Cost {
     pub machine_bytes: u32,
 }
 
-/// The costs of all programs, in the order of their source.
+/// The costs of all programs that this kernel has a callback for, in the order of their source.
 pub fn costs(skeleton: &mut BpfSkel) -> Result<Vec<Cost>, Failure> {
-    skeleton.object_mut().progs_mut().map(|program| cost(&program)).collect()
+    let loaded = skeleton.object_mut().progs_mut().filter(|program| program.autoload());
+    loaded.map(|program| cost(&program)).collect()
 }
 
 fn cost(program: &ProgramMut) -> Result<Cost, Failure> {

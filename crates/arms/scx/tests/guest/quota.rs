@@ -242,6 +242,9 @@ pub fn play() -> Result<Vec<String>, Failure> {
     let (before, other) = (Group::new("before", "max 100000")?, Group::new("busy", "max 100000")?);
     before.set("cpu.idle", "1")?;
     let mut lines = vec![format!("kept: {}", scx::keeps_quotas(&policy))];
+    // This kernel may lack callbacks that the policy has.
+    let costs = scx::dry_run(&policy, Code::of(&policy)?)?.costs.len() as f64;
+    lines.push(line("programs", costs, 18.0, 24.0));
     let mut loaded = scx::load(&policy)?;
     lines.push(line("half, one thread", half(1)?, 0.49, 0.51));
     lines.push(line("half, 64 threads", half(64)?, 0.49, 0.51));
