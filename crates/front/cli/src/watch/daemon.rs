@@ -9,7 +9,7 @@ use recorder::{Place, Store};
 use tracer::{Bounds, Ended, Follower, Recording, Ring, Scheduling, Tracer, Wanted, now};
 
 use super::Args;
-use super::explainer::Explainer;
+use super::explainer::{Explainer, Fates};
 use super::metrics::{Metrics, Whole};
 use super::service::{Counts, Service};
 use super::verdict::Slow;
@@ -245,11 +245,10 @@ impl Daemon<'_> {
 
     fn summary(&self, service: &Service) -> Result<(), Failure> {
         let Counts { requests, slow, same_event, less_slow, late } = service.counts;
-        let fates = self.explainer.fates(service.port);
-        let (port, kept, rotated) = (service.port, fates.kept, fates.rotated);
-        let unwritten = fates.unwritten;
+        let port = service.port;
+        let Fates { kept, replaced, unwritten, rotated } = self.explainer.fates(port);
         stdout::line(format_args!(
-            "port {port}: {requests} requests, {slow} slow; {kept} kept, {same_event} of the same events, {less_slow} less slow than those of their minute, {late} not explained in time, {unwritten} not written, {rotated} rotated out"
+            "port {port}: {requests} requests, {slow} slow; {kept} kept, {same_event} of the same events, {less_slow} less slow than those of their minute, {replaced} replaced by slower ones, {late} not explained in time, {unwritten} not written, {rotated} rotated out"
         ))
     }
 }

@@ -20,6 +20,8 @@ const NICEST: i32 = 19;
 pub struct Fates {
     /// Kept.
     pub kept: u64,
+    /// Kept, and removed for a slower one of their minute or event; not among those that are kept.
+    pub replaced: u64,
     /// Not written.
     pub unwritten: u64,
     /// Removed for younger ones.
@@ -127,11 +129,12 @@ impl Worker {
         let at = SystemTime::now() - Duration::from_nanos(ago);
         match self.store.put(at, kept.clone(), &trace) {
             Ok(Put::Kept(id, gone)) => {
-                let replaced = if let Place::Of(other) = &place { self.remove(other) } else { 0 };
                 self.is_disk_full = false;
-                self.count(port, |f| {
-                    (f.kept, f.rotated) = (f.kept + 1 - replaced, f.rotated + gone)
-                });
+                self.count(port, |f| (f.kept, f.rotated) = (f.kept + 1, f.rotated + gone));
+                if let Place::Of(other) = &place {
+                    self.store.remove(other);
+                    self.count(port, |f| (f.kept, f.replaced) = (f.kept - 1, f.replaced + 1));
+                }
                 anstream::eprintln!("{}", super::line(&KeptRequest { id: id.clone(), ..kept }));
                 let mut shared = lock(&self.shared);
                 let selection = shared.selections.get_mut(&port);
@@ -145,11 +148,6 @@ impl Worker {
                 }
             }
         }
-    }
-
-    fn remove(&mut self, other: &str) -> u64 {
-        self.store.remove(other);
-        1
     }
 
     fn count(&self, port: u16, change: impl Fn(&mut Fates)) {

@@ -140,6 +140,7 @@ fn register_services(registry: &mut Registry, services: &[(&Service, Fates)]) {
         let reasons = [
             ("same_event", counts.same_event),
             ("less_slow", counts.less_slow),
+            ("replaced", fates.replaced),
             ("not_explained_in_time", counts.late),
             ("not_written", fates.unwritten),
         ];

@@ -107,7 +107,10 @@ fn services_that_come_later_are_followed_each_by_its_port() {
     let folder = tempfile::tempdir().expect("a folder");
     let keep = folder.path().join("kept").display().to_string();
     let free = [0; 2].map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
-    let [first, second] = free.map(|own| own.local_addr().expect("an address").port());
+    let mut ports = free.map(|own| own.local_addr().expect("an address").port());
+    // It tells them in this order.
+    ports.sort_unstable();
+    let [first, second] = ports;
     let (one, two) = (first.to_string(), second.to_string());
     let words = ["--port", &one, "--port", &two, "--slower-than", "1s", "--keep", &keep];
     let words = [&["watch"], &words[..], &["--for", "6s"]].concat();
