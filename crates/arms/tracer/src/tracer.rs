@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -13,9 +13,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use libbpf_rs::btf::{Btf, types::Typedef};
-use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, Program, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, RingBufferBuilder};
 use model::{Failure, Nanos};
 use nix::time::ClockId;
 
@@ -304,15 +303,20 @@ fn own_namespace() -> Result<u32, Failure> {
     Ok(u32::try_from(namespace.ino()).ok().filter(|inode| *inode != FIRST_NAMESPACE).unwrap_or(0))
 }
 
-/// How often the kernel skipped a hook.
+/// How often the kernel skipped a hook, as it says of the programs that are loaded: to list all programs
+/// would take CAP_SYS_ADMIN.
 fn missed(skeleton: &StagesSkel) -> Result<u64, Failure> {
-    let ids: Vec<u32> = skeleton
-        .object()
-        .progs()
-        .filter_map(|program| Program::id_from_fd(program.as_fd()).ok())
-        .collect();
-    let ours = ProgInfoIter::default().filter(|info| ids.contains(&info.id));
-    Ok(ours.map(|info| info.recursion_misses).sum())
+    let of = |program: libbpf_rs::Program<'_>| {
+        let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let count = text.lines().find_map(|line| line.strip_prefix("recursion_misses:"));
+        count.and_then(|count| count.trim().parse::<u64>().ok())
+    };
+    let all: Vec<u64> = skeleton.object().progs().filter_map(of).collect();
+    match all.is_empty() {
+        true => Err(Failure::Machine("/proc/self/fdinfo: no count of skipped hooks".to_string())),
+        false => Ok(all.iter().sum()),
+    }
 }
 
 /// What CPUs have not handed over yet, by CPU.
