@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -63,11 +63,21 @@ impl Server {
         command.args(["-p", &port.to_string(), "-h", "127.0.0.1", "-c", "fsync=off", "-k"]);
         let child = command.arg(folder.path()).stderr(Stdio::null()).spawn()?;
         let server = Server { child, port, folder };
-        let listens = (0..400).any(|_| {
+        let is_ready = (0..400).any(|_| {
             std::thread::sleep(Duration::from_millis(50));
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
+            server.is_ready()
         });
-        if listens { Ok(server) } else { Err("it does not listen".into()) }
+        if is_ready { Ok(server) } else { Err("it does not get ready".into()) }
+    }
+
+    /// It listens before it takes requests: until then it answers 57P03, which its own tool knows.
+    fn is_ready(&self) -> bool {
+        let mut tool = Command::new(programs().expect("it is installed").join("pg_isready"));
+        tool.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        match tool.status() {
+            Ok(status) => status.success(),
+            Err(_) => is_taken(&self.target("trust", "SELECT 1")).is_ok(),
+        }
     }
 
     fn target(&self, login: &str, query: &str) -> Target {
