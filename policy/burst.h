@@ -62,6 +62,7 @@ RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 				RG_PROCESS_BURSTS_SHIFT);
 	}
 	thread->ran_ns = 0;
+	thread->yields_ns = 0;
 }
 
 /* Whether the thread has other work than its siblings. */

@@ -5,6 +5,7 @@
  *
  *     RG_STATELESS(rg_pool);   it keeps nothing with pools
  *     RG_WITHOUT(tick)         the callback does nothing
+ *     RG_WITHOUT(yield)        the slice of a thread that yields ends
  */
 #ifndef RG_DEFAULTS_H
 #define RG_DEFAULTS_H
@@ -30,6 +31,11 @@ struct rg_options {
 	RG_CALLBACK void rg_tick(struct task_struct *thread)                                       \
 	{                                                                                          \
 		(void)thread;                                                                      \
+	}
+#define RG_WITHOUT_yield                                                                           \
+	RG_CALLBACK void rg_yield(struct task_struct *thread)                                      \
+	{                                                                                          \
+		rg_set_slice(thread, 0);                                                           \
 	}
 #define RG_WITHOUT_stopping                                                                        \
 	RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable)                    \

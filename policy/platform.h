@@ -309,8 +309,8 @@ RG_CALL bool rg_visit_move_to(struct rg_cursor *cursor, struct task_struct *thre
 #endif
 
 /*
- * In dispatch and tick: what is left of the slice of prev or of the running thread; 0 ends it at
- * the next tick. Cost: none.
+ * In dispatch, yield and tick: what is left of the slice of prev or of the running thread; 0 ends
+ * it at the next tick. Cost: none.
  */
 RG_CALL void rg_set_slice(struct task_struct *thread, u64 slice_ns);
 
@@ -417,6 +417,7 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *   rg_group_due     a group's timer is due. Other callbacks for the threads that it visits may
  *                    run at the same time
  *   rg_turn_due      a CPU's timer is due
+ *   rg_yield         it runs, and calls sched_yield; a dispatch of its CPU follows
  *   rg_tick          it runs, and the timer ticks; slices end here
  *   rg_stopping      it ceases to run, and still wants the CPU or not. It does if its affinity,
  *                    weight or group changes while it runs: it then goes on without a callback
@@ -446,6 +447,7 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);
 RG_CALLBACK s32 rg_select_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags);
 RG_CALLBACK void rg_enqueue(struct task_struct *thread, u64 flags);
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev);
+RG_CALLBACK void rg_yield(struct task_struct *thread);
 RG_CALLBACK void rg_tick(struct task_struct *thread);
 RG_CALLBACK void rg_stopping(struct task_struct *thread, bool runnable);
 RG_CALLBACK void rg_idle(s32 cpu);

@@ -301,6 +301,16 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	}
 }
 
+/* Without the switch it is what the kernel does on its own. */
+RG_CALLBACK void rg_yield(struct task_struct *t)
+{
+	struct rg_thread *thread = rg_thread(t);
+
+	if (thread && RG_OPTION(yields))
+		rg_yield_note(thread, rg_order_arrival(thread, rg_now()));
+	rg_set_slice(t, 0);
+}
+
 /* Also the first to see a thread that came to run without dispatch or select_cpu, or anew. */
 RG_CALLBACK void rg_tick(struct task_struct *t)
 {

@@ -48,6 +48,7 @@ struct rg_thread {
 	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
 	u64 burst;     /* the level of its bucket in ns */
 	u64 ran_ns;    /* since it woke */
+	u64 yields_ns; /* up to this of ran_ns it is in the pool of its process: yield.h */
 	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
 	u64 slept_at;  /* when it last blocked */
 	u64 queued_at; /* when it last entered a queue, or was held */

@@ -298,4 +298,5 @@ RG_CALLBACK void rg_exit_thread(struct task_struct *t)
 		flat_cease(thread);
 }
 
+RG_WITHOUT(yield)
 RG_WITHOUT(limits)

@@ -150,4 +150,5 @@ RG_CALLBACK void rg_idle(s32 cpu)
 
 RG_WITHOUT(exit_thread)
 RG_WITHOUT(tick)
+RG_WITHOUT(yield)
 RG_WITHOUT(groups)

@@ -65,12 +65,12 @@ RG_INLINE bool rg_may_take(struct rg_cpu *here, u32 row)
 }
 
 /*
- * Whether a thread may be kept where it ran: it is batch, and no event loop that is busy for most
- * of the time, whose wake-ups would then wait for the end of slices.
+ * Whether a thread may be kept where it ran: it is batch, does not yield, and is no event loop that
+ * is busy for most of the time, whose wake-ups would then wait for the end of slices.
  */
 RG_INLINE bool rg_is_sticky(struct rg_cpu *here, struct rg_thread *thread)
 {
-	return thread->batch && !thread->owes_ns &&
+	return thread->batch && !thread->owes_ns && !rg_yields(thread) &&
 	       rg_less(here->ask.now, thread->woke_at) > RG_OPTION(burst_limit_ns);
 }
 

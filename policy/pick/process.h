@@ -17,11 +17,11 @@
 #ifndef RG_PICK_PROCESS_H
 #define RG_PICK_PROCESS_H
 
-#include "../state.h"
+#include "../yield.h"
 
 RG_INLINE bool rg_is_alone_process(struct rg_thread *thread)
 {
-	return thread->batch && RG_OPTION(fair) == RG_FAIR_THREAD;
+	return thread->batch && RG_OPTION(fair) == RG_FAIR_THREAD && !rg_yields(thread);
 }
 
 #endif

@@ -104,6 +104,10 @@ impl<C: Class> Class for Planted<C> {
         self.call(core, |class, core| class.dequeue(core, thread));
     }
 
+    fn give_way(&mut self, core: &mut Core, cpu: CpuId, thread: ThreadId) {
+        self.call(core, |class, core| class.give_way(core, cpu, thread));
+    }
+
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         if prev.is_none() && self.bites(Bug::IdlesCpu) {
             return None;

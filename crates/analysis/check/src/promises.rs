@@ -6,7 +6,7 @@
 mod fair;
 mod policies;
 
-use model::scenario::{Kind, Machine, Program};
+use model::scenario::{Kind, Machine, Program, Wait};
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
 
 pub use fair::{Fair, Held};
@@ -76,9 +76,13 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Whether it is promised to a kind of program.
+    /// Whether it is promised to a kind of program. Threads that yield come anew, and no event tells when.
     pub fn covers(&self, kind: &Kind) -> bool {
-        !self.services_only || matches!(kind, Kind::Service(_))
+        match kind {
+            Kind::Service(_) => true,
+            Kind::ForkJoin { wait: Wait::Yield, .. } => false,
+            _ => !self.services_only,
+        }
     }
 }
 

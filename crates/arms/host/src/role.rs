@@ -61,7 +61,7 @@ fn spawn(work: &Work) -> io::Result<ThreadPool> {
             workers::cycle(threads, run, move |now| now.next_multiple(period))
         }
         Work::Replay { ref sleeps, ref runs } => workers::replay(sleeps.clone(), runs.clone()),
-        Work::ForkJoin { threads, work } => workers::fork_join(threads, work),
+        Work::ForkJoin { threads, work, wait } => workers::fork_join(threads, work, wait),
     }
 }
 

@@ -33,6 +33,9 @@ pub trait Class {
     /// The current thread of its CPU blocks. A pick on that CPU, with no `prev`, follows.
     fn dequeue(&mut self, core: &mut Core, thread: ThreadId);
 
+    /// The current thread of a CPU calls `sched_yield`. A pick on that CPU follows.
+    fn give_way(&mut self, core: &mut Core, cpu: CpuId, thread: ThreadId);
+
     /// Chooses what `cpu` runs next, taking it out of the queue; `None`: this class has nothing.
     ///
     /// `prev` is the current thread if it belongs to this class and is still runnable; it is in no queue. A

@@ -30,6 +30,8 @@ pub enum Next {
     Block,
     /// Waits until a moment.
     Sleep(Nanos),
+    /// Lets others of its CPU go first (`sched_yield`), then asks again.
+    Yield,
 }
 
 /// A running program: its threads and its state.
@@ -82,8 +84,8 @@ impl Program {
                 Behaviour::Daemon(Daemon::new(*threads, *run, Rest::Until(*period), window))
             }
             Kind::Replay { sleeps, runs } => Behaviour::Replay(Replay::new(sleeps, runs, window)),
-            Kind::ForkJoin { threads, work } => {
-                Behaviour::ForkJoin(ForkJoin::new(*threads, *work, window))
+            Kind::ForkJoin { threads, work, wait } => {
+                Behaviour::ForkJoin(ForkJoin::new(*threads, *work, *wait, window))
             }
         };
         Program { first_thread, threads: kind.threads(), behaviour }

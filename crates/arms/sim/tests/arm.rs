@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{scenario, service};
-use model::scenario::Kind;
+use model::scenario::{Kind, Wait};
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Watch};
 use sim::SimArm;
 use sim::arm::names;
@@ -33,7 +33,10 @@ fn every_name_passes_the_check_and_no_thread_is_lost() {
         // What one queue for all leaves of four CPUs beside slices of 20 ms.
         ("service", Kind::Service(service(500, 0.1))),
         ("hogs", Kind::Batch { threads: 9 }),
-        ("fork-join", Kind::ForkJoin { threads: 3, work: Nanos::from_millis(2) }),
+        (
+            "fork-join",
+            Kind::ForkJoin { threads: 3, work: Nanos::from_millis(2), wait: Wait::Block },
+        ),
     ];
     let scenario = Scenario { duration: Nanos::from_secs(3), ..scenario(4, programs) };
     for name in names() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cpu_time, run_under, scenario, service, setup, share};
-use model::scenario::{Group, Kind, Machine, Mechanisms, Scenario, Service};
+use model::scenario::{Group, Kind, Machine, Mechanisms, Scenario, Service, Wait};
 use model::trace::Request;
 use model::{Nanos, Trace};
 use proptest::prelude::*;
@@ -352,8 +352,11 @@ fn kinds() -> impl Strategy<Value = Kind> {
         (1..6u32, 50..9_000u64, 50..9_000u64).prop_map(move |(threads, run, sleep)| {
             Kind::Daemon { threads, run: short(run), sleep: short(sleep) }
         }),
-        (1..6u32, 50..5_000u64)
-            .prop_map(move |(threads, work)| Kind::ForkJoin { threads, work: short(work) }),
+        (1..6u32, 50..5_000u64).prop_map(move |(threads, work)| Kind::ForkJoin {
+            threads,
+            work: short(work),
+            wait: Wait::Block
+        }),
         (50..3_000u64, 1..60u32).prop_map(|(us, percent)| {
             Kind::Service(Service { connections: 8, ..service(us, f64::from(percent) / 100.0) })
         }),

@@ -9,7 +9,7 @@ use model::event::{Event, Interrupt, What};
 use model::scenario::{
     Alteration, AlterationKind, Architecture, Arrivals, Cpuset, Frequency, Group, Home, IdleState,
     IdleStates, InterruptCpus, Interrupts, KernelState, Kind, Machine, Mechanisms, Memory,
-    MemoryUse, Migration, Partition, Program, Scenario, Service,
+    MemoryUse, Migration, Partition, Program, Scenario, Service, Wait,
 };
 use model::trace::Request;
 use model::{CpuId, Nanos, Trace};
@@ -173,7 +173,7 @@ fn the_clock_ramps_up_with_the_load() {
     assert!(slow > 1.9 * fast, "{slow} {fast}");
     // A CPU that spins is at its best: rounds of one thread tell.
     let spin = |mechanisms| {
-        let kind = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(10) };
+        let kind = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(10), wait: Wait::Block };
         run(&with(&scenario(1, vec![("loop", kind)]), mechanisms)).programs[0].rounds
     };
     assert!(spin(Mechanisms::default()) - spin(mechanisms()) <= 3);
@@ -181,7 +181,7 @@ fn the_clock_ramps_up_with_the_load() {
 
 /// Rounds of two threads, each on a CPU of its own.
 fn rounds(machine: Machine, mechanisms: Mechanisms, memory: MemoryUse) -> u64 {
-    let kind = Kind::ForkJoin { threads: 2, work: Nanos::from_millis(1) };
+    let kind = Kind::ForkJoin { threads: 2, work: Nanos::from_millis(1), wait: Wait::Block };
     let mut scenario = scenario(2, vec![("loop", kind)]);
     (scenario.machine, scenario.mechanisms) = (machine, mechanisms);
     scenario.programs[0].memory = memory;

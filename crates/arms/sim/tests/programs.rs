@@ -4,7 +4,7 @@ mod common;
 
 use common::{run_realtime, scenario, service, setup};
 use model::event::{Event, What, Why};
-use model::scenario::{Architecture, Kind, Scenario, Service};
+use model::scenario::{Architecture, Kind, Scenario, Service, Wait};
 use model::{Nanos, Trace};
 use sim::class::rt::{self, Rt};
 use sim::costs::Costs;
@@ -71,7 +71,7 @@ fn periodic_threads_wake_up_at_once_however_long_they_took() {
 #[test]
 fn a_round_lasts_as_long_as_its_slowest_thread() {
     let work = Nanos::from_millis(1);
-    let fork_join = || vec![("fork-join", Kind::ForkJoin { threads: 4, work })];
+    let fork_join = || vec![("fork-join", Kind::ForkJoin { threads: 4, work, wait: Wait::Block })];
     let rounds = |cpus| run_alone(&scenario(cpus, fork_join())).programs[0].rounds as i64;
     let round_ns = work.0 + Costs::EXACT.switch.0;
     let expected = (10_000_000_000 / round_ns) as i64;

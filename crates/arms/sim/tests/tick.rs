@@ -5,7 +5,7 @@ mod common;
 use common::{scenario, setup, share};
 use model::event::{Event, What};
 use model::scenario::{
-    Alteration, AlterationKind, Home, Kind, Machine, Mechanisms, Memory, Scenario,
+    Alteration, AlterationKind, Home, Kind, Machine, Mechanisms, Memory, Scenario, Wait,
 };
 use model::{CpuId, Nanos, PolicySpec, ThreadId, Trace};
 use sim::class::ext::Ext;
@@ -55,7 +55,7 @@ fn a_turn_that_begins_at_a_tick_and_should_end_with_one_lasts_until_the_next() {
 
 #[test]
 fn the_running_thread_pays_for_the_rest_of_the_interrupt() {
-    let work = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(1) };
+    let work = Kind::ForkJoin { threads: 1, work: Nanos::from_millis(1), wait: Wait::Block };
     let two = scenario(1, vec![("a", work.clone()), ("b", work)]);
     let rounds = |tick| {
         let setup = Setup { costs: Costs { tick, ..Costs::NONE }, ..setup(&two) };

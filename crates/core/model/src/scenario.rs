@@ -223,7 +223,20 @@ pub enum Kind {
         threads: u32,
         /// CPU time of a thread in a round, above 0.
         work: Nanos,
+        /// How they wait.
+        wait: Wait,
     },
+}
+
+/// How threads wait at a barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// They block, and the last one wakes them.
+    #[default]
+    Block,
+    /// They look again and again, and call `sched_yield` each time.
+    Yield,
 }
 
 impl Kind {

@@ -144,6 +144,11 @@ impl Policy {
         self.run(on, |c| (c.rg_dispatch)(cpu.0 as i32, handle(prev)));
     }
 
+    /// The running thread calls `sched_yield`.
+    pub fn give_way(&mut self, on: &mut dyn Platform, thread: ThreadId) {
+        self.run(on, |c| (c.rg_yield)(to_c(thread)));
+    }
+
     /// The timer ticks for the running thread.
     pub fn tick(&mut self, on: &mut dyn Platform, thread: ThreadId) {
         self.run(on, |c| (c.rg_tick)(to_c(thread)));

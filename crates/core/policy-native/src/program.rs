@@ -64,6 +64,7 @@ callbacks! {
     fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
     fn rg_enqueue(thread: *mut c_void, flags: u64);
     fn rg_dispatch(cpu: i32, prev: *mut c_void);
+    fn rg_yield(thread: *mut c_void);
     fn rg_tick(thread: *mut c_void);
     fn rg_stopping(thread: *mut c_void, runnable: bool);
     fn rg_idle(cpu: i32);

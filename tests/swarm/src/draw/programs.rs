@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use model::law::Law;
-use model::scenario::{Architecture, Arrivals, Kind, MemoryUse, Program, Service};
+use model::scenario::{Architecture, Arrivals, Kind, MemoryUse, Program, Service, Wait};
 
 use crate::rng::Rng;
 
@@ -74,7 +74,11 @@ fn kind(rng: &mut Rng, cpus: u32, duration: Nanos) -> Kind {
         2 | 3 => batch(rng, cpus),
         4 => Kind::Daemon { threads: threads(rng, cpus), run: span(rng), sleep: span(rng) },
         5 => Kind::Periodic { threads: threads(rng, cpus), run: span(rng), period: span(rng) },
-        _ => Kind::ForkJoin { threads: threads(rng, cpus), work: span(rng) },
+        _ => {
+            let (threads, work) = (threads(rng, cpus), span(rng));
+            let wait = if rng.one_in(3) { Wait::Yield } else { Wait::Block };
+            Kind::ForkJoin { threads, work, wait }
+        }
     }
 }
 

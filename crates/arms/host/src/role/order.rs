@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use model::Nanos;
-use model::scenario::{Architecture, Kind, Service};
+use model::scenario::{Architecture, Kind, Service, Wait};
 use serde::{Deserialize, Serialize};
 
 use crate::privilege::Class;
@@ -68,6 +68,8 @@ pub enum Work {
         threads: u32,
         /// CPU time of a thread in a round.
         work: Nanos,
+        /// How they wait.
+        wait: Wait,
     },
 }
 
@@ -133,7 +135,7 @@ impl Work {
             Kind::Replay { ref sleeps, ref runs } => {
                 Work::Replay { sleeps: sleeps.to_vec(), runs: runs.to_vec() }
             }
-            Kind::ForkJoin { threads, work } => Work::ForkJoin { threads, work },
+            Kind::ForkJoin { threads, work, wait } => Work::ForkJoin { threads, work, wait },
         }
     }
 }

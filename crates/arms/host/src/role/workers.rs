@@ -1,9 +1,12 @@
 //! Programs without requests: batch, daemon, periodic, fork-join.
 
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
+use std::thread::yield_now;
 
 use model::Nanos;
+use model::scenario::Wait;
 
 use super::thread_pool::{Rounds, ThreadPool};
 use crate::clock;
@@ -48,17 +51,53 @@ pub fn replay(sleeps: Vec<Nanos>, runs: Vec<Nanos>) -> io::Result<ThreadPool> {
 }
 
 /// Threads that compute and then wait for the last one, round by round.
-pub fn fork_join(threads: u32, work: Nanos) -> io::Result<ThreadPool> {
-    let barrier = Arc::new(Barrier::new(threads as usize));
+pub fn fork_join(threads: u32, work: Nanos, wait: Wait) -> io::Result<ThreadPool> {
+    let barrier = Arc::new(Meeting::new(threads, wait));
     ThreadPool::spawn((0..threads).map(|_| {
         let barrier = Arc::clone(&barrier);
         move |rounds: &Rounds| {
             loop {
                 burn(work);
-                if barrier.wait().is_leader() {
+                if barrier.is_last() {
                     rounds.complete();
                 }
             }
         }
     }))
+}
+
+/// Where the threads of a round meet.
+enum Meeting {
+    Block(Barrier),
+    Yield { threads: u32, arrived: AtomicU32, round: AtomicU32 },
+}
+
+impl Meeting {
+    fn new(threads: u32, wait: Wait) -> Meeting {
+        match wait {
+            Wait::Block => Meeting::Block(Barrier::new(threads as usize)),
+            Wait::Yield => {
+                Meeting::Yield { threads, arrived: AtomicU32::new(0), round: AtomicU32::new(0) }
+            }
+        }
+    }
+
+    /// Waits for the last thread. Whether this is the one that the others waited for.
+    fn is_last(&self) -> bool {
+        match self {
+            Meeting::Block(barrier) => barrier.wait().is_leader(),
+            Meeting::Yield { threads, arrived, round } => {
+                let now = round.load(Ordering::Acquire);
+                let last = arrived.fetch_add(1, Ordering::AcqRel) + 1 == *threads;
+                if last {
+                    arrived.store(0, Ordering::Relaxed);
+                    round.store(now.wrapping_add(1), Ordering::Release);
+                }
+                while round.load(Ordering::Acquire) == now {
+                    yield_now();
+                }
+                last
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Every kind of program, and what its trace must say whatever the machine's speed.
 
 use libtest_mimic::{Failed, Trial};
-use model::scenario::{Architecture, Kind, Program, Scenario};
+use model::scenario::{Architecture, Kind, Program, Scenario, Wait};
 use model::trace::{Request, Trace};
 use model::{Nanos, PolicySpec};
 
@@ -113,7 +113,10 @@ fn rounds() -> Result<(), Failed> {
     let programs = vec![
         Program::new("daemon", Kind::Daemon { threads: 1, run, sleep }),
         Program::new("periodic", Kind::Periodic { threads: 1, run, period: run + sleep }),
-        Program::new("join", Kind::ForkJoin { threads: 2, work: Nanos::from_millis(2) }),
+        Program::new(
+            "join",
+            Kind::ForkJoin { threads: 2, work: Nanos::from_millis(2), wait: Wait::Block },
+        ),
     ];
     let trace = traced(&scenario(programs, SECONDS), &PolicySpec::plain("default"))?;
     let used = |program: usize| -> f64 {

@@ -212,6 +212,14 @@ void BPF_STRUCT_OPS(rearguard_dispatch, s32 cpu, struct task_struct *prev)
 	rg_dispatch(cpu, prev);
 }
 
+/* With `to` it is yield_to(), which a hypervisor calls: no, its own waiting goes on. */
+bool BPF_STRUCT_OPS(rearguard_yield, struct task_struct *p, struct task_struct *to)
+{
+	if (!to)
+		rg_yield(p);
+	return false;
+}
+
 void BPF_STRUCT_OPS(rearguard_tick, struct task_struct *p)
 {
 	rg_tally_charge(p, 0);
@@ -266,6 +274,7 @@ SCX_OPS_DEFINE(rearguard,
 	       .select_cpu		= (void *)rearguard_select_cpu,
 	       .enqueue			= (void *)rearguard_enqueue,
 	       .dispatch		= (void *)rearguard_dispatch,
+	       .yield			= (void *)rearguard_yield,
 	       .tick			= (void *)rearguard_tick,
 	       .stopping		= (void *)rearguard_stopping,
 	       .update_idle		= (void *)rearguard_update_idle,

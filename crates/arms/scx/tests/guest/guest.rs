@@ -12,12 +12,13 @@ use model::{Failure, Nanos};
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 5] = [
+const PLAYS: [(&str, Play); 6] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
     ("quota", crate::quota::play),
+    ("yields", crate::yields::play),
 ];
 
 /// Plays if the arguments ask for it.

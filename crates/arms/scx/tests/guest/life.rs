@@ -207,7 +207,7 @@ fn killed() -> Result<[String; 2], Failure> {
 }
 
 /// What the kernel complains of.
-fn warnings() -> Result<Vec<String>, Failure> {
+pub fn warnings() -> Result<Vec<String>, Failure> {
     use std::io::Read;
     use std::os::unix::fs::OpenOptionsExt;
     const O_NONBLOCK: i32 = 0o4000;

@@ -10,6 +10,7 @@ mod parity;
 mod quota;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
 mod toy;
+mod yields;
 
 use std::process::ExitCode;
 
@@ -24,8 +25,14 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials =
-        [costs::trials(), faulty::trials(), life::trials(), parity::trials(), quota::trials()];
+    let trials = [
+        costs::trials(),
+        faulty::trials(),
+        life::trials(),
+        parity::trials(),
+        quota::trials(),
+        yields::trials(),
+    ];
     let trials: Vec<Trial> = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -196,6 +196,12 @@ impl Class for Ext {
         self.call(core, |policy, on| policy.stopping(on, thread, false));
     }
 
+    /// `yield_task_scx`.
+    fn give_way(&mut self, core: &mut Core, cpu: CpuId, thread: ThreadId) {
+        self.account(core, cpu, thread);
+        self.call(core, |policy, on| policy.give_way(on, thread));
+    }
+
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         let next = self.next(core, cpu, prev);
         if let Some(prev) = prev.filter(|&prev| Some(prev) != next) {

@@ -189,6 +189,15 @@ impl<T: Timeline> Class for Fair<T> {
         self.exit(core, thread, Departure::Sleep);
     }
 
+    /// As `yield_task_fair()`: in its own queue alone, whatever waits beside its group.
+    fn give_way(&mut self, core: &mut Core, cpu: CpuId, thread: ThreadId) {
+        if self.on_queues(core, cpu) > 1 {
+            self.tree.charge(core, cpu);
+            let running = self.tree.entity_of(thread);
+            T::give_way(&mut self.tree, running);
+        }
+    }
+
     fn pick(&mut self, core: &mut Core, cpu: CpuId, _prev: Option<ThreadId>) -> Option<ThreadId> {
         self.tree.charge(core, cpu);
         self.push_away(core, cpu);

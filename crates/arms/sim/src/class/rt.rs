@@ -142,6 +142,13 @@ impl Class for Rt {
         self.stopped(core.thread(thread).cpu, thread);
     }
 
+    /// `yield_task_rt`: behind its equals, which are all.
+    fn give_way(&mut self, _core: &mut Core, cpu: CpuId, _thread: ThreadId) {
+        if !self.queues[cpu.index()].is_empty() {
+            self.expired.insert(cpu);
+        }
+    }
+
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         match prev {
             Some(expired) if self.expired.contains(cpu) => {

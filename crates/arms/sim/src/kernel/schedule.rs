@@ -11,6 +11,9 @@ use crate::events::EventQueue;
 use crate::observer::Observer;
 use crate::program::Next;
 
+/// CPU time of a turn of a loop that yields: a system call and a look at what it waits for.
+const YIELD: Nanos = Nanos(1_000);
+
 impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     /// Either the current thread is done with its burst or the tick is due. Of both at once the burst ends
     /// first, so that a thread is not preempted with nothing left to do.
@@ -125,6 +128,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         match next {
             Next::Run(_) => {}
             Next::Block => self.block(cpu, thread),
+            Next::Yield => self.give_way(cpu, thread),
             Next::Sleep(until) => {
                 if let Some(timer) = self.tasks[thread.index()].timer {
                     self.queue.set(timer, until);
@@ -145,6 +149,19 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if let Some(request) = serves {
             self.observe(What::Start { thread, request });
         }
+    }
+
+    /// `do_sched_yield()`: the class puts the thread back, and the CPU chooses again. When the thread is
+    /// chosen it has made the call and looked for what it waits for.
+    fn give_way(&mut self, cpu: CpuId, thread: ThreadId) {
+        self.core.threads[thread.index()].remaining += YIELD;
+        match &mut self.realtime {
+            Some(realtime) if self.core.thread(thread).realtime => {
+                realtime.give_way(&mut self.core, cpu, thread);
+            }
+            _ => self.class.give_way(&mut self.core, cpu, thread),
+        }
+        self.core.resched(cpu);
     }
 
     fn block(&mut self, cpu: CpuId, thread: ThreadId) {

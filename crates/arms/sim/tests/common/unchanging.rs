@@ -21,6 +21,9 @@ impl Class for Unchanging {
     fn dequeue(&mut self, core: &mut Core, thread: ThreadId) {
         self.0.dequeue(core, thread);
     }
+    fn give_way(&mut self, core: &mut Core, cpu: CpuId, thread: ThreadId) {
+        self.0.give_way(core, cpu, thread);
+    }
     fn pick(&mut self, core: &mut Core, cpu: CpuId, prev: Option<ThreadId>) -> Option<ThreadId> {
         self.0.pick(core, cpu, prev)
     }

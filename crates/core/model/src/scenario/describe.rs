@@ -2,7 +2,7 @@
 
 mod mechanisms;
 
-use super::{Architecture, Group, Kind, Program, Scenario, Service};
+use super::{Architecture, Group, Kind, Program, Scenario, Service, Wait};
 use crate::Nanos;
 
 /// A p99.9 that rests on fewer requests than this beyond it is a matter of luck.
@@ -139,8 +139,9 @@ impl Scenario {
                 let (run, all) = (sum(runs), sum(runs) + sum(sleeps));
                 format!("{} runs as recorded, {run} in {all}", runs.len())
             }
-            Kind::ForkJoin { threads, work } => {
-                format!("{}, {work} each a round", thread_count(*threads))
+            Kind::ForkJoin { threads, work, wait } => {
+                let yields = if *wait == Wait::Yield { ", waiting by sched_yield" } else { "" };
+                format!("{}, {work} each a round{yields}", thread_count(*threads))
             }
         }
     }

@@ -9,7 +9,7 @@ use super::problem::did_you_mean;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
 use super::value::{name, path, span, whole, word};
-use super::{Group, Kind, Program};
+use super::{Group, Kind, Program, Wait};
 use crate::Nanos;
 
 const KEYS: [&str; 8] =
@@ -21,8 +21,10 @@ const KINDS: [(&str, &[&str]); 6] = [
     ("daemon", &["threads", "run", "sleep"]),
     ("periodic", &["threads", "run", "period"]),
     ("replay", &["sleeps", "runs"]),
-    ("fork-join", &["threads", "work"]),
+    ("fork-join", &["threads", "work", "wait"]),
 ];
+/// The words of `wait`.
+const WAITS: [&str; 2] = ["block", "yield"];
 /// Threads or connections of one program.
 pub(super) const MOST_THREADS: i64 = 65_536;
 /// Programs that one table stands for.
@@ -122,10 +124,10 @@ fn join(table: &Table, own: Program, earlier: &[Program]) -> Program {
     Program { group: host.group, nice, process: Some(process), ..own }
 }
 
-fn read_kind(table: &Table, word: &str) -> Option<Kind> {
+fn read_kind(table: &Table, kind: &str) -> Option<Kind> {
     let count = whole(1, MOST_THREADS);
     let threads = || table.optional("threads", &count).unwrap_or(1);
-    match word {
+    match kind {
         "service" => service(table).map(Kind::Service),
         "batch" => Some(Kind::Batch { threads: threads() }),
         "daemon" => {
@@ -139,7 +141,11 @@ fn read_kind(table: &Table, word: &str) -> Option<Kind> {
         "replay" => replay(table),
         _ => {
             let (threads, work) = (table.required("threads", &count), table.required("work", span));
-            Some(Kind::ForkJoin { threads: threads?, work: work? })
+            let wait = match table.optional("wait", word(&WAITS)) {
+                Some(1) => Wait::Yield,
+                _ => Wait::Block,
+            };
+            Some(Kind::ForkJoin { threads: threads?, work: work?, wait })
         }
     }
 }

@@ -101,7 +101,8 @@ impl Life {
             10 => self.leave(),
             11 => self.block(cpu),
             12..14 if !is_busy => self.block(cpu),
-            14..16 => self.tick(cpu),
+            14 => self.tick(cpu),
+            15 => self.give_way(cpu),
             16..19 => self.pass(),
             _ => self.dispatch(cpu),
         }
@@ -178,6 +179,13 @@ impl Life {
 
     fn tick(&mut self, cpu: usize) -> Result<(), String> {
         self.running[cpu].map_or(Ok(()), |thread| self.pair.call(Event::Tick(thread)).map(drop))
+    }
+
+    /// A thread calls sched_yield, and its CPU chooses again.
+    fn give_way(&mut self, cpu: usize) -> Result<(), String> {
+        let Some(thread) = self.running[cpu] else { return Ok(()) };
+        self.pair.call(Event::GiveWay(thread))?;
+        self.dispatch(cpu)
     }
 
     /// Time passes: mostly less than a slice, seldom so much that targets, rounds and the starvation limit

@@ -66,6 +66,7 @@ pub enum Event {
     SelectCpu(ThreadId, u32),
     Enqueue(ThreadId, bool),
     Dispatch(u32, Option<ThreadId>),
+    GiveWay(ThreadId),
     Tick(ThreadId),
     Stopping(ThreadId, bool),
     Idle(u32),
@@ -88,6 +89,7 @@ impl Event {
             }
             Event::Enqueue(thread, woken) => policy.enqueue(on, thread, woken),
             Event::Dispatch(cpu, prev) => policy.dispatch(on, CpuId(cpu), prev),
+            Event::GiveWay(thread) => policy.give_way(on, thread),
             Event::Tick(thread) => policy.tick(on, thread),
             Event::Stopping(thread, runnable) => policy.stopping(on, thread, runnable),
             Event::Idle(cpu) => policy.idle(on, CpuId(cpu)),
@@ -112,6 +114,7 @@ impl Event {
             Event::SelectCpu(thread, prev) => ("select_cpu", Some(thread), [prev, WAKEUP, 0]),
             Event::Enqueue(thread, woken) => ("enqueue", Some(thread), [woken.into(), 0, 0]),
             Event::Dispatch(cpu, prev) => ("dispatch", prev, [cpu, 0, 0]),
+            Event::GiveWay(thread) => ("give_way", Some(thread), [0; 3]),
             Event::Tick(thread) => ("tick", Some(thread), [0; 3]),
             Event::Stopping(thread, runnable) => {
                 ("stopping", Some(thread), [runnable.into(), 0, 0])

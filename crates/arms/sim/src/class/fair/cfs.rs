@@ -24,6 +24,8 @@ pub struct Cfs {
     next: Option<EntityId>,
     /// A thread that was preempted and would find its caches warm (`set_last_buddy()`).
     last: Option<EntityId>,
+    /// A thread that yielded and should let the next one go first (`set_skip_buddy()`).
+    skip: Option<EntityId>,
 }
 
 /// Where an entity stands in the order.
@@ -46,6 +48,32 @@ impl Cfs {
     fn forget_buddy(&mut self, id: EntityId) {
         self.next = self.next.filter(|&buddy| buddy != id);
         self.last = self.last.filter(|&buddy| buddy != id);
+        self.skip = self.skip.filter(|&buddy| buddy != id);
+    }
+
+    /// The entity to run in place of the first, which yielded: the second, if it is hardly behind.
+    fn second(
+        &self,
+        entities: &[CfsEntity],
+        least: EntityId,
+        current: Option<EntityId>,
+        tunables: &Tunables,
+    ) -> Option<EntityId> {
+        let vruntime = |id: EntityId| entities[id.0 as usize].vruntime;
+        let waiting = |&(_, _, id): &(i64, u64, EntityId)| id;
+        let second = match current {
+            Some(running) if running == least => self.waiting.first().map(waiting),
+            current => {
+                let next = self.waiting.iter().nth(1).map(waiting);
+                let first = |next: EntityId| match current {
+                    Some(running) if vruntime(running) < vruntime(next) => running,
+                    _ => next,
+                };
+                next.map(first).or(current)
+            }
+        };
+        let left = &entities[least.0 as usize];
+        second.filter(|&second| !far_behind(vruntime(second), left, tunables))
     }
 }
 
@@ -137,8 +165,10 @@ impl Timeline for Cfs {
             (first, current) => first.or(current)?,
         };
         let left = &entities[least.0 as usize];
+        let skipped = self.skip == Some(least);
+        let second = skipped.then(|| self.second(entities, least, current, tunables)).flatten();
         let close = |buddy: &EntityId| !far_behind(vruntime(*buddy), left, tunables);
-        self.next.filter(close).or(self.last.filter(close)).or(Some(least))
+        self.next.filter(close).or(self.last.filter(close)).or(second).or(Some(least))
     }
 
     fn started(&mut self, id: EntityId, _entity: &mut CfsEntity) {
@@ -182,6 +212,13 @@ impl Timeline for Cfs {
             }
             next = tree.parent(id);
         }
+    }
+
+    /// As `yield_task_fair()` of 6.1, for the thread and the groups around it: virtual times stay.
+    fn give_way(tree: &mut Tree<Cfs>, running: EntityId) {
+        let queue = tree.entity(running).queue;
+        tree.queues[queue.0 as usize].timeline.forget_buddy(running);
+        name_buddies(tree, running, |timeline| &mut timeline.skip);
     }
 
     /// As `check_preempt_wakeup()`, with `LAST_BUDDY` on and `NEXT_BUDDY` off.

@@ -273,6 +273,17 @@ impl Timeline for Eevdf {
         }
     }
 
+    /// As `yield_task_fair()` since 6.18: an eligible thread forfeits what is left of its request.
+    fn give_way(tree: &mut Tree<Eevdf>, running: EntityId) {
+        let tunables = tree.tunables;
+        let entity = &mut tree.entities[running.0 as usize];
+        let queue = &tree.queues[entity.queue.0 as usize].timeline;
+        if queue.eligible(Some(as_peer(entity)), entity.vruntime) {
+            entity.vruntime = entity.mark.deadline;
+            entity.mark.deadline += request(entity, &tunables);
+        }
+    }
+
     /// As `wakeup_preempt_fair()`: the entity that the queue would choose now. New threads do not preempt.
     fn preempts(
         tree: &mut Tree<Eevdf>,

@@ -138,6 +138,9 @@ pub trait Timeline: Clone + Default {
     /// The timer tick: asks for a new choice where a turn is over. The running thread is charged already.
     fn tick(_tree: &mut Tree<Self>, _core: &mut Core, _cpu: CpuId, _running: EntityId) {}
 
+    /// A running thread calls `sched_yield`; there are others on its CPU, and it is charged to now.
+    fn give_way(tree: &mut Tree<Self>, running: EntityId);
+
     /// Whether `woken` takes the CPU from `running`; both are threads of one CPU, `running` charged to now.
     fn preempts(
         tree: &mut Tree<Self>,
