@@ -123,7 +123,8 @@ fn http(bytes: &[u8]) -> bool {
     let expected = text.parse().ok();
     let is_any = method.is_some() || header.is_some() || expected.is_some();
     let headers = header.into_iter().collect();
-    let options = HttpOptions { method, headers, body: Some(b"body".to_vec()), expected };
+    let options =
+        HttpOptions { method, headers, body: Some(b"body".to_vec()), expected, streams: None };
     let request = options.request("host", "/path");
     let ends = request.windows(4).filter(|four| four == b"\r\n\r\n").count();
     assert!(ends == 1 && request.ends_with(b"\r\n\r\nbody"), "{request:?}");

@@ -13,8 +13,9 @@ use rustix::event::epoll::EventFlags;
 
 use crate::address::Address;
 use crate::clock;
+use crate::desk::Desk;
 use crate::incoming::Room;
-use crate::link::{Beginning, Desk, Link, News, State};
+use crate::link::{Beginning, Link, News, State};
 use crate::live_counters::LiveCounters;
 use crate::pipe::Watched;
 use crate::protocol::{Answer, Ask, Protocol};
@@ -95,6 +96,11 @@ pub struct Client {
     number: u64,
     /// (When it is given up, connection, request), in that order.
     patience: VecDeque<(Nanos, usize, usize)>,
+    /// Requests that each connection carries at a time, at most. Those of all of them have places: first the
+    /// first of each, then the second of each.
+    streams: usize,
+    /// Which places stand among the idle ones, from where none can be taken when its connection closes.
+    in_idle: Vec<bool>,
     /// (When to open it, connection), in that order.
     closed: VecDeque<(Nanos, usize)>,
     opening: usize,
@@ -134,9 +140,14 @@ impl Client {
     fn new(plan: Plan, epoll: Arc<OwnedFd>, number: u64) -> Client {
         let room = Room::default();
         let links = std::iter::repeat_with(|| Link::new(plan.socket_timestamps, &room));
+        let streams = plan.protocol.session().map_or(1, |(streams, _)| streams.max(1));
+        let places = plan.service.connections * streams as u32;
+        let of_places = Service { connections: places, ..plan.service.clone() };
         Client {
             links: links.take(plan.service.connections as usize).collect(),
-            idle: IdleConnections::new(plan.service),
+            streams,
+            in_idle: vec![true; places as usize],
+            idle: IdleConnections::new(&of_places),
             held: VecDeque::new(),
             records: plan.requests.iter().copied().map(Record::new).collect(),
             protocol: plan.protocol,
@@ -172,9 +183,7 @@ impl Client {
     /// Gives up what has waited too long, and opens connections anew.
     pub(crate) fn do_chores(&mut self, now: Nanos) {
         while let Some((_, link, request)) = due(&mut self.patience, |(at, ..)| *at <= now) {
-            if self.links[link].request == Some(request) {
-                self.break_off(link, self.overdue(link));
-            }
+            self.give_up(link, request, now);
         }
         while let Some((_, link, attempt)) = due(&mut self.greetings, |(at, ..)| *at <= now) {
             if self.links[link].is_opening() && self.links[link].attempt() == attempt {
@@ -193,22 +202,42 @@ impl Client {
         self.outstanding += 1;
         self.records[request].ready = at;
         match self.take_idle(self.records[request].planned.random) {
-            Some(link) => self.send(link, request),
+            Some(place) => self.send(place, request),
             None => self.held.push_back(request),
         }
     }
 
-    /// The connection that has been idle longest and is still there. One that is not comes back when it is
-    /// open again.
+    /// The place that has been idle longest and whose connection is still there. One that is not comes back
+    /// when that is open again.
     fn take_idle(&mut self, lot: u32) -> Option<usize> {
-        while let Some(link) = self.idle.take(lot) {
-            let link = link as usize;
-            self.links[link].in_idle = false;
-            if self.links[link].state() == State::Open {
-                return Some(link);
+        while let Some(place) = self.idle.take(lot) {
+            let place = place as usize;
+            self.in_idle[place] = false;
+            if self.can_take(place) {
+                return Some(place);
             }
         }
         None
+    }
+
+    fn link_of(&self, place: usize) -> usize {
+        place % self.links.len()
+    }
+
+    fn can_take(&self, place: usize) -> bool {
+        self.links[self.link_of(place)].can_take(place / self.links.len())
+    }
+
+    /// A request has waited too long. It ends alone where others are on its connection.
+    fn give_up(&mut self, link: usize, request: usize, now: Nanos) {
+        if self.links[link].request == Some(request) {
+            return self.break_off(link, self.overdue(link));
+        }
+        let watched = Watched { epoll: &self.epoll, place: place(self.number, link) };
+        if let Some((place, loss)) = self.links[link].give_up(request, watched) {
+            self.lose(request, loss);
+            self.release(place, now);
+        }
     }
 
     /// Something happened on a connection.
@@ -223,6 +252,7 @@ impl Client {
             News::None => {}
             News::Opened => self.opened(index),
             News::Answer(request, answer, at) => self.answered(index, (request, answer), at),
+            News::Ends(ends, at) => self.ended(index, ends, at),
             News::Refused(error) => self.refused(index, error),
             News::Broken(loss) => self.break_off(index, loss),
         }
@@ -232,11 +262,28 @@ impl Client {
         self.peer.as_ref().map_or(Transport::Stream, |peer| peer.transport)
     }
 
-    fn answered(&mut self, index: usize, (request, answer): (usize, Answer), at: Nanos) {
+    fn ended(&mut self, index: usize, ends: Vec<(usize, usize, Result<Answer, Loss>)>, at: Nanos) {
+        let is_idle = ends.is_empty();
+        for (request, place, end) in ends {
+            match end {
+                Ok(answer) => self.answered(place, (request, answer), at),
+                Err(loss) => {
+                    self.lose(request, loss);
+                    self.release(place, at);
+                }
+            }
+        }
+        if is_idle && self.links[index].is_done() {
+            self.break_off(index, Loss::Closed);
+        }
+    }
+
+    fn answered(&mut self, place: usize, (request, answer): (usize, Answer), at: Nanos) {
+        let index = self.link_of(place);
         let record = &mut self.records[request];
         (record.received, record.stamps) = (at, answer.stamps);
         record.complaint = answer.complaint;
-        record.place = Some(self.links[index].place());
+        record.place = self.links[index].place();
         record.timestamps = self.links[index].timestamps();
         let intended = self.start + record.planned.intended;
         self.outstanding -= 1;
@@ -246,12 +293,19 @@ impl Client {
                 live.add_stamped(record);
             }
         }
-        let is_last = answer.last || self.links[index].has_carried_enough();
-        if is_last && self.peer.is_some() {
+        let link = &mut self.links[index];
+        link.is_leaving |= self.peer.is_some() && (answer.last || link.has_carried_enough());
+        self.release(place, at);
+    }
+
+    /// A request has left its place.
+    fn release(&mut self, place: usize, at: Nanos) {
+        let index = self.link_of(place);
+        if self.links[index].is_done() {
             self.links[index].close();
             self.closed.push_front((Nanos::ZERO, index));
-        } else {
-            self.free(index, at);
+        } else if self.can_take(place) {
+            self.free(place, at);
         }
     }
 
@@ -263,8 +317,12 @@ impl Client {
             let lot = derive(index as u64, &[self.number, self.tally.opened]);
             least + (lot % u64::from(most - least + 1)) as u32
         });
-        if !link.in_idle {
-            self.free(index, clock::now());
+        let links = self.links.len();
+        let places = (0..self.streams).map(|nth| nth * links + index);
+        for place in places {
+            if !self.in_idle[place] && self.can_take(place) {
+                self.free(place, clock::now());
+            }
         }
     }
 
@@ -281,8 +339,9 @@ impl Client {
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let link = &mut self.links[index];
         let (channel, greeting) = (self.protocol.channel(), self.protocol.greeting());
-        let is_greeted = channel.is_some() || greeting.is_some();
-        let begin = Beginning { channel, greeting };
+        let session = self.protocol.session().map(|(_, session)| session);
+        let is_greeted = channel.is_some() || greeting.is_some() || session.is_some();
+        let begin = Beginning { channel, session, greeting };
         self.opening += 1;
         match link.open((peer.transport, &peer.address), begin, watched) {
             Ok(()) if link.state() == State::Open => self.opened(index),
@@ -294,27 +353,28 @@ impl Client {
         }
     }
 
-    /// Gives a connection that has just become free to the request that has been held longest.
-    fn free(&mut self, index: usize, at: Nanos) {
+    /// Gives a place that has just become free to the request that has been held longest.
+    fn free(&mut self, place: usize, at: Nanos) {
         match self.held.pop_front() {
             Some(request) => {
                 let ready = &mut self.records[request].ready;
                 *ready = at.max(*ready);
-                self.send(index, request);
+                self.send(place, request);
             }
             None => {
-                self.links[index].in_idle = true;
-                self.idle.give_back(index as u32);
+                self.in_idle[place] = true;
+                self.idle.give_back(place as u32);
             }
         }
     }
 
     /// Sends; a request that cannot be sent, because the server is gone, is lost.
-    fn send(&mut self, index: usize, request: usize) {
+    fn send(&mut self, at: usize, request: usize) {
+        let index = self.link_of(at);
         let ask = Ask { id: request as u64, planned: self.records[request].planned };
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let transport = self.transport();
-        match self.links[index].send((&mut *self.protocol, transport), &ask, watched) {
+        match self.links[index].send((&mut *self.protocol, transport), (&ask, at), watched) {
             Ok(sent) => {
                 self.records[request].sent = sent;
                 if self.limits.timeout != Nanos::NEVER {
@@ -330,10 +390,9 @@ impl Client {
 
     /// A connection is of no use any more; what it carried is lost.
     fn break_off(&mut self, index: usize, loss: Loss) {
-        match self.links[index].request {
-            Some(request) => self.lose(request, loss),
-            None => self.tally.dropped_idle += 1,
-        }
+        let waiting = self.links[index].waiting();
+        self.tally.dropped_idle += u64::from(waiting.is_empty());
+        waiting.into_iter().for_each(|(request, _)| self.lose(request, loss));
         self.links[index].close();
         if self.peer.is_some() {
             self.closed.push_back((clock::now() + PAUSE, index));
@@ -357,8 +416,8 @@ impl Client {
     /// end.
     pub(crate) fn finish(mut self) -> (Vec<Record>, Tally) {
         for index in 0..self.links.len() {
-            if let Some(request) = self.links[index].request {
-                self.records[request].loss = Some(self.overdue(index));
+            for (request, loss) in self.links[index].waiting() {
+                self.records[request].loss = Some(loss);
             }
             self.links[index].close();
         }

@@ -12,7 +12,7 @@ use rustix::event::epoll::{self, CreateFlags, Event};
 
 use crate::client::{Client, Peer, Plan, Tally};
 use crate::clock;
-use crate::link::Desk;
+use crate::desk::Desk;
 use crate::record::Record;
 
 /// At most so long before a deadline the sleep ends and watching begins. A timer's wake-up takes this long on

@@ -1,4 +1,4 @@
-//! One connection of a client: at most one request on its way at a time.
+//! One connection of a client: one request on its way at a time, or as many as its session takes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,14 +8,16 @@ use rustix::event::epoll::EventFlags;
 
 use crate::address::Address;
 use crate::clock;
+use crate::desk::Desk;
 use crate::greeting::{Greeting, Underway};
 use crate::incoming::{Incoming, Room};
 use crate::pipe::{Pipe, Watched};
 use crate::protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 use crate::record::{Loss, Place};
 use crate::secure_channel::SecureChannel;
+use crate::session::{End, Session};
 use crate::socket::{self, Received, Transport};
-use crate::socket_timestamps::{SocketTimestamps, next_stamp, stamp_departures, stamp_room};
+use crate::socket_timestamps::{SocketTimestamps, next_stamp, stamp_departures};
 
 /// A longer response is garbage: a server that never ends one must not fill the memory.
 const LONGEST_RESPONSE: usize = 64 << 20;
@@ -26,8 +28,11 @@ pub struct Link {
     state: State,
     /// The request that waits for its response.
     pub request: Option<usize>,
-    /// Whether it stands among the idle ones, from where it cannot be taken when it closes.
-    pub in_idle: bool,
+    /// What carries several at a time, and those that wait: the request, and its place among the idle ones.
+    session: Option<Box<dyn Session>>,
+    carrying: Vec<(usize, usize)>,
+    /// Whether it is to close when nothing waits any more.
+    pub is_leaving: bool,
     /// How often it was to be opened.
     attempt: u64,
     /// Requests that it has carried since it was opened.
@@ -50,6 +55,8 @@ pub struct Link {
 pub struct Beginning {
     /// What hides all that goes over it.
     pub channel: Option<Box<dyn SecureChannel>>,
+    /// What carries several requests at a time.
+    pub session: Option<Box<dyn Session>>,
     /// What is said before requests.
     pub greeting: Option<Box<dyn Greeting>>,
 }
@@ -77,30 +84,10 @@ pub enum News {
     Refused(io::Error),
     /// A request, the response to it, and when that was there.
     Answer(usize, Answer, Nanos),
+    /// Requests with their places that have ended, and when.
+    Ends(Vec<(usize, usize, Result<Answer, Loss>)>, Nanos),
     /// It is of no use any more, and its request has no response for this reason.
     Broken(Loss),
-}
-
-/// What all connections of a thread read with.
-pub struct Desk {
-    buffer: Vec<u8>,
-    plain: Vec<u8>,
-    control: Vec<u8>,
-    stamps: Vec<u8>,
-    /// What must be taken from a kernel's stamp to have it on the run's clock.
-    pub realtime_lead: Nanos,
-}
-
-impl Default for Desk {
-    fn default() -> Desk {
-        Desk {
-            buffer: vec![0; 64 << 10],
-            plain: Vec::new(),
-            control: socket::control_room(),
-            stamps: stamp_room(),
-            realtime_lead: Nanos::ZERO,
-        }
-    }
 }
 
 impl Link {
@@ -111,7 +98,9 @@ impl Link {
             pipe: None,
             state: State::Closed,
             request: None,
-            in_idle: true,
+            session: None,
+            carrying: Vec::new(),
+            is_leaving: false,
             attempt: 0,
             carried: 0,
             most: u32::MAX,
@@ -144,7 +133,8 @@ impl Link {
         watched.add(&socket, interest)?;
         self.place = Place { port: socket::port(&socket), ..Place::default() };
         (self.pipe, self.state) = (Some(Pipe::new(socket, begin.channel)), State::Opening);
-        self.carried = 0;
+        (self.carried, self.is_leaving) = (0, false);
+        self.session = begin.session;
         self.greeting = begin.greeting.map(Underway::new);
         self.attempt += 1;
         if connected { self.be_connected(watched) } else { Ok(()) }
@@ -170,7 +160,17 @@ impl Link {
         // Also what is said of an error.
         pipe.flush(watched)?;
         let (came, _) = opened?;
-        if pipe.is_established() { self.greet(came, watched) } else { Ok(()) }
+        if !pipe.is_established() {
+            return Ok(());
+        }
+        let Some(session) = &mut self.session else { return self.greet(came, watched) };
+        let mut said = Vec::new();
+        session.receive(came, &mut said, &mut Vec::new())?;
+        if session.room().is_some() {
+            self.state = State::Open;
+        }
+        pipe.say(Transport::Stream, |out| out.extend(said))?;
+        pipe.flush(watched)
     }
 
     /// Says what comes next before requests can.
@@ -200,7 +200,49 @@ impl Link {
         }
         // The kernel takes a closed socket out of the epoll instance.
         (self.pipe, self.state, self.request) = (None, State::Closed, None);
+        // Its session stays until the next: of requests that ended together one closes it, and the others are
+        // still to be counted as having shared it.
         self.greeting = None;
+        self.carrying.clear();
+    }
+
+    /// Whether it takes a request as its so-manieth.
+    pub fn can_take(&self, nth: usize) -> bool {
+        let room = || self.session.as_ref().map_or(1, |session| session.room().unwrap_or(0));
+        self.state == State::Open && !self.is_leaving && nth < room()
+    }
+
+    /// Whether it is open for nothing any more.
+    pub fn is_done(&self) -> bool {
+        let is_idle = self.request.is_none() && self.carrying.is_empty();
+        is_idle && self.state == State::Open && !self.can_take(0)
+    }
+
+    /// Requests that wait, each as it has come so far.
+    pub fn waiting(&mut self) -> Vec<(usize, Loss)> {
+        let overdue = |has_begun| if has_begun { Loss::Half } else { Loss::Silent };
+        let one = self.request.map(|request| (request, overdue(self.has_received())));
+        let mut all: Vec<(usize, Loss)> = one.into_iter().collect();
+        for (request, _) in &self.carrying {
+            let session = self.session.as_mut();
+            let begun = session.is_some_and(|s| s.give_up(*request as u64, &mut Vec::new()));
+            all.push((*request, overdue(begun)));
+        }
+        all
+    }
+
+    /// Ends one of several requests; its place, and why it has no response. `None`: it is not on its way.
+    pub fn give_up(&mut self, request: usize, watched: Watched) -> Option<(usize, Loss)> {
+        let at = self.carrying.iter().position(|(one, _)| *one == request)?;
+        let (_, place) = self.carrying.swap_remove(at);
+        let (session, pipe) = (self.session.as_mut()?, self.pipe.as_mut()?);
+        let mut said = Vec::new();
+        let loss =
+            if session.give_up(request as u64, &mut said) { Loss::Half } else { Loss::Silent };
+        let told = pipe.say(Transport::Stream, |out| out.extend(said));
+        // Where that fails, the socket tells of it.
+        let _ = told.and_then(|()| pipe.flush(watched));
+        Some((place, loss))
     }
 
     /// How far it is.
@@ -223,14 +265,15 @@ impl Link {
         self.carried >= self.most
     }
 
-    /// Where the request that was answered last was in what went over the connection.
-    pub fn place(&self) -> Place {
-        self.place
+    /// Where the request that was answered last was in what went over the connection; of several at a time it
+    /// is unknown.
+    pub fn place(&self) -> Option<Place> {
+        self.session.is_none().then_some(self.place)
     }
 
     /// When that request passed the kernel, where it stamps.
     pub fn timestamps(&self) -> Option<SocketTimestamps> {
-        self.timestamps
+        self.timestamps.filter(|_| self.session.is_none())
     }
 
     /// Takes the stamps of the request that is on its way; whether there were any. The kernel puts them where
@@ -254,23 +297,38 @@ impl Link {
         !self.incoming.bytes().is_empty()
     }
 
-    /// Sends a request; the moment just before.
+    /// Sends a request from its place among the idle ones; the moment just before.
     pub fn send(
         &mut self,
         (protocol, transport): (&mut dyn Protocol, Transport),
-        ask: &Ask,
+        (ask, place): (&Ask, usize),
         watched: Watched,
     ) -> Result<Nanos, Loss> {
+        self.carried += 1;
+        if self.session.is_some() {
+            return self.begin((ask, place), watched);
+        }
         self.incoming.clear();
         self.datagrams.clear();
         self.wanted = 1;
         self.timestamps = self.timestamps.map(|_| SocketTimestamps::UNSEEN);
         self.request = Some(ask.id as usize);
-        self.carried += 1;
         let pipe = self.pipe.as_mut().ok_or(Loss::Reset)?;
         pipe.say(transport, |out| protocol.encode(ask, out)).map_err(|_| Loss::Reset)?;
         self.place.request_end = pipe.asked;
         self.place.answer_begin = pipe.received;
+        let sent = clock::now();
+        pipe.flush(watched).map_err(|_| Loss::Reset)?;
+        Ok(sent)
+    }
+
+    /// Begins one of several requests.
+    fn begin(&mut self, (ask, place): (&Ask, usize), watched: Watched) -> Result<Nanos, Loss> {
+        self.carrying.push((ask.id as usize, place));
+        let (session, pipe) = self.session.as_mut().zip(self.pipe.as_mut()).ok_or(Loss::Reset)?;
+        let mut said = Vec::new();
+        session.ask(ask, &mut said)?;
+        pipe.say(Transport::Stream, |out| out.extend(said)).map_err(|_| Loss::Reset)?;
         let sent = clock::now();
         pipe.flush(watched).map_err(|_| Loss::Reset)?;
         Ok(sent)
@@ -310,6 +368,7 @@ impl Link {
                 let opened = pipe.open(&buffer[..count], &mut desk.plain, protocol.1);
                 let flushed = pipe.flush(watched);
                 match (opened, flushed) {
+                    (Ok(came), Ok(())) if self.session.is_some() => self.go_on(came, at, watched),
                     (Ok(came), Ok(())) => self.receive(protocol, ask, came, at),
                     (Err(error), _) if error.kind() == io::ErrorKind::InvalidData => {
                         News::Broken(Loss::Garbage)
@@ -317,13 +376,40 @@ impl Link {
                     _ => News::Broken(Loss::Reset),
                 }
             }
-            Ok(Received::End) if pipe.is_whole() => {
+            Ok(Received::End) if pipe.is_whole() && self.session.is_none() => {
                 self.receive(protocol, ask, (&[], true), clock::now())
             }
             Ok(Received::End) if self.has_received() => News::Broken(Loss::Half),
             Ok(Received::End) => News::Broken(Loss::Closed),
             Err(_) => News::Broken(Loss::Reset),
         }
+    }
+
+    /// Goes on with several requests.
+    fn go_on(&mut self, (came, ended): (&[u8], bool), at: Nanos, watched: Watched) -> News {
+        let Some((session, pipe)) = self.session.as_mut().zip(self.pipe.as_mut()) else {
+            return News::None;
+        };
+        let (mut said, mut ends) = (Vec::new(), Vec::new());
+        let received = session.receive(came, &mut said, &mut ends);
+        let told = pipe.say(Transport::Stream, |out| out.extend(said));
+        let told = told.and_then(|()| pipe.flush(watched));
+        match received {
+            Err(error) if ends.is_empty() && error.kind() == io::ErrorKind::InvalidData => {
+                News::Broken(Loss::Garbage)
+            }
+            Err(_) if ends.is_empty() => News::Broken(Loss::Reset),
+            _ if ends.is_empty() && told.is_err() => News::Broken(Loss::Reset),
+            _ if ends.is_empty() && ended => News::Broken(Loss::Closed),
+            // What is wrong beside the ends is told again at the next look.
+            _ => News::Ends(ends.into_iter().filter_map(|end| self.ended(end)).collect(), at),
+        }
+    }
+
+    fn ended(&mut self, (id, result): End) -> Option<(usize, usize, Result<Answer, Loss>)> {
+        let at = self.carrying.iter().position(|(request, _)| *request as u64 == id)?;
+        let (request, place) = self.carrying.swap_remove(at);
+        Some((request, place, result))
     }
 
     fn go_on_opening(
@@ -350,6 +436,7 @@ impl Link {
             Received::Bytes { count, .. } => {
                 self.go_on_greeting(&buffer[..count], &mut desk.plain, watched)
             }
+            Received::End if self.session.is_some() && pipe.is_established() => Err(no_session()),
             Received::End => Err(pipe.cut_off()),
         }
     }
@@ -393,4 +480,9 @@ impl Link {
             Verdict::More(_) | Verdict::Garbage => News::Broken(Loss::Garbage),
         }
     }
+}
+
+/// The server ended the connection where its part of a session was due.
+fn no_session() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it ended the connection before its first word")
 }

@@ -86,8 +86,9 @@ impl Pipe {
         }
         self.written += socket::transmit(&self.socket, &self.outgoing[self.written..])?;
         let is_blocked = self.written < self.outgoing.len();
-        if !is_blocked {
-            self.outgoing.clear();
+        // With several requests at a time it may be blocked for long: what is gone takes no room.
+        if self.written > self.outgoing.len() / 2 {
+            self.outgoing.drain(..self.written);
             self.written = 0;
         }
         if is_blocked != self.is_blocked {

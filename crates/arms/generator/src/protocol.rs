@@ -4,6 +4,7 @@ use model::workload::Planned;
 
 use crate::greeting::Greeting;
 use crate::secure_channel::SecureChannel;
+use crate::session::Session;
 use crate::wire::Stamps;
 
 /// A request that is to be put into bytes, or whose response has begun to come.
@@ -56,6 +57,11 @@ pub struct Answer {
 pub trait Protocol: Send {
     /// What hides all that goes over a connection.
     fn channel(&self) -> Option<Box<dyn SecureChannel>> {
+        None
+    }
+    /// What carries several requests at a time over a connection, and how many; then nothing of the rest is
+    /// asked.
+    fn session(&self) -> Option<(usize, Box<dyn Session>)> {
         None
     }
     /// What a connection begins with.

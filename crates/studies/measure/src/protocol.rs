@@ -2,6 +2,7 @@
 
 mod cursor;
 pub mod http;
+pub mod http2;
 pub mod key_value;
 pub mod memcached;
 pub mod mix;

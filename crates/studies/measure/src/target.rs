@@ -133,10 +133,19 @@ impl Target {
     pub fn with_http(mut self, options: HttpOptions) -> Result<Target, Failure> {
         match &self.speech {
             _ if options == HttpOptions::default() => {}
+            Speech::Http(_) if options.streams.is_some() => {
+                return Err(Failure::Input(
+                    "--streams is for HTTP/2: h2://, h2c://, grpc:// and grpcs://".to_string(),
+                ));
+            }
             Speech::Http(http) => self.speech = Speech::Http(http.with_options(options)),
+            Speech::Http2(http2) => {
+                let made = http2.with_options(options);
+                self.speech = Speech::Http2(made.map_err(Failure::Input)?);
+            }
             _ => {
                 return Err(Failure::Input(
-                    "--method, --header, --body and --expect-status are for http:// and https://"
+                    "--method, --header, --body, --expect-status and --streams are for http://, https:// and HTTP/2"
                         .to_string(),
                 ));
             }
@@ -168,6 +177,11 @@ impl Target {
         address.set_port(port);
         self.speech = self.speech.of_host(&address.to_string());
         self
+    }
+
+    /// Whether several requests may be on their way over a connection.
+    pub fn shares_connections(&self) -> bool {
+        matches!(self.speech, Speech::Http2(_))
     }
 
     /// How its bytes travel.

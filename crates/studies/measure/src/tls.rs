@@ -7,7 +7,7 @@ mod trust;
 
 use std::sync::Arc;
 
-use generator::{Ask, Greeting, Protocol, ReceivedBytes, SecureChannel, Verdict};
+use generator::{Ask, Greeting, Protocol, ReceivedBytes, SecureChannel, Session, Verdict};
 use model::Failure;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -17,6 +17,9 @@ pub use probe::speaks_tls;
 pub use trouble::{Trouble, refusal};
 use trust::config;
 pub use trust::{Trust, certificates};
+
+/// HTTP/2 among the protocols within TLS (ALPN).
+const HTTP2: &[u8] = b"h2";
 
 /// Which servers are believed.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +58,7 @@ impl Tls {
         let (begin, alpn): (_, &[&[u8]]) = match protocol {
             "postgresql" => (Begin::Asked, &[]),
             "http" => (Begin::AtOnce, &[b"http/1.1"]),
+            "h2c" | "grpc" => (Begin::AtOnce, &[HTTP2]),
             _ => (Begin::AtOnce, &[]),
         };
         let config = Arc::new(config(&options.trust, alpn)?);
@@ -88,6 +92,10 @@ impl Protocol for Secured {
     fn channel(&self) -> Option<Box<dyn SecureChannel>> {
         let Tls { config, name, begin, .. } = self.tls.clone();
         Some(Box::new(Channel::new(config, name, begin)))
+    }
+
+    fn session(&self) -> Option<(usize, Box<dyn Session>)> {
+        self.protocol.session()
     }
 
     fn greeting(&self) -> Option<Box<dyn Greeting>> {

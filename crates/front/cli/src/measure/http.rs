@@ -22,6 +22,10 @@ pub struct HttpArgs {
     /// With http://, the body of each request, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     body: Option<String>,
+    /// With h2://, h2c://, grpc:// and grpcs://, requests at a time over a connection, as far as the server
+    /// takes as many [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    streams: Option<u32>,
     /// With http://, the statuses that are wanted, such as 201 or 2xx,404 [default: 2xx]
     #[arg(long, value_name = "STATUS,...")]
     expect_status: Option<Statuses>,
@@ -50,6 +54,7 @@ impl HttpArgs {
             headers,
             body: body.transpose()?,
             expected: self.expect_status.clone(),
+            streams: self.streams,
         })
     }
 }

@@ -26,7 +26,7 @@ pub struct Args {
     /// redis://, postgresql://USER@HOST/DB?query=SQL, thrift://HOST:PORT/METHOD, thrift+buffered://,
     /// null-rpc://, and with --request and --response tcp://, udp:// and unix://; over a unix socket
     /// redis+unix:///PATH, http+unix:///PATH:/PAGE and so on; within TLS https://, rediss://,
-    /// postgresql+tls:// and so on
+    /// postgresql+tls:// and so on; HTTP/2 h2://, h2c://, and calls grpc://HOST:PORT/SERVICE/METHOD, grpcs://
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Start the server for this run: memcached, nginx, apache2, redis or null-rpc

@@ -96,6 +96,13 @@ impl Watching {
 
 /// Where packets can be watched. [`Failure::Input`] for a target without packets.
 pub fn address(target: &Target) -> Result<SocketAddr, Failure> {
+    if target.shares_connections() {
+        return Err(Failure::Input(format!(
+            "--stages: requests to {} share a connection, so their bytes cannot be told apart: leave --stages out, or measure \
+             over HTTP/1.1",
+            target.text
+        )));
+    }
     target.address.ip().ok_or_else(|| {
         Failure::Input(format!(
             "--stages: {} has none, as no packet goes over a unix socket: leave --stages out, or measure the server at a \

@@ -73,16 +73,7 @@ impl Http {
     }
 
     fn answer(&self, head: &Head) -> Answer {
-        let complaint = match head.status {
-            status if self.options.expects(status) => None,
-            100..200 => Some("HTTP 1xx"),
-            200..300 => Some("HTTP 2xx"),
-            300..400 => Some("HTTP 3xx"),
-            404 => Some("HTTP 404"),
-            400..500 => Some("HTTP 4xx"),
-            503 => Some("HTTP 503"),
-            _ => Some("HTTP 5xx"),
-        };
+        let complaint = self.options.complaint(head.status);
         Answer { stamps: None, complaint, last: head.last }
     }
 }

@@ -6,6 +6,7 @@ use model::{Failure, Nanos, units};
 use super::options::Options;
 use super::url::{Url, decoded};
 use crate::protocol::http::{Http, HttpOptions};
+use crate::protocol::http2::Http2;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
 use crate::protocol::mix::Mix;
@@ -28,6 +29,7 @@ pub enum Speech {
     },
     Memcached(Memcached),
     Http(Http),
+    Http2(Http2),
     Thrift(Thrift),
     Redis(Redis),
     Postgresql(Postgresql),
@@ -43,6 +45,7 @@ impl Speech {
             Speech::NullRpc { lengths, .. } => Box::new(*lengths),
             Speech::Memcached(one) => Box::new(*one),
             Speech::Http(one) => Box::new(one.clone()),
+            Speech::Http2(one) => Box::new(one.clone()),
             Speech::Thrift(one) => Box::new(one.clone()),
             Speech::Redis(one) => Box::new(one.clone()),
             Speech::Postgresql(one) => Box::new(one.clone()),
@@ -57,6 +60,7 @@ impl Speech {
     pub fn name(&self) -> &'static str {
         match self {
             Speech::Http(_) => "http",
+            Speech::Http2(_) => "h2c",
             Speech::Postgresql(_) => "postgresql",
             Speech::Mix(kinds) => kinds[0].1.name(),
             _ => "",
@@ -88,8 +92,10 @@ impl Speech {
 
 /// The protocol of a URL.
 pub fn speech(url: &Url) -> Result<Speech, String> {
-    if url.protocol == "http" {
-        return http(url);
+    match url.protocol {
+        "http" => return http(url),
+        "h2c" | "grpc" => return http2(url),
+        _ => {}
     }
     let options = &mut Options::new(url.path)?;
     let speech = match url.protocol {
@@ -145,9 +151,22 @@ fn http(url: &Url) -> Result<Speech, String> {
     if url.path.bytes().any(|byte| byte.is_ascii_control() || byte == b' ') {
         return Err("a path has no spaces and no control characters: %20 is a space".to_string());
     }
-    let slash = if url.path.starts_with('/') { "" } else { "/" };
-    let path = format!("{slash}{}", url.path);
-    Ok(Speech::Http(Http::new(url.host_name(), &path, HttpOptions::default())))
+    Ok(Speech::Http(Http::new(url.host_name(), &rooted(url.path), HttpOptions::default())))
+}
+
+fn rooted(path: &str) -> String {
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    format!("{slash}{path}")
+}
+
+/// As [`http`]'s; a call's path names service and method.
+fn http2(url: &Url) -> Result<Speech, String> {
+    let is_grpc = url.protocol == "grpc";
+    let parts = url.name().split('/').filter(|part| !part.is_empty()).count();
+    if is_grpc && (parts != 2 || url.path.contains('?')) {
+        return Err("name the method: grpc://HOST:PORT/PACKAGE.SERVICE/METHOD".to_string());
+    }
+    Http2::new(url.host_name(), &rooted(url.path), url.is_tls, is_grpc).map(Speech::Http2)
 }
 
 fn memcached(form: Form, options: &mut Options) -> Result<Speech, String> {

@@ -10,13 +10,17 @@ use super::login;
 use crate::secret::Login;
 
 /// Schemes and the port that stands for none.
-const SCHEMES: [(&str, u16); 15] = [
+const SCHEMES: [(&str, u16); 19] = [
     ("null-rpc", 0),
     ("memcached", 11_211),
     ("memcached+binary", 11_211),
     ("memcached+udp", 11_211),
     ("http", 80),
     ("https", 443),
+    ("h2c", 80),
+    ("h2", 443),
+    ("grpc", 0),
+    ("grpcs", 443),
     ("thrift", 9_090),
     ("thrift+framed", 9_090),
     ("thrift+buffered", 9_090),
@@ -33,7 +37,8 @@ const NETWORK: [&str; 4] = ["null-rpc", "memcached+udp", "tcp", "udp"];
 const UNIX: &str = "+unix";
 /// What makes it one within TLS, and schemes that have names of their own there.
 const TLS: &str = "+tls";
-const SECURE: [(&str, &str); 2] = [("https", "http"), ("rediss", "redis")];
+const SECURE: [(&str, &str); 4] =
+    [("https", "http"), ("rediss", "redis"), ("h2", "h2c"), ("grpcs", "grpc")];
 /// Those that have no TLS: over datagrams it is another protocol.
 const OPEN: [&str; 3] = ["null-rpc", "memcached+udp", "udp"];
 /// The host that is named where there is none, as in what users of curl write.

@@ -7,6 +7,7 @@ use generator::SecureChannel;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
+use super::HTTP2;
 use super::trouble::Trouble;
 
 /// What a client of PostgreSQL says first (SSLRequest), and the word for yes.
@@ -75,6 +76,12 @@ impl SecureChannel for Channel {
         let Stage::Begun(connection) = &mut self.stage else { return Ok(()) };
         let taken = take(connection, came, plain);
         write(connection, wire);
+        // A server that knows nothing of ALPN speaks HTTP/1.1.
+        let wants_http2 = self.config.alpn_protocols.first().is_some_and(|name| name == HTTP2);
+        if wants_http2 && !connection.is_handshaking() && connection.alpn_protocol() != Some(HTTP2)
+        {
+            return Err(Trouble::NoHttp2.told());
+        }
         if taken? {
             self.stage = Stage::Ended;
         }

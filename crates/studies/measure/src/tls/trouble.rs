@@ -10,6 +10,9 @@ use rustls::{AlertDescription, CertificateError};
 use super::{Tls, Trust};
 use crate::target::Target;
 
+/// What ALPN comes to.
+const NO_HTTP2: &str = "the server does not speak this version of HTTP within TLS (ALPN): https:// asks for HTTP/1.1, h2:// for HTTP/2";
+
 /// A handshake that failed.
 #[derive(Debug)]
 pub enum Trouble {
@@ -19,6 +22,8 @@ pub enum Trouble {
     CutOff,
     /// PostgreSQL has no TLS.
     NotOffered,
+    /// The server does not speak HTTP/2.
+    NoHttp2,
 }
 
 impl Trouble {
@@ -36,6 +41,7 @@ impl fmt::Display for Trouble {
             Trouble::Rustls(error) => error.fmt(f),
             Trouble::CutOff => f.write_str("the server ended the connection"),
             Trouble::NotOffered => f.write_str("the server has no TLS"),
+            Trouble::NoHttp2 => f.write_str("the server has no HTTP/2"),
         }
     }
 }
@@ -63,6 +69,7 @@ fn explained(tls: &Tls, trouble: &Trouble) -> String {
         Trouble::NotOffered => {
             "the server offers no TLS (ssl = on in postgresql.conf): postgresql:// asks without".to_string()
         }
+        Trouble::NoHttp2 => NO_HTTP2.to_string(),
         Trouble::Rustls(rustls::Error::InvalidCertificate(error)) => certificate(tls, error),
         Trouble::Rustls(rustls::Error::InvalidMessage(_)) => {
             "what the server says is no TLS: is it the right port, and the protocol without TLS (http:// instead of https://)?"
@@ -115,9 +122,7 @@ fn bare(presented: &str) -> &str {
 
 fn alerted(alert: AlertDescription) -> String {
     match alert {
-        AlertDescription::NoApplicationProtocol => {
-            "the server does not speak HTTP/1.1 over TLS (ALPN)".to_string()
-        }
+        AlertDescription::NoApplicationProtocol => NO_HTTP2.to_string(),
         AlertDescription::UnrecognisedName => {
             "the server knows no such name: --server-name NAME says another".to_string()
         }

@@ -234,6 +234,16 @@ fn what_is_no_tls_is_told_with_what_helps() {
 }
 
 #[test]
+fn http2_is_spoken_only_where_the_server_says_so() {
+    let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
+    let address = served(&shown(Signed::Authority));
+    let sessions = |scheme: &str| target(scheme, address, &anyone).protocol().session().is_some();
+    assert!(sessions("h2") && !sessions("https"));
+    let unspoken = refused("h2", address, &anyone);
+    assert!(unspoken.contains("ALPN") && unspoken.contains("https://"), "{unspoken}");
+}
+
+#[test]
 fn postgresql_is_asked_first() {
     let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
     let refuses = refused("postgresql+tls", saying(b"N", false), &anyone);

@@ -24,6 +24,8 @@ pub struct HttpOptions {
     pub body: Option<Vec<u8>>,
     /// The statuses that are no complaint; none: 200 to 299.
     pub expected: Option<Statuses>,
+    /// Requests at a time over a connection; none: 1, as all that HTTP/1.1 has.
+    pub streams: Option<u32>,
 }
 
 /// A method's name.
@@ -54,17 +56,39 @@ impl HttpOptions {
         self.expected.as_ref().map_or_else(usual, |all| all.contain(status))
     }
 
+    /// What is wrong with a status.
+    pub fn complaint(&self, status: u16) -> Option<&'static str> {
+        match status {
+            status if self.expects(status) => None,
+            100..200 => Some("HTTP 1xx"),
+            200..300 => Some("HTTP 2xx"),
+            300..400 => Some("HTTP 3xx"),
+            404 => Some("HTTP 404"),
+            400..500 => Some("HTTP 4xx"),
+            503 => Some("HTTP 503"),
+            _ => Some("HTTP 5xx"),
+        }
+    }
+
+    /// Names and values of all headers, `Host` first.
+    pub fn said<'a>(&'a self, host: &'a str) -> Vec<(&'a str, String)> {
+        let is_said = |name: &str| self.headers.iter().any(|header| header.is(name));
+        let usual = [("Host", host)].into_iter().chain(USUAL);
+        let own = self.headers.iter().map(|header| (&*header.name, header.value.clone()));
+        let usual = usual.filter(|(name, _)| !is_said(name));
+        let mut said: Vec<_> =
+            usual.map(|(name, value)| (name, value.to_string())).chain(own).collect();
+        if self.body.is_some() || WITH_BODY.contains(&self.method()) {
+            said.push(("Content-Length", self.body.as_ref().map_or(0, Vec::len).to_string()));
+        }
+        said
+    }
+
     /// The bytes of a request.
     pub fn request(&self, host: &str, path: &str) -> Vec<u8> {
         let mut head = format!("{} {path} HTTP/1.1\r\n", self.method());
-        let mut say = |name: &str, value: &str| head.push_str(&format!("{name}: {value}\r\n"));
-        let is_said = |name: &str| self.headers.iter().any(|header| header.is(name));
-        let usual = [("Host", host)].into_iter().chain(USUAL);
-        usual.filter(|(name, _)| !is_said(name)).for_each(|(name, value)| say(name, value));
-        self.headers.iter().for_each(|header| say(&header.name, &header.value));
-        if self.body.is_some() || WITH_BODY.contains(&self.method()) {
-            say("Content-Length", &self.body.as_ref().map_or(0, Vec::len).to_string());
-        }
+        let said = self.said(host);
+        said.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
         head.push_str("\r\n");
         let mut request = head.into_bytes();
         request.extend(self.body.iter().flatten());
