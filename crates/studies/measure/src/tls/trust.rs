@@ -59,15 +59,14 @@ pub fn config(trust: &Trust, alpn: &[&[u8]]) -> Result<ClientConfig, Failure> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_safe_default_protocol_versions().map_err(broken)?;
+    let verifier = |known| Arc::new(Verifier { known, provider: Arc::clone(&provider) });
     let mut config = match trust {
         Trust::System => builder.with_root_certificates(system()),
         Trust::File { certificates, .. } => {
-            let known = Arc::new(Known::new(certificates, provider)?);
-            builder.dangerous().with_custom_certificate_verifier(known)
+            let known = Known::new(certificates, &provider)?;
+            builder.dangerous().with_custom_certificate_verifier(verifier(Some(known)))
         }
-        Trust::Anyone => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
-        }
+        Trust::Anyone => builder.dangerous().with_custom_certificate_verifier(verifier(None)),
     }
     .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
@@ -85,7 +84,7 @@ fn system() -> RootCertStore {
     roots
 }
 
-/// Believes the certificates of a file and what they vouch for.
+/// The certificates of a file and what they vouch for.
 #[derive(Debug)]
 struct Known {
     certificates: Vec<CertificateDer<'static>>,
@@ -95,17 +94,25 @@ struct Known {
 impl Known {
     fn new(
         certificates: &[CertificateDer<'static>],
-        provider: Arc<CryptoProvider>,
+        provider: &Arc<CryptoProvider>,
     ) -> Result<Known, Failure> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(certificates.iter().cloned());
-        let issuers = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let (roots, provider) = (Arc::new(roots), Arc::clone(provider));
+        let issuers = WebPkiServerVerifier::builder_with_provider(roots, provider);
         let issuers = issuers.build().map_err(broken)?;
         Ok(Known { certificates: certificates.to_vec(), issuers })
     }
 }
 
-impl ServerCertVerifier for Known {
+/// Believes what is known, or everyone, if they have the key of the certificate that they show.
+#[derive(Debug)]
+struct Verifier {
+    known: Option<Known>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer,
@@ -114,13 +121,14 @@ impl ServerCertVerifier for Known {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let issued =
-            self.issuers.verify_server_cert(end_entity, intermediates, name, ocsp_response, now);
-        match issued {
+        let Some(Known { certificates, issuers }) = &self.known else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match issuers.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
             // One that a server made itself is an authority's, too (`openssl req -x509`), and that is all
             // that is wrong with it: its time has been looked at before.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.certificates.contains(&end_entity.clone().into_owned()) =>
+                if certificates.contains(&end_entity.clone().into_owned()) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                 Ok(ServerCertVerified::assertion())
@@ -135,7 +143,8 @@ impl ServerCertVerifier for Known {
         certificate: &CertificateDer,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.issuers.verify_tls12_signature(message, certificate, signed)
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, known)
     }
 
     fn verify_tls13_signature(
@@ -144,59 +153,11 @@ impl ServerCertVerifier for Known {
         certificate: &CertificateDer,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.issuers.verify_tls13_signature(message, certificate, signed)
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.issuers.supported_verify_schemes()
-    }
-}
-
-/// Believes every server that has the key of the certificate that it shows.
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer,
-        _intermediates: &[CertificateDer],
-        _name: &ServerName,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -1,6 +1,8 @@
 //! Measurements over HTTP/2 and of gRPC: several requests at a time over a connection, each answered or lost
 //! for a reason, and counted once.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod server;
 
 use std::net::SocketAddr;
@@ -10,8 +12,7 @@ use std::time::Duration;
 
 use generator::{Limits, Protocol};
 use measure::protocol::http::HttpOptions;
-use measure::{Load, Measurement, Setup, Target, measure};
-use model::law::Law;
+use measure::{Measurement, Setup, Target, measure};
 use model::{Failure, Nanos, Silent};
 use proptest::prelude::*;
 
@@ -20,22 +21,8 @@ use server::{Manner, Seen, Whim, serve};
 const REQUESTS: usize = 100;
 const PATIENT: Nanos = Nanos::from_secs(20);
 
-fn load() -> Load {
-    Load {
-        rate_per_s: REQUESTS as f64 * 4.0,
-        law: Law::Fixed,
-        stamps: None,
-        warm_up: Nanos::ZERO,
-        duration: Nanos::from_millis(250),
-        seed: 1,
-        outlier_threshold: Nanos::from_millis(10),
-    }
-}
-
 fn setup(connections: u32, timeout: Nanos) -> Setup {
-    let cpus = vec![host::cpus().first().map_or(0, |cpu| cpu.id)];
-    let limits = Limits { timeout, requests_per_connection: None };
-    Setup { connections, cpus, limits, socket_timestamps: false }
+    common::setup(connections, Limits { timeout, requests_per_connection: None })
 }
 
 fn target(text: &str, address: SocketAddr, options: HttpOptions) -> Target {
@@ -48,7 +35,7 @@ fn streams(streams: u32) -> HttpOptions {
 }
 
 fn measured(target: &Target, setup: &Setup) -> Measurement {
-    measure(target, setup, &load(), None, None, &Silent).expect("a measurement")
+    measure(target, setup, &common::load(REQUESTS), None, None, &Silent).expect("a measurement")
 }
 
 /// A measurement over two connections, and what the server saw.
@@ -194,7 +181,8 @@ fn a_server_of_http1_is_told_at_once() {
         }
     });
     let target = target("h2c://HOST/", address, streams(1));
-    let refused = measure(&target, &setup(1, PATIENT), &load(), None, None, &Silent);
+    let refused =
+        measure(&target, &setup(1, PATIENT), &common::load(REQUESTS), None, None, &Silent);
     let Err(Failure::Run(why)) = refused else { panic!("it was measured") };
     assert!(why.contains("are protocol"), "{why}");
 }

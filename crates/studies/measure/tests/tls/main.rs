@@ -2,6 +2,8 @@
 //! goes wrong in the handshake is told with what helps.
 
 mod certificates;
+#[path = "../common/mod.rs"]
+mod common;
 mod server;
 
 use std::net::{SocketAddr, TcpListener};
@@ -12,8 +14,7 @@ use std::time::Duration;
 
 use generator::Limits;
 use measure::tls::{TlsOptions, Trust};
-use measure::{Load, Measurement, Setup, Target, first_loss, measure};
-use model::law::Law;
+use measure::{Measurement, Setup, Target, first_loss, measure};
 use model::{Failure, Nanos, Silent};
 
 use proptest::prelude::*;
@@ -21,25 +22,11 @@ use proptest::prelude::*;
 use certificates::{NAME, Shown, Signed, config, shown};
 use server::{Manner, Seen, serve};
 
-const REQUESTS: u64 = 60;
+const REQUESTS: usize = 60;
 const CONNECTIONS: u32 = 4;
 
-fn load() -> Load {
-    Load {
-        rate_per_s: REQUESTS as f64 * 4.0,
-        law: Law::Fixed,
-        stamps: None,
-        warm_up: Nanos::ZERO,
-        duration: Nanos::from_millis(250),
-        seed: 1,
-        outlier_threshold: Nanos::from_millis(10),
-    }
-}
-
 fn setup(timeout: Nanos, requests_per_connection: Option<(u32, u32)>) -> Setup {
-    let limits = Limits { timeout, requests_per_connection };
-    let cpus = vec![host::cpus().first().map_or(0, |cpu| cpu.id)];
-    Setup { connections: CONNECTIONS, cpus, limits, socket_timestamps: false }
+    common::setup(CONNECTIONS, Limits { timeout, requests_per_connection })
 }
 
 fn patient() -> Setup {
@@ -58,7 +45,7 @@ fn target(scheme: &str, address: SocketAddr, options: &TlsOptions) -> Target {
 }
 
 fn measured(target: &Target, setup: &Setup) -> Result<Measurement, Failure> {
-    measure(target, setup, &load(), None, None, &Silent)
+    measure(target, setup, &common::load(REQUESTS), None, None, &Silent)
 }
 
 /// A measurement of a server that is believed, and what the server saw.
@@ -72,7 +59,7 @@ fn of(manner: &Manner, setup: &Setup, is_old: bool) -> (Measurement, Arc<Seen>) 
 fn assert_all_answered((measured, seen): &(Measurement, Arc<Seen>)) {
     assert_eq!(measured.losses.len() + measured.complaints.len(), 0, "{:?}", measured.losses);
     assert_eq!(measured.records.len() as u64, seen.requests.load(Relaxed));
-    assert!(measured.records.len() as u64 >= REQUESTS - 1);
+    assert!(measured.records.len() >= REQUESTS - 1);
 }
 
 #[test]
