@@ -42,7 +42,7 @@ quick: ## the inner loop: format, clippy, the rules, the policies as BPF and nat
 	$(CARGO) test --quiet --package sim --lib
 
 check: ## what `make test` checks without privileges, clang, libelf or a browser: all but what loads BPF
-	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude scx_rearguard --exclude tracer --exclude kernel-cost --exclude interleave --no-default-features
+	RG_NO_BROWSER=1 $(CARGO) test --workspace --exclude bpf --exclude scx --exclude scx_rearguard --exclude tracer --exclude kernel-cost --exclude interleave --exclude coherence --no-default-features
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
 	$(CARGO) build --quiet --package scx_rearguard
@@ -114,6 +114,10 @@ bench-kernel: setup-lab ## instructions a pipe round trip on a real kernel, ours
 	benches/kernel/run --policy default,cts,gvts,rearguard,dwrr,credit
 	benches/kernel/run --policy default,rearguard --cpus 4,16,64
 
+bench-coherence: ## cache lines that go from CPU to CPU under each policy, counted in the simulator (a minute)
+	@tools/setup cc:gcc cargo: clang-19:clang-19
+	$(CARGO) run --release --quiet --package coherence
+
 coverage: ## how often 95% intervals cover the truth on exact queues (about 10 minutes)
 	$(CARGO) run --release --package stats --example coverage
 	$(CARGO) run --release --package queue --example ideal_coverage
@@ -145,4 +149,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab

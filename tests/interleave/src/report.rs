@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::process::Command;
 
 use crate::engine::{Decision, Engine, Outcome};
 use crate::explore::Replay;
@@ -58,7 +57,7 @@ fn row(world: &World, address: usize) -> String {
     }
 }
 
-/// Lines of the source, asked of binutils at once.
+/// Lines of the source where coroutines were stopped.
 fn places(world: &World, log: &[Note]) -> BTreeMap<usize, String> {
     let mut places: Vec<usize> = log
         .windows(2)
@@ -70,10 +69,5 @@ fn places(world: &World, log: &[Note]) -> BTreeMap<usize, String> {
         .collect();
     places.sort_unstable();
     places.dedup();
-    let mut command = Command::new("addr2line");
-    command.arg("-s").arg("-e").arg(&world.code.object);
-    command.args(places.iter().map(|from| format!("{:#x}", from - 1)));
-    let said = command.output().map(|output| output.stdout).unwrap_or_default();
-    let lines = String::from_utf8_lossy(&said).into_owned();
-    places.into_iter().zip(lines.lines().map(str::to_string)).collect()
+    world.code.object.lines(&places)
 }

@@ -89,6 +89,7 @@ fn only_the_bindings_to_c_may_be_unsafe() {
             "crates/arms/scx/",
             "crates/arms/tracer/",
             "tests/interleave/",
+            "benches/coherence/",
         ]
         .iter()
         .any(|c| source.path.starts_with(c));

@@ -10,10 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use libloading::Library;
 use model::Failure;
 
-use crate::program::{Callbacks, Program, Sizes};
+use crate::program::Program;
 use crate::shim::calls;
 
 /// Whether a file is a policy: for a caller that compiles it for something else than this process. None of
@@ -53,20 +52,11 @@ pub fn program(path: &Path) -> Result<Arc<Program>, Failure> {
 
 fn load(path: &Path) -> Result<Program, Failure> {
     let built = compile::shared_object(path)?;
-    let unfit =
-        |error: libloading::Error| Failure::Input(format!("policy {}: {error}", path.display()));
-    // SAFETY: the object holds nothing that runs when it is loaded: see compile::refuse_constructors.
-    let library = unsafe { Library::new(built.path()) }.map_err(unfit)?;
-    for (name, call) in calls() {
-        let place = format!("{name}{}", compile::SUFFIX);
-        // SAFETY: the prelude defines a pointer of that name, for a function of the type of the call; it is
-        // not read before the first callback.
-        unsafe { **library.get::<*mut *const ()>(place.as_bytes()).map_err(unfit)? = call };
-    }
-    // SAFETY: compiled from the same platform.h; `Program` keeps the library beside the table.
-    let callbacks = unsafe { Callbacks::of(&library) }
-        .map_err(|name| compile::lacks(&path.display().to_string(), name))?;
-    // SAFETY: sizes.h defines a constant array of this type.
-    let sizes = unsafe { **library.get::<*const Sizes>(b"rg_native_sizes").map_err(unfit)? };
-    Ok(Program { callbacks, sizes, _library: Some(library) })
+    let names: Vec<(String, *const ())> =
+        calls().map(|(name, call)| (format!("{name}{}", compile::SUFFIX), call)).collect();
+    let pointers = names.iter().map(|(name, call)| (name.as_str(), *call));
+    // SAFETY: the object holds nothing that runs when it is loaded: see compile::refuse_constructors; the
+    // prelude defines the pointers, for functions of the types of the calls.
+    unsafe { Program::load(&built.path(), pointers) }
+        .map_err(|why| Failure::Input(format!("policy {}: {why}", path.display())))
 }

@@ -24,5 +24,7 @@ pub use options::policies;
 pub use platform::{Kick, Level, Local, Move, Place, Platform};
 pub use policy::Policy;
 pub use policy_options::PolicyOptions;
+pub use program::Program;
+pub use shim::{calls, place};
 pub use state::{ENTRIES, Owner, POOLS, QUEUES};
 pub use table::{OPTIONS, OptionRow, Options, POLICIES, PolicyRow, Values, option, policy};

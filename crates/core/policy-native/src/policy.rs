@@ -48,9 +48,10 @@ impl Policy {
         slice: Option<Nanos>,
     ) -> Result<Policy, Failure> {
         let options = PolicyOptions::parse(spec, machine, slice)?.with_quotas();
-        let program = match spec.file() {
-            Some(path) => file::program(path)?,
-            None => Program::built_in(),
+        let program = match (Program::present(), spec.file()) {
+            (Some(program), _) => program,
+            (None, Some(path)) => file::program(path)?,
+            (None, None) => Program::built_in(),
         };
         Ok(Policy::of(program, options))
     }

@@ -1,6 +1,8 @@
 //! A policy's code: its callbacks, the sizes of its state, and where they came from.
 
+use std::cell::RefCell;
 use std::ffi::c_void;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
@@ -77,20 +79,67 @@ unsafe extern "C" {
 
 /// A policy's code, for any number of instances.
 pub struct Program {
-    pub callbacks: Callbacks,
-    pub sizes: Sizes,
+    pub(crate) callbacks: Callbacks,
+    pub(crate) sizes: Sizes,
     /// Where the code lives, if not in this executable.
-    pub _library: Option<Library>,
+    _library: Option<Library>,
+}
+
+thread_local! {
+    static INSTEAD: RefCell<Option<Arc<Program>>> = const { RefCell::new(None) };
 }
 
 impl Program {
     /// That of the project's own policies.
-    pub fn built_in() -> Arc<Program> {
+    pub(crate) fn built_in() -> Arc<Program> {
         static BUILT_IN: LazyLock<Arc<Program>> = LazyLock::new(|| {
             // SAFETY: native.c defines a constant array of exactly this type, and nothing writes to it.
             let sizes = unsafe { rg_native_sizes };
             Arc::new(Program { callbacks: Callbacks::built_in(), sizes, _library: None })
         });
         Arc::clone(&BUILT_IN)
+    }
+
+    /// That of a shared object, whose pointers of these names are filled first. Fails with what is wrong.
+    ///
+    /// # Safety
+    /// Nothing runs when the object is loaded. It was compiled from platform.h and sizes.h, with such a
+    /// pointer for each name, for what stands beside it.
+    pub unsafe fn load<'a>(
+        object: &Path,
+        pointers: impl IntoIterator<Item = (&'a str, *const ())>,
+    ) -> Result<Program, String> {
+        let unfit = |error: libloading::Error| error.to_string();
+        // SAFETY: the caller's.
+        let library = unsafe { Library::new(object) }.map_err(unfit)?;
+        for (name, pointer) in pointers {
+            // SAFETY: the caller's; it is not read before the first callback.
+            unsafe { **library.get::<*mut *const ()>(name.as_bytes()).map_err(unfit)? = pointer };
+        }
+        // SAFETY: compiled from platform.h; the library stays beside the table.
+        let callbacks = unsafe { Callbacks::of(&library) }
+            .map_err(|name| format!("it lacks the callback {name}"))?;
+        // SAFETY: sizes.h defines a constant array of this type.
+        let sizes = unsafe { **library.get::<*const Sizes>(b"rg_native_sizes").map_err(unfit)? };
+        Ok(Program { callbacks, sizes, _library: Some(library) })
+    }
+
+    /// While `run` runs, every policy that this thread opens has this code, whatever its name: another build
+    /// of the same source, for what watches it.
+    pub fn instead<R>(self: &Arc<Program>, run: impl FnOnce() -> R) -> R {
+        let before = INSTEAD.replace(Some(Arc::clone(self)));
+        let result = run();
+        INSTEAD.set(before);
+        result
+    }
+
+    /// What [`Program::instead`] says, if anything.
+    pub(crate) fn present() -> Option<Arc<Program>> {
+        INSTEAD.with_borrow(Clone::clone)
+    }
+
+    /// Of the state's types, in the order of [`crate::Owner`], and of the options, in bytes.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
     }
 }

@@ -12,7 +12,7 @@ use model::{CpuId, ThreadId};
 
 use crate::anchor;
 use crate::platform::{Kick, Level, Local, Place, Platform};
-use crate::state::State;
+use crate::state::{Owner, State};
 
 /// What is present while a callback runs.
 struct Context<'a> {
@@ -229,6 +229,11 @@ calls! {
         *idle = claimed;
         chosen.0 as i32
     };
+}
+
+/// The row of state that an address is in, and where in it, while a callback runs that has it.
+pub fn place(address: usize) -> Option<(Owner, u32, u32)> {
+    call(|on| on.state.place(address), None)
 }
 
 /// Every call by name, for a policy that does not find them by linking.

@@ -104,7 +104,26 @@ pub struct State {
 impl State {
     /// The rows of a kind as words, and the words of a row.
     pub fn words(&self, owner: Owner) -> (&[u64], usize) {
-        let table = match owner {
+        let table = self.table(owner);
+        (&table.words, table.stride)
+    }
+
+    /// The row that an address is in, and where in it.
+    pub fn place(&self, address: usize) -> Option<(Owner, u32, u32)> {
+        Owner::ALL.into_iter().find_map(|owner| {
+            let (words, stride) = self.words(owner);
+            let offset = address.checked_sub(words.as_ptr().addr())?;
+            let row = offset / (stride * 8);
+            (offset < words.len() * 8).then_some((
+                owner,
+                row as u32,
+                (offset % (stride * 8)) as u32,
+            ))
+        })
+    }
+
+    fn table(&self, owner: Owner) -> &Table {
+        match owner {
             Owner::Thread => &self.threads,
             Owner::Process => &self.processes,
             Owner::Group => &self.groups,
@@ -113,8 +132,7 @@ impl State {
             Owner::Pool => &self.pools,
             Owner::Entry => &self.entries,
             Owner::Shared => &self.shared,
-        };
-        (&table.words, table.stride)
+        }
     }
 
     /// State for a machine, without threads.

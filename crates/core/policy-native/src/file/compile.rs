@@ -140,7 +140,7 @@ fn refuse_constructors(path: &str, object: &Path) -> Result<(), Failure> {
 }
 
 /// A callback is missing.
-pub fn lacks(path: &str, name: &str) -> Failure {
+fn lacks(path: &str, name: &str) -> Failure {
     Failure::Input(format!(
         "policy {path}: it lacks the callback {name}: write it, or say RG_WITHOUT(...) as in `rearguard new-policy`"
     ))
