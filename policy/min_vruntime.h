@@ -169,7 +169,7 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 
 		vtime->floor = floor < vtime->floor ? floor : vtime->floor;
 		rg_vtime_offer(vtime, vruntime);
-		shared->cpusets[rg_masked(i, RG_CPUSETS)].used_at = now;
+		shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime.used_at = now;
 	}
 	rg_release(lock);
 }
@@ -181,7 +181,6 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 
 	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own) && running < least)
 		least = running;
-	own->vtime.active = least != RG_NEVER;
 	if (least != RG_NEVER && least > own->vtime.min_vruntime)
 		own->vtime.min_vruntime = least;
 }
@@ -209,7 +208,7 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 	if (cpu->pool)
 		rg_note_victim(queue, at, running, now);
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
-		shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].used_at = now;
+		shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].vtime.used_at = now;
 	if (own->is_own && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
 		rg_look_at_own(cpu, own, running);
 	else if (own->is_own)
@@ -237,7 +236,6 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 		least = vtime->floor;
 	if (least != RG_NEVER && least > vtime->min_vruntime)
 		vtime->min_vruntime = least;
-	vtime->active = least != RG_NEVER;
 	vtime->turn -= vtime->turn >> 3;
 }
 
@@ -280,7 +278,8 @@ RG_SUBPROGRAM bool rg_look_turn(s32 at, bool end)
 RG_INLINE void rg_look_end(struct rg_looking *looking, s32 at)
 {
 	rg_look_turn(at, 1);
-	looking->contended = looking->waited;
+	if (looking->contended != looking->waited)
+		looking->contended = looking->waited;
 	looking->waited = 0;
 	looking->idle = 0;
 	looking->seen = 0;

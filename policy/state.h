@@ -20,6 +20,13 @@ RG_INLINE u32 rg_number(rg_maybe maybe)
 }
 
 /*
+ * Here begins a line of the cache, and what stands before it lies on others: what CPUs read is kept
+ * apart from what other CPUs write, and what is wanted together lies together. benches/coherence
+ * counts the lines that go from CPU to CPU.
+ */
+#define RG_LINE __attribute__((aligned(64)))
+
+/*
  * The sum of the weights of the active (runnable or running) members of a group or process, and
  * what the group itself adds to its parent's sum meanwhile. Both change on wake-up, sleep, fork,
  * exit only (GVTS section 3.4).
@@ -41,40 +48,15 @@ struct rg_account {
 };
 
 struct rg_thread {
-	struct rg_account account;
+	/* What choices among waiting threads and balance look at. */
+	struct rg_account account RG_LINE;
 	u64 owes_ns;   /* CPU time that the vruntime has not been charged for yet: debt.h */
-	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 weight;    /* effective, in 1/65536 of a weight of 1; cached for dispatch */
-	u64 arrival;     /* the key in its queue: lower runs first among those of its pool */
-	u64 burst;     /* the level of its bucket in ns */
+	u64 woke_at;   /* when it last became runnable */
 	u64 ran_ns;    /* since it woke */
 	u64 yields_ns; /* up to this of ran_ns it is in the pool of its process: yield.h */
-	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
-	u64 slept_at;  /* when it last blocked */
+	u64 arrival;   /* the key in its queue: lower runs first among those of its pool */
 	u64 queued_at; /* when it last entered a queue, or was held */
-	u64 woke_at;   /* when it last became runnable */
-	u64 asleep;    /* the least target when it last blocked */
-	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
-	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
-	u64 credited;  /* of a child of the root: what it counts among those that share credits */
-	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
-	u64 held;      /* by which group: quota.h; 0: by none */
-	u64 held_at;   /* since when, unless it has run since; 0: it has */
-	u32 slot;      /* its own row */
-	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
-	u32 batch;     /* the bucket has been full and is not yet empty */
-	rg_maybe queue; /* the one that it runs from or waits in */
-	u32 fresh;     /* it has never been runnable */
-	u32 group;     /* where it belongs; 0: the root */
-	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
-	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
-	u32 earns;     /* one has met it since it last held all the credit that it may */
-	u32 cpu;       /* the one that it ran on last */
-	u32 cpuset;    /* the CPUs that it may run on: see index/cpusets.h */
-	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
-	u32 process;   /* rg_process_id */
-	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
-	u32 spends;    /* it counts among the active threads of its groups: quota.h */
 	/* Under the lock of the queue where it waits, see index/: */
 	rg_maybe waits;    /* that queue */
 	rg_maybe row;      /* of its pool, while it is in the index */
@@ -83,12 +65,39 @@ struct rg_thread {
 	u32 prev;
 	u32 unlisted; /* it waits, and there was no room in the index */
 	u32 waits_cpuset; /* the heap where it waits */
+	u32 batch;     /* the bucket has been full and is not yet empty */
+	u32 cpu;       /* the one that it ran on last */
+	u32 utilised;  /* its utilisation when it last woke or blocked, in 1/1024 */
+	u32 cpuset;    /* the CPUs that it may run on: see index/cpusets.h */
+	u32 slot;      /* its own row */
+	/* Its own, where it runs and where it wakes. */
+	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
+	u64 burst;     /* the level of its bucket in ns */
+	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
+	u64 slept_at;  /* when it last blocked */
+	u64 asleep;    /* the least target when it last blocked */
+	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
+	u64 held;      /* by which group: quota.h; 0: by none */
+	u64 held_at;   /* since when, unless it has run since; 0: it has */
+	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
+	rg_maybe queue; /* the one that it runs from or waits in */
+	u32 fresh;     /* it has never been runnable */
+	u32 group;     /* where it belongs; 0: the root */
+	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
+	u32 process;   /* rg_process_id */
+	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
+	u32 spends;    /* it counts among the active threads of its groups: quota.h */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
+	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
+	u32 earns;     /* one has met it since it last held all the credit that it may */
+	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
+	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
+	u64 credited;  /* of a child of the root: what it counts among those that share credits */
 };
 
 struct rg_process {
-	struct rg_share share;
+	struct rg_share share RG_LINE;
 	struct rg_account account; /* what fair=process charges instead of the threads' */
 	u64 burst_mean_ns; /* of its threads, as in rg_thread */
 };
@@ -114,18 +123,19 @@ struct rg_budget {
 };
 
 struct rg_group {
-	struct rg_share share;
-	struct rg_budget budget;
+	u32 parent RG_LINE; /* 0: the root */
+	u32 weight;   /* cpu.weight */
+	u32 idle;     /* it has the least weight, whatever cpu.weight says */
+	u32 threads;  /* how many those of `members` are */
 	u64 members;  /* of a child of the root: the active weights of all threads below */
 	u64 credited; /* what it counts among those that share credits */
+	/* What changes at every charge and wake-up. */
+	struct rg_share share RG_LINE;
 	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
 	u64 seen;       /* the min_vruntime when that was settled last */
 	u64 flat;       /* its effective weight then */
 	u64 tolerance_ns; /* how much surplus costs nothing */
-	u32 parent;   /* 0: the root */
-	u32 weight;   /* cpu.weight */
-	u32 threads; /* how many those of `members` are */
-	u32 idle;    /* it has the least weight, whatever cpu.weight says */
+	struct rg_budget budget RG_LINE;
 };
 
 /*
@@ -133,7 +143,7 @@ struct rg_group {
  * queue's heap as there are threads, or more: see index/pools.h. Under the queue's lock.
  */
 struct rg_pool {
-	u64 key;      /* see rg_pool_key; 0: never claimed */
+	u64 key RG_LINE; /* see rg_pool_key; 0: never claimed */
 	u64 pool;     /* see rg_pool */
 	u64 vruntime; /* of a thread alone: what its entry in the heap says */
 	u32 cpuset;   /* of all its threads: the heap that it is in */
@@ -156,30 +166,29 @@ struct rg_entry {
  * and what the present look has seen of them (min_vruntime.h).
  */
 struct rg_vtime {
-	u64 min_vruntime; /* it never falls */
+	u64 min_vruntime RG_LINE; /* it never falls */
 	u64 shift;        /* by how much all its vruntimes were raised so far: see converge.h */
-	u64 least;        /* of those seen in this look */
+	u64 turn;         /* the longest turn of those that ran lately */
 	/* Of this look, too: see rg_vtime_is_held_back. */
+	u64 least RG_LINE; /* of those seen in this look */
 	u64 floor;        /* how far the others let it fall behind */
 	u64 weight;       /* of all that run */
 	u64 seen_weight;  /* the same of the last look */
 	u64 last;         /* the least vruntime of these */
 	u64 last_weight;
-	u64 turn;         /* the longest turn of those that ran lately */
 	u32 running;      /* how many */
 	u32 seen_running; /* the same of the last look */
-	u32 active;       /* whether anybody was seen in the last look */
+	u64 used_at;      /* of a set of CPUs: when one of its threads was last seen */
 };
 
 /* How far the present look at some CPUs has come. */
 struct rg_looking {
-	u64 busy;      /* somebody is looking */
+	u64 busy RG_LINE; /* somebody is looking */
 	u32 seen;      /* how many CPUs */
 	u32 idle;      /* whether one of them ran nothing */
-	u32 contended; /* whether somebody waited when the last look was complete */
-	u32 waited;    /* whether in this look */
+	u32 waited;    /* whether somebody waited in this look */
+	u32 contended RG_LINE; /* whether when the last look was complete */
 	s32 cpu;       /* the first one of these CPUs */
-	u32 unused;
 };
 
 /* How many sets of CPUs that threads may run on are told apart at once; 0 is all CPUs. */
@@ -187,10 +196,9 @@ struct rg_looking {
 
 /* Threads that may run on the same CPUs: see index/cpusets.h. */
 struct rg_cpuset {
-	u64 affinity; /* its number (rg_affinity); 0: no thread's, but for the first */
-	u64 waiting;  /* threads in any queue */
-	u64 used_at;  /* when one of them was last seen */
+	u64 affinity RG_LINE; /* its number (rg_affinity); 0: no thread's, but for the first */
 	struct rg_vtime vtime;
+	u64 waiting;  /* threads in any queue */
 };
 
 /*
@@ -198,7 +206,7 @@ struct rg_cpuset {
  * is the row of a CPU by the domain's number. A child is a domain on the next lower level in use.
  */
 struct rg_target {
-	u64 at;       /* virtual time */
+	u64 at RG_LINE; /* virtual time */
 	u64 least;    /* the least target of its lowest domains that count; RG_NEVER: none does */
 	u32 busy;     /* of a lowest domain: how many of its queues have threads */
 	u32 cpus;     /* how many it has */
@@ -253,32 +261,34 @@ struct rg_need {
 
 /* What a CPU runs or is about to, so that other CPUs can compare without touching the thread. */
 struct rg_cpu {
-	u64 pool;      /* 0: nothing of ours */
+	/* What other CPUs look at. */
+	u64 pool RG_LINE; /* 0: nothing of ours */
 	u64 vruntime;     /* at `since` */
 	u64 weight;    /* effective, as in rg_thread */
 	u64 since;
+	u32 thread;    /* its row; meaningful while pool is not 0 */
+	u32 own;       /* the queue of threads that may run here alone */
+	u32 vtime;     /* the number of the virtual time of what it runs */
+	u32 class;     /* of what it runs, under pick=credit */
+	u32 ordered;   /* a preemption is on its way */
+	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
+	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
+	u32 resumed;   /* it was woken for a thread that was held, and has not asked since */
+	/* Its own. */
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
-	u32 thread;    /* its row; meaningful while pool is not 0 */
-	u32 own;       /* the queue of threads that may run here alone */
-	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
 	u32 choices;   /* dispatches so far */
-	u32 refused[RG_CPUSETS]; /* of each set of CPUs the affinity that does not admit this one */
-	u32 admits[RG_CPUSETS];  /* the affinity that a thread had which ran here */
-	u32 vtime;     /* the number of the virtual time of what it runs */
-	u32 ordered;   /* a preemption is on its way */
 	u32 asked;     /* queues that it has asked for work in vain */
-	u32 class;     /* of what it runs, under pick=credit */
-	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
 	u32 walked;    /* `came` of its queue when it last fell idle */
 	u32 walks;     /* how often it has asked again since */
 	u32 last_choice; /* the one before which it found a thread in another queue */
-	u32 resumed;   /* it was woken for a thread that was held, and has not asked since */
 	rg_maybe turn; /* whose turn its timer ends: quota.h */
+	u32 refused[RG_CPUSETS]; /* of each set of CPUs the affinity that does not admit this one */
+	u32 admits[RG_CPUSETS];  /* the affinity that a thread had which ran here */
 	struct rg_need needs[2]; /* of a queue that it asks, and of its own */
-	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 	u64 inversions; /* avoided: first come ran instead of the thread of the least vruntime */
+	struct rg_target targets[RG_LEVEL_ROWS]; /* of the domains of this number */
 };
 
 /* A heap of vruntimes: those of a set of CPUs in a queue. Under the queue's lock. */
@@ -290,28 +300,35 @@ struct rg_heap {
 };
 
 struct rg_queue {
-	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
-	struct rg_looking looking; /* where each queue has a virtual time of its own */
-	u64 least;    /* the least vruntime of waiting threads; RG_NEVER: none */
+	/* What CPUs look at that it does not serve, and what its lock protects. */
+	u64 least RG_LINE; /* the least vruntime of waiting threads; RG_NEVER: none */
 	u64 waiting;  /* a bit for each set of CPUs whose heap is not empty */
-	u32 threads;  /* how many run from it or wait in it; kept where there are several */
-	u32 created;  /* in init */
+	u32 first;    /* the slot of the first thread of the least vruntime */
+	u32 unlisted; /* how many wait in it and are not in the index */
+	u32 came;     /* how many threads came so far that the index had no room for */
 	s32 cpu;      /* the first one that it serves */
 	u32 cpus;     /* how many */
-	u32 unlisted; /* how many wait in it and are not in the index */
+	u32 created;  /* in init */
+	u32 is_own;   /* it serves the threads of one CPU that may run there alone */
+	u32 unused;
+	struct rg_heap heaps[RG_CPUSETS]; /* that of all CPUs ends the line */
+	/* What wake-ups change without its lock. */
+	u32 threads RG_LINE; /* how many run from it or wait in it; kept where there are several */
 	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
 	u32 cursor;   /* where the next look for a victim begins */
-	u32 first;    /* the slot of the first thread of the least vruntime */
-	u32 is_own;   /* it serves the threads of one CPU that may run there alone */
-	u32 came;     /* how many threads came so far that the index had no room for */
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */
-	u32 unused;
-	struct rg_heap heaps[RG_CPUSETS];
+	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
+	struct rg_looking looking; /* where each queue has a virtual time of its own */
 };
 
 struct rg_shared {
-	u64 pulls;        /* threads that balance moved from one queue to another */
-	u64 least_target; /* of all lowest domains that count: it never falls (GVTS section 4) */
+	/* Of all lowest domains that count: it never falls (GVTS section 4). */
+	u64 least_target RG_LINE;
+	u32 queues;       /* how many serve domains; those of single CPUs have higher numbers */
+	u32 limited;      /* how many groups have a quota */
+	u64 pulls RG_LINE; /* threads that balance moved from one queue to another */
+	u32 spread;       /* where the next new thread looks for a queue */
+	u32 unused;
 	u64 credits_at;   /* when credits are next given out */
 	u64 earned;       /* by a unit of weight since the start (balance/credits.h) */
 	u64 sharing;      /* the sum of the weights that share credits */
@@ -320,10 +337,6 @@ struct rg_shared {
 	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
 	struct rg_looking looking; /* at the whole machine */
 	struct rg_cpuset cpusets[RG_CPUSETS];
-	u32 queues; /* how many serve domains; those of single CPUs have higher numbers */
-	u32 spread; /* where the next new thread looks for a queue */
-	u32 limited; /* how many groups have a quota */
-	u32 unused;
 };
 
 /* The words of policies.def: RG_BALANCE_STEAL and so on. */

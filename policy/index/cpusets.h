@@ -43,7 +43,7 @@ RG_INLINE struct rg_vtime *rg_vtime_waiting(struct rg_shared *shared, struct rg_
 RG_INLINE bool rg_cpuset_is_free(struct rg_cpuset *row, u64 now)
 {
 	return !row->affinity ||
-	       (!row->waiting && rg_less(now, row->used_at) > RG_CPUSET_IDLE_NS);
+	       (!row->waiting && rg_less(now, row->vtime.used_at) > RG_CPUSET_IDLE_NS);
 }
 
 /* The i-th row that may be that of an affinity (Fibonacci hashing). */
@@ -77,7 +77,7 @@ RG_SUBPROGRAM u32 rg_cpuset_find(u32 affinity, u64 now)
 		return found;
 	row = &shared->cpusets[rg_masked(empty, RG_CPUSETS)];
 	before = row->affinity;
-	row->used_at = now;
+	row->vtime.used_at = now;
 	return rg_compare_and_swap(&row->affinity, before, affinity) == before ? empty
 									       : RG_CPUSET_NONE;
 }

@@ -5,26 +5,39 @@ use std::ptr::{null, null_mut};
 
 use crate::program::Sizes;
 
-/// Entries of one size, as words so that they are aligned for any field.
+/// A line of the cache, in words: `RG_LINE` of state.h.
+const LINE: usize = 8;
+
+/// Entries of one size, as words so that they are aligned for any field; the first begins a line.
 pub struct Table {
     words: Vec<u64>,
+    /// The first word of the first entry.
+    begin: usize,
+    /// The words of all entries.
+    len: usize,
     stride: usize,
 }
 
 impl Table {
     fn new(bytes: usize) -> Table {
-        Table { words: Vec::new(), stride: bytes.div_ceil(8) }
+        Table { words: Vec::new(), begin: 0, len: 0, stride: bytes.div_ceil(8) }
     }
 
     /// Makes room for `count` entries. Pointers to entries become stale: never while C runs.
     pub fn grow(&mut self, count: usize) {
-        let words = count * self.stride;
-        if self.words.is_empty() {
+        let len = self.len.max(count * self.stride);
+        if self.begin + len > self.words.len() {
             // Untouched pages of a fresh allocation cost nothing.
-            self.words = vec![0; words];
-        } else {
-            self.words.resize(self.words.len().max(words), 0);
+            let mut words = vec![0; len.max(2 * self.len) + LINE];
+            let begin = words.as_ptr().align_offset(LINE * 8);
+            words[begin..begin + self.len].copy_from_slice(self.entries());
+            (self.words, self.begin) = (words, begin);
         }
+        self.len = len;
+    }
+
+    fn entries(&self) -> &[u64] {
+        &self.words[self.begin..self.begin + self.len]
     }
 
     /// The entry at an index, or the first for an index beyond the table, which is not empty.
@@ -36,13 +49,15 @@ impl Table {
     /// The entry at an index, to read; null where there is none.
     pub fn at(&self, index: u32) -> *const c_void {
         let first = index as usize * self.stride;
-        self.words.get(first..first + self.stride).map_or(null(), |words| words.as_ptr().cast())
+        let words = self.entries().get(first..first + self.stride);
+        words.map_or(null(), |words| words.as_ptr().cast())
     }
 
     /// The entry at an index, for C; null where there is none. Stays good until the table grows.
     pub fn at_mut(&mut self, index: u32) -> *mut c_void {
         let first = index as usize * self.stride;
-        let words = self.words.get_mut(first..first + self.stride);
+        let entries = &mut self.words[self.begin..self.begin + self.len];
+        let words = entries.get_mut(first..first + self.stride);
         words.map_or(null_mut(), |words| words.as_mut_ptr().cast())
     }
 }
@@ -105,7 +120,7 @@ impl State {
     /// The rows of a kind as words, and the words of a row.
     pub fn words(&self, owner: Owner) -> (&[u64], usize) {
         let table = self.table(owner);
-        (&table.words, table.stride)
+        (table.entries(), table.stride)
     }
 
     /// The row that an address is in, and where in it.
@@ -150,5 +165,28 @@ impl State {
         state.entries.grow(ENTRIES);
         state.shared.grow(1);
         state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_begin_a_line_and_keep_what_they_hold() {
+        let mut table = Table::new(24);
+        assert!(table.at(0).is_null());
+        for count in [1, 2, 3, 7, 100, 50] {
+            table.grow(count);
+            assert_eq!(table.at(0).addr() % 64, 0, "{count}");
+            let last = count - 1;
+            assert_eq!(table.at(last as u32).addr(), table.at(0).addr() + 24 * last);
+            assert!(table.at(100).is_null());
+            let (begin, stride) = (table.begin, table.stride);
+            table.words[begin + stride * last] = count as u64;
+        }
+        let held: Vec<u64> = [0, 1, 2, 6, 99].map(|at| table.entries()[3 * at]).into();
+        assert_eq!(held, [1, 2, 3, 7, 100]);
+        assert!(table.at(99) != table.at(98) && !table.at(99).is_null());
     }
 }
