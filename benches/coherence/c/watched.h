@@ -8,7 +8,7 @@
 
 /* As `What` of counter.rs. */
 enum rg_what { RG_WAKES, RG_SWITCHES, RG_TICKS, RG_RETURNS };
-enum rg_kernel { RG_LOCKS, RG_UNLOCKS, RG_CHANGES, RG_ASKS, RG_TALLIES };
+enum rg_kernel { RG_LOCKS, RG_UNLOCKS, RG_CHANGES, RG_ASKS, RG_COUNTS, RG_LOOKS_UP };
 
 void (*rg_callback_call)(u32 what, s32 cpu);
 void (*rg_kernel_call)(u32 what, u64 which, u32 slot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The callbacks that the platform calls. What the adapter counts for monitors (rg_tally) is counted
- * with them: it changes as often as they are called.
+ * The callbacks that the platform calls. What the adapter keeps of a thread (rg_task_ctx) is
+ * counted with them: it is asked for whose row the thread has, and changes when the thread has run.
  */
 #ifndef RG_WRAPPED_H
 #define RG_WRAPPED_H
@@ -19,6 +19,7 @@ s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 	s32 cpu;
 
 	(*rg_callback_call)(RG_WAKES, rg_thread_cpu(t));
+	(*rg_kernel_call)(RG_LOOKS_UP, 0, rg_slot(t));
 	cpu = rg_inner_select_cpu(t, prev_cpu, flags);
 	(*rg_callback_call)(RG_RETURNS, 0);
 	return cpu;
@@ -27,6 +28,7 @@ s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 void rg_enqueue(struct task_struct *t, u64 flags)
 {
 	(*rg_callback_call)(flags & RG_ENQUEUE_WAKEUP ? RG_WAKES : RG_SWITCHES, rg_thread_cpu(t));
+	(*rg_kernel_call)(RG_LOOKS_UP, 0, rg_slot(t));
 	rg_inner_enqueue(t, flags);
 	(*rg_callback_call)(RG_RETURNS, 0);
 }
@@ -48,7 +50,7 @@ void rg_yield(struct task_struct *t)
 void rg_tick(struct task_struct *t)
 {
 	(*rg_callback_call)(RG_TICKS, rg_thread_cpu(t));
-	(*rg_kernel_call)(RG_TALLIES, rg_process_id(t), 0);
+	(*rg_kernel_call)(RG_COUNTS, 0, rg_slot(t));
 	rg_inner_tick(t);
 	(*rg_callback_call)(RG_RETURNS, 0);
 }
@@ -56,7 +58,7 @@ void rg_tick(struct task_struct *t)
 void rg_stopping(struct task_struct *t, bool runnable)
 {
 	(*rg_callback_call)(RG_SWITCHES, rg_thread_cpu(t));
-	(*rg_kernel_call)(RG_TALLIES, rg_process_id(t), 0);
+	(*rg_kernel_call)(RG_COUNTS, 0, rg_slot(t));
 	rg_inner_stopping(t, runnable);
 	(*rg_callback_call)(RG_RETURNS, 0);
 }

@@ -20,14 +20,12 @@ pub enum Kind {
     Queue,
     /// What the kernel keeps of a thread in a queue, a line each.
     Node,
-    /// What the adapter counts of each process (`rg_process_tallies`).
-    Tally,
-    /// The same of each group.
-    GroupTally,
+    /// What the adapter keeps of each thread (`rg_task_ctxs`).
+    Context,
 }
 
 /// How many there are, those of the state included.
-const KINDS: usize = 13;
+const KINDS: usize = 12;
 
 impl Kind {
     fn index(self) -> usize {
@@ -36,8 +34,7 @@ impl Kind {
             Kind::Lock => 8,
             Kind::Queue => 9,
             Kind::Node => 10,
-            Kind::Tally => 11,
-            Kind::GroupTally => 12,
+            Kind::Context => 11,
         }
     }
 }

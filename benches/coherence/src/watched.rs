@@ -12,23 +12,19 @@ use sim::events::Tournament;
 use crate::counter::{Cause, Kind, LineCounter, Touch};
 use crate::layout::Layouts;
 
-/// Bytes from a queue's lock to the next one's (`rg_locks` of the adapter: a map's rows are multiples of 8).
-const LOCK: u32 = 8;
-/// The same of `struct rg_tally`.
-const TALLY: u32 = 24;
-/// Processes are numbered beside threads (`rg_process_id` of policy_native).
-const PROCESSES: u64 = 1 << 30;
+/// Bytes from a queue's lock to the next one's (`struct rg_lock` of the adapter).
+const LOCK: u32 = 64;
+/// The same of `struct rg_task_ctx`.
+const CONTEXT: u32 = 64;
 
 thread_local! {
     static COUNTER: RefCell<Option<LineCounter>> = const { RefCell::new(None) };
-    static HERE: RefCell<Here> = const { RefCell::new(Here { base: 0, sizes: [0; 9], groups: Vec::new() }) };
+    static HERE: RefCell<Here> = const { RefCell::new(Here { base: 0, sizes: [0; 9] }) };
 }
 
 struct Here {
     base: usize,
     sizes: [u64; 9],
-    /// By process: its group, 0 for the root.
-    groups: Vec<u32>,
 }
 
 fn record(with: impl FnOnce(&mut LineCounter)) {
@@ -73,13 +69,7 @@ extern "C" fn kernel(what: u32, which: u64, slot: u32) {
                 touch(Kind::Node, slot, crate::lines::LINE, what == 2);
             }
         }
-        _ => {
-            let process = (which & !PROCESSES) as u32;
-            let group =
-                HERE.with_borrow(|here| here.groups.get(process as usize).copied().unwrap_or(0));
-            touch(Kind::Tally, process, TALLY, true);
-            touch(Kind::GroupTally, group, TALLY, true);
-        }
+        _ => touch(Kind::Context, slot, CONTEXT, what == 4),
     }
 }
 
@@ -138,11 +128,7 @@ impl Watched {
     ) -> Result<(Trace, LineCounter), Failure> {
         let (begin, end) = (scenario.warm_up, scenario.warm_up + scenario.duration);
         COUNTER.set(Some(LineCounter::new(scenario.machine, begin, end)));
-        HERE.set(Here {
-            base: self.object.base()?,
-            sizes: self.program.sizes(),
-            groups: scenario.programs.iter().map(|p| p.group.map_or(0, |g| g as u32 + 1)).collect(),
-        });
+        HERE.set(Here { base: self.object.base()?, sizes: self.program.sizes() });
         let run = self.program.instead(|| {
             sim::arm::observe::<Tournament, _>(scenario, policy, seed, &Silent, Listener)
         });
@@ -161,8 +147,7 @@ impl Watched {
             Kind::Lock => "lock of a queue".to_string(),
             Kind::Queue => "dispatch queue (kernel)".to_string(),
             Kind::Node => "node of a thread (kernel)".to_string(),
-            Kind::Tally => "tally of a process (adapter)".to_string(),
-            Kind::GroupTally => "tally of a group (adapter)".to_string(),
+            Kind::Context => "context of a thread (adapter)".to_string(),
         }
     }
 }

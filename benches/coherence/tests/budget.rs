@@ -12,11 +12,11 @@ use model::{PolicySpec, Silent};
 use sim::events::Tournament;
 
 /// Lines a switch from the same cache.
-const FROM_THE_CACHE: f64 = 13.0;
+const FROM_THE_CACHE: f64 = 10.5;
 /// Lines a switch from other caches.
-const FROM_BEYOND: f64 = 7.5;
+const FROM_BEYOND: f64 = 3.2;
 /// How often a machine-wide line is written in a millisecond.
-const WRITTEN: f64 = 60.0;
+const WRITTEN: f64 = 21.0;
 
 fn ours() -> Watched {
     Watched::new(&Source::Ours(Vec::new())).unwrap_or_else(|e| panic!("{e}"))

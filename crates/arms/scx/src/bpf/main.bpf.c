@@ -174,6 +174,7 @@ void BPF_STRUCT_OPS(rearguard_enable, struct task_struct *p)
 void BPF_STRUCT_OPS(rearguard_disable, struct task_struct *p)
 {
 	rg_exit_thread(p);
+	rg_tally_end(rg_task_ctx_at(rg_slot(p)));
 	rg_refer(rg_slot(p), 0);
 }
 
@@ -190,6 +191,7 @@ void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup 
 
 	if (!slot)
 		return;
+	rg_tally_end(rg_task_ctx_at(slot));
 	rg_task_ctx_at(slot)->group = group;
 	rg_move_thread_group(p, group);
 }

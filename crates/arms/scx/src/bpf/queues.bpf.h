@@ -10,8 +10,10 @@
 
 struct rg_queue rg_queues[RG_QUEUES] SEC(".bss.queues");
 
+/* A line each: those of other caches' queues would lie beside. */
 struct rg_lock {
 	struct bpf_spin_lock held;
+	u32 unused[15];
 };
 
 struct {

@@ -12,9 +12,17 @@
 
 #include "processes.bpf.h"
 
+struct rg_tally {
+	u64 ran_ns;
+	u64 slices;     /* how often a thread ran */
+	u64 migrations; /* of these, on another CPU than before */
+};
+
+/* A line of the cache. */
 struct rg_task_ctx {
 	u64 thread;    /* the address of the thread whose row this is; 0: none's */
 	u64 exec_seen; /* what it had received when it was last counted */
+	struct rg_tally tally; /* what it received since it came, or came to its group */
 	u32 process;   /* the row of its process */
 	u32 id;        /* its process's */
 	u32 group;     /* the row of its group */

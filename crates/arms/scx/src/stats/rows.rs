@@ -32,6 +32,14 @@ pub struct Tally {
     pub migrations: u64,
 }
 
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.ran_ns += other.ran_ns;
+        self.slices += other.slices;
+        self.migrations += other.migrations;
+    }
+}
+
 /// What a group's quota (`cpu.max`) has done to its threads since the policy was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttling {
@@ -156,6 +164,7 @@ impl<'a> Rows<'a> {
                 tally: tally(&tallies.rg_process_tallies[row as usize]),
             });
             process.threads += 1;
+            process.tally.add(tally(&ctx.tally));
         }
         processes
     }
@@ -181,6 +190,11 @@ impl<'a> Rows<'a> {
                     group.map_or(Throttling::default(), |group| throttling(&group.budget));
                 let tally = tally(&tallies.rg_group_tallies[row]);
                 groups.insert(row as u32, GroupRow { id, parent, weight, throttling, tally });
+            }
+        }
+        for (_, ctx) in self.tasks() {
+            if let Some(group) = groups.get_mut(&now(&ctx.group)) {
+                group.tally.add(tally(&ctx.tally));
             }
         }
         groups
