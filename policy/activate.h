@@ -8,6 +8,7 @@
 
 #include "balance/balance.h"
 #include "order/order.h"
+#include "urgent.h"
 
 /* The vruntime of a thread that wakes, which no look may overlook; `idle`: its account was. */
 RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
@@ -52,6 +53,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	thread->woke_at = now;
 	thread->arrival = rg_order_arrival(thread, now);
 	thread->pool = rg_pool(t, thread);
+	rg_urgent_wake(thread, now);
 }
 
 /* The thread counts no more among those that want a CPU. */

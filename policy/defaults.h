@@ -60,7 +60,7 @@ struct rg_options {
 	{                                                                                          \
 		(void)thread;                                                                      \
 	}
-/* The callbacks about limits of groups: quotas and idle groups are refused. */
+/* The callbacks about limits of groups: quotas, promises and idle groups are refused. */
 #define RG_WITHOUT_limits                                                                          \
 	RG_CALLBACK void rg_idle_group(u32 group, bool idle)                                       \
 	{                                                                                          \
@@ -73,6 +73,12 @@ struct rg_options {
 		(void)quota_ns;                                                                    \
 		(void)period_ns;                                                                   \
 		(void)burst_ns;                                                                    \
+	}                                                                                          \
+	RG_CALLBACK void rg_promise_group(u32 group, u64 within_ns, u64 share)                     \
+	{                                                                                          \
+		(void)group;                                                                       \
+		(void)within_ns;                                                                   \
+		(void)share;                                                                       \
 	}                                                                                          \
 	RG_CALLBACK void rg_group_due(u32 group)                                                   \
 	{                                                                                          \

@@ -185,6 +185,13 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 		own->vtime.min_vruntime = least;
 }
 
+/* Whether a CPU runs what goes before fair order (urgent.h): virtual time goes on without it. */
+RG_INLINE bool rg_is_ahead(struct rg_cpu *cpu, struct rg_vtime *vtime, u64 vruntime)
+{
+	return RG_OPTION(promises) && rg_thread_at(cpu->thread)->lent &&
+	       vruntime < vtime->min_vruntime;
+}
+
 /* Looks at one CPU for another; answers whether anybody runs or waits there. */
 RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 {
@@ -203,7 +210,7 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 	vtime = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
 	if (!cpu->pool)
 		looking->idle = 1;
-	if (vtime && !(own->is_own && vtime == &own->vtime))
+	if (vtime && !(own->is_own && vtime == &own->vtime) && !rg_is_ahead(cpu, vtime, running))
 		rg_vtime_note_running(vtime, cpu, running);
 	if (cpu->pool)
 		rg_note_victim(queue, at, running, now);

@@ -405,6 +405,8 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *   rg_idle_group    it has the least weight whatever rg_weigh_group says, or not any more
  *   rg_limit_group   its threads and those below may have a quota in each period and a burst more;
  *                    a quota of RG_NEVER: all that they want
+ *   rg_promise_group its threads and those below shall be served within so long of a wake-up, for
+ *                    no more than `share` millionths of a CPU; within_ns 0: as the others
  *   rg_exit_group    it is gone; it has neither threads nor children
  *   rg_init_thread   a thread comes under the policy, in a group; not 0: its creation fails
  *   rg_move_thread_group  it is in another group now
@@ -439,6 +441,7 @@ RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);
 RG_CALLBACK void rg_weigh_group(u32 group, u32 weight);
 RG_CALLBACK void rg_idle_group(u32 group, bool idle);
 RG_CALLBACK void rg_limit_group(u32 group, u64 quota_ns, u64 period_ns, u64 burst_ns);
+RG_CALLBACK void rg_promise_group(u32 group, u64 within_ns, u64 share);
 RG_CALLBACK void rg_group_due(u32 group);
 RG_CALLBACK void rg_turn_due(s32 cpu);
 RG_CALLBACK void rg_exit_group(u32 group);

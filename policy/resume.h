@@ -33,12 +33,16 @@ RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
 /* The account of prev, which may go on; 0: its group holds it, and it leaves the CPU. */
 RG_INLINE struct rg_thread *rg_go_on(struct task_struct *prev, struct rg_thread *thread)
 {
+	u64 now;
+
 	rg_charge(prev, thread);
 	if (rg_held_by(prev, thread)) {
 		rg_vacate(prev);
 		return 0;
 	}
-	rg_order_again(thread, rg_now());
+	now = rg_now();
+	rg_order_again(thread, now);
+	rg_urgent_go_on(thread, now);
 	return thread;
 }
 

@@ -7,8 +7,9 @@
  *   order     which of its threads     order/
  *
  * The frame is CTS's (section 3). vruntime.h holds the account that pick compares, burst.h what
- * belongs to a pool, weight.h the shares of groups, quota.h their limits, preempt.h which thread
- * may interrupt which, activate.h what a thread's accounts begin and end with.
+ * belongs to a pool, weight.h the shares of groups, quota.h their limits, promise.h what they were
+ * promised, preempt.h which thread may interrupt which, activate.h what a thread's accounts begin
+ * and end with.
  */
 #ifndef RG_SCHEDULER_H
 #define RG_SCHEDULER_H
@@ -26,6 +27,7 @@ RG_CALLBACK s32 rg_init(void)
 RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
 {
 	struct rg_group *group = rg_group_at(at);
+	struct rg_promise none = {};
 	struct rg_budget blank = {};
 
 	group->share.active = 0;
@@ -33,6 +35,7 @@ RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
 	group->parent = parent;
 	group->weight = weight;
 	group->idle = 0;
+	group->promise = none;
 	group->budget = blank;
 	group->budget.due_at = RG_NEVER;
 }
@@ -45,6 +48,11 @@ RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
 RG_CALLBACK void rg_idle_group(u32 at, bool idle)
 {
 	rg_weight_idle(at, idle);
+}
+
+RG_CALLBACK void rg_promise_group(u32 at, u64 within_ns, u64 share)
+{
+	rg_promise_make(at, within_ns, share);
 }
 
 RG_CALLBACK void rg_limit_group(u32 at, u64 quota_ns, u64 period_ns, u64 burst_ns)
@@ -271,6 +279,8 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 		return;
 	victim = rg_victim_for(t, thread, home, flags);
 	queue = rg_queue_for(t, cpu, home);
+	if (RG_OPTION(promises))
+		rg_urgent_wait(thread->slot, queue, now);
 	if (indexed)
 		rg_index_enter(thread, queue, rg_account(t, thread));
 	rg_insert_ordered(t, queue, RG_OPTION(slice_ns), thread->arrival);

@@ -47,6 +47,13 @@ struct rg_account {
 	u32 unused;
 };
 
+/* Which thread goes before which, whatever their vruntimes: urgent.h. */
+enum rg_lent {
+	RG_LENT_NOTHING, /* fair order */
+	RG_LENT_BUSY,    /* urgent, but it has computed for long */
+	RG_LENT_SERVES,  /* urgent */
+};
+
 struct rg_thread {
 	/* What choices among waiting threads and balance look at. */
 	struct rg_account account RG_LINE;
@@ -91,6 +98,8 @@ struct rg_thread {
 	u32 instalments; /* how often it has paid since it ran */
 	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */
 	u32 earns;     /* one has met it since it last held all the credit that it may */
+	u32 promise;   /* the group whose promise it has: promise.h; 0: none */
+	u32 lent;      /* an rg_lent: whether it goes before fair order */
 	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those that share credits */
@@ -122,6 +131,15 @@ struct rg_budget {
 	u32 unused;
 };
 
+/* What a group was promised, and what is left of the CPU time for it. */
+struct rg_promise {
+	u64 within_ns; /* from a wake-up to its end; 0: there is no promise */
+	u64 share;     /* what the group may have at most, in millionths of a CPU */
+	u64 most_ns;   /* what may be left at most */
+	u64 left_ns;   /* wraps below 0: overdrawn */
+	u64 filled_at; /* until when it was filled last */
+};
+
 struct rg_group {
 	u32 parent RG_LINE; /* 0: the root */
 	u32 weight;   /* cpu.weight */
@@ -136,6 +154,7 @@ struct rg_group {
 	u64 flat;       /* its effective weight then */
 	u64 tolerance_ns; /* how much surplus costs nothing */
 	struct rg_budget budget RG_LINE;
+	struct rg_promise promise RG_LINE;
 };
 
 /*
@@ -317,6 +336,7 @@ struct rg_queue {
 	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */
+	u64 urgent_at; /* when to look for a thread that is urgent: urgent.h; 0: not at all */
 	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
 };

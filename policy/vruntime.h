@@ -26,6 +26,7 @@
 #include "burst.h"
 #include "debt.h"
 #include "min_vruntime.h"
+#include "promise.h"
 #include "quota.h"
 #include "surplus.h"
 #include "index/index.h"
@@ -107,6 +108,8 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 		rg_surplus_note(t, thread, rg_number(account->vtime), ran);
 	if (thread->group && rg_has_quotas())
 		rg_quota_charge(thread->slot, ran);
+	if (RG_OPTION(promises) && thread->promise)
+		rg_promise_charge(thread->slot, rg_thread_cpu(t), ran);
 	rg_burst_fill(thread, ran);
 	if (RG_OPTION(balance) == RG_BALANCE_CREDIT)
 		rg_credits_burn(t, thread, ran);

@@ -17,6 +17,7 @@
 #define RG_PICK_H
 
 #include "../index/choose.h"
+#include "../urgent.h"
 #include "../vruntime.h"
 #include "credit.h"
 #include "starvation.h"
@@ -410,7 +411,8 @@ RG_INLINE bool rg_pick_own(s32 cpu, struct task_struct *prev)
 		return rg_pick_credit(cpu, shared, prev);
 	rg_ask_for(here, cpu, prev);
 	here->choices++;
-	if (rg_pick_starving(cpu, here, shared) || rg_pick_least_unlisted(cpu, here, shared))
+	if (rg_pick_starving(cpu, here, shared) || rg_pick_urgent(cpu, here, shared) ||
+	    rg_pick_least_unlisted(cpu, here, shared))
 		return 1;
 	first = rg_pick_queue(here, shared);
 	verdict = rg_pick_from(cpu, first);

@@ -78,7 +78,8 @@ pub fn code(source: &Source) -> Result<Rc<Code>, Failure> {
 impl Engine {
     /// Loads the policy and runs the scenario's prologue.
     pub fn new(code: &Rc<Code>, spec: &PolicySpec, scenario: Scenario) -> Result<Engine, Failure> {
-        let options = PolicyOptions::parse(spec, &scenario.machine(), None)?;
+        // No group has a promise here.
+        let options = PolicyOptions::parse(spec, &scenario.machine(), None)?.without_promises();
         let world = Box::new(World::new(Rc::clone(code), scenario, options.as_bytes()));
         let begin = world.kernel.borrow().clone();
         let mut engine = Engine { world, begin, stacks: Vec::new() };

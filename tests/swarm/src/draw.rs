@@ -7,6 +7,7 @@ mod mechanisms;
 mod node;
 mod policy;
 mod programs;
+mod promised;
 
 use std::fmt;
 
@@ -57,6 +58,7 @@ impl Case {
         programs::join(&mut Rng::new(seed, 2), &mut scenario.programs);
         node::add(&mut Rng::new(seed, 3), &mut scenario);
         limits::add(&mut Rng::new(seed, 4), &mut scenario);
+        promised::add(&mut Rng::new(seed, 5), &mut scenario);
         let policy = policy::draw(&mut rng, &scenario);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
@@ -85,10 +87,11 @@ impl fmt::Display for Case {
             writeln!(f, "  {:?}", scenario.mechanisms)?;
         }
         for group in &scenario.groups {
-            let Group { name, weight, max, idle, cpuset, .. } = group;
+            let Group { name, weight, max, promise, idle, cpuset, .. } = group;
+            let promise = promise.map_or(String::new(), |promise| format!(", {promise}"));
             let max = max.map_or(String::new(), |max| format!(", {max}"));
             let idle = if *idle { ", idle" } else { "" };
-            writeln!(f, "  group {name} weight {weight}{max}{idle} {cpuset:?}")?;
+            writeln!(f, "  group {name} weight {weight}{max}{promise}{idle} {cpuset:?}")?;
         }
         let mut first = 0;
         for program in &scenario.programs {

@@ -171,6 +171,20 @@ fn groups_whose_quotas_are_forgotten_or_never_filled() {
 }
 
 #[test]
+fn a_group_that_takes_more_than_its_budget() {
+    let groups = "[[group]]\nname = \"spins\"\npromise = \"1ms=1%\"\nat_most = \"40%\"\n\
+                  [[group]]\nname = \"others\"\n\
+                  [[program]]\nname = \"spins\"\nkind = \"daemon\"\ngroup = \"spins\"\nthreads = 8\n\
+                  run = \"4ms\"\nsleep = \"100us\"\n\
+                  [[program]]\nname = \"others\"\nkind = \"batch\"\ngroup = \"others\"\nthreads = 4\n";
+    let case = case("cpus = 4", groups, "rearguard", "20s");
+    let mut loaded = case.clone();
+    let promise = loaded.scenario.groups[0].promise.as_mut().expect("a promise");
+    promise.at_most_per_million = 900_000;
+    catches_other("promise", &case, &loaded);
+}
+
+#[test]
 fn two_starts_that_are_swapped() {
     let one = case("cpus = 1", SERVICE, "cts", "2s");
     catches("order", &one, Bug::SwapsStarts);

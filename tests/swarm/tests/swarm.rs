@@ -60,6 +60,9 @@ fn seeds_draw_all_that_there_is() {
         assert!(some(&has), "{mechanism}");
     }
     assert!(some(&|case| case.scenario.groups.iter().any(|group| group.cpuset.is_some())));
+    let promised =
+        |case: &Case| case.scenario.groups.iter().filter(|g| g.promise.is_some()).count();
+    assert!(some(&|case| promised(case) > 1));
     for change in ["Affinity", "Nice", "Weight", "Offline", "Online"] {
         let has =
             |case: &Case| case.changes.iter().any(|c| format!("{:?}", c.kind).starts_with(change));

@@ -3,12 +3,14 @@
 //!
 //! What no policy promises is not checked: there is no row for it.
 
+mod budgets;
 mod fair;
 mod policies;
 
 use model::scenario::{Kind, Machine, Program, Wait};
 use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
 
+pub use budgets::Budgets;
 pub use fair::{Fair, Held};
 pub use policies::{PolicyOptions, names};
 
@@ -103,6 +105,8 @@ pub struct Promises {
     pub fair: Option<Fair>,
     /// How far a group may exceed its weight.
     pub held: Option<Held>,
+    /// What groups with promises may take, and leave the others.
+    pub budgets: Option<Budgets>,
 }
 
 /// Queues that an idle CPU asks beside its own before it gives up (`RG_STEAL_ASKED` in
@@ -173,6 +177,7 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
         wait: longest_wait(options, scenario),
         fair: Fair::of(options, scenario),
         held: Held::of(options, scenario),
+        budgets: Budgets::of(options, scenario),
     }
 }
 

@@ -9,6 +9,7 @@ mod lag;
 mod lost;
 mod one_place;
 mod order;
+mod promise;
 mod quota;
 mod share;
 mod time;
@@ -59,7 +60,7 @@ pub trait Rule {
 }
 
 /// The names of all rules.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     accounts::NAME,
     affinity::NAME,
     conserving::NAME,
@@ -69,6 +70,7 @@ pub const NAMES: [&str; 12] = [
     lost::NAME,
     one_place::NAME,
     order::NAME,
+    promise::NAME,
     quota::NAME,
     share::NAME,
     time::NAME,
@@ -97,6 +99,9 @@ pub(crate) fn all(scenario: &Scenario, promises: &Promises) -> Vec<Box<dyn Rule>
     }
     if let Some(promise) = promises.held {
         rules.push(Box::new(held::Held::new(scenario, promise)));
+    }
+    if let Some(budgets) = promises.budgets {
+        rules.push(Box::new(promise::Promise::new(scenario, budgets)));
     }
     if let Some(promise) = promises.fair {
         rules.push(Box::new(share::Share::new(scenario, promise)));

@@ -180,6 +180,7 @@ fn admit(
     let topology = Topology::here()?;
     let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
     let options = if keeps_quotas(policy) { options.with_quotas() } else { options };
+    let options = options.without_promises();
     let home = Home::new();
     let skeleton = code.during(|| open(&home, name, &options, &topology, scope))?;
     Ok(Admitted { skeleton, home, topology, options })

@@ -12,6 +12,7 @@ mod mechanisms;
 mod placement;
 mod problem;
 mod program;
+mod promise;
 mod quota;
 mod read;
 mod service;
@@ -43,6 +44,7 @@ pub use mechanism::{
     Memory, MemoryUse, Migration,
 };
 pub use placement::{Cpuset, Partition};
+pub use promise::Promise;
 pub use quota::Quota;
 
 /// A valid scenario. The same runs on every arm.
@@ -143,6 +145,9 @@ pub struct Group {
     /// The CPU time that its threads and those of the groups below it may use; `None`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Quota>,
+    /// How late the requests of its threads and of the groups below it may be; `None`: as fairness has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise: Option<Promise>,
     /// Whether it has but the least of weights, whatever `weight` says (`cpu.idle`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idle: bool,
@@ -151,7 +156,15 @@ pub struct Group {
 impl Group {
     /// A group with a weight and without limits.
     pub fn new(name: impl Into<String>, parent: Option<usize>, weight: u32) -> Group {
-        Group { name: name.into(), parent, weight, cpuset: None, max: None, idle: false }
+        Group {
+            name: name.into(),
+            parent,
+            weight,
+            cpuset: None,
+            max: None,
+            promise: None,
+            idle: false,
+        }
     }
 
     /// What it weighs where a thread of nice 0 has 100.

@@ -103,6 +103,9 @@ impl Options {
         if self.needs_queue() {
             self.direct = 0;
         }
+        if self.needs_fair_order() {
+            self.promises = 0;
+        }
         Ok(())
     }
 
@@ -118,6 +121,12 @@ impl Options {
     /// Whether threads have no vruntimes of their own by which one could pass by the queue.
     fn needs_queue(&self) -> bool {
         self.fair == FAIR_PROCESS || self.pick == PICK_CREDIT
+    }
+
+    /// Whether no vruntime of a thread, held against a min_vruntime, says what is fair: a promise goes before
+    /// that.
+    fn needs_fair_order(&self) -> bool {
+        self.needs_queue() || self.pick == PICK_ALL || self.min_vruntime == MIN_VRUNTIME_TARGET
     }
 
     /// Choices that mean nothing together.
@@ -157,6 +166,10 @@ impl Options {
             (
                 self.needs_queue() && given("direct") == Some("on"),
                 "direct=on goes by the threads' own vruntimes, which neither fair=process nor pick=credit keeps",
+            ),
+            (
+                self.needs_fair_order() && given("promises") == Some("on"),
+                "promises=on lowers vruntimes below a min_vruntime, which neither targets nor fair=process, pick=all and pick=credit keep",
             ),
             (
                 self.min_vruntime == MIN_VRUNTIME_TARGET && given("vruntime_cap") == Some("on"),
@@ -313,6 +326,7 @@ mod tests {
             ("cts:balance=credit", "pick=credit"),
             ("gvts:vruntime_cap=on", "min_vruntime=target"),
             ("cts:fair=process:direct=on", "fair=process"),
+            ("gvts:promises=on", "targets"),
         ] {
             match parse(text) {
                 Err(Failure::Input(message)) => assert!(message.contains(said), "{message}"),

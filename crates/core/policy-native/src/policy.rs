@@ -56,6 +56,17 @@ impl Policy {
         Ok(Policy::of(program, options))
     }
 
+    /// No group has a promise: what keeps them costs nothing.
+    pub fn without_promises(mut self) -> Policy {
+        self.options = self.options.without_promises();
+        self
+    }
+
+    /// Whether groups are held to what they were promised.
+    pub fn keeps_promises(&self) -> bool {
+        self.options.keeps_promises()
+    }
+
     /// Another instance of the same code with the same choices, and nothing else of this one's.
     pub fn anew(&self) -> Policy {
         Policy::of(Arc::clone(&self.program), self.options)
@@ -94,6 +105,12 @@ impl Policy {
         let none = Nanos::NEVER;
         let Quota { quota, period, burst } = max.unwrap_or(Quota::new(none, none));
         self.run(on, |c| (c.rg_limit_group)(group, quota.0, period.0, burst.0));
+    }
+
+    /// A group is promised that its threads are served within so long, for at most so many millionths of a
+    /// CPU.
+    pub fn promise_group(&mut self, on: &mut dyn Platform, group: u32, within: Nanos, share: u64) {
+        self.run(on, |c| (c.rg_promise_group)(group, within.0, share));
     }
 
     /// The timer of a group is due: lets go of all threads that may have a turn.

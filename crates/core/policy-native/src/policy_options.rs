@@ -44,6 +44,21 @@ impl PolicyOptions {
         matches!(self, PolicyOptions::BuiltIn(options) if options.quotas == 1)
     }
 
+    /// No group has a promise.
+    pub fn without_promises(self) -> PolicyOptions {
+        match self {
+            PolicyOptions::BuiltIn(options) => {
+                PolicyOptions::BuiltIn(Options { promises: 0, ..options })
+            }
+            PolicyOptions::File(_) => self,
+        }
+    }
+
+    /// Whether groups may have promises.
+    pub fn keeps_promises(&self) -> bool {
+        matches!(self, PolicyOptions::BuiltIn(options) if options.promises == 1)
+    }
+
     /// As C sees them.
     pub fn as_bytes(&self) -> &[u8] {
         let (at, size) = match self {

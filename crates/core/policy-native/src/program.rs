@@ -58,6 +58,7 @@ callbacks! {
     fn rg_weigh_group(group: u32, weight: u32);
     fn rg_idle_group(group: u32, idle: bool);
     fn rg_limit_group(group: u32, quota_ns: u64, period_ns: u64, burst_ns: u64);
+    fn rg_promise_group(group: u32, within_ns: u64, share: u64);
     fn rg_group_due(group: u32);
     fn rg_turn_due(cpu: i32);
     fn rg_exit_group(group: u32);

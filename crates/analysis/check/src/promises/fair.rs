@@ -34,7 +34,8 @@ impl Fair {
     /// does not.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Fair> {
         let one_queue = options.scope.count(&scenario.machine) == 1;
-        if !divides(options, scenario) || hands_on_in_groups(scenario) || is_limited(scenario) {
+        let divides = divides(options, scenario) && !are_promised(options, scenario);
+        if !divides || hands_on_in_groups(scenario) || is_limited(scenario) {
             return None;
         }
         let (lowest, sum) = intervals(options, &scenario.machine);
@@ -64,7 +65,7 @@ impl Fair {
 
 /// Whether a group may want more than it may have, or has hardly any weight: bounds are computed from weights
 /// alone.
-fn is_limited(scenario: &Scenario) -> bool {
+pub(super) fn is_limited(scenario: &Scenario) -> bool {
     scenario.groups.iter().any(|group| group.max.is_some() || group.idle)
 }
 
@@ -81,11 +82,26 @@ fn divides(options: &PolicyOptions, scenario: &Scenario) -> bool {
 }
 
 /// How long a thread runs at most while others of its weight wait.
-fn turn(options: &PolicyOptions) -> Nanos {
+pub(super) fn turn(options: &PolicyOptions) -> Nanos {
     let pools = ["process", "group"].contains(&options.word("pick"));
     let first = if pools { options.burst_limit() } else { Nanos::ZERO };
     let sticky = options.limit("sticky").unwrap_or(Nanos::ZERO);
     options.quantum() + first + sticky
+}
+
+/// Whether a group may borrow beyond its weight.
+pub(super) fn are_promised(options: &PolicyOptions, scenario: &Scenario) -> bool {
+    options.is("promises") && scenario.groups.iter().any(|group| group.promise.is_some())
+}
+
+/// Whether groups own what their threads owe: by one virtual time of the machine.
+pub(super) fn own_debts(options: &PolicyOptions) -> bool {
+    options.word("balance") == "gvts"
+        && ["process", "group"].contains(&options.word("pick"))
+        && options.word("fair") == "thread"
+        && options.word("min_vruntime").is_empty()
+        && options.is("infeasible")
+        && options.is("burst_limit")
 }
 
 /// A group receives no more than its weight is due, but for what it may have in advance.
@@ -101,15 +117,10 @@ const SURPLUS: Nanos = Nanos::from_millis(50);
 const EXCESS: f64 = 1.04;
 
 impl Held {
-    /// Promised where groups own what their threads owe: by one virtual time of the machine.
+    /// Promised where groups own what their threads owe.
     pub fn of(options: &PolicyOptions, scenario: &Scenario) -> Option<Held> {
-        let owned = options.word("balance") == "gvts"
-            && ["process", "group"].contains(&options.word("pick"))
-            && options.word("fair") == "thread"
-            && options.word("min_vruntime").is_empty()
-            && options.is("infeasible")
-            && options.is("burst_limit");
-        (owned && !is_limited(scenario)).then(|| Held { turn: turn(options) })
+        let free = !is_limited(scenario) && !are_promised(options, scenario);
+        (own_debts(options) && free).then(|| Held { turn: turn(options) })
     }
 
     /// What a group may receive at most, in CPU seconds.

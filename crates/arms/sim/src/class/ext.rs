@@ -56,8 +56,10 @@ impl Ext {
     ///
     /// [`Failure::Input`] for an unknown policy, option or value.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
+        let policy = Policy::open(spec, &scenario.machine, scenario.slice)?;
+        let promised = scenario.groups.iter().any(|group| group.promise.is_some());
         let mut ext = Ext {
-            policy: Policy::open(spec, &scenario.machine, scenario.slice)?,
+            policy: if promised { policy } else { policy.without_promises() },
             threads: Threads::new(scenario, seed),
             departed: vec![None; scenario.machine.cpus as usize],
             groups: unlimited(scenario),
@@ -80,12 +82,17 @@ impl Ext {
     }
 
     fn init_group(&mut self, core: &mut Core, index: usize) {
-        let Group { parent, weight, max, idle, .. } = self.groups[index];
+        let Group { parent, weight, max, promise, idle, .. } = self.groups[index];
+        let promise = promise.filter(|_| self.policy.keeps_promises());
+        let share = promise.map_or(0, |promise| promise.share(&core.machine));
         self.call(core, |policy, on| {
             let group = number(Some(index));
             policy.init_group(on, group, number(parent), weight);
             if idle {
                 policy.idle_group(on, group, true);
+            }
+            if let Some(promise) = promise {
+                policy.promise_group(on, group, promise.within, share);
             }
             if max.is_some() {
                 policy.limit_group(on, group, max);

@@ -102,9 +102,10 @@ impl Scenario {
         let line = |group: &Group| {
             let cpus = mechanisms::of_cpuset(group);
             let max = group.max.map_or(String::new(), |max| format!("  max {max}"));
+            let promise = group.promise.map_or(String::new(), |own| format!("  promise {own}"));
             let weight =
                 if group.idle { "idle".into() } else { format!("weight {}", group.weight) };
-            format!("{:<width$}  {weight}{max}{cpus}", group.name)
+            format!("{:<width$}  {weight}{max}{promise}{cpus}", group.name)
         };
         self.groups.iter().map(line).collect()
     }

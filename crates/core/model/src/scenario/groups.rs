@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::mechanisms::cpus;
 use super::problem::did_you_mean;
+use super::promise::{conflict, promise};
 use super::quota::quota;
 use super::table::Table;
 use super::value::{flag, path, whole, word};
@@ -30,20 +31,39 @@ pub(super) fn groups(top: &Table, cpus: u32) -> Vec<Group> {
         }
         groups.push(group);
     }
+    if let Some(text) = conflict(&groups) {
+        let promised =
+            top.tables("group").into_iter().rfind(|table| table.get("promise").is_some());
+        promised.inspect(|table| table.wrong("promise", text));
+    }
     groups
 }
 
 /// A group without its parent, and where its name stands.
 fn group(table: &Table, cpus: u32) -> Option<(Group, Range<usize>)> {
-    table.expect_keys(&["name", "weight", "cpus", "partition", "max", "burst", "idle"]);
+    table.expect_keys(&[
+        "name",
+        "weight",
+        "cpus",
+        "partition",
+        "max",
+        "burst",
+        "promise",
+        "at_most",
+        "idle",
+    ]);
     let name = table.required("name", path);
     let weight = table.optional("weight", whole(1, 10_000)).unwrap_or(100);
     let (cpuset, max) = (cpuset(table, cpus), quota(table).flatten());
+    let promise = promise(table);
     let idle = table.optional("idle", flag).unwrap_or(false);
     if idle && table.get("weight").is_some() {
         table.wrong("weight", "an idle group has the least of all weights: leave one of them out");
     }
-    Some((Group { cpuset, max, idle, ..Group::new(name?, None, weight) }, table.place_of("name")))
+    Some((
+        Group { cpuset, max, promise, idle, ..Group::new(name?, None, weight) },
+        table.place_of("name"),
+    ))
 }
 
 fn cpuset(table: &Table, machine_cpus: u32) -> Option<Cpuset> {
