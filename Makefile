@@ -95,6 +95,10 @@ interleave: ## callbacks of several CPUs stepped against each other, POLICY for 
 	@tools/setup cc:gcc cargo: clang-19:clang-19
 	$(CARGO) run --release --quiet --package interleave -- --policy $(POLICY) --minutes $(or $(MINUTES),60) --resume target/interleave-$(POLICY)
 
+mutants: ## small changes of the policy, drawn: which ones does no test notice? SAMPLE=100 (a minute or two each)
+	@tools/setup cc:gcc cargo:
+	tools/mutants --sample $(or $(SAMPLE),100)
+
 papers: ## run every figure of the papers that we can and write docs/evidence/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/evidence/papers.md
 
@@ -149,4 +153,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab

@@ -94,6 +94,10 @@ impl Program {
     /// That of the project's own policies.
     pub(crate) fn built_in() -> Arc<Program> {
         static BUILT_IN: LazyLock<Arc<Program>> = LazyLock::new(|| {
+            #[cfg(feature = "mutants")]
+            if let Some(object) = std::env::var_os("RG_MUTANT") {
+                return Arc::new(mutant(Path::new(&object)));
+            }
             // SAFETY: native.c defines a constant array of exactly this type, and nothing writes to it.
             let sizes = unsafe { rg_native_sizes };
             Arc::new(Program { callbacks: Callbacks::built_in(), sizes, _library: None })
@@ -143,4 +147,14 @@ impl Program {
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
+}
+
+/// A changed build of the project's policies.
+#[cfg(feature = "mutants")]
+fn mutant(object: &Path) -> Program {
+    let names: Vec<(String, *const ())> =
+        crate::shim::calls().map(|(name, call)| (format!("{name}_call"), call)).collect();
+    let pointers = names.iter().map(|(name, call)| (name.as_str(), *call));
+    // SAFETY: tools/mutants compiled it so, and links it without start files.
+    unsafe { Program::load(object, pointers) }.unwrap_or_else(|why| panic!("RG_MUTANT: {why}"))
 }

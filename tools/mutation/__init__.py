@@ -1,0 +1,1 @@
+"""A mutation run over policy/: are there tests for what it does?"""
