@@ -1,12 +1,14 @@
 //! A recording as a trace: requests with their stages, and scheduling events of every thread.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use model::event::Process;
-use model::trace::{Counters, ProgramTrace, Request, Trace, Window};
+use model::trace::{Counters, ProgramTrace, Request, Stages, Trace, Window};
 use model::{Failure, Nanos};
 
 use super::connection::Connections;
+use super::cpu_time::CpuTime;
 use super::recording::Recording;
 use super::scene::{Exchanged, Scene};
 
@@ -117,34 +119,84 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
     all
 }
 
+/// The CPU time of each request's thread from T4 to T6. While a thread is at several requests, its time is
+/// that of the one that it has read last: Redis reads many before it answers the first.
+fn own_times(exchanged: &[Exchanged], time: &CpuTime, begin: Nanos) -> Vec<Nanos> {
+    let mut edges = BTreeMap::<u32, Vec<(Nanos, bool, usize)>>::new();
+    for (at, one) in exchanged.iter().enumerate() {
+        let own = edges.entry(one.thread).or_default();
+        let Stages { read, transmitted, .. } = one.stages;
+        own.extend([(begin + read, false, at), (begin + transmitted, true, at)]);
+    }
+    let mut own = vec![Nanos::ZERO; exchanged.len()];
+    for (thread, mut edges) in edges {
+        edges.sort_unstable();
+        let (mut open, mut before) = (BTreeSet::new(), Nanos::ZERO);
+        for (moment, is_over, at) in edges {
+            let received = time.until(thread, moment);
+            if let Some((_, last)) = open.last() {
+                own[*last] += received - before;
+            }
+            before = received;
+            let request = (exchanged[at].stages.read, at);
+            if is_over {
+                open.remove(&request)
+            } else {
+                open.insert(request)
+            };
+        }
+    }
+    own
+}
+
 /// Requests as the ideal queue wants them (Tales section 3.2). The arrival is T1. The service time is the
 /// thread's own CPU time from T4 to T6, and the mean of all else that the threads did.
 fn requests_of(exchanged: &[Exchanged], scene: &Scene, begin: Nanos, end: Nanos) -> Vec<Request> {
     let (table, time) = (&scene.table, &scene.time);
-    let own = |one: &Exchanged| {
-        let at = |moment: Nanos| time.until(one.thread, begin + moment);
-        at(one.stages.transmitted).saturating_sub(at(one.stages.read))
-    };
+    let own = own_times(exchanged, time, begin);
     let total: u64 = (table.threads.iter().zip(&table.programs_of))
         .filter(|(_, program)| **program == 0)
         .map(|(thread, _)| time.until(*thread, end).0)
         .sum();
-    let served: u64 = exchanged.iter().map(|one| own(one).0).sum();
+    let served: u64 = own.iter().map(|time| time.0).sum();
     let kernel_part = Nanos(total.saturating_sub(served) / exchanged.len().max(1) as u64);
-    let request = |one: &Exchanged| Request {
+    let request = |(one, own): (&Exchanged, &Nanos)| Request {
         intended: one.stages.arrived,
         sent: one.stages.arrived,
         started: one.stages.read,
         completed: one.stages.transmitted,
         received: one.stages.transmitted,
-        service: own(one) + kernel_part,
+        service: *own + kernel_part,
     };
-    exchanged.iter().map(request).collect()
+    exchanged.iter().zip(&own).map(request).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::recording::{Kind, Left, Seen};
     use super::*;
+
+    /// The thread runs from 0 to 100; the first request waits for something while the third one is served.
+    #[test]
+    fn a_threads_time_is_of_the_request_that_it_has_read_last_and_of_no_other() {
+        let switch = |at, thread, from| Seen {
+            at: Nanos(at),
+            cpu: 0,
+            thread,
+            kind: Kind::Switch { from, left: Left::Preempted },
+        };
+        let time = CpuTime::new(&[switch(0, 7, 0), switch(100, 0, 7)]);
+        let exchanged = |(read, transmitted)| Exchanged {
+            stages: Stages { read: Nanos(read), transmitted: Nanos(transmitted), ..Stages::UNSEEN },
+            thread: 7,
+        };
+        let own = |spans: &[(u64, u64)]| {
+            let all: Vec<Exchanged> = spans.iter().copied().map(exchanged).collect();
+            own_times(&all, &time, Nanos::ZERO).iter().map(|own| own.0).collect::<Vec<_>>()
+        };
+        assert_eq!(own(&[(10, 50), (20, 60), (30, 45)]), [10, 25, 15], "50 from 10 to 60");
+        assert_eq!(own(&[(10, 20), (20, 60), (60, 65)]), [10, 40, 5], "the control: one by one");
+    }
 
     #[test]
     fn what_lacks_more_than_one_request_in_a_thousand_is_refused() {
