@@ -14,6 +14,7 @@ mod events;
 mod exchange;
 mod follower;
 mod hooks;
+mod lives;
 mod process_cache;
 mod quiet;
 mod recording;

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use model::event::Process;
-use model::{CpuId, printable};
+use model::{CpuId, Nanos, printable};
+use nix::time::ClockId;
 
-use super::recording::{Kind, Seen};
+use super::lives::{Lives, TICK, Told, is_same, number_of};
+use super::recording::Seen;
+use super::tracer::now;
 
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
 
 /// What /proc says of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProcessInfo {
     /// The process.
     pub process: u32,
@@ -33,17 +37,17 @@ impl ProcessInfo {
                 group: Some(info.group.clone()).filter(|group| !group.is_empty()),
             },
             None if thread & OUTSIDE != 0 => {
-                Process { name: format!("outside[{}]", thread & !OUTSIDE), group: None }
+                Process { name: format!("outside[{}]", number_of(thread)), group: None }
             }
-            None => Process { name: format!("thread[{thread}]"), group: None },
+            None => Process { name: format!("thread[{}]", number_of(thread)), group: None },
         }
     }
 }
 
-/// Every thread that was looked up.
+/// Every thread that was looked up, by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessCache {
-    pub known: BTreeMap<u32, ProcessInfo>,
+    pub lives: BTreeMap<u32, Lives>,
     /// Threads that are looked up again: after how many looks, and how many are left until then.
     young: BTreeMap<u32, (u32, u32)>,
 }
@@ -55,10 +59,7 @@ const LAST_WAIT: u32 = 16;
 impl ProcessCache {
     /// Looks up the thread that was seen, if it is new. The number of one that ended may be given again.
     pub fn note(&mut self, seen: &Seen) {
-        if matches!(seen.kind, Kind::Wake { is_new: true, .. }) {
-            self.known.remove(&seen.thread);
-        }
-        if !self.known.contains_key(&seen.thread) {
+        if self.lives.entry(seen.thread).or_default().note(seen) {
             self.look_up(seen.thread);
             self.young.insert(seen.thread, (1, 1));
         }
@@ -85,20 +86,43 @@ impl ProcessCache {
         if thread == 0 || thread & OUTSIDE != 0 {
             return;
         }
-        // A name may be no UTF-8.
-        let read = |id: u32, what: &str| {
-            let bytes = fs::read(format!("/proc/{id}/{what}")).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        let status = read(thread, "status").unwrap_or_default();
-        let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
-        let Some(process) = fact("Tgid:").and_then(|id| id.trim().parse().ok()) else { return };
-        let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
-        let group = read(process, "cgroup").unwrap_or_default();
-        let group = printable(group_of(&group));
-        let name = printable(read(process, "comm").unwrap_or_default().trim());
-        self.known.insert(thread, ProcessInfo { process, name, group, cpus });
+        let (Ok(at), Some(started)) = (now(), started(thread)) else { return };
+        let Some(info) = read(thread) else { return };
+        // The number may have been given to another thread meanwhile.
+        if self::started(thread).is_some_and(|again| is_same(again, started)) {
+            self.lives.entry(thread).or_default().tell(Told { at, started, info });
+        }
     }
+}
+
+/// What /proc says of the thread that has a number now.
+fn read(thread: u32) -> Option<ProcessInfo> {
+    let status = text(thread, "status")?;
+    let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
+    let process = fact("Tgid:").and_then(|id| id.trim().parse().ok())?;
+    let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
+    let group = text(process, "cgroup").unwrap_or_default();
+    let group = printable(group_of(&group));
+    let name = printable(text(process, "comm").unwrap_or_default().trim());
+    Some(ProcessInfo { process, name, group, cpus })
+}
+
+/// A file of /proc. A name may be no UTF-8.
+fn text(id: u32, what: &str) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{id}/{what}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// When the thread that has a number now was started, on the clock of records.
+fn started(thread: u32) -> Option<Nanos> {
+    let stat = text(thread, "stat")?;
+    // The name may have spaces and brackets in it; the 22nd field is the moment.
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let clock = |clock: ClockId| clock.now().map(Duration::from);
+    // What the machine slept is in the moment and not in records.
+    let awake = clock(ClockId::CLOCK_MONOTONIC).ok()?;
+    let slept = clock(ClockId::CLOCK_BOOTTIME).ok()?.saturating_sub(awake);
+    Some(Nanos(ticks.saturating_mul(TICK.0)).saturating_sub(Nanos(slept.as_nanos() as u64)))
 }
 
 /// A list of the kernel's, such as `0-3,8`; `None` where it is not one.
@@ -130,8 +154,8 @@ mod tests {
     use std::thread::sleep;
     use std::time::Duration;
 
-    use model::Nanos;
-
+    use super::super::lives::tell_apart;
+    use super::super::recording::Kind;
     use super::*;
 
     /// The shell is met, and another program takes its place.
@@ -142,8 +166,10 @@ mod tests {
         let mut cache = ProcessCache::default();
         let thread = shell.id();
         let kind = Kind::Wake { target: 0, throttled: false, is_new: true };
-        cache.note(&Seen { at: Nanos(0), cpu: 0, thread, kind });
-        let name = |cache: &ProcessCache| cache.known[&thread].name.clone();
+        let mut seen = [Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind }];
+        cache.note(&seen[0]);
+        let mut name =
+            |cache: &ProcessCache| tell_apart(&mut seen, &cache.lives)[&thread].name.clone();
         let first = name(&cache);
         while std::fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|n| n != "sleep\n")
         {

@@ -1,9 +1,12 @@
 //! What the hooks saw, record by record.
 
+use std::collections::BTreeMap;
+
 use model::event::Cause;
 use model::{Failure, Nanos};
 
-use super::process_cache::ProcessCache;
+use super::lives::tell_apart;
+use super::process_cache::{ProcessCache, ProcessInfo};
 
 /// What a hook saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,8 @@ pub enum Kind {
     Begin { vector: u32, level: Level },
     /// It ends.
     End { vector: u32, level: Level },
+    /// `thread` becomes a program of this name (exec).
+    Named { name: [u8; 16] },
 }
 
 impl Kind {
@@ -206,6 +211,7 @@ impl Seen {
             },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
+            12 => Kind::Named { name: bytes[16..].try_into().ok()? },
             _ => return None,
         };
         Some(Seen { at: Nanos(at), cpu: short(10), thread: long(12), kind })
@@ -221,11 +227,19 @@ pub struct Recording {
     pub lost: u64,
     /// Calls of hooks that the kernel skipped because it was in one already.
     pub missed: u64,
-    /// Seen threads.
+    /// Seen threads, while they are captured.
     pub(super) processes: ProcessCache,
+    /// What is known of them afterwards. A number that several threads had stands for one here.
+    pub(super) known: BTreeMap<u32, ProcessInfo>,
 }
 
 impl Recording {
+    /// Puts records in order, and tells apart threads that had one number after the other.
+    pub(super) fn finish(&mut self) {
+        self.seen.sort_by_key(|one| one.at);
+        self.known = tell_apart(&mut self.seen, &self.processes.lives);
+    }
+
     /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
     pub fn check_whole(&self) -> Result<(), Failure> {
         if self.lost > 0 {

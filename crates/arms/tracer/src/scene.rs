@@ -33,7 +33,7 @@ pub(super) struct Scene {
 impl Scene {
     /// Of requests whose numbers are their places.
     pub fn new(recording: &Recording, exchanged: &[Exchanged], begin: Nanos) -> Scene {
-        let known = &recording.processes.known;
+        let known = &recording.known;
         let served = || exchanged.iter().map(|one| one.thread).filter(|thread| *thread != 0);
         let process = |thread: u32| known.get(&thread).map_or(thread, |info| info.process);
         let serving = served().map(|thread| (process(thread), 0)).collect();
@@ -80,8 +80,11 @@ fn affinities(
 ) -> Vec<Event> {
     let own = table.numbers.iter().filter(|(_, thread)| table.programs_of[thread.index()] == 0);
     let affinity = |(id, thread): (&u32, &model::ThreadId)| {
-        let info = recording.processes.known.get(id)?;
+        let info = recording.known.get(id)?;
         let own: Vec<CpuId> = info.cpus.iter().copied().filter(|cpu| cpu.0 < cpus).collect();
+        if own.is_empty() {
+            return None;
+        }
         let what = What::Affinity { thread: *thread, cpus: tables.cpu_set(&own) };
         Some(Event { at: Nanos::ZERO, what })
     };

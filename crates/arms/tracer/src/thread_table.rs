@@ -41,7 +41,7 @@ impl ThreadTable {
             if thread == 0 || table.numbers.contains_key(&thread) {
                 continue;
             }
-            let info = recording.processes.known.get(&thread);
+            let info = recording.known.get(&thread);
             let process = info.map_or(thread, |info| info.process);
             let program = *homes.entry(process).or_insert_with(|| {
                 table.others.push(ProcessInfo::process(info, thread));

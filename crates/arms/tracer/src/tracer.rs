@@ -123,7 +123,7 @@ impl Tracer {
         let work = self.work.take().expect("only this takes it");
         work.join().map_err(|_| broken_off())??;
         let mut recording = std::mem::take(&mut *self.captured.lock().map_err(|_| broken_off())?);
-        recording.seen.sort_by_key(|one| one.at);
+        recording.finish();
         Ok(recording)
     }
 
@@ -140,13 +140,14 @@ impl Tracer {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         let threads: BTreeSet<u32> = records.seen.iter().map(|one| one.thread).collect();
         threads.iter().for_each(|thread| captured.processes.look_up(*thread));
-        let known = captured.processes.known.iter().filter(|(id, _)| threads.contains(id));
-        records.processes.known = known.map(|(id, info)| (*id, info.clone())).collect();
+        let lives = captured.processes.lives.iter().filter(|(id, _)| threads.contains(id));
+        records.processes.lives = lives.map(|(id, lives)| (*id, lives.clone())).collect();
+        records.finish();
     }
 
     /// How many threads are known by name.
     pub fn names(&self) -> usize {
-        self.captured.lock().unwrap_or_else(PoisonError::into_inner).processes.known.len()
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner).processes.lives.len()
     }
 
     /// Forgets the names of threads that are neither in a ring nor on their way there.
@@ -154,17 +155,21 @@ impl Tracer {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         let mut threads = ring.threads();
         threads.extend(fresh.seen.iter().chain(&captured.seen).map(|one| one.thread));
-        captured.processes.known.retain(|id, _| threads.contains(id));
+        let lives = &mut captured.processes.lives;
+        lives.retain(|id, _| threads.contains(id));
+        let oldest = ring.begin().unwrap_or_default();
+        lives.values_mut().for_each(|one| one.forget(oldest));
     }
 
     /// What was captured since the last call. What is missing is said at the end alone.
     pub fn recent(&self) -> Recording {
         let captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         let from = self.shown.swap(captured.seen.len(), Ordering::Relaxed);
-        let (mut seen, processes) = (captured.seen[from..].to_vec(), captured.processes.clone());
+        let (seen, processes) = (captured.seen[from..].to_vec(), captured.processes.clone());
         drop(captured);
-        seen.sort_by_key(|one| one.at);
-        Recording { seen, processes, ..Recording::default() }
+        let mut recording = Recording { seen, processes, ..Recording::default() };
+        recording.finish();
+        recording
     }
 }
 

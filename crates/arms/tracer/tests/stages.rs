@@ -199,6 +199,26 @@ fn the_last_request_is_seen_though_cpus_hand_over_many_records_at_a_time() {
     check(&[joined.stages(own, 1, 0..1).0]);
 }
 
+/// The tracer looks at threads each 10 ms, and a program that does nothing ends in one.
+#[test]
+fn processes_that_end_at_once_are_named_by_their_programs() {
+    let _alone = ALONE.lock();
+    let Some((tracer, address)) = serve_datagrams(Scheduling::Everywhere) else { return };
+    let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let brief = || {
+        let mut process = std::process::Command::new("true").spawn().expect("it is everywhere");
+        let id = process.id();
+        process.wait().expect("it is ours");
+        format!("true[{id}]")
+    };
+    let brief: Vec<String> = (0..20).map(|_| brief()).collect();
+    client.send_to(&[0; BYTES], address).expect("a request");
+    client.recv(&mut [0; BYTES]).expect("an answer");
+    let observed = tracer::snapshot(&tracer.stop().expect("a recording")).expect("a request");
+    let is_named = |name: &&String| observed.programs.iter().any(|one| one.name == **name);
+    assert_eq!(brief.iter().filter(is_named).count(), 20, "{:?}", observed.programs);
+}
+
 #[test]
 fn datagrams() {
     let _alone = ALONE.lock();

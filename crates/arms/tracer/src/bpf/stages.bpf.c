@@ -32,6 +32,7 @@ enum kind {
 	WAKE,
 	BEGIN,		/* an interrupt or a softirq */
 	END,
+	NAMED,		/* a program begins (exec); its name is where a client would be */
 };
 
 enum interrupt {
@@ -379,6 +380,17 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	wakes(task, IS_NEW);
+	return 0;
+}
+
+/* Processes that end at once are gone before user space can look them up. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	__u32 name[4];
+
+	if (!bpf_probe_read_kernel(name, sizeof(name), task->comm))
+		tell(NAMED, number(task), name[0], name[1], name[2], name[3]);
 	return 0;
 }
 
