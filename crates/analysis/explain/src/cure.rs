@@ -101,8 +101,8 @@ impl Source {
             ),
             Source::Socket => words(
                 "socket",
-                "its thread waited for another socket, such as that of a server behind it",
-                "look at that server: `rearguard explain` there",
+                "its thread waited for another socket, a pipe or a signal: a server behind it, or the process that is named",
+                "look at that server or process: `rearguard explain` there",
                 "none",
             ),
             Source::Disk => words(

@@ -1,5 +1,7 @@
 //! A trace explained.
 
+use std::collections::BTreeSet;
+
 use model::event::Event;
 use model::{Failure, Nanos, Trace};
 
@@ -40,6 +42,8 @@ pub struct Service {
     pub reorders: bool,
     /// The intended moments of all of the program's requests.
     pub(crate) intended: Vec<Nanos>,
+    /// The processes of the same name and group, itself among them.
+    pub(crate) kin: BTreeSet<u32>,
 }
 
 /// The part of requests that were passed from which on the order matters.
@@ -62,7 +66,8 @@ pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation
     };
     let scene = lay_out(trace, events, setting);
     let serves = |program: &usize| setting.programs[*program].serves;
-    let services = (0..trace.programs.len()).filter(serves).map(|program| service(&scene, program));
+    let services =
+        (0..trace.programs.len()).filter(serves).map(|program| service(&scene, setting, program));
     let services = services.filter(|service| !service.requests.is_empty()).collect();
     Ok(Explanation { services, setting, scene })
 }
@@ -91,7 +96,7 @@ fn moments(trace: &Trace, events: &[Event], timeline: &Timeline) -> Vec<Nanos> {
     all
 }
 
-fn service(scene: &Scene, program: usize) -> Service {
+fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
     let trace = scene.trace;
     let requests = &trace.programs[program].requests;
     let inside = |at: usize| trace.window.contains(requests[at].intended);
@@ -109,6 +114,7 @@ fn service(scene: &Scene, program: usize) -> Service {
         reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
         slow,
         intended: requests.iter().map(|request| request.intended).collect(),
+        kin: setting.kin(program),
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,
         requests: explained,

@@ -56,12 +56,13 @@ enum Slot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Edge {
+    /// Before the end: a request without a service time has both at once.
+    IdealStart,
     IdealEnd,
     Released(u32),
     Completed(u32),
     OffSpan(u32),
     Intended(u32),
-    IdealStart,
     Sent(u32),
     Head(u32),
 }
@@ -210,8 +211,8 @@ impl<'a, 's> Walk<'a, 's> {
 
     /// Counts what has been so until a moment.
     fn pass(&mut self, to: Nanos) {
-        let span = (to - self.now).0;
-        self.now = to;
+        let since = std::mem::replace(&mut self.now, to);
+        let span = (to - since).0;
         if span == 0 {
             return;
         }
@@ -225,16 +226,27 @@ impl<'a, 's> Walk<'a, 's> {
         self.served_in_all += serving * span;
         self.lost.resize(self.keys.len(), 0);
         self.taken.iter().for_each(|key| self.lost[*key] += span);
-        for (thread, kept) in &self.keeping {
-            let key = self.numbers[&self.scene.cause_key(kept)];
+        if self.is_waited_for_nothing() {
+            self.lost[UNKNOWN] += span * self.slots.count() as u64;
+        }
+        let keeping = std::mem::take(&mut self.keeping);
+        for (thread, kept) in &keeping {
+            let key = self.number(self.scene.cause_key(kept, since));
             grow(&mut self.kept[thread.index()], key, span);
         }
+        self.keeping = keeping;
         let behind = (self.ideal_busy as f64 - serving as f64) * span as f64;
         if behind <= 0.0 {
             return self.debt.repay(-behind);
         }
         let causes = if self.taken.is_empty() { &[UNKNOWN][..] } else { &self.taken };
         causes.iter().for_each(|key| self.debt.add(*key, behind / causes.len() as f64));
+    }
+
+    /// Whether requests wait and no slot is at work or kept from it: an event loop that waits for the rest of
+    /// a request. What slots did in between is not what it waits for.
+    fn is_waited_for_nothing(&self) -> bool {
+        self.outstanding > 0 && self.states.iter().all(|state| *state == Slot::Idle)
     }
 
     fn turn(&mut self, edge: Edge, kept: &[(ThreadId, OffSpan)], met: &mut [Met]) {
@@ -255,9 +267,7 @@ impl<'a, 's> Walk<'a, 's> {
                 self.stretch(at);
             }
             Edge::OffSpan(at) => {
-                let (thread, one) = kept[at as usize];
-                self.number(self.scene.cause_key(&one));
-                self.keeping.push((thread, one));
+                self.keeping.push(kept[at as usize]);
             }
             Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
         }

@@ -1,6 +1,6 @@
 //! Which thread served which request, and what each thread was at.
 
-use model::event::{Cause, Event, What};
+use model::event::{Cause, Event, NameId, What};
 use model::trace::Request;
 use model::{CpuId, Nanos, ThreadId, Trace};
 
@@ -79,7 +79,7 @@ impl<'a> Serving<'a> {
         };
         let mut states = vec![State::Asleep; threads];
         let mut admitted: Vec<Vec<usize>> = vec![(0..cpus).collect(); threads];
-        let mut occupants = Occupants::new(cpus);
+        let mut occupants = Occupants::new(cpus, trace);
         for event in events {
             serving.release(event, &occupants);
             occupants.follow(&event.what);
@@ -96,15 +96,19 @@ impl<'a> Serving<'a> {
         serving
     }
 
-    /// A wake-up or a switch ends what kept a thread.
+    /// A wake-up or a switch ends what kept a thread. A wait for sockets that a timer ended was a sleep.
     fn release(&mut self, event: &Event, occupants: &Occupants) {
-        let (thread, by) = match event.what {
-            What::Wake { thread, by, .. } => (thread, by.and_then(|cpu| occupants.of(cpu))),
+        let (thread, cpu) = match event.what {
+            What::Wake { thread, by, .. } => (thread, by),
             What::Switch { to: Some(thread), .. } | What::Released { thread } => (thread, None),
             _ => return,
         };
         let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);
-        open.into_iter().for_each(|kept| (kept.to, kept.by) = (event.at, by));
+        let Some(kept) = open else { return };
+        (kept.to, kept.by) = (event.at, cpu.and_then(|cpu| occupants.of(cpu)));
+        if kept.cause == Cause::Socket && cpu.is_some_and(|cpu| occupants.is_timer(cpu)) {
+            kept.cause = Cause::Sleep;
+        }
     }
 
     /// Whether a thread had read a request and not answered it.
@@ -258,21 +262,31 @@ impl<'a> Serving<'a> {
     }
 }
 
-/// The threads that CPUs are at, interrupts aside.
-struct Occupants(Vec<(Option<ThreadId>, usize)>);
+/// What a CPU is at: a thread, and the interrupts on top of it, the innermost last.
+type Occupant = (Option<ThreadId>, Vec<NameId>);
 
-impl Occupants {
-    fn new(cpus: usize) -> Occupants {
-        Occupants(vec![(None, 0); cpus])
+/// The threads and interrupts that CPUs are at.
+struct Occupants<'a> {
+    trace: &'a Trace,
+    cpus: Vec<Occupant>,
+}
+
+/// Interrupts in which the kernel ends waits whose time is over.
+const TIMERS: [&str; 3] = ["local timer", "softirq timer", "softirq hrtimer"];
+
+impl Occupants<'_> {
+    fn new(cpus: usize, trace: &Trace) -> Occupants<'_> {
+        Occupants { trace, cpus: vec![(None, Vec::new()); cpus] }
     }
 
     fn follow(&mut self, what: &What) {
         match *what {
-            What::Switch { cpu, to, .. } => self.0[cpu.index()].0 = to,
-            What::InterruptBegin { cpu, .. } => self.0[cpu.index()].1 += 1,
-            What::InterruptEnd { cpu, .. } => {
-                let depth = &mut self.0[cpu.index()].1;
-                *depth = depth.saturating_sub(1);
+            What::Switch { cpu, to, .. } => self.cpus[cpu.index()].0 = to,
+            What::InterruptBegin { cpu, name, .. } => self.cpus[cpu.index()].1.push(name),
+            // One that began before the trace has no place to end.
+            What::InterruptEnd { cpu, name, .. } => {
+                let interrupts = &mut self.cpus[cpu.index()].1;
+                interrupts.iter().rposition(|one| *one == name).map(|at| interrupts.remove(at));
             }
             _ => {}
         }
@@ -280,8 +294,14 @@ impl Occupants {
 
     /// The thread that acts on a CPU; `None`: an interrupt or none.
     fn of(&self, cpu: CpuId) -> Option<ThreadId> {
-        let (thread, depth) = self.0[cpu.index()];
-        thread.filter(|_| depth == 0)
+        let (thread, interrupts) = &self.cpus[cpu.index()];
+        thread.filter(|_| interrupts.is_empty())
+    }
+
+    /// Whether a timer acts on a CPU.
+    fn is_timer(&self, cpu: CpuId) -> bool {
+        let innermost = self.cpus[cpu.index()].1.last();
+        innermost.is_some_and(|name| TIMERS.contains(&self.trace.tables.name_of(*name)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What an explanation must know of a run beyond its trace: names, groups, where memory is.
 
+use std::collections::BTreeSet;
+
 use model::event::{Event, Process, Tables, What};
 use model::scenario::{Home, Kind, Machine};
 use model::{Scenario, ThreadId, Trace};
@@ -82,6 +84,14 @@ impl Setting {
             Home::Thread => own,
         };
         (0..).map(ThreadId).zip(of_thread).map(home).collect()
+    }
+
+    /// The programs of the same name and group as one, without the numbers of processes.
+    pub(crate) fn kin(&self, program: usize) -> BTreeSet<u32> {
+        let name = |one: &Program| one.name.split('[').next().map(str::to_string);
+        let own = &self.programs[program];
+        let is_kin = |one: &Program| name(one) == name(own) && one.group == own.group;
+        (0..).zip(&self.programs).filter(|(_, one)| is_kin(one)).map(|(index, _)| index).collect()
     }
 
     /// The names of a trace's threads: `service/3`, the program and the thread's number in it.

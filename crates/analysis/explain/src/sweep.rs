@@ -1,6 +1,6 @@
 //! A request's time at its own thread, swept moment by moment and divided by the holders of the CPUs.
 
-use model::event::NameId;
+use model::event::{Cause, NameId};
 use model::trace::Request;
 use model::{Nanos, ThreadId, Trace};
 
@@ -84,6 +84,14 @@ impl Subject {
     }
 }
 
+/// A thread that waits for another that waits for a third, and so on: of so many.
+const MOST_HOPS: usize = 16;
+
+/// Whether what keeps a thread is none of the service's own code.
+fn is_outside(cause: Cause) -> bool {
+    matches!(cause, Cause::Disk | Cause::PageFault | Cause::Stopped | Cause::Throttled)
+}
+
 /// A trace laid out for sweeping.
 pub(crate) struct Scene<'a> {
     pub trace: &'a Trace,
@@ -124,11 +132,19 @@ impl Scene<'_> {
         if servers.len() <= cpus { Slots::Threads(servers) } else { Slots::Cpus(cpus) }
     }
 
-    /// The cause where a thread was kept off the CPUs: of a lock the thread that released it.
-    pub fn cause_key(&self, kept: &OffSpan) -> Key {
-        let source = Source::from(kept.cause);
-        let by = kept.by.filter(|_| source == Source::Lock).map(|by| self.serving.program(by));
-        (source, by.map_or(Culprit::Itself, |program| Culprit::Program(program as u32)))
+    /// The cause where a thread was kept off the CPUs at a moment: of a lock, or what looks like another
+    /// socket, the thread that ended it. What that thread waited for itself at that moment, outside of the
+    /// service's own code, is the cause instead: a commit waits for a lock whose holder waits for the disk.
+    pub fn cause_key(&self, kept: &OffSpan, now: Nanos) -> Key {
+        let is_handed_on = |one: &OffSpan| matches!(one.cause, Cause::Lock | Cause::Socket);
+        let next = |one: &OffSpan| {
+            one.by.filter(|_| is_handed_on(one)).and_then(|by| self.serving.kept_by(by, now))
+        };
+        let mut hops = std::iter::successors(next(kept), next).take(MOST_HOPS);
+        let root = hops.find(|one| is_outside(one.cause)).unwrap_or(*kept);
+        let by = root.by.filter(|_| is_handed_on(&root));
+        let culprit = by.map(|by| Culprit::Program(self.serving.program(by) as u32));
+        (Source::from(root.cause), culprit.unwrap_or(Culprit::Itself))
     }
 
     /// Sweeps one request from when its thread was free for it until that was done with it. `from` stands
@@ -175,7 +191,7 @@ impl Step<'_> {
             return self.at_work(cpu, span, tally);
         }
         if let Some(kept) = self.scene.serving.kept_by(self.subject.served.thread, self.now) {
-            let (source, culprit) = self.scene.cause_key(&kept);
+            let (source, culprit) = self.scene.cause_key(&kept, self.now);
             return tally.whole(source, culprit, span);
         }
         if self.is_away() {

@@ -68,10 +68,12 @@ const MANY: f64 = 0.4;
 const NEAR_IDEAL: f64 = 1.25;
 
 impl Class {
-    fn of(source: Source, culprit: Culprit, own: usize) -> Class {
-        let is_own = culprit == Culprit::Program(own as u32);
+    fn of(source: Source, culprit: Culprit, service: &Service) -> Class {
+        let is_own = culprit == Culprit::Program(service.program as u32);
+        let is_kin = matches!(culprit, Culprit::Program(one) if service.kin.contains(&one));
         match source {
             Source::Background if is_own => Class::OwnCode,
+            Source::Socket if is_kin => Class::OwnCode,
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,
             Source::Socket => Class::Behind,
@@ -113,7 +115,7 @@ impl Service {
         let of_excess = |ns: f64| (latency - load) / latency * ns / whole.max(1.0);
         let mut classes = std::collections::BTreeMap::<Class, f64>::new();
         for (source, culprit, ns) in &parts {
-            let class = Class::of(*source, *culprit, self.program);
+            let class = Class::of(*source, *culprit, self);
             *classes.entry(class).or_default() += of_excess(*ns as f64);
         }
         classes.insert(Class::Unknown, of_excess(unknown));
@@ -130,7 +132,7 @@ impl Service {
             share if share >= MANY => Confidence::Likely,
             _ => Confidence::None,
         };
-        let own = parts.iter().filter(|p| Class::of(p.0, p.1, self.program) == class);
+        let own = parts.iter().filter(|p| Class::of(p.0, p.1, self) == class);
         let worst = own.max_by_key(|part| part.2).map(|part| (part.0, part.1));
         Verdict { class, share, confidence, events: self.events(), worst }
     }

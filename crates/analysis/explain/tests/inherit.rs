@@ -9,8 +9,10 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-use explain::{Class, Confidence, Culprit, Source};
-use model::Nanos;
+use explain::{Class, Confidence, Culprit, Program, Setting, Source, explain};
+use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
+use model::scenario::Machine;
+use model::{CpuId, Nanos, ThreadId};
 use server::{Cause, Server};
 
 /// Causes that take the CPU from a server in the midst of its work.
@@ -121,6 +123,92 @@ fn who_lets_a_lock_go_is_named() {
     assert_eq!(service.findings()[0].culprits[0].0, Culprit::Program(1));
 }
 
+/// The verdict where the server waited for a socket instead of a lock, with these names of the processes; in
+/// an interrupt of a name, if one ended the wait.
+fn of_a_socket(names: [&str; 2], interrupt: Option<&str>) -> (Class, Option<(Source, Culprit)>) {
+    let mut trace = stalled(Cause::Lock).run().trace;
+    trace.tables.names = interrupt.iter().map(ToString::to_string).collect();
+    let (cpu, kind, name) = (CpuId(0), Interrupt::Hard, NameId(0));
+    let mut events = Vec::new();
+    for mut event in trace.events.take().expect("events") {
+        let around =
+            [What::InterruptBegin { cpu, kind, name }, What::InterruptEnd { cpu, kind, name }];
+        let around = around.map(|what| Event { what, ..event });
+        let is_ended = interrupt.is_some() && matches!(event.what, What::Wake { by: Some(_), .. });
+        if let What::Off { cause: cause @ Off::Lock, .. } = &mut event.what {
+            *cause = Off::Socket;
+        }
+        events.extend(is_ended.then_some(around[0]));
+        events.push(event);
+        events.extend(is_ended.then_some(around[1]));
+    }
+    trace.events = Some(events);
+    let program = |(process, name): (usize, &str)| Program {
+        name: name.to_string(),
+        group: None,
+        serves: process == 0,
+        process,
+        memory: None,
+    };
+    let programs = (0..).zip(names).map(program).collect();
+    let setting = Setting { machine: Machine::ONE_CPU, programs };
+    let verdict = explain(&trace, &setting).expect("events").services[0].verdict();
+    (verdict.class, verdict.worst)
+}
+
+/// PostgreSQL waits for its own locks in epoll, as it does for the end of a sleep.
+#[test]
+fn what_ends_a_wait_for_sockets_says_what_it_was() {
+    let other = Culprit::Program(1);
+    let waited = of_a_socket(["postgres[1]", "postgres[2]"], None);
+    assert_eq!(waited, (Class::OwnCode, Some((Source::Socket, other))));
+    let behind = of_a_socket(["nginx[1]", "php-fpm[2]"], None);
+    assert_eq!(
+        behind,
+        (Class::Behind, Some((Source::Socket, other))),
+        "the control: another program"
+    );
+    let slept = of_a_socket(["p", "p"], Some("local timer"));
+    assert_eq!(slept, (Class::OwnCode, Some((Source::Sleep, Culprit::Itself))));
+    let network = of_a_socket(["p", "p"], Some("softirq net_rx"));
+    assert_eq!(network, (Class::Behind, Some((Source::Socket, Culprit::Itself))), "the control");
+}
+
+/// The holder of the lock sleeps meanwhile, for a cause that its events tell.
+fn behind_a_lock(cause: Option<Off>) -> (Class, Option<(Source, Culprit)>) {
+    let server = stalled(Cause::Lock);
+    let mut run = server.run();
+    let (cpu, holder) = (CpuId(0), ThreadId(1));
+    let switch = |from, to| What::Switch { cpu, from, to, why: Why::Blocked };
+    let mut events = Vec::new();
+    for event in run.trace.events.take().expect("events") {
+        let with = |what| Event { what, ..event };
+        if let What::Wake { by: Some(_), .. } = event.what {
+            let wakes = [What::Wake { thread: holder, cpu, by: None }, switch(None, Some(holder))];
+            events.extend(wakes.map(with));
+        }
+        events.push(event);
+        if let What::Switch { to: Some(ThreadId(1)), .. } = event.what {
+            let sleeps = [What::Block { thread: holder, cpu }, switch(Some(holder), None)];
+            events.extend(sleeps.map(with));
+            events.extend(cause.map(|cause| with(What::Off { thread: holder, cause })));
+        }
+    }
+    run.trace.events = Some(events);
+    let verdict = server.explained(&run).verdict();
+    (verdict.class, verdict.worst)
+}
+
+/// Of PostgreSQL's processes one writes for all, and holds a lock while it does.
+#[test]
+fn a_lock_whose_holder_waits_for_the_disk_is_the_disks() {
+    let itself = Culprit::Itself;
+    assert_eq!(behind_a_lock(Some(Off::Disk)), (Class::Disk, Some((Source::Disk, itself))));
+    let own = (Class::OwnCode, Some((Source::Lock, Culprit::Program(1))));
+    assert_eq!(behind_a_lock(None), own, "the control");
+    assert_eq!(behind_a_lock(Some(Off::Sleep)), own, "a sleep with a lock is its own");
+}
+
 #[test]
 fn the_verdict_says_what_kind_of_cause_it_was() {
     let verdict = |server: &Server| server.explained(&server.run()).verdict();
@@ -154,6 +242,17 @@ fn a_moment_without_a_stamp_is_no_number() {
     let end = run.trace.window.end.0;
     let excess = service.requests.iter().map(explain::Explained::excess).max();
     assert!(excess < Some(end), "{excess:?} of {end} ns");
+}
+
+/// A thread that reads several requests before it answers may have no CPU time of its own for one of them.
+#[test]
+fn a_request_without_a_service_time_is_explained() {
+    let server = stalled(Cause::Hog);
+    let mut run = server.run();
+    let control = server.explained(&run).slow;
+    run.trace.programs[0].requests[0].service = Nanos::ZERO;
+    let service = server.explained(&run);
+    assert_eq!((service.requests.len(), service.slow), (100, control));
 }
 
 /// Where a queue grows all the time, every request waits for all those before it: sixteen times as many, 256

@@ -83,7 +83,7 @@ impl Walk<'_, '_> {
             };
         }
         if let Some((_, kept)) = self.keeping.iter().find(|(known, _)| *known == thread) {
-            let key = self.scene.cause_key(kept);
+            let key = self.scene.cause_key(kept, self.now);
             return self.lost(key);
         }
         if !serving.is_awake(thread, self.now) {
@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
             let waits = self.scene.serving.waits(self.program, self.now);
             self.keeping.first().filter(|_| !waits)
         };
-        hard.or_else(first).map(|(_, kept)| self.scene.cause_key(kept))
+        hard.or_else(first).map(|(_, kept)| self.scene.cause_key(kept, self.now))
     }
 
     /// What a slot does that is a CPU.
