@@ -69,6 +69,12 @@ tales-story: setup-lab ## the story of Tales section 4 on real kernels: default,
 	@tools/setup memcached:memcached /usr/sbin/nginx:nginx-light wrk:wrk
 	PATH=$$PATH:/usr/sbin tools/tales-story
 
+planted-causes: setup-test ## plant causes in real servers and hold verdicts against ftrace, into docs/evidence/planted-culprits.md (root, 20 minutes)
+	@tools/setup go:golang-go javac:default-jdk-headless
+	$(CARGO) build --quiet --package rearguard
+	$(AS_ROOT) tools/planted-causes --write docs/evidence/planted-culprits.md
+	$(AS_ROOT) tools/planted-causes --with watch --write docs/evidence/planted-culprits.md
+
 fidelity: vm-results ## how far the simulator is from real kernels, into docs/evidence/fidelity.md (what vm-results measures, then minutes)
 	tools/fidelity
 
@@ -153,4 +159,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo planted-causes dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
