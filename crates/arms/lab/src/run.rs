@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use model::Failure;
 use model::scenario::Machine;
+use model::{Failure, Nanos};
 
 use crate::boot::{self, Accelerator, Counting, Guest, RealTime, Running};
 use crate::guest::order::Order;
@@ -19,6 +19,11 @@ use crate::wire::{Frame, Stream};
 
 /// How often a run looks whether the user has stopped it.
 pub const LOOK: Duration = Duration::from_millis(50);
+/// How long a turn of a virtual CPU lasts where instructions are counted and nobody asked for another length.
+/// Without turns a CPU that waits runs only where another one programs its timer: kernels stall.
+const TURN: Nanos = Nanos::from_micros(50);
+/// With 16 CPUs turns make a boot 1.7 times as long, with 64 it takes minutes.
+const MOST_BY_TURNS: u32 = 16;
 /// Lines of the console that a failure shows: a panic with its registers and stack.
 const CONSOLE_LINES: usize = 50;
 /// How often a machine is started whose kernel does not come up. By turns, one that patches its own code
@@ -69,6 +74,16 @@ pub struct Job {
 }
 
 impl Job {
+    /// How long a turn lasts: as asked for, or where CPUs share one host CPU by counting.
+    fn turn(&self, accelerator: Accelerator) -> Option<Nanos> {
+        let cpus = self.machine.cpus + u32::from(self.apart);
+        match (self.counting, accelerator) {
+            (Some(counting), _) => counting.turn,
+            (None, Accelerator::Tcg { .. }) => (2..=MOST_BY_TURNS).contains(&cpus).then_some(TURN),
+            (None, Accelerator::Kvm | Accelerator::RealTime(_)) => None,
+        }
+    }
+
     fn check(&self) -> Result<(), Failure> {
         boot::check(&self.machine, self.apart)?;
         if self.memory_mib < LEAST_MEMORY_MIB {
@@ -149,7 +164,7 @@ impl Lab {
             kernel: job.kernel.clone(),
             machine: job.machine,
             apart: job.apart,
-            turn: job.counting.and_then(|counting| counting.turn),
+            turn: job.turn(accelerator),
             memory_mib: job.memory_mib.max(needed_mib(&initramfs)?),
         };
         let mut boots = 1;
@@ -282,8 +297,8 @@ fn broken(why: &str, running: Running) -> Failure {
 mod tests {
     use super::*;
 
-    fn checked(memory_mib: u32, get: &[&str]) -> Result<(), Failure> {
-        let job = Job {
+    fn job(memory_mib: u32, get: &[&str]) -> Job {
+        Job {
             kernel: Lab::at("/lab".into()).kernel("1.2-x"),
             machine: Machine::ONE_CPU,
             apart: false,
@@ -295,8 +310,11 @@ mod tests {
             files: Vec::new(),
             get: get.iter().map(|path| (*path).to_string()).collect(),
             command: vec!["true".into()],
-        };
-        job.check()
+        }
+    }
+
+    fn checked(memory_mib: u32, get: &[&str]) -> Result<(), Failure> {
+        job(memory_mib, get).check()
     }
 
     struct Silent;
@@ -319,6 +337,23 @@ mod tests {
         let mut output = GuestOutput::of(Accelerator::Kvm, &mut watcher);
         assert!(output.take(Frame::Files(archive.finish().unwrap())).unwrap().is_none());
         output.outcome(0, &[asked.to_string()])
+    }
+
+    #[test]
+    fn cpus_that_share_one_take_turns_as_asked_for_or_fairly() {
+        let turn = |cpus, counting, accelerator| {
+            let machine = Machine { cpus, ..Machine::ONE_CPU };
+            Job { machine, counting, ..job(256, &[]) }.turn(accelerator)
+        };
+        let counted = Accelerator::COUNTED;
+        assert_eq!(
+            [1, 2, 16, 17].map(|cpus| turn(cpus, None, counted).is_some()),
+            [false, true, true, false]
+        );
+        assert_eq!(turn(2, None, Accelerator::Kvm), None);
+        let asked = |turn| Some(Counting { shift: 0, turn });
+        assert_eq!(turn(2, asked(None), counted), None);
+        assert_eq!(turn(2, asked(Some(Nanos(7_000))), counted), Some(Nanos(7_000)));
     }
 
     #[test]
