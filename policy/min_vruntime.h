@@ -14,18 +14,26 @@
  *          until the others caught up. Threads bound to an overloaded CPU fall behind all others;
  *          with one min_vruntime for all of them each waking thread of the others began there, and
  *          overran what had run since.
+ *          Threads that sleep for most of the time cannot use what they are due: their vruntimes
+ *          rise by what they want alone. A service that always has one of them awake would hold
+ *          the min_vruntime back. What a thread had received meanwhile would be forgiven at its
+ *          next wake-up, at the cost of those that never sleep. So the min_vruntime is the least of
+ *          the others, where there are any.
  *          One thread does not hold the min_vruntime back either: if it runs with more than twice
  *          a CPU's part of what else runs, its weight is infeasible (GVTS section 4). The
  *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
  *          still preempt, but behind the next that waits by what that gets ahead in a turn and 300
  *          ms, as far as one cache may be behind another.
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are.
+ *          A spinning thread beside four that nap and a service of 35% on four CPUs has 13.0% of
+ *          the machine of a due 13.1%, with infeasible=off 2.0%.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
  */
 #ifndef RG_MIN_VRUNTIME_H
 #define RG_MIN_VRUNTIME_H
 
+#include "balance/utilisation.h"
 #include "index/heap.h"
 #include "queue.h"
 #include "weight.h"
@@ -90,16 +98,36 @@ RG_INLINE u64 rg_vruntime_running(struct rg_cpu *cpu, u64 now)
 	return cpu->vruntime + rg_virtual(rg_less(now, cpu->since), cpu->weight);
 }
 
-/* The present look must not overlook this vruntime. */
-RG_INLINE void rg_vtime_offer(struct rg_vtime *vtime, u64 vruntime)
+RG_INLINE void rg_offer(u64 *least, u64 vruntime)
 {
 	RG_FOR(i, 0, RG_OFFER_TRIES) {
-		u64 least = vtime->least;
+		u64 now = *least;
 
-		if (vruntime >= least ||
-		    rg_compare_and_swap(&vtime->least, least, vruntime) == least)
+		if (vruntime >= now || rg_compare_and_swap(least, now, vruntime) == now)
 			break;
 	}
+}
+
+/* The present look must not overlook the vruntime of a thread that wakes. */
+RG_INLINE void rg_vtime_offer(struct rg_vtime *vtime, u64 vruntime)
+{
+	rg_offer(&vtime->least, vruntime);
+}
+
+/* Whether a thread wants a CPU for longer than a slice, or for most of the time. */
+RG_INLINE bool rg_is_settled(struct rg_thread *thread, u64 now)
+{
+	return thread->utilised > RG_UTILISATION_ONE >> 1 ||
+	       rg_less(now, thread->woke_at) > RG_OPTION(slice_ns);
+}
+
+/* The same of a thread that waits or runs. */
+RG_INLINE void rg_vtime_note(struct rg_vtime *vtime, struct rg_thread *thread, u64 vruntime,
+			     u64 now)
+{
+	rg_offer(&vtime->least, vruntime);
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && rg_is_settled(thread, now))
+		rg_offer(&vtime->settled, vruntime);
 }
 
 /* Remembers which CPU of a queue a waking thread would preempt first. */
@@ -135,9 +163,10 @@ RG_INLINE bool rg_is_infeasible(u64 weight, u64 sum, u32 running)
 }
 
 /* Notes what runs on a CPU. */
-RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime)
+RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime,
+				     u64 now)
 {
-	rg_vtime_offer(vtime, vruntime);
+	rg_vtime_note(vtime, rg_thread_at(cpu->thread), vruntime, now);
 	vtime->running++;
 	rg_vtime_note_turn(vtime, cpu->weight);
 	vtime->weight += cpu->weight;
@@ -165,10 +194,11 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 		struct rg_heap *heap = rg_heap_of(queue, i);
 		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
 		u64 vruntime = rg_heap_vruntime(heap, 0, vtime);
-		u64 floor = rg_held_back(vruntime, rg_thread_at(rg_heap_first(heap))->weight);
+		struct rg_thread *first = rg_thread_at(rg_heap_first(heap));
+		u64 floor = rg_held_back(vruntime, first->weight);
 
 		vtime->floor = floor < vtime->floor ? floor : vtime->floor;
-		rg_vtime_offer(vtime, vruntime);
+		rg_vtime_note(vtime, first, vruntime, now);
 		shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime.used_at = now;
 	}
 	rg_release(lock);
@@ -211,7 +241,7 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 	if (!cpu->pool)
 		looking->idle = 1;
 	if (vtime && !(own->is_own && vtime == &own->vtime) && !rg_is_ahead(cpu, vtime, running))
-		rg_vtime_note_running(vtime, cpu, running);
+		rg_vtime_note_running(vtime, cpu, running, now);
 	if (cpu->pool)
 		rg_note_victim(queue, at, running, now);
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
@@ -237,7 +267,8 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 /* A look has been round: the least that it has seen becomes the min_vruntime. */
 RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 {
-	u64 least = vtime->least;
+	bool settled = RG_OPTION(infeasible) && vtime->settled != RG_NEVER;
+	u64 least = settled ? vtime->settled : vtime->least;
 
 	if (!idle && rg_vtime_is_held_back(vtime) && vtime->floor > least)
 		least = vtime->floor;
@@ -250,6 +281,7 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 RG_INLINE void rg_vtime_reset(struct rg_vtime *vtime)
 {
 	rg_swap(&vtime->least, RG_NEVER);
+	rg_swap(&vtime->settled, RG_NEVER);
 	vtime->floor = RG_NEVER;
 	vtime->last = RG_NEVER;
 	vtime->seen_weight = vtime->weight;

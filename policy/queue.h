@@ -54,6 +54,7 @@ RG_INLINE void rg_queue_share_out(struct rg_queue *queue, u32 base, u32 capacity
 RG_INLINE void rg_vtime_init(struct rg_vtime *vtime)
 {
 	vtime->least = RG_NEVER;
+	vtime->settled = RG_NEVER;
 	vtime->floor = RG_NEVER;
 	vtime->last = RG_NEVER;
 }

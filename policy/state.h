@@ -190,6 +190,7 @@ struct rg_vtime {
 	u64 turn;         /* the longest turn of those that ran lately */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 least RG_LINE; /* of those seen in this look */
+	u64 settled;      /* of those among them that want a CPU for most of the time */
 	u64 floor;        /* how far the others let it fall behind */
 	u64 weight;       /* of all that run */
 	u64 seen_weight;  /* the same of the last look */

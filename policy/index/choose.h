@@ -182,7 +182,7 @@ RG_INLINE void rg_pop_thread(struct rg_vtime *vtime, struct rg_cpu *here, u32 ro
 	pick->slot = pool->first;
 	pick->row = row;
 	rg_cpu_set_curr(here, thread, vruntime + vtime->shift, here->ask.now);
-	rg_vtime_offer(vtime, vruntime + vtime->shift);
+	rg_vtime_note(vtime, thread, vruntime + vtime->shift, here->ask.now);
 	rg_pool_unlink(pool, thread);
 }
 

@@ -154,6 +154,26 @@ fn a_weight_that_falls_and_rises_does_not_cost_what_its_last_turns_were_worth() 
 }
 
 #[test]
+fn a_thread_that_spins_has_its_share_beside_those_that_nap() {
+    for (machine, threads, run_ms) in
+        [("cpus = 4", 4, 50), ("cpus = 8\nllcs = 2", 8, 500), ("cpus = 12", 24, 20)]
+    {
+        let threads = format!("threads = {threads}");
+        let run_ms = format!("{run_ms}ms");
+        let scenario = case_with(
+            "naps",
+            &[("cpus = 4", machine), ("threads = 4", &threads), ("50ms", &run_ms)],
+        );
+        let at = |policy: &str| over_due(&summary(&scenario, policy), "spin");
+        let (ours, control) = (at("rearguard"), at("rearguard:infeasible=off"));
+        assert!(ours > 0.96, "{machine}, {threads}: {ours}");
+        assert!(control < 0.6, "{machine}, {threads}: {control}");
+        let tail = excess(&scenario, "rearguard");
+        assert!(tail < 1.1, "{machine}, {threads}: {tail}");
+    }
+}
+
+#[test]
 fn requests_do_not_wait_for_helpers_of_their_process() {
     for (run, sleep) in [("5ms", "20ms"), ("20ms", "80ms"), ("40ms", "160ms"), ("200ms", "800ms")] {
         let replaced = [("run = \"20ms\"", &*format!("run = \"{run}\"")), ("80ms", sleep)];
