@@ -72,6 +72,8 @@ RG_INLINE void rg_withdraw(struct task_struct *t, struct rg_thread *thread)
 RG_INLINE void rg_deactivate(struct task_struct *t, struct rg_thread *thread)
 {
 	rg_burst_end(t, thread);
+	if (RG_OPTION(promises))
+		rg_promise_served(thread->slot, rg_now());
 	rg_withdraw(t, thread);
 }
 

@@ -81,8 +81,10 @@ RG_SUBPROGRAM bool rg_promise_charge(u32 slot, s32 at, u64 ran_ns)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
 
-	if (thread->promise && rg_is_contended(at))
-		rg_promise_settle(&rg_group_at(thread->promise)->promise, ran_ns);
+	if (!thread->promise || !rg_is_contended(at))
+		return 0;
+	rg_add(&rg_group_at(thread->promise)->promise.used_ns, ran_ns);
+	rg_promise_settle(&rg_group_at(thread->promise)->promise, ran_ns);
 	return 1;
 }
 
@@ -96,6 +98,20 @@ RG_INLINE u64 rg_urgent_at(struct rg_thread *thread, struct rg_promise *promise)
 RG_INLINE bool rg_serves(struct rg_thread *thread, u64 now)
 {
 	return !thread->batch || rg_less(now, thread->woke_at) <= RG_OPTION(burst_limit_ns);
+}
+
+/* A thread has been served, whose wait began when it woke. */
+RG_SUBPROGRAM bool rg_promise_served(u32 slot, u64 now)
+{
+	struct rg_thread *thread = rg_thread_at(slot);
+	struct rg_promise *promise = &rg_group_at(thread->promise)->promise;
+
+	if (!thread->promise)
+		return 0;
+	rg_add(&promise->wakes, 1);
+	if (rg_less(now, thread->woke_at) > promise->within_ns)
+		rg_add(&promise->late, 1);
+	return 1;
 }
 
 /* Whether a thread of a promised group may borrow. */

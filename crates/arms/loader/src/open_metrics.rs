@@ -28,7 +28,8 @@ pub fn open_metrics(report: &Report) -> String {
     totals(&mut registry, report);
     let groups = report.groups.iter().map(|(path, row)| (vec![("group", label(path))], row));
     figures(&mut registry, "group", groups.clone().map(|(labels, row)| (labels, row.into())));
-    rows(&mut registry, groups, &THROTTLING);
+    rows(&mut registry, groups.clone(), &THROTTLING);
+    rows(&mut registry, groups.filter(|(_, row)| row.promised_ns > 0), &PROMISES);
     let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
     let processes = processes.map(|(id, row)| {
         (
@@ -102,6 +103,21 @@ const THROTTLING: [Column<Group>; 3] = [
     ("group_periods_per_second", "Periods of its cpu.max that ended", |row| row.periods_per_s),
     ("group_throttled_periods_per_second", "Of these, with threads held at the end", |row| {
         row.throttled_per_s
+    }),
+];
+
+/// How promises to groups are kept.
+const PROMISES: [Column<Group>; 5] = [
+    (
+        "group_promised_seconds",
+        "Within how long of a wake-up its threads are promised to be served",
+        |row| row.promised_ns as f64 / 1e9,
+    ),
+    ("group_served_per_second", "Wake-ups served where there is a promise", |row| row.served_per_s),
+    ("group_late_per_second", "Of these, later than promised", |row| row.late_per_s),
+    ("group_budget_ratio", "Share of all CPUs that its promise allows", |row| row.at_most),
+    ("group_budget_used_ratio", "Of that, the share used while others waited", |row| {
+        row.budget_used
     }),
 ];
 

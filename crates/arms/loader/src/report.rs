@@ -73,6 +73,16 @@ statistics! {
         periods_per_s: f64,
         /// of these, with threads held at the end, per second
         throttled_per_s: f64,
+        /// within how long of a wake-up its threads are promised to be served, ns; 0: it has no promise
+        promised_ns: u64,
+        /// wake-ups of such threads that were served, up to their next sleep, per second
+        served_per_s: f64,
+        /// of these, later than promised, per second
+        late_per_s: f64,
+        /// share of all CPUs that its promise allows, 0 to 1
+        at_most: f64,
+        /// share of all CPUs that it has used of that, while others waited, 0 to 1
+        budget_used: f64,
         /// slices begun per second
         slices_per_s: f64,
         /// slices begun on another CPU than the one before, per second

@@ -1,5 +1,7 @@
 //! A report as a table.
 
+use model::Nanos;
+
 use crate::report::{Figures, Group, Process, Report};
 use std::fmt::Write;
 
@@ -11,7 +13,13 @@ pub fn table(report: &Report, rows: usize) -> String {
     let _ = writeln!(text, "{titles}  group (weight)");
     for (path, group) in &report.groups {
         let of = numbers(group.into(), report.knows_due != 0);
-        let _ = writeln!(text, "{of}  {path} ({}){}", group.weight, throttled(group));
+        let _ = writeln!(
+            text,
+            "{of}  {path} ({}){}{}",
+            group.weight,
+            throttled(group),
+            promised(group)
+        );
     }
     let _ = writeln!(text, "{titles}  process (threads, of them batch)");
     for (id, process) in busiest(report, rows) {
@@ -29,6 +37,20 @@ fn throttled(group: &Group) -> String {
         return String::new();
     }
     format!(", throttled in {throttled_per_s:.1} of {periods_per_s:.1} periods/s, {held} held")
+}
+
+/// How its promise was kept, if it has one.
+fn promised(group: &Group) -> String {
+    let Group { promised_ns, served_per_s, late_per_s, at_most, budget_used, .. } = group;
+    if *promised_ns == 0 {
+        return String::new();
+    }
+    let (used, most) = (budget_used * 100.0, at_most * 100.0);
+    let within = Nanos(*promised_ns);
+    let late = if *served_per_s > 0.0 { late_per_s / served_per_s * 100.0 } else { 0.0 };
+    format!(
+        ", {late:.3}% of {served_per_s:.0} wake-ups/s later than {within}, {used:.1}% of {most:.1}% used"
+    )
 }
 
 fn head(text: &mut String, report: &Report) {

@@ -13,10 +13,14 @@ use crate::ending::{Ending, ending};
 use crate::home::Home;
 use crate::limits::keeps_quotas;
 use crate::open::open;
+use crate::promised::{self, Promised};
 use crate::ready::ready;
 use crate::skeleton::BpfSkel;
 use crate::stats::{Meter, Rows, Sample};
 use crate::topology::Topology;
+
+const NO_PROMISES: &str = "keeps no promises: those do that have a min_vruntime and pick pools or threads by \
+     vruntime, such as rearguard and cts";
 
 /// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
 pub struct Loaded {
@@ -24,6 +28,7 @@ pub struct Loaded {
     code: Code,
     slice: Option<Nanos>,
     scope: Scope,
+    promised: Vec<Promised>,
     name: String,
     present: Option<Present>,
 }
@@ -62,7 +67,7 @@ pub enum Scope {
 /// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`]
 /// where [`ready`] says so, [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
-    load_code(policy, Code::of(policy)?, None, Scope::Machine)
+    load_code(policy, Code::of(policy)?, None, Scope::Machine, &[])
 }
 
 /// Whether a policy is one, with options that are, and could be loaded here now; fails as [`load`] does.
@@ -72,17 +77,22 @@ pub fn check(policy: &PolicySpec) -> Result<(), Failure> {
     ready()
 }
 
-/// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
+/// As [`load`], with code that is there already, and promises to groups; `slice` stands where the policy's
+/// options name none.
 pub fn load_code(
     policy: &PolicySpec,
     code: Code,
     slice: Option<Nanos>,
     scope: Scope,
+    promised: &[Promised],
 ) -> Result<Loaded, Failure> {
     check(policy)?;
     let name = name(&policy.name);
-    let present = Some(enter(policy, code, slice, scope, &name)?);
-    Ok(Loaded { policy: policy.clone(), code, slice, scope, name, present })
+    let policy = policy.clone();
+    let promised = promised.to_vec();
+    let mut loaded = Loaded { policy, code, slice, scope, promised, name, present: None };
+    loaded.present = Some(loaded.enter()?);
+    Ok(loaded)
 }
 
 /// A scheduler's name in /sys: the project's own policy has the project's name, and one in a file its file's.
@@ -124,6 +134,23 @@ impl Loaded {
         }
     }
 
+    fn enter(&self) -> Result<Present, Failure> {
+        let Admitted { mut skeleton, home, topology, .. } = self.admit()?;
+        promised::write(&skeleton, &self.promised, &topology.machine())?;
+        let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
+            let why =
+                ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
+            Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
+        })?;
+        let meter = Meter::new(&self.name, topology.levels()[0].len());
+        Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids: topology.cpu_ids() })
+    }
+
+    fn admit(&self) -> Result<Admitted, Failure> {
+        let promises = !self.promised.is_empty();
+        admit(&self.policy, self.code, self.slice, self.scope, &self.name, promises)
+    }
+
     /// Looks what has become of it. Cheap: a few times a second is fine.
     pub fn poll(&mut self) -> Result<Poll, Failure> {
         let Some(ending) = self.present.as_ref().and_then(|present| ending(&present.skeleton))
@@ -134,7 +161,7 @@ impl Loaded {
             return Ok(Poll::Ended(ending));
         }
         self.present = None;
-        self.present = Some(enter(&self.policy, self.code, self.slice, self.scope, &self.name)?);
+        self.present = Some(self.enter()?);
         Ok(Poll::Restarted)
     }
 }
@@ -149,11 +176,12 @@ pub struct DryRun {
     pub costs: Vec<Cost>,
 }
 
-/// Brings a policy through this kernel's verifier and puts nothing into force; fails as [`load_code`] does.
-pub fn dry_run(policy: &PolicySpec, code: Code) -> Result<DryRun, Failure> {
+/// Brings a policy through this kernel's verifier, with what keeps promises or without, and puts nothing into
+/// force; fails as [`load_code`] does.
+pub fn dry_run(policy: &PolicySpec, code: Code, promises: bool) -> Result<DryRun, Failure> {
     check(policy)?;
     let name = name(&policy.name);
-    let mut admitted = admit(policy, code, None, Scope::Machine, &name)?;
+    let mut admitted = admit(policy, code, None, Scope::Machine, &name, promises)?;
     let level = admitted.options.queue_level();
     Ok(DryRun {
         name,
@@ -176,28 +204,16 @@ fn admit(
     slice: Option<Nanos>,
     scope: Scope,
     name: &str,
+    promises: bool,
 ) -> Result<Admitted, Failure> {
     let topology = Topology::here()?;
     let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
     let options = if keeps_quotas(policy) { options.with_quotas() } else { options };
-    let options = options.without_promises();
+    let options = if promises { options } else { options.without_promises() };
+    if promises && !options.keeps_promises() {
+        return Err(Failure::Input(format!("`{policy}` {NO_PROMISES}")));
+    }
     let home = Home::new();
     let skeleton = code.during(|| open(&home, name, &options, &topology, scope))?;
     Ok(Admitted { skeleton, home, topology, options })
-}
-
-fn enter(
-    policy: &PolicySpec,
-    code: Code,
-    slice: Option<Nanos>,
-    scope: Scope,
-    name: &str,
-) -> Result<Present, Failure> {
-    let Admitted { mut skeleton, home, topology, .. } = admit(policy, code, slice, scope, name)?;
-    let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
-        let why = ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
-        Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
-    })?;
-    let meter = Meter::new(name, topology.levels()[0].len());
-    Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids: topology.cpu_ids() })
 }

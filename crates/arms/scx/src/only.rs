@@ -108,29 +108,41 @@ impl Drop for Only {
 }
 
 fn choice(word: &str, mount: &Path) -> Result<Choice, Failure> {
-    let absent = |what: &str| Failure::Input(format!("--only {word}: there is no such {what}"));
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         let id = word.parse().ok().filter(|id| Path::new(&format!("/proc/{id}/task")).is_dir());
-        return id.map(Choice::Process).ok_or_else(|| absent("process"));
+        let absent = || Failure::Input(format!("--only {word}: there is no such process"));
+        return id.map(Choice::Process).ok_or_else(absent);
     }
-    if let Some(path) = word.strip_prefix('/') {
-        let below = Path::new("/").join(path);
-        let path = below.strip_prefix(mount).unwrap_or(Path::new(path)).to_path_buf();
-        if path.as_os_str().is_empty() {
-            return Err(Failure::Input(format!(
-                "--only {word}: that is every thread of the machine: leave --only out"
-            )));
-        }
-        let group = Some(mount.join(path)).filter(|folder| is_group(folder));
-        return group.map(Choice::Group).ok_or_else(|| absent("cgroup"));
+    if !is_name(word) {
+        return Err(Failure::Input(format!(
+            "--only {word}: expected a cgroup (/system.slice/web), a unit (web.service) or a process's id (policy and \
+             other options stand before --only)"
+        )));
     }
-    if [".service", ".scope", ".slice"].iter().any(|end| word.ends_with(end)) {
-        return unit(mount, word).map(Choice::Group).ok_or_else(|| absent("unit at work"));
+    group("--only", word, mount).map(Choice::Group)
+}
+
+/// Whether a word is that of a cgroup or of a unit.
+fn is_name(word: &str) -> bool {
+    word.starts_with('/') || [".service", ".scope", ".slice"].iter().any(|end| word.ends_with(end))
+}
+
+/// The folder of a cgroup (`/a/b`) or of a unit at work (`web.service`), for an option of the command line.
+pub fn group(option: &str, word: &str, mount: &Path) -> Result<PathBuf, Failure> {
+    let wrong = |text: &str| Failure::Input(format!("{option} {word}: {text}"));
+    if !is_name(word) {
+        return Err(wrong("expected a cgroup (/system.slice/web) or a unit (web.service)"));
     }
-    Err(Failure::Input(format!(
-        "--only {word}: expected a cgroup (/system.slice/web), a unit (web.service) or a process's id (policy and \
-         other options stand before --only)"
-    )))
+    let Some(path) = word.strip_prefix('/') else {
+        return unit(mount, word).ok_or_else(|| wrong("there is no such unit at work"));
+    };
+    let below = Path::new("/").join(path);
+    let path = below.strip_prefix(mount).unwrap_or(Path::new(path)).to_path_buf();
+    if path.as_os_str().is_empty() {
+        return Err(wrong("that is every thread of the machine: leave it out"));
+    }
+    let folder = Some(mount.join(path)).filter(|folder| is_group(folder));
+    folder.ok_or_else(|| wrong("there is no such cgroup"))
 }
 
 fn is_group(folder: &Path) -> bool {

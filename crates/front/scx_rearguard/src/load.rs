@@ -11,7 +11,7 @@ use clap::CommandFactory;
 use loader::{Client, table};
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
-use scx::{Code, Ending, Loaded, Only, Poll, Scope};
+use scx::{Code, Ending, Loaded, Only, Poll, Promised, Scope};
 
 use crate::{plan, service};
 
@@ -81,6 +81,10 @@ pub struct Args {
     /// processes; the policy stands before it
     #[arg(long, value_name = "CGROUP|UNIT|PID", num_args = 1..)]
     only: Vec<String>,
+    /// At most so many wake-ups of a group are served later, for so much of the machine at most, 50% unless
+    /// said: 'web.service: 10ms=0.1%, at most 60%' (repeatable)
+    #[arg(long, value_name = "CGROUP|UNIT: PROMISE")]
+    promise: Vec<String>,
     /// Go on though groups have limits of CPU time (cpu.max) that would not be kept here
     #[arg(long)]
     ignore_cpu_max: bool,
@@ -110,12 +114,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Some(object) => Code::object(read(object)?),
     };
     let only = if args.only.is_empty() { None } else { Some(Only::of(&args.only)?) };
+    let promised = Promised::all(&args.promise)?;
     if args.dry_run {
-        let dry_run = scx::dry_run(&policy, code)?;
+        let dry_run = scx::dry_run(&policy, code, !promised.is_empty())?;
         let broken = scx::broken_limits(&policy);
         return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &broken));
     }
-    schedule(args, &policy, code, only)
+    schedule(args, &policy, code, only, &promised)
 }
 
 /// The threads that the policy schedules, in words.
@@ -128,16 +133,18 @@ fn schedule(
     policy: &PolicySpec,
     code: Code,
     mut only: Option<Only>,
+    promised: &[Promised],
 ) -> Result<(), Failure> {
     scx::check(policy)?;
     keep_least(only.is_some())?;
     let stop = interrupt_flag();
     plan::check(&scx::broken_limits(policy), args.ignore_cpu_max)?;
     let scope = if only.is_some() { Scope::Partial } else { Scope::Machine };
-    let mut loaded = scx::load_code(policy, code, None, scope)?;
+    let mut loaded = scx::load_code(policy, code, None, scope, promised)?;
     let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));
     let mut server = Server::open()?;
     announce(loaded.name(), policy, only.as_mut())?;
+    promised.iter().try_for_each(|own| stdout::line(format_args!("promised: {own}")))?;
     service::ready()?;
     if let Some(seconds) = args.stats {
         print_stats(Duration::from_secs(seconds));

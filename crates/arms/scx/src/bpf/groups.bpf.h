@@ -70,6 +70,25 @@ static __always_inline u32 rg_group_enter(u64 id)
 	return 0;
 }
 
+/* What the loader was asked to promise, by the cgroup's id; there before the policy is in force. */
+struct rg_promised {
+	u64 within_ns;
+	u64 share; /* in millionths of a CPU */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 256);
+	__type(key, u64);
+	__type(value, struct rg_promised);
+} rg_promised_groups SEC(".maps");
+
+static __always_inline struct rg_promised *rg_group_promised(u64 id)
+{
+	return bpf_map_lookup_elem(&rg_promised_groups, &id);
+}
+
 static __always_inline void rg_group_leave(u64 id, u32 row)
 {
 	bpf_map_delete_elem(&rg_group_rows, &id);

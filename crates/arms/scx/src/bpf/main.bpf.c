@@ -73,6 +73,15 @@ static __always_inline void rg_limit(u32 row, u64 period_us, u64 quota_us, u64 b
 		       capped_us * 1000);
 }
 
+/* What the group was promised, if anything. */
+static __always_inline void rg_promise(u32 row, u64 id)
+{
+	struct rg_promised *promised = rg_group_promised(id);
+
+	if (promised)
+		rg_promise_group(row, promised->within_ns, promised->share);
+}
+
 /* What a group needs to hold threads. */
 static __always_inline s32 rg_group_hold(u32 row, struct scx_cgroup_init_args *args)
 {
@@ -100,6 +109,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_cgroup_init, struct cgroup *cgrp,
 	}
 	rg_init_group(row, parent, args->weight);
 	rg_idle_group(row, rg_group_is_idle(cgrp));
+	rg_promise(row, cgrp->kn->id);
 	return rg_holds ? rg_group_hold(row, args) : 0;
 }
 

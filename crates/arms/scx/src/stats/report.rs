@@ -74,6 +74,8 @@ impl Span<'_> {
         let Figures { share, due_share, lag_ns, active, slices_per_s, migrations_per_s, .. } = of;
         let rows = [self.before, self.after].map(|sample| sample.groups.get(&row));
         let [before, after] = rows.map(|of| of.map(|of| of.throttling).unwrap_or_default());
+        let [kept, keeps] = rows.map(|of| of.map(|of| of.keeping).unwrap_or_default());
+        let cpus = (self.after.cpus as f64).max(1.0);
         Group {
             weight: rows[1].map_or(0, |of| of.weight),
             share,
@@ -83,6 +85,11 @@ impl Span<'_> {
             held: after.held,
             periods_per_s: self.rate(before.periods, after.periods),
             throttled_per_s: self.rate(before.throttled, after.throttled),
+            promised_ns: keeps.within_ns,
+            served_per_s: self.rate(kept.wakes, keeps.wakes),
+            late_per_s: self.rate(kept.late, keeps.late),
+            at_most: keeps.share as f64 / 1e6 / cpus,
+            budget_used: self.rate(kept.used_ns, keeps.used_ns) / 1e9 / cpus,
             slices_per_s,
             migrations_per_s,
         }

@@ -51,6 +51,21 @@ pub struct Throttling {
     pub throttled: u64,
 }
 
+/// How a promise to a group was kept since the policy was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keeping {
+    /// Within how long of a wake-up in ns; 0: there is no promise.
+    pub within_ns: u64,
+    /// What it may have, in millionths of a CPU.
+    pub share: u64,
+    /// What it had of that in ns, while others waited.
+    pub used_ns: u64,
+    /// Wake-ups that were served.
+    pub wakes: u64,
+    /// Of these, later.
+    pub late: u64,
+}
+
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessRow {
@@ -75,6 +90,8 @@ pub struct GroupRow {
     pub weight: u32,
     /// By its own quota, not by those of groups above.
     pub throttling: Throttling,
+    /// By its own promise.
+    pub keeping: Keeping,
     /// What its own threads received, as for a process.
     pub tally: Tally,
 }
@@ -188,8 +205,10 @@ impl<'a> Rows<'a> {
                     group.map_or((0, 0), |group| (now(&group.parent), now(&group.weight)));
                 let throttling =
                     group.map_or(Throttling::default(), |group| throttling(&group.budget));
+                let keeping = group.map_or(Keeping::default(), |group| keeping(&group.promise));
                 let tally = tally(&tallies.rg_group_tallies[row]);
-                groups.insert(row as u32, GroupRow { id, parent, weight, throttling, tally });
+                let group = GroupRow { id, parent, weight, throttling, keeping, tally };
+                groups.insert(row as u32, group);
             }
         }
         for (_, ctx) in self.tasks() {
@@ -261,6 +280,16 @@ impl<'a> Rows<'a> {
 
 fn throttling(of: &types::rg_budget) -> Throttling {
     Throttling { held: now(&of.held), periods: now(&of.periods), throttled: now(&of.throttled) }
+}
+
+fn keeping(of: &types::rg_promise) -> Keeping {
+    Keeping {
+        within_ns: now(&of.within_ns),
+        share: now(&of.share),
+        used_ns: now(&of.used_ns),
+        wakes: now(&of.wakes),
+        late: now(&of.late),
+    }
 }
 
 fn tally(of: &types::rg_tally) -> Tally {

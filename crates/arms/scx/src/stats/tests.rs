@@ -7,7 +7,7 @@ use loader::{Report, open_metrics};
 
 use super::names::Names;
 use super::report::report;
-use super::rows::{Active, GroupRow, ProcessRow, Tally, Throttling};
+use super::rows::{Active, GroupRow, Keeping, ProcessRow, Tally, Throttling};
 use super::sample::{Due, Sample};
 
 /// An id that no process has.
@@ -21,7 +21,15 @@ fn tally(ran_ms: u64, slices: u64, migrations: u64) -> Tally {
 fn sample(at: Instant, tally: Tally, due_s: f64) -> Sample {
     let thread = Active { process: 3, group: 1, clock: 0, vruntime: 0, weight: 100.0, batch: true };
     let throttling = Throttling { held: 3, periods: tally.slices, throttled: tally.migrations };
-    let group = |id, parent, weight, tally| GroupRow { id, parent, weight, throttling, tally };
+    let keeping = Keeping {
+        within_ns: 10_000_000,
+        share: 1_000_000,
+        used_ns: tally.ran_ns,
+        wakes: tally.slices,
+        late: tally.migrations,
+    };
+    let group =
+        |id, parent, weight, tally| GroupRow { id, parent, weight, throttling, keeping, tally };
     Sample {
         scheduler: "rearguard".into(),
         at,

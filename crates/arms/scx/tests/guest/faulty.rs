@@ -66,6 +66,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
             Code::object(bytes),
             None,
             scx::Scope::Machine,
+            &[],
         )
     };
     let refused = load("careless").err().expect("the verifier looks");

@@ -12,12 +12,14 @@ use model::{Failure, Nanos};
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 6] = [
+const PLAYS: [(&str, Play); 8] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
+    ("promise", crate::promise::play),
     ("quota", crate::quota::play),
+    ("spin", crate::groups::play),
     ("yields", crate::yields::play),
 ];
 

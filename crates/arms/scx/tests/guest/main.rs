@@ -3,10 +3,12 @@
 
 mod costs;
 mod faulty;
+mod groups;
 mod guest;
 mod jumps;
 mod life;
 mod parity;
+mod promise;
 mod quota;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
 mod toy;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         faulty::trials(),
         life::trials(),
         parity::trials(),
+        promise::trials(),
         quota::trials(),
         yields::trials(),
     ];

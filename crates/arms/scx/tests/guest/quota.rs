@@ -1,20 +1,16 @@
 //! Quotas of groups (`cpu.max`) and idle groups, kept by policies in a real kernel.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
 use model::{Failure, PolicySpec};
 use scx::{Code, Poll, Scope};
 
+use crate::groups::{Group, ROOT, line};
 use crate::guest::under_with;
 use crate::life::io;
-
-const ROOT: &str = "/sys/fs/cgroup";
 
 pub fn trials() -> Vec<Trial> {
     let kernels = ["7.2", "6.18"];
@@ -37,89 +33,6 @@ fn held(kernel: &str) -> Result<(), Failed> {
     let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
     assert!(lines.len() > 10 && faults.is_empty(), "{faults:?}");
     Ok(())
-}
-
-/// A group below the root, gone when it is dropped.
-struct Group(String);
-
-impl Group {
-    fn new(name: &str, max: &str) -> Result<Group, Failure> {
-        let group = Group(format!("{ROOT}/{name}"));
-        fs::create_dir(&group.0).map_err(io)?;
-        group.set("cpu.max", max)?;
-        Ok(group)
-    }
-
-    fn set(&self, file: &str, value: &str) -> Result<(), Failure> {
-        fs::write(format!("{}/{file}", self.0), value).map_err(io)
-    }
-
-    fn spin(&self, threads: u32) -> Result<Spinner, Failure> {
-        let own = std::env::current_exe().map_err(io)?;
-        let mut command = Command::new(own);
-        command.args(["__kernel_guest", "quota", "spin", &threads.to_string()]);
-        let child = command.stdout(Stdio::null()).spawn().map_err(io)?;
-        self.set("cgroup.procs", &child.id().to_string())?;
-        Ok(Spinner(child))
-    }
-
-    /// CPU time so far, in CPU seconds.
-    fn used(&self) -> f64 {
-        let stat = fs::read_to_string(format!("{}/cpu.stat", self.0)).unwrap_or_default();
-        let used = stat.lines().find_map(|line| line.strip_prefix("usage_usec "));
-        used.and_then(|used| used.parse().ok()).unwrap_or(f64::NAN) / 1e6
-    }
-
-    /// CPUs used over so long, after a second in which threads start.
-    fn share(&self, seconds: u64) -> f64 {
-        sleep(Duration::from_secs(1));
-        let (begin, used) = (Instant::now(), self.used());
-        sleep(Duration::from_secs(seconds));
-        (self.used() - used) / begin.elapsed().as_secs_f64()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let empty = |_: &i32| {
-            sleep(Duration::from_millis(50));
-            fs::remove_dir(&self.0).is_ok()
-        };
-        if (0..100).find(empty).is_none() {
-            eprintln!("{} cannot be removed", self.0);
-        }
-    }
-}
-
-struct Spinner(Child);
-
-impl Spinner {
-    fn id(&self) -> String {
-        self.0.id().to_string()
-    }
-
-    /// The CPU time of each thread, in seconds.
-    fn used(&self) -> BTreeMap<OsString, f64> {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).into_iter().flatten();
-        let used = threads.flatten().map(|thread| {
-            let stat = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-            let ran = stat.split(' ').next().and_then(|ran| ran.parse::<f64>().ok());
-            (thread.file_name(), ran.unwrap_or(f64::NAN) / 1e9)
-        });
-        used.collect()
-    }
-
-    /// How long it takes to die.
-    fn end(mut self) -> Result<Duration, Failure> {
-        let begin = Instant::now();
-        self.0.kill().and_then(|()| self.0.wait()).map_err(io)?;
-        Ok(begin.elapsed())
-    }
-}
-
-fn line(name: &str, value: f64, from: f64, to: f64) -> String {
-    let verdict = if (from..=to).contains(&value) { "" } else { " WRONG" };
-    format!("{name}: {value:.4}, due {from} to {to}{verdict}")
 }
 
 /// Half of a CPU under every other policy.
@@ -233,17 +146,13 @@ fn idle(group: &Group, other: &Group) -> Result<[String; 2], Failure> {
 pub fn play() -> Result<Vec<String>, Failure> {
     let mut arguments = std::env::args().skip(3);
     let folder = arguments.next().unwrap_or_default();
-    if folder == "spin" {
-        let threads = arguments.next().and_then(|threads| threads.parse().ok()).unwrap_or(1);
-        spin(threads);
-    }
     fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
     let policy = PolicySpec::plain("rearguard");
     let (before, other) = (Group::new("before", "max 100000")?, Group::new("busy", "max 100000")?);
     before.set("cpu.idle", "1")?;
     let mut lines = vec![format!("kept: {}", scx::keeps_quotas(&policy))];
     // This kernel may lack callbacks that the policy has.
-    let costs = scx::dry_run(&policy, Code::of(&policy)?)?.costs.len() as f64;
+    let costs = scx::dry_run(&policy, Code::of(&policy)?, false)?.costs.len() as f64;
     lines.push(line("programs", costs, 18.0, 24.0));
     let mut loaded = scx::load(&policy)?;
     lines.push(line("half, one thread", half(1)?, 0.49, 0.51));
@@ -261,21 +170,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
     drop(loaded);
     lines.extend(others()?);
     let code = Code::object(fs::read(format!("{folder}/free")).map_err(io)?);
-    let _free = scx::load_code(&PolicySpec::plain("./free.c"), code, None, Scope::Machine)?;
+    let _free = scx::load_code(&PolicySpec::plain("./free.c"), code, None, Scope::Machine, &[])?;
     lines.push(line("half, not kept", half(1)?, 0.9, 1.01));
     Ok(lines)
-}
-
-/// Not by PAUSE, as in life.rs.
-fn spin(threads: u32) -> ! {
-    let spin = || {
-        let mut round = 0u64;
-        loop {
-            round = std::hint::black_box(round.wrapping_add(1));
-        }
-    };
-    for _ in 1..threads {
-        std::thread::spawn(spin);
-    }
-    spin()
 }

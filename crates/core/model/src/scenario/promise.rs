@@ -32,11 +32,12 @@ const DEFAULT_AT_MOST: u32 = MILLION / 2;
 const TOGETHER: u32 = MILLION / 100 * 95;
 
 impl Promise {
-    /// `10ms=0.1%`, with the default of what it may take.
+    /// `10ms=0.1%`, with the default of what it may take, or `10ms=0.1%, at most 60%`.
     pub fn read(text: &str) -> Result<Promise, String> {
         const EXPECTED: &str = "expected a time and a share of requests such as \"10ms=0.1%\"";
         let wrong = || format!("found `{}`; {EXPECTED}", text.escape_debug());
-        let (within, outliers) = text.split_once('=').ok_or_else(wrong)?;
+        let (requests, at_most) = text.split_once(", at most ").unwrap_or((text, ""));
+        let (within, outliers) = requests.split_once('=').ok_or_else(wrong)?;
         let within = units::duration(within.trim())
             .map_err(|wrong| format!("{wrong}, as in \"10ms=0.1%\""))?;
         if !SPANS.contains(&within) {
@@ -44,7 +45,22 @@ impl Promise {
             return Err(format!("found a time of {within}; expected {least} to {most}"));
         }
         let outliers_per_million = per_million(outliers.trim())?;
-        Ok(Promise { within, outliers_per_million, at_most_per_million: DEFAULT_AT_MOST })
+        let at_most_per_million =
+            if at_most.is_empty() { DEFAULT_AT_MOST } else { per_million(at_most.trim())? };
+        Ok(Promise { within, outliers_per_million, at_most_per_million })
+    }
+
+    /// What is wrong with promises that are to be kept together.
+    pub fn excess(promises: impl Iterator<Item = Promise>) -> Option<String> {
+        let sum: u64 = promises.map(|promise| u64::from(promise.at_most_per_million)).sum();
+        let percent = |per_million: u64| per_million as f64 / 1e4;
+        let most = u64::from(TOGETHER);
+        (sum > most).then(|| {
+            let (sum, most) = (percent(sum), percent(most));
+            format!(
+                "all promises together may take {sum}% of the machine; expected {most}% at most: lower `at_most` of some"
+            )
+        })
     }
 
     /// What the group may have, in millionths of a CPU.
@@ -106,13 +122,5 @@ pub fn conflict(groups: &[Group]) -> Option<String> {
             ));
         }
     }
-    let sum: u64 = promised
-        .filter_map(|group| group.promise)
-        .map(|promise| u64::from(promise.at_most_per_million))
-        .sum();
-    let percent = |per_million: u64| per_million as f64 / 1e4;
-    (sum > u64::from(TOGETHER)).then(|| {
-        let most = percent(u64::from(TOGETHER));
-        format!("all promises together may take {}% of the machine; expected {most}% at most: lower `at_most` of some", percent(sum))
-    })
+    Promise::excess(promised.filter_map(|group| group.promise))
 }

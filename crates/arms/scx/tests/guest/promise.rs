@@ -1,0 +1,127 @@
+//! Promises to groups, kept by `rearguard` in a real kernel.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Failed, Trial};
+use model::{Failure, PolicySpec};
+use nix::time::{ClockId, clock_gettime};
+use scx::{Code, Loaded, Poll, Promised, Scope};
+
+use crate::groups::{Group, ROOT, line};
+use crate::guest::under;
+use crate::life::{io, warnings};
+
+pub fn trials() -> Vec<Trial> {
+    let trial = |kernel: &'static str| {
+        Trial::test(format!("promises_are_kept_on_{kernel}"), move || kept(kernel))
+            .with_ignored_flag(true)
+    };
+    ["7.2", "6.18"].map(trial).into()
+}
+
+fn kept(kernel: &str) -> Result<(), Failed> {
+    let (lines, code, errors) = under(kernel, 2, "promise");
+    eprintln!("{}\n{errors}", lines.join("\n"));
+    assert_eq!(code, 0, "{errors}");
+    let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
+    assert!(lines.len() > 7 && faults.is_empty(), "{faults:?}");
+    assert!(lines.contains(&"kernel's warnings: []".to_string()), "{lines:?}");
+    Ok(())
+}
+
+/// How often a cycle of the event loop is due, what it takes of a CPU, and what is promised.
+const EVERY: Duration = Duration::from_millis(2);
+const WORK: Duration = Duration::from_millis(1);
+const PROMISED: Duration = Duration::from_millis(8);
+/// Half of what the verifier takes.
+const MOST_WALKED: f64 = 500_000.0;
+/// How long it is watched.
+const SPAN: Duration = Duration::from_secs(4);
+
+/// In the guest: an event loop that wants half of a CPU, whose group is due a tenth of that of another.
+pub fn play() -> Result<Vec<String>, Failure> {
+    if std::env::args().nth(3).as_deref() == Some("loop") {
+        println!("{}", cycles());
+        return Ok(Vec::new());
+    }
+    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
+    let (little, batch) = (Group::new("little", "max 100000")?, Group::new("batch", "max 100000")?);
+    little.set("cpu.weight", "10")?;
+    let mut lines = Vec::new();
+    for (promise, least, most) in [("", 0.5, 1.0), ("/little: 8ms=1%, at most 60%", 0.0, 0.01)] {
+        let mut loaded = load(promise)?;
+        lines.push(line("instructions walked", walked(&mut loaded)?, 1.0, MOST_WALKED));
+        let spinner = batch.spin(4)?;
+        lines.push(line(&format!("late cycles, `{promise}`"), late(&little)?, least, most));
+        spinner.end()?;
+        lines.push(in_force(&mut loaded)?);
+    }
+    for (promise, least, most) in [("", 0.05, 0.13), ("/little: 2ms=1%, at most 40%", 0.39, 0.41)] {
+        let mut loaded = load(promise)?;
+        let spinners = [batch.spin(4)?, little.spin(4)?];
+        lines.push(line(&format!("share, `{promise}`"), little.share(4) / 2.0, least, most));
+        spinners.into_iter().try_for_each(|spinner| spinner.end().map(drop))?;
+        lines.push(in_force(&mut loaded)?);
+    }
+    lines.push(format!("kernel's warnings: {:?}", warnings()?));
+    Ok(lines)
+}
+
+fn load(promise: &str) -> Result<Loaded, Failure> {
+    let policy = PolicySpec::plain("rearguard");
+    let words: Vec<String> =
+        (!promise.is_empty()).then(|| promise.to_string()).into_iter().collect();
+    let promised = Promised::all(&words)?;
+    scx::load_code(&policy, Code::of(&policy)?, None, Scope::Machine, &promised)
+}
+
+/// What the verifier walked for the program that it walks longest.
+fn walked(loaded: &mut Loaded) -> Result<f64, Failure> {
+    Ok(loaded.costs()?.iter().map(|cost| cost.verified).max().map_or(f64::NAN, f64::from))
+}
+
+fn in_force(loaded: &mut Loaded) -> Result<String, Failure> {
+    let ending = loaded.poll()?;
+    let is = if ending == Poll::InForce { 1.0 } else { 0.0 };
+    Ok(line(&format!("in force ({ending:?})"), is, 1.0, 1.0))
+}
+
+/// Of the cycles of an event loop in a group those that were done later than promised.
+fn late(group: &Group) -> Result<f64, Failure> {
+    let own = std::env::current_exe().map_err(io)?;
+    let mut command = Command::new(own);
+    command.args(["__kernel_guest", "promise", "loop"]).stdout(Stdio::piped());
+    let child = command.spawn().map_err(io)?;
+    group.set("cgroup.procs", &child.id().to_string())?;
+    let output = child.wait_with_output().map_err(io)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.trim().parse().unwrap_or(f64::NAN))
+}
+
+/// The share of late cycles, after a second in which it comes into its group.
+fn cycles() -> f64 {
+    sleep(Duration::from_secs(1));
+    let begin = Instant::now();
+    let (mut due, mut all, mut late) = (Duration::ZERO, 0.0f64, 0.0);
+    while begin.elapsed() < SPAN {
+        sleep(due.saturating_sub(begin.elapsed()));
+        work();
+        all += 1.0;
+        late += f64::from(u8::from(begin.elapsed() > due + PROMISED));
+        due += EVERY;
+    }
+    late / all
+}
+
+/// CPU time of this thread.
+fn used() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock").into()
+}
+
+fn work() {
+    let until = used() + WORK;
+    while used() < until {}
+}
