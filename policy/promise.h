@@ -9,14 +9,15 @@
  *          vruntime that its own is lowered to (urgent.h), if something is left of its group's
  *          budget. A budget fills by `at_most` of the machine's CPU time. All that the group
  *          receives while a thread waits is taken off. Below 0 the group is as fair as others.
+ *          A thread that has computed for longer than the burst limit since it woke borrows from
+ *          the upper half alone.
  * Why.     The other half is for siblings that came before, and for the service itself. A choice
  *          is certain only where a slice ends: to look between takes a timer a CPU. A budget that
  *          all is taken off bounds the group's share, due and borrowed together, without knowing
- *          what is due. What is lent is a gift: a loan would make the next requests late.
+ *          what is due. What is lent is a gift: a loan would make the next requests late. A thread
+ *          that computes for long is busy with something else, or an event loop with a backlog:
+ *          half of the budget stays for those that serve.
  * Figure.  docs/reference/policies.md.
- *          Who has computed for longer than the burst limit since it woke is busy with something
- *          else, or an event loop with a backlog: it borrows from the upper half of the budget, and
- *          the rest stays for those that serve.
  * Limits.  A full budget, RG_PROMISE_SAVED_NS at that share, delays others once by so much. The age
  *          of an event loop is that of the first request since it slept.
  */
