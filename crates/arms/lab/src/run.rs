@@ -19,7 +19,7 @@ use crate::wire::{Frame, Stream};
 
 /// How often a run looks whether the user has stopped it.
 pub const LOOK: Duration = Duration::from_millis(50);
-/// How long a turn of a virtual CPU lasts where instructions are counted and nobody asked for another length.
+/// How long a turn of a virtual CPU lasts where instructions are counted, unless it is said.
 /// Without turns a CPU that waits runs only where another one programs its timer: kernels stall.
 const TURN: Nanos = Nanos::from_micros(50);
 /// With 16 CPUs turns make a boot 1.7 times as long, with 64 it takes minutes.
