@@ -105,6 +105,10 @@ mutants: ## small changes of the policy, drawn: which ones does no test notice? 
 	@tools/setup cc:gcc cargo:
 	tools/mutants --sample $(or $(SAMPLE),100)
 
+differential: ## random scenarios under rearguard, eevdf and cfs: where is it worse? SEEDS=100 (some seconds each)
+	@tools/setup cc:gcc cargo:
+	tools/differential --seeds $(or $(SEEDS),100)
+
 papers: ## run every figure of the papers that we can and write docs/evidence/papers.md (a minute)
 	$(CARGO) run --release --quiet --package rearguard --no-default-features -- paper all --write docs/evidence/papers.md
 
@@ -159,4 +163,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo planted-causes dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo planted-causes dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants differential fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
