@@ -42,6 +42,7 @@
 #define RG_LOOK_STEPS 8
 #define RG_LOOK_BUSY 2
 #define RG_OFFER_TRIES 4
+#define RG_CONTENDED_LOOKS 16 /* a look takes at most 250 us: some 4 ms */
 #define RG_HELD_BACK_NS 300000000 /* an interval of the machine: GVTS section 4 */
 
 /* The virtual time of a number. */
@@ -314,11 +315,17 @@ RG_SUBPROGRAM bool rg_look_turn(s32 at, bool end)
 	return 1;
 }
 
+/*
+ * A look has been round. None waits between two rounds of a barrier: what is received in such a
+ * moment is not what nobody else wanted.
+ */
 RG_INLINE void rg_look_end(struct rg_looking *looking, s32 at)
 {
+	u32 contended = looking->waited ? RG_CONTENDED_LOOKS : rg_less(looking->contended, 1);
+
 	rg_look_turn(at, 1);
-	if (looking->contended != looking->waited)
-		looking->contended = looking->waited;
+	if (looking->contended != contended)
+		looking->contended = contended;
 	looking->waited = 0;
 	looking->idle = 0;
 	looking->seen = 0;

@@ -210,7 +210,7 @@ struct rg_looking {
 	u32 seen;      /* how many CPUs */
 	u32 idle;      /* whether one of them ran nothing */
 	u32 waited;    /* whether somebody waited in this look */
-	u32 contended RG_LINE; /* whether when the last look was complete */
+	u32 contended RG_LINE; /* for how many looks more somebody counts as waiting */
 	s32 cpu;       /* the first one of these CPUs */
 };
 

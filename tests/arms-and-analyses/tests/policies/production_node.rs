@@ -182,6 +182,19 @@ fn a_thread_that_spins_has_its_share_beside_those_that_nap() {
 }
 
 #[test]
+fn a_group_whose_threads_meet_keeps_to_its_weight() {
+    for (machine, work) in
+        [("cpus = 3", "200us"), ("cpus = 3", "5ms"), ("cpus = 6\nllcs = 2", "1ms")]
+    {
+        let scenario = case_with("barrier-group", &[("cpus = 3", machine), ("200us", work)]);
+        let at = |policy: &str| over_due(&summary(&scenario, policy), "barrier");
+        assert!(at("rearguard") < 1.02, "{machine}, {work}: {}", at("rearguard"));
+    }
+    let control = over_due(&summary(&case("barrier-group"), "cts"), "barrier");
+    assert!(control > 1.05, "{control}");
+}
+
+#[test]
 fn requests_do_not_wait_for_helpers_of_their_process() {
     for (run, sleep) in [("5ms", "20ms"), ("20ms", "80ms"), ("40ms", "160ms"), ("200ms", "800ms")] {
         let replaced = [("run = \"20ms\"", &*format!("run = \"{run}\"")), ("80ms", sleep)];
