@@ -99,12 +99,13 @@ RG_INLINE u64 rg_vruntime_running(struct rg_cpu *cpu, u64 now)
 	return cpu->vruntime + rg_virtual(rg_less(now, cpu->since), cpu->weight);
 }
 
-RG_INLINE void rg_offer(u64 *least, u64 vruntime)
+/* Makes a moment or vruntime the least of those that were offered since it was RG_NEVER. */
+RG_INLINE void rg_offer(u64 *least, u64 offered)
 {
 	RG_FOR(i, 0, RG_OFFER_TRIES) {
 		u64 now = *least;
 
-		if (vruntime >= now || rg_compare_and_swap(least, now, vruntime) == now)
+		if (offered >= now || rg_compare_and_swap(least, now, offered) == now)
 			break;
 	}
 }
@@ -127,7 +128,8 @@ RG_INLINE void rg_vtime_note(struct rg_vtime *vtime, struct rg_thread *thread, u
 			     u64 now)
 {
 	rg_offer(&vtime->least, vruntime);
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && rg_is_settled(thread, now))
+	if (RG_OPTION(infeasible) && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE &&
+	    rg_is_settled(thread, now))
 		rg_offer(&vtime->settled, vruntime);
 }
 
@@ -268,7 +270,7 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 /* A look has been round: the least that it has seen becomes the min_vruntime. */
 RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 {
-	bool settled = RG_OPTION(infeasible) && vtime->settled != RG_NEVER;
+	bool settled = vtime->settled != RG_NEVER;
 	u64 least = settled ? vtime->settled : vtime->least;
 
 	if (!idle && rg_vtime_is_held_back(vtime) && vtime->floor > least)

@@ -73,6 +73,7 @@ RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
 	queue->cpu = cpu;
 	queue->is_own = id >= RG_OPTION(cpus);
 	queue->least = RG_NEVER;
+	queue->urgent_at = RG_NEVER;
 	queue->looking.cpu = cpu;
 	rg_vtime_init(&queue->vtime);
 	rg_queue_share_out(queue, base, capacity);

@@ -340,7 +340,7 @@ struct rg_queue {
 	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */
-	u64 urgent_at; /* when to look for a thread that is urgent: urgent.h; 0: not at all */
+	u64 urgent_at; /* when to look for one that is urgent: urgent.h; RG_NEVER: not at all */
 	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
 };

@@ -72,18 +72,6 @@ RG_INLINE void rg_urgent_go_on(struct rg_thread *thread, u64 now)
 		rg_urgent_lend(thread->slot, now);
 }
 
-/* A thread of this queue becomes urgent then. */
-RG_INLINE void rg_urgent_note(struct rg_queue *queue, u64 at)
-{
-	RG_FOR(i, 0, RG_OFFER_TRIES) {
-		u64 noted = queue->urgent_at;
-
-		if ((noted && noted <= at) ||
-		    rg_compare_and_swap(&queue->urgent_at, noted, at) == noted)
-			break;
-	}
-}
-
 /* When a choice shall look for a waiting thread: once it is urgent, whatever the heap says. */
 RG_INLINE u64 rg_urgent_next(struct rg_thread *thread, u64 now)
 {
@@ -103,7 +91,7 @@ RG_SUBPROGRAM bool rg_urgent_wait(u32 slot, u32 id, u64 now)
 	if (!thread->promise || !queue)
 		return 0;
 	rg_urgent_lend(slot, now);
-	rg_urgent_note(queue, rg_urgent_next(thread, now));
+	rg_offer(&queue->urgent_at, rg_urgent_next(thread, now));
 	return 1;
 }
 
@@ -158,8 +146,7 @@ RG_SUBPROGRAM u32 rg_find_urgent(s32 cpu, u32 id)
 			break;
 		}
 	}
-	if (next != RG_NEVER)
-		rg_urgent_note(queue, next);
+	rg_offer(&queue->urgent_at, next);
 	return found;
 }
 
@@ -170,9 +157,9 @@ RG_SUBPROGRAM bool rg_pick_urgent_of(s32 cpu, u32 id)
 	struct rg_cpu *here = rg_cpu(cpu);
 	u32 slot;
 
-	if (!queue || !here || !queue->urgent_at || here->ask.now < queue->urgent_at)
+	if (!queue || !here || here->ask.now < queue->urgent_at)
 		return 0;
-	rg_swap(&queue->urgent_at, 0ULL);
+	rg_swap(&queue->urgent_at, RG_NEVER);
 	slot = rg_find_urgent(cpu, id);
 	if (!slot || !rg_urgent_lend(slot, here->ask.now) || !rg_pick_row(cpu, id, slot))
 		return 0;
