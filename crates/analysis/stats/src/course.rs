@@ -64,7 +64,7 @@ impl Course {
             let wanted = |t: usize| (received[t] + by_program[programs[t]]).min(span_s);
             let demand: Vec<f64> =
                 (0..programs.len()).map(|t| if is_batch(t) { span_s } else { wanted(t) }).collect();
-            let due = shares.due(cpus * span_s, &demand);
+            let due = shares.due(cpus, span_s, &demand);
             add(&mut due_s, &due);
             add(&mut got_s, &received);
             lags.iter_mut().for_each(|lag| lag.lag_s.push(due_s[lag.thread] - got_s[lag.thread]));

@@ -2,11 +2,12 @@
 
 use model::Nanos;
 use model::scenario::{Kind, Program};
+use model::weight::thread_weight;
 use model::{Scenario, Trace};
 
 use crate::capacity;
 use crate::course::received_s;
-use crate::share::{Shares, thread_weight};
+use crate::share::Shares;
 use crate::summary::window_requests;
 
 /// What one group received; a program that belongs to no group stands for itself.
@@ -38,7 +39,7 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
             .collect();
         let demand: Vec<f64> = programs.iter().map(|program| wanted[*program]).collect();
         let due_now =
-            Shares::new(scenario, &programs).due(capacity::cpus(scenario, trace) * window, &demand);
+            Shares::new(scenario, &programs).due(capacity::cpus(scenario, trace), window, &demand);
         sum_into(&mut due, by_entry(scenario, trace, &due_now));
         sum_into(&mut got, by_entry(scenario, trace, &received_s(first, last)));
     }

@@ -1,7 +1,7 @@
 //! The CPU time that is due: weighted max-min fairness over nested groups.
 
 use model::Scenario;
-use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+use model::weight::thread_weight;
 
 /// Threads in their groups, each with its weight against its siblings.
 ///
@@ -47,19 +47,20 @@ impl Shares {
         Shares { nodes, limits: std::iter::once(f64::MAX).chain(quotas).collect() }
     }
 
-    /// What is due to each thread of `capacity`, when each wants what `demand` says and no more.
+    /// What is due to each thread of `cpus` CPUs in a span, when each wants what `demand_s` says and no more,
+    /// in CPU seconds.
     ///
     /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it
     /// leaves goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight
     /// feasible (GVTS section 2.1). A group wants no more than its quota.
-    pub fn due(&self, capacity: f64, demand: &[f64]) -> Vec<f64> {
-        let wanted = self.wanted(demand);
-        let mut due = vec![0.0; demand.len()];
+    pub fn due(&self, cpus: f64, span_s: f64, demand_s: &[f64]) -> Vec<f64> {
+        let wanted = self.wanted(span_s, demand_s);
+        let mut due = vec![0.0; demand_s.len()];
         let mut given = vec![0.0; self.nodes.len()];
-        given[0] = capacity;
+        given[0] = cpus * span_s;
         for (node, members) in self.nodes.iter().enumerate() {
             let claims: Vec<(f64, f64)> =
-                members.iter().map(|m| (m.weight, wanted_by(m.who, demand, &wanted))).collect();
+                members.iter().map(|m| (m.weight, wanted_by(m.who, demand_s, &wanted))).collect();
             for (member, part) in members.iter().zip(fill(given[node], &claims)) {
                 match member.who {
                     Who::Thread(thread) => due[thread] = part,
@@ -72,19 +73,14 @@ impl Shares {
 
     /// What each node wants in all and may have. Parents stand before their children, so the way up is
     /// backwards.
-    fn wanted(&self, demand: &[f64]) -> Vec<f64> {
+    fn wanted(&self, span_s: f64, demand_s: &[f64]) -> Vec<f64> {
         let mut wanted = vec![0.0; self.nodes.len()];
         for (node, members) in self.nodes.iter().enumerate().rev() {
-            let sum: f64 = members.iter().map(|m| wanted_by(m.who, demand, &wanted)).sum();
-            wanted[node] = sum.min(self.limits[node]);
+            let sum: f64 = members.iter().map(|m| wanted_by(m.who, demand_s, &wanted)).sum();
+            wanted[node] = sum.min(self.limits[node] * span_s);
         }
         wanted
     }
-}
-
-/// The weight of a thread against groups: 100 at nice 0.
-pub(crate) fn thread_weight(nice: i8) -> f64 {
-    f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT)
 }
 
 fn wanted_by(who: Who, demand: &[f64], wanted: &[f64]) -> f64 {

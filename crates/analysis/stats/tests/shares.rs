@@ -47,7 +47,7 @@ fn threads(scenario: &Scenario) -> Vec<usize> {
 fn all_busy(scenario: &Scenario) -> Vec<f64> {
     let threads = threads(scenario);
     let demand = vec![1.0; threads.len()];
-    Shares::new(scenario, &threads).due(f64::from(scenario.machine.cpus), &demand)
+    Shares::new(scenario, &threads).due(f64::from(scenario.machine.cpus), 1.0, &demand)
 }
 
 fn assert_close(found: &[f64], exact: &[f64]) {
@@ -155,7 +155,7 @@ proptest! {
         let programs = (0..claims.len()).map(|i| batch(&format!("b{i}"), Some(i), 0, 1)).collect();
         let scenario = scenario(cpus, groups, programs);
         let demand: Vec<f64> = claims.iter().map(|claim| claim.1 as f64 / 8.0).collect();
-        let due = Shares::new(&scenario, &threads(&scenario)).due(f64::from(cpus), &demand);
+        let due = Shares::new(&scenario, &threads(&scenario)).due(f64::from(cpus), 1.0, &demand);
         let exact_claims: Vec<_> =
             claims.iter().map(|c| (i128::from(c.0), Ratio::new(c.1, 8))).collect();
         let exact = filled_in_rounds(Ratio::new(i128::from(cpus), 1), &exact_claims);
@@ -345,6 +345,18 @@ fn a_quota_bounds_what_is_due() {
         model::Nanos::from_millis(100),
     ));
     assert_close(&all_busy(&one), &[0.125, 0.125, 0.125, 0.125, 0.875, 0.875, 0.875, 0.875]);
+    // Of four seconds, and half a second at a time, as of one.
+    let received = vec![vec![0.125, 0.125, 0.125, 0.125, 0.875, 0.875, 0.875, 0.875]; 4];
+    let mut run = trace(&one, &threads(&one), &received);
+    run.counters.idle = Some(Nanos::ZERO);
+    let summary = summarise(&one, &[&run]);
+    assert_close(&[summary.groups[0].due_share, summary.groups[2].due_share], &[0.125, 0.875]);
+    let lags = summary.threads_lag_s.unwrap();
+    assert_close(&[lags.0, lags.1], &[0.0, 0.0]);
+    run.usage.iter_mut().for_each(|usage| usage.at.0 /= 2);
+    run.usage.iter_mut().flat_map(|usage| &mut usage.cpu_time).for_each(|time| time.0 /= 2);
+    let lags = summarise(&one, &[&run]).threads_lag_s.unwrap();
+    assert_close(&[lags.0, lags.1], &[0.0, 0.0]);
     one.groups[0].max = None;
     one.groups[0].idle = true;
     let due = all_busy(&one);

@@ -19,6 +19,11 @@ pub fn nice_weight(nice: i8) -> u32 {
     ((u64::from(NICE_0_WEIGHT) * up + down / 2) / down) as u32
 }
 
+/// The weight of a thread of a nice value against groups: 100 at nice 0.
+pub fn thread_weight(nice: i8) -> f64 {
+    f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

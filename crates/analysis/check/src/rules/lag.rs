@@ -45,7 +45,7 @@ impl Rule for Lag {
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
         let shares = Shares::new(&self.scenario, &programs);
         let cpus = f64::from(self.scenario.machine.cpus);
-        let due = shares.due(cpus, &vec![1.0; programs.len()]);
+        let due = shares.due(cpus, 1.0, &vec![1.0; programs.len()]);
         let bounds_s = self.promise.lags_s(&self.scenario);
         let first = trace.usage.first()?;
         for usage in &trace.usage {
