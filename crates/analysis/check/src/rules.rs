@@ -3,6 +3,7 @@
 mod accounts;
 mod affinity;
 mod conserving;
+mod groups;
 mod held;
 mod idle;
 mod lag;

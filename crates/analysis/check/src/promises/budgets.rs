@@ -3,7 +3,7 @@
 use model::{Nanos, Scenario};
 
 use super::PolicyOptions;
-use super::fair::{are_promised, is_limited, own_debts, turn};
+use super::fair::{EXCESS, SURPLUS, are_promised, is_limited, own_debts, turn};
 
 /// A group with a promise takes its budget or its due, and what it saved; a group without keeps its part of
 /// the rest.
@@ -15,11 +15,6 @@ pub struct Budgets {
 
 /// What a budget saves, at its own share of the machine (`policy/promise.h`).
 const SAVED: Nanos = Nanos::from_millis(100);
-
-/// By how much many threads that come and go exceed or miss what is due, as without promises.
-const EXCESS: f64 = 1.04;
-/// What a group may have in advance or be owed, twice (`policy/surplus.h`).
-const SURPLUS: Nanos = Nanos::from_millis(50);
 
 impl Budgets {
     /// Promised where groups own what their threads owe, and no quota leaves others more than their due.

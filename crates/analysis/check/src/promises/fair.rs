@@ -1,7 +1,7 @@
 //! How evenly CPU time is divided.
 
 use model::scenario::Machine;
-use model::weight::{GROUP_WEIGHT, NICE_0_WEIGHT, nice_weight};
+use model::weight::{GROUP_WEIGHT, thread_weight};
 use model::{Nanos, Scenario};
 
 use super::{PolicyOptions, Scope};
@@ -111,10 +111,10 @@ pub struct Held {
 }
 
 /// A group has so much in advance, twice (`policy/surplus.h`).
-const SURPLUS: Nanos = Nanos::from_millis(50);
+pub(super) const SURPLUS: Nanos = Nanos::from_millis(50);
 
 /// What many threads that come and go exceed the due by (`docs/evidence/production-node.md`).
-const EXCESS: f64 = 1.04;
+pub(super) const EXCESS: f64 = 1.04;
 
 impl Held {
     /// Promised where groups own what their threads owe.
@@ -175,13 +175,11 @@ fn intervals(options: &PolicyOptions, machine: &Machine) -> (Nanos, Nanos) {
 /// The effective weight of each thread while all are active (GVTS section 3.4): 100 for one of nice 0 outside
 /// of groups.
 fn effective_weights(scenario: &Scenario) -> Vec<f64> {
-    let own =
-        |nice| f64::from(nice_weight(nice)) * f64::from(GROUP_WEIGHT) / f64::from(NICE_0_WEIGHT);
     let threads = |program: &model::scenario::Program| program.kind.threads();
     let mut sums = vec![0.0; scenario.groups.len()];
     for program in &scenario.programs {
         if let Some(group) = program.group {
-            sums[group] += own(program.nice) * f64::from(threads(program));
+            sums[group] += thread_weight(program.nice) * f64::from(threads(program));
         }
     }
     for (index, group) in scenario.groups.iter().enumerate().rev() {
@@ -190,7 +188,7 @@ fn effective_weights(scenario: &Scenario) -> Vec<f64> {
         }
     }
     let effective = |program: &model::scenario::Program| {
-        let (mut weight, mut at) = (own(program.nice), program.group);
+        let (mut weight, mut at) = (thread_weight(program.nice), program.group);
         while let Some(index) = at {
             let group = &scenario.groups[index];
             weight *= f64::from(group.weight) / sums[index];

@@ -5,10 +5,10 @@
 //! its weight among those that want everything.
 
 use model::change::ChangeKind;
-use model::scenario::Kind;
-use model::{Nanos, Scenario, Trace};
+use model::{Scenario, Trace};
 
 use super::Rule;
+use super::groups::Groups;
 use crate::fault::Finding;
 use crate::promises::Held as Promise;
 use crate::scene::Scene;
@@ -27,38 +27,12 @@ impl Held {
         Held { scenario: scenario.clone(), promise, known: true }
     }
 
-    /// Threads that spin directly in a group of the top level, which thereby wants every CPU.
-    fn spinning(&self, group: usize) -> u32 {
-        let inside = self.scenario.programs.iter().filter(|p| p.group == Some(group));
-        inside.filter(|p| matches!(p.kind, Kind::Batch { .. })).map(|p| p.kind.threads()).sum()
-    }
-
-    /// The groups of the top level.
-    fn top(&self) -> impl Iterator<Item = usize> {
-        (0..self.scenario.groups.len())
-            .filter(|&group| self.scenario.groups[group].parent.is_none())
-    }
-
     /// The part of the machine that a group may have at most.
     fn most(&self, group: usize) -> Option<f64> {
-        let weight = |group: usize| f64::from(self.scenario.groups[group].weight);
-        let cpus = self.scenario.machine.cpus;
-        let others = self.top().filter(|&other| other != group && self.spinning(other) >= cpus);
-        let others: f64 = others.map(weight).sum();
-        (others > 0.0).then(|| weight(group) / (weight(group) + others))
-    }
-
-    /// What a group and those below it received in the window, in CPU seconds.
-    fn received_s(&self, trace: &Trace, group: usize) -> Option<f64> {
-        let (first, last) = (trace.usage.first()?, trace.usage.last()?);
-        let above = |group: &usize| self.scenario.groups[*group].parent;
-        let inside = |program: usize| {
-            let own = self.scenario.programs[program].group;
-            std::iter::successors(own, above).any(|at| at == group)
-        };
-        let threads = (0..trace.threads.len()).filter(|&id| inside(trace.threads[id].program));
-        let received = |id: usize| (last.cpu_time[id] - first.cpu_time[id]).as_secs_f64();
-        Some(threads.map(received).sum())
+        let groups = Groups(&self.scenario);
+        let others = groups.top().filter(|&other| other != group && groups.wants_all(other));
+        let others: f64 = others.map(|other| groups.weight(other)).sum();
+        (others > 0.0).then(|| groups.weight(group) / (groups.weight(group) + others))
     }
 }
 
@@ -73,12 +47,11 @@ impl Rule for Held {
     }
 
     fn ended(&mut self, _scene: &Scene, trace: &Trace) -> Option<Finding> {
-        let span: Nanos = trace.usage.last()?.at - trace.usage.first()?.at;
-        let capacity_s = f64::from(self.scenario.machine.cpus) * span.as_secs_f64();
-        self.top().filter(|_| self.known).find_map(|group| {
-            let due_s = self.most(group)? * capacity_s;
-            let (received_s, bound_s) =
-                (self.received_s(trace, group)?, self.promise.bound_s(&self.scenario, due_s));
+        let groups = Groups(&self.scenario);
+        let capacity_s = groups.capacity_s(trace)?;
+        groups.top().filter(|_| self.known).find_map(|group| {
+            let bound_s = self.promise.bound_s(&self.scenario, self.most(group)? * capacity_s);
+            let received_s = groups.received_s(trace, group)?;
             let name = &self.scenario.groups[group].name;
             let text =
                 format!("`{name}` received {received_s:.3} CPU s, at most {bound_s:.3} are due");
