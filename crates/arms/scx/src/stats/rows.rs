@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::skeleton::{BpfMaps, types};
 
 /// A thread that runs or waits at the moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Active {
     /// The row of its process.
     pub process: u32,
@@ -19,6 +19,17 @@ pub struct Active {
     pub weight: f64,
     /// Whether it has a pool of its own.
     pub batch: bool,
+}
+
+/// What a group may have at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quota {
+    /// The row of the group.
+    pub group: u32,
+    /// The row of its parent.
+    pub parent: u32,
+    /// As a number of CPUs; `None`: it has no quota of its own.
+    pub cpus: Option<f64>,
 }
 
 /// What a process or group has received since the policy was loaded.
@@ -138,34 +149,57 @@ impl<'a> Rows<'a> {
 
     /// Threads that run or wait; not our own, of which one runs at each look.
     pub fn active(&self) -> Vec<Active> {
+        let me = std::process::id();
+        self.threads(|thread, id| now(&thread.counted) != 0 && id != me)
+    }
+
+    /// Threads that want a CPU and that the quota of a group holds.
+    pub fn held(&self) -> Vec<Active> {
+        self.threads(|thread, _| now(&thread.counted) == 0 && now(&thread.held) != 0)
+    }
+
+    /// The threads of which this is true, given the process's id.
+    fn threads(&self, is_meant: impl Fn(&types::rg_thread, u32) -> bool) -> Vec<Active> {
         let Some(threads) = self.maps.bss_threads_data.as_ref().filter(|_| self.own) else {
             return Vec::new();
         };
-        let fair =
-            self.maps.rodata_options_data.as_ref().map_or(0, |data| data.rg_loaded_options.fair);
-        let processes = self.maps.bss_processes_data.as_ref();
-        let me = std::process::id();
-        let tasks = self.tasks().map(|(row, ctx)| (ctx, &threads.rg_threads[row]));
-        tasks
-            .filter(|(ctx, thread)| now(&thread.counted) != 0 && now(&ctx.id) != me)
-            .map(|(ctx, thread)| {
-                let process = now(&ctx.process);
-                let account = match processes {
-                    Some(table) if fair == FAIR_PROCESS => {
-                        &table.rg_processes[process as usize].account
-                    }
-                    _ => &thread.account,
-                };
-                Active {
-                    process,
-                    group: now(&ctx.group),
-                    clock: now(&account.vtime),
-                    vruntime: now(&account.vruntime),
-                    weight: now(&thread.weight) as f64 / WEIGHT_ONE,
-                    batch: now(&thread.batch) != 0,
-                }
-            })
-            .collect()
+        let meant = self.tasks().map(|(row, ctx)| (ctx, &threads.rg_threads[row]));
+        let meant = meant.filter(|(ctx, thread)| is_meant(thread, now(&ctx.id)));
+        meant.map(|(ctx, thread)| self.of_thread(ctx, thread)).collect()
+    }
+
+    fn of_thread(&self, ctx: &types::rg_task_ctx, thread: &types::rg_thread) -> Active {
+        let options = self.maps.rodata_options_data.as_ref();
+        let fair = options.map_or(0, |data| data.rg_loaded_options.fair);
+        let process = now(&ctx.process);
+        let account = match self.maps.bss_processes_data.as_ref() {
+            Some(table) if fair == FAIR_PROCESS => &table.rg_processes[process as usize].account,
+            _ => &thread.account,
+        };
+        Active {
+            process,
+            group: now(&ctx.group),
+            clock: now(&account.vtime),
+            vruntime: now(&account.vruntime),
+            weight: now(&thread.weight) as f64 / WEIGHT_ONE,
+            batch: now(&thread.batch) != 0,
+        }
+    }
+
+    /// Groups by row; none, if no group has a quota.
+    pub fn quotas(&self) -> BTreeMap<u32, Quota> {
+        let maps = self.maps;
+        let limited =
+            maps.bss_shared_data.as_ref().is_some_and(|data| now(&data.rg_all.limited) != 0);
+        let rows = maps.bss_groups_data.as_ref().filter(|_| self.own && limited);
+        let allocated =
+            maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_allocator.allocated));
+        let groups = rows.iter().flat_map(|rows| &rows.rg_groups).take(allocated as usize + 1);
+        let quota = |(row, of): (usize, &types::rg_group)| {
+            let group = row as u32;
+            (group, Quota { group, parent: now(&of.parent), cpus: cpus(&of.budget) })
+        };
+        groups.enumerate().skip(1).map(quota).collect()
     }
 
     /// Processes by row.
@@ -276,6 +310,12 @@ impl<'a> Rows<'a> {
         };
         used.flat_map(of_level).collect()
     }
+}
+
+/// The CPUs of a quota, if it is one.
+fn cpus(of: &types::rg_budget) -> Option<f64> {
+    let (quota_ns, period_ns) = (now(&of.quota_ns), now(&of.period_ns));
+    (now(&of.limited) != 0 && period_ns > 0).then(|| quota_ns as f64 / period_ns as f64)
 }
 
 fn throttling(of: &types::rg_budget) -> Throttling {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::due::due;
 use super::lag::lags;
-use super::rows::{Active, GroupRow, ProcessRow, Rows};
+use super::rows::{Active, GroupRow, ProcessRow, Quota, Rows};
 
 /// The state of everything at one moment.
 #[derive(Clone, Debug)]
@@ -67,7 +67,8 @@ impl Meter {
     pub fn snapshot(&mut self, rows: &Rows) -> Vec<Active> {
         let active = rows.active();
         if let Some(looked) = self.looked.replace(Instant::now()) {
-            self.add(&active, looked.elapsed().as_secs_f64());
+            let wanting: Vec<Active> = active.iter().cloned().chain(rows.held()).collect();
+            self.add(&wanting, &rows.quotas(), looked.elapsed().as_secs_f64());
         }
         active
     }
@@ -92,9 +93,8 @@ impl Meter {
         }
     }
 
-    fn add(&mut self, active: &[Active], seconds: f64) {
-        let weights: Vec<f64> = active.iter().map(|thread| thread.weight).collect();
-        for (thread, share) in active.iter().zip(due(&weights, self.cpus as f64)) {
+    fn add(&mut self, wanting: &[Active], quotas: &BTreeMap<u32, Quota>, seconds: f64) {
+        for (thread, share) in wanting.iter().zip(due(wanting, self.cpus as f64, quotas)) {
             *self.due.processes.entry(thread.process).or_default() += share * seconds;
             *self.due.groups.entry(thread.group).or_default() += share * seconds;
         }

@@ -163,10 +163,8 @@ fn ended_from_outside(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     Ok(format!("{}, ejected: {}", ending.reason, ending.ejected))
 }
 
-/// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated
-/// second of work is dear.
-fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
-    let spinners: Vec<Child> = (0..3).map(|_| start("spin")).collect::<Result<_, _>>()?;
+/// What a watcher is told of one and a half seconds.
+pub fn watched(loaded: &mut scx::Loaded) -> Result<loader::Report, Failure> {
     let mut server = scx::stats::Server::open()?;
     let watcher = std::thread::spawn(|| {
         let mut client = loader::Client::connect()?;
@@ -177,7 +175,14 @@ fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
     while !watcher.is_finished() {
         server.serve(Duration::from_millis(50), loaded);
     }
-    let report = watcher.join().expect("no panic")?;
+    watcher.join().expect("no panic")
+}
+
+/// Three equal spinners on two CPUs: two thirds of a CPU each. Few, and not for long, because an emulated
+/// second of work is dear.
+fn report(loaded: &mut scx::Loaded) -> Result<String, Failure> {
+    let spinners: Vec<Child> = (0..3).map(|_| start("spin")).collect::<Result<_, _>>()?;
+    let report = watched(loaded)?;
     let share = |child: &Child| report.processes.get(&child.id()).map_or(0.0, |of| of.share);
     let even = spinners.iter().all(|child| (share(child) - 1.0 / 3.0).abs() < 0.05);
     let busy = report.groups["/"].share > 0.95;

@@ -10,7 +10,7 @@ use scx::{Code, Poll, Scope};
 
 use crate::groups::{Group, ROOT, line};
 use crate::guest::under_with;
-use crate::life::io;
+use crate::life::{io, watched};
 
 pub fn trials() -> Vec<Trial> {
     let kernels = ["7.2", "6.18"];
@@ -54,6 +54,17 @@ fn half(threads: u32) -> Result<f64, Failure> {
     let share = group.share(4);
     spinner.end()?;
     Ok(share)
+}
+
+/// Half of a CPU is due to a group of that quota, and to one beside it what it leaves of two CPUs.
+fn due(loaded: &mut scx::Loaded) -> Result<[String; 2], Failure> {
+    let (half, rest) = (Group::new("half", "50000 100000")?, Group::new("rest", "max 100000")?);
+    let spinners = [half.spin(4)?, rest.spin(2)?];
+    sleep(Duration::from_secs(1));
+    let report = watched(loaded)?;
+    spinners.into_iter().try_for_each(|spinner| spinner.end().map(drop))?;
+    let due = |group: &str| report.groups.get(group).map_or(f64::NAN, |of| of.due_share * 2.0);
+    Ok([line("due to half", due("/half"), 0.4, 0.51), line("to the rest", due("/rest"), 1.4, 1.6)])
 }
 
 /// A hundredth of a CPU for a hundred threads, which then are told to end.
@@ -157,6 +168,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
     let mut loaded = scx::load(&policy)?;
     lines.push(line("half, one thread", half(1)?, 0.49, 0.51));
     lines.push(line("half, 64 threads", half(64)?, 0.49, 0.51));
+    lines.extend(due(&mut loaded)?);
     lines.extend(nested()?);
     lines.extend(changes()?);
     lines.push(beside()?);
