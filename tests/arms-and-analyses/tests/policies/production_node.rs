@@ -182,6 +182,23 @@ fn a_thread_that_spins_has_its_share_beside_those_that_nap() {
 }
 
 #[test]
+fn what_a_thread_could_not_use_is_not_owed_when_others_come() {
+    let scenario = case("light-neighbour");
+    for policy in ["rearguard", "cts"] {
+        let spin = over_due(&summary(&scenario, policy), "spin");
+        assert!((0.9..1.1).contains(&spin), "{policy}: {spin}");
+        let tail = excess(&scenario, policy);
+        assert!(tail < 1.1, "{policy}: {tail}");
+    }
+    // A CPU for as long as the run lasts.
+    let control = over_due(&summary(&scenario, "gvts"), "spin");
+    assert!(control > 2.0, "{control}");
+    let light = |policy: &str| over_due(&summary(&scenario, policy), "light");
+    assert!(light("rearguard") > 0.7, "{}", light("rearguard"));
+    assert!(light("rearguard:infeasible=off") < 0.3, "{}", light("rearguard:infeasible=off"));
+}
+
+#[test]
 fn a_group_whose_threads_meet_keeps_to_its_weight() {
     for (machine, work) in
         [("cpus = 3", "200us"), ("cpus = 3", "5ms"), ("cpus = 6\nllcs = 2", "1ms")]
