@@ -64,6 +64,14 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     read(text, &DURATION, of_unit).map(Nanos)
 }
 
+/// [`duration`] of what goes on for long: there `10m` are minutes as with `sleep`.
+pub fn long_duration(text: &str) -> Result<Nanos, String> {
+    match text.strip_suffix('m') {
+        Some(minutes) => duration(&format!("{minutes}min")),
+        None => duration(text),
+    }
+}
+
 /// Reads a rate in requests a second: `100/s`, `1.6k/s`, `2M/s`.
 ///
 /// Errors: no `/s`, an unknown factor, more than six decimals, above about 1.8e13 a second.
@@ -190,6 +198,13 @@ mod tests {
         for text in ["", "ms", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "1,5s"] {
             assert!(duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_goes_on_for_long_is_read_in_minutes() {
+        assert_eq!(long_duration("10m"), Ok(Nanos::from_millis(600_000)));
+        assert_eq!(long_duration("90s"), Ok(Nanos::from_millis(90_000)));
+        assert!(long_duration("1h").is_err() && long_duration("m").is_err());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS|FILE")]
     metrics: Option<String>,
     /// How long to watch [default: until it is stopped]
-    #[arg(long = "for", value_name = "DURATION", value_parser = units::duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = units::long_duration)]
     duration: Option<Nanos>,
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::CommandFactory;
 use loader::{Client, table};
+use model::units::long_duration;
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Ending, Loaded, Only, Poll, Promised, Scope};
@@ -72,7 +73,7 @@ pub struct Args {
     #[arg(long, value_name = "OBJECT")]
     object: Option<PathBuf>,
     /// Stop by itself after so long, such as 10m: a trial
-    #[arg(long = "for", value_name = "DURATION", value_parser = trial)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = long_duration)]
     duration: Option<Nanos>,
     /// Put nothing into force, but say what would be: queues and their CPUs, what the verifier says, limits
     #[arg(long, conflicts_with_all = ["stats", "monitor", "compile", "duration"])]
@@ -241,14 +242,6 @@ fn print_stats(interval: Duration) {
     });
 }
 
-/// A duration, where `10m` are minutes as with `sleep`: a trial of milliseconds is none.
-fn trial(text: &str) -> Result<Nanos, String> {
-    match text.strip_suffix('m') {
-        Some(minutes) => model::units::duration(&format!("{minutes}min")),
-        None => model::units::duration(text),
-    }
-}
-
 impl Args {
     fn spec(&self) -> Result<PolicySpec, Failure> {
         let mut spec = PolicySpec::parse(&self.policy)?;
@@ -304,16 +297,4 @@ fn ended(ending: Ending, verbose: bool) -> Failure {
         "the scheduler was ended from outside"
     };
     Failure::Run(format!("{who}: {}; the default class schedules again", ending.reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_trial_is_in_minutes_as_people_write_them() {
-        assert_eq!(trial("10m"), Ok(Nanos::from_millis(600_000)));
-        assert_eq!(trial("90s"), Ok(Nanos::from_millis(90_000)));
-        assert!(trial("1h").is_err() && trial("m").is_err());
-    }
 }
