@@ -7,7 +7,7 @@ use model::trace_session::{KernelTracer, unbuilt};
 use model::{Arm, Events, Failure, PolicySpec, Scenario, Trace, Watch};
 
 use crate::assemble::assemble;
-use crate::check::{Ready, allow_open_files, check};
+use crate::check::{Ready, allow_open_files, check, open_files};
 use crate::conduct::conduct;
 use crate::exclusive::Exclusive;
 use crate::machine::{self, Placement};
@@ -94,7 +94,7 @@ pub struct Stage<'a> {
 
 /// Runs a scenario once on this machine, unconditionally.
 pub fn run_on(stage: &Stage, watch: &dyn Watch) -> Result<Trace, Failure> {
-    allow_open_files(stage.scenario)?;
+    allow_open_files(open_files(stage.scenario))?;
     // A thread of its own: it is bound to a CPU, and children live no longer than the thread that started
     // them.
     let seen = thread::scope(|scope| {

@@ -58,10 +58,10 @@ pub fn check(
     Ok(Ready { scheduler, policy, placement })
 }
 
-/// Raises this process's own limit of open files, which children inherit, to what the scenario needs.
-pub fn allow_open_files(scenario: &Scenario) -> Result<(), Failure> {
+/// Raises this process's own limit of open files, which children inherit, to what is wanted.
+pub fn allow_open_files(wanted: u64) -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(unreadable)?;
-    let wanted = soft.max(open_files(scenario));
+    let wanted = soft.max(wanted);
     setrlimit(Resource::RLIMIT_NOFILE, wanted, hard.max(wanted)).map_err(unreadable)
 }
 
@@ -124,8 +124,8 @@ fn place(scenario: &Scenario) -> Result<Placement, Failure> {
     })
 }
 
-/// Open files at most in one process: its connections, and in the parent a probe a thread.
-fn open_files(scenario: &Scenario) -> u64 {
+/// Open files at most in one process of a scenario: its connections, and in the parent a probe a thread.
+pub fn open_files(scenario: &Scenario) -> u64 {
     let connections = |program: &Program| match &program.kind {
         Kind::Service(service) => service.connections,
         _ => 0,

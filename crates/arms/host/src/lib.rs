@@ -14,6 +14,7 @@ mod cpu_time;
 mod exclusive;
 mod groups;
 mod machine;
+pub mod pipes;
 mod policy;
 mod privilege;
 mod role;

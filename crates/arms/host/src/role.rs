@@ -62,6 +62,7 @@ fn spawn(work: &Work) -> io::Result<ThreadPool> {
         }
         Work::Replay { ref sleeps, ref runs } => workers::replay(sleeps.clone(), runs.clone()),
         Work::ForkJoin { threads, work, wait } => workers::fork_join(threads, work, wait),
+        Work::PingPong => workers::ping_pong(),
     }
 }
 

@@ -71,6 +71,8 @@ pub enum Work {
         /// How they wait.
         wait: Wait,
     },
+    /// Pass a byte to and fro.
+    PingPong,
 }
 
 /// What a server has to know.

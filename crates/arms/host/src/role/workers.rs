@@ -1,6 +1,6 @@
-//! Programs without requests: batch, daemon, periodic, fork-join.
+//! Programs without requests: batch, daemon, periodic, fork-join, pairs that pass a byte to and fro.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::yield_now;
@@ -64,6 +64,23 @@ pub fn fork_join(threads: u32, work: Nanos, wait: Wait) -> io::Result<ThreadPool
             }
         }
     }))
+}
+
+/// Two threads that pass a byte to and fro through two pipes, the load of `perf bench sched pipe`. A round is
+/// a round trip.
+pub fn ping_pong() -> io::Result<ThreadPool> {
+    let ((mut there, mut to), (mut back, mut from)) = (io::pipe()?, io::pipe()?);
+    let lead = move |rounds: &Rounds| {
+        while to.write_all(b".").and_then(|()| back.read_exact(&mut [0])).is_ok() {
+            rounds.complete();
+        }
+    };
+    let echo = move |_: &Rounds| {
+        let mut ball = [0];
+        while there.read_exact(&mut ball).and_then(|()| from.write_all(&ball)).is_ok() {}
+    };
+    let threads: [Box<dyn FnOnce(&Rounds) + Send>; 2] = [Box::new(lead), Box::new(echo)];
+    ThreadPool::spawn(threads)
 }
 
 /// Where the threads of a round meet.

@@ -7,6 +7,7 @@ mod exclusion;
 mod fixtures;
 mod freeze;
 mod ideal;
+mod pipes;
 mod processes;
 mod refusals;
 mod scenarios;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         exclusion::trials(),
         scenarios::trials(),
         freeze::trials(),
+        pipes::trials(),
         starvation::trials(),
         teardown::trials(),
     ];
