@@ -39,7 +39,7 @@ pub use needed::{Needed, needed};
 pub use paired::paired_p;
 pub use proportion::{Outlier, batch_proportion, outlier, telling};
 pub use quantile::Quantile;
-pub use runs::{geometric_mean, ratio_of_runs};
+pub use runs::{geometric_mean, mean_of_runs, ratio_of_pairs, ratio_of_runs};
 pub use share::Shares;
 pub use summary::{ProgramSummary, Summary, summarise, window_latencies, window_requests};
 pub use verdict::{Metric, Verdict, compare, compare_at};
