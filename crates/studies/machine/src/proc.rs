@@ -1,6 +1,7 @@
 //! Processes and threads, as /proc shows them.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io;
 
 use crate::class::Class;
@@ -93,14 +94,14 @@ pub fn families(platform: &dyn Platform, roots: &[i32]) -> io::Result<Vec<i32>> 
     Ok(parents.keys().copied().filter(belongs).collect())
 }
 
-/// The CPUs that a thread may use.
-pub fn affinity(platform: &dyn Platform, thread: i32) -> Option<Cpus> {
+/// The CPUs that a thread, or `self`, may use.
+pub fn affinity(platform: &dyn Platform, thread: impl Display) -> Option<Cpus> {
     let status = platform.read(&format!("/proc/{thread}/status")).ok()?;
     Cpus::read_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
 }
 
-/// The cgroup (version 2) of a process: `/` or `/system.slice/web.service`.
-pub fn group(platform: &dyn Platform, process: i32) -> Option<String> {
+/// The cgroup (version 2) of a process, or of `self`: `/` or `/system.slice/web.service`.
+pub fn group(platform: &dyn Platform, process: impl Display) -> Option<String> {
     let groups = platform.read(&format!("/proc/{process}/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     Some(group.trim_end_matches(" (deleted)").to_string())
