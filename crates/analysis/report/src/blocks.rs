@@ -183,13 +183,18 @@ fn headline<'a>(document: &'a Document, program: &str, a: &str, b: &str) -> Opti
 
 /// The answer with its ratio: `worse 3.61x [3.30, 3.90]`.
 pub fn verdict_cell(verdict: &Verdict) -> Cell {
-    let (ratio, interval) = human::ratio(&verdict.ratio);
-    let tone = match verdict.answer {
+    answer_cell(verdict.answer, &verdict.ratio)
+}
+
+/// [`verdict_cell`] of its parts.
+pub fn answer_cell(answer: Answer, ratio: &Estimate) -> Cell {
+    let (ratio, interval) = human::ratio(ratio);
+    let tone = match answer {
         Answer::Better => Tone::Good,
         Answer::Worse => Tone::Bad,
         Answer::CannotTell => Tone::Faint,
     };
-    Cell { text: format!("{} {ratio}", verdict.answer.word()), interval, tone }
+    Cell { text: format!("{} {ratio}", answer.word()), interval, tone }
 }
 
 /// The A/A pair of the headline, any A/A pair that was told apart, and what is not told.

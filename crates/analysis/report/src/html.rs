@@ -30,6 +30,7 @@ use crate::grid::Block;
 use crate::measured::Measured;
 use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
+use crate::proof::Proof;
 use crate::stages::StagesDocument;
 use crate::whatif::WhatIf;
 
@@ -135,6 +136,11 @@ pub fn what_if_html(document: &WhatIf) -> String {
     let facts = [("rearguard", version.clone()), ("machine", machine.clone())];
     let (title, blocks) = (document.title(), document.blocks());
     answered(&title, &document.sentences(), &blocks, command, &facts)
+}
+
+/// Schedulers on a user's own machine as an HTML page.
+pub fn proof_html(proof: &Proof) -> String {
+    answered(&proof.title(), &proof.sentences(), &proof.blocks(), &proof.command, &[])
 }
 
 /// A page of answers, each a sentence, and the tables behind them.

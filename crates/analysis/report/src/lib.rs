@@ -22,6 +22,7 @@ mod markdown;
 mod measured;
 pub mod overhead;
 mod paper;
+pub mod proof;
 pub mod stages;
 mod table;
 mod tables;
@@ -37,7 +38,8 @@ pub use figure::{Curve, ExactLatency, FIGURE_SCHEMA, Figure, IDEAL_SCHEMA, Ideal
 pub use html::{
     capacity_html, capacity_picture, cluster_html, cluster_picture, difference_html,
     explained_html, fan_out_html, fan_out_picture, figure_html, figure_picture, html, measure_html,
-    measure_picture, overhead_html, paper_html, paper_picture, picture, stages_html, what_if_html,
+    measure_picture, overhead_html, paper_html, paper_picture, picture, proof_html, stages_html,
+    what_if_html,
 };
 pub use json::json;
 pub use markdown::{Written, markdown, paper_markdown};
@@ -50,7 +52,7 @@ pub use paper::{
 };
 pub use table::{
     capacity_table, cluster_table, difference_table, explained_table, fan_out_table, figure_table,
-    measure_table, overhead_table, paper_table, saturated_table, stages_table, table,
+    measure_table, overhead_table, paper_table, proof_table, saturated_table, stages_table, table,
     what_if_table,
 };
 pub use tables::{TABLES_SCHEMA, Tables};

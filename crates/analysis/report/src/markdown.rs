@@ -7,6 +7,7 @@ use crate::explain::Explained;
 use crate::grid::{Block, Cell, Grid};
 use crate::measured::Measured;
 use crate::paper::{PaperFigure, figure as number};
+use crate::proof::Proof;
 use crate::whatif::WhatIf;
 use crate::{blocks, curves, human};
 
@@ -79,6 +80,7 @@ written!(
         |own: &Self| [own.block()].into_iter().chain(own.stage_block()).collect();
     CapacityRun: CapacityRun::title, CapacityRun::sentences, |own: &Self| vec![own.block()];
     Difference: Difference::title, Difference::sentences, Difference::blocks;
+    Proof: Proof::title, Proof::sentences, Proof::blocks;
     WhatIf: WhatIf::title, WhatIf::sentences, WhatIf::blocks;
     Explained: Explained::title,
         |own: &Self| own.services.iter().map(|one| one.sentence()).collect(),

@@ -17,6 +17,7 @@ use crate::human;
 use crate::measured::{Measured, Saturated};
 use crate::overhead::Overhead;
 use crate::paper::PaperFigure;
+use crate::proof::Proof;
 use crate::stages::StagesDocument;
 use crate::whatif::WhatIf;
 
@@ -61,6 +62,11 @@ pub fn difference_table(difference: &Difference, width: usize) -> String {
 /// A foretelling as aligned text for a terminal of `width` columns: the answers first.
 pub fn what_if_table(document: &WhatIf, width: usize) -> String {
     first_answers(&document.sentences(), &document.blocks(), width)
+}
+
+/// Schedulers on a user's own machine as aligned text for a terminal of `width` columns: the answers first.
+pub fn proof_table(proof: &Proof, width: usize) -> String {
+    first_answers(&proof.sentences(), &proof.blocks(), width)
 }
 
 fn first_answers(sentences: &[String], blocks: &[Block], width: usize) -> String {

@@ -129,6 +129,19 @@ fn pages_of_many_servers_are_whole_in_every_view() {
 }
 
 #[test]
+fn a_proof_is_whole_in_every_view() {
+    if switched_off() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let page = report::proof_html(&fixture::proof());
+    for view in VIEWS {
+        let found = faults(&mut browser, &page, view, &Expected { tails: 0, panels: 0, rows: 12 });
+        assert!(found.iter().all(|fault| fault == "tails []"), "{view:?}: {found:#?}");
+    }
+}
+
+#[test]
 fn strange_results_break_no_page() {
     if switched_off() {
         return;

@@ -38,6 +38,25 @@ fn the_json_equals_the_golden_file_and_reads_back() {
 }
 
 #[test]
+fn a_proof_says_what_is_told_apart_what_is_not_and_what_is_missing() {
+    let proof = fixture::proof();
+    golden("proof.md", &report::markdown(&proof));
+    let table = plain(&report::proof_table(&proof, 200));
+    let told = "Tails under mine against the default class: 1 shorter, 0 longer, 1 not told apart, of 3 rows.";
+    assert!(table.starts_with(told), "{table}");
+    for words in
+        ["Not measured: four: five CPUs", "This is a virtual machine.", "4 pairs of equal runs"]
+    {
+        assert!(table.contains(words), "no `{words}` in:\n{table}");
+    }
+    let html = report::proof_html(&proof);
+    assert!(html.contains("Eight &lt;8 GHz&gt;") && html.contains("better 0.50x"), "{html}");
+    let text = report::json(&proof);
+    assert_eq!(serde_json::from_str::<report::proof::Proof>(&text).expect("our own JSON"), proof);
+    assert!(!report::proof_html(&report::proof::Proof::default()).contains("NaN"));
+}
+
+#[test]
 fn one_ideal_has_its_figures_at_the_top() {
     let curve = report::Curve { ccdf: Vec::new(), ..fixture::figure().curves.remove(0) };
     let ideal =

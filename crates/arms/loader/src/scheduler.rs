@@ -50,7 +50,7 @@ impl Scheduler {
         }
         if !sched_ext::exists() {
             return Err(Failure::Machine(
-                "this kernel has no sched_ext: boot a newer one, or use --on vm or --on sim".into(),
+                "this kernel has no sched_ext: boot a newer one, or `compare` with --on vm or --on sim".into(),
             ));
         }
         match sched_ext::loaded().ok().flatten() {
