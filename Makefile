@@ -46,7 +46,7 @@ check: ## what `make test` checks without privileges, clang, libelf or a browser
 
 lab-test: setup-lab ## fetch stock kernels and boot them in QEMU: the lab's own check, what every arm must show, cells and knobs, a short torture (about half an hour, network)
 	$(CARGO) build --quiet --package scx_rearguard
-	$(CARGO) test --package rearguard --test lab --test cells --test knobs --test watch -- --include-ignored --test-threads=1
+	$(CARGO) test --package rearguard --test lab --test cells --test knobs --test prove --test watch -- --include-ignored --test-threads=1
 	$(CARGO) test --package scx --test guest -- --include-ignored
 	$(CARGO) run --quiet --package rearguard -- lab fetch newest
 	$(CARGO) test --package machine --test guest -- --include-ignored

@@ -26,6 +26,7 @@ mod measure;
 mod new_policy;
 mod output;
 mod paper;
+mod prove;
 mod queue_args;
 mod secrets;
 mod serve;
@@ -50,7 +51,7 @@ use model::Failure;
 /// Guards the tail latency of multi-threaded services, and proves what any scheduler does to it.
 #[derive(Parser)]
 #[command(
-    version = about::version(&[("bpf", cfg!(feature = "bpf"))]),
+    version = version(),
     max_term_width = 100,
     after_help = "Exit codes: 0 done; 1 the run failed; 2 bad input; 3 this machine cannot."
 )]
@@ -87,6 +88,7 @@ enum Command {
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
+    Prove(prove::Args),
     Serve(serve::Args),
     Sweep(sweep::Args),
     #[cfg(feature = "bpf")]
@@ -135,6 +137,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Prove(args) => prove::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         #[cfg(feature = "bpf")]
@@ -146,6 +149,11 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
+}
+
+/// The version, the commit, and what the build left out.
+fn version() -> &'static str {
+    about::version(&[("bpf", cfg!(feature = "bpf"))])
 }
 
 fn report_failure(failure: Failure) -> ExitCode {

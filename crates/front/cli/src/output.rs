@@ -8,6 +8,7 @@ use report::difference::Difference;
 use report::explain::Explained;
 #[cfg(feature = "bpf")]
 use report::overhead::Overhead;
+use report::proof::Proof;
 #[cfg(feature = "bpf")]
 use report::stages::StagesDocument;
 use report::whatif::WhatIf;
@@ -111,6 +112,18 @@ impl Output {
     pub fn foretold(&self, document: &WhatIf) -> Result<(), Failure> {
         let shown = self.shown(document, report::what_if_table);
         self.write(&shown, || report::what_if_html(document), || None, Some(document))
+    }
+
+    /// Writes schedulers on a user's own machine.
+    pub fn proved(&self, proof: &Proof) -> Result<(), Failure> {
+        let shown = self.shown(proof, report::proof_table);
+        self.write(&shown, || report::proof_html(proof), || None, Some(proof))
+    }
+
+    /// With a report there, unless the user named another.
+    pub fn with_report(mut self, path: &str) -> Output {
+        self.report.get_or_insert_with(|| PathBuf::from(path));
+        self
     }
 
     /// Says that there is neither document nor page of something, where one was asked for.

@@ -278,3 +278,30 @@ fn the_version_tells_the_build_and_the_manual_has_a_page_for_each_command() {
     assert!(read("rearguard.bash").contains("--policy") && read("_rearguard").contains("#compdef"));
     assert!(!folder.path().join("rearguard-manual.1").exists(), "it is hidden");
 }
+
+/// Refused before anything is loaded, in the order of what a user can mend without the machine.
+#[test]
+fn prove_says_what_is_wrong_before_it_measures() {
+    let refused = |args: &[&str], code: i32, why: &str| {
+        let output = rearguard(&[&["prove"], args].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(why) && said.lines().count() == 1, "{args:?}: {said}");
+    };
+    refused(&["--report", "proof.svg"], 2, "ask for a .html");
+    refused(&["--report", "/no/such/folder/proof.html"], 2, "not a file in an existing folder");
+    refused(&["--policy", "default"], 2, "policy default is given twice");
+    refused(&["--policy", "raerguard"], 2, "did you mean `rearguard`?");
+    if !std::path::Path::new("/sys/kernel/sched_ext").exists() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("scx_rearguard"), "").expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+        let command = command.arg("prove").current_dir(folder.path()).env("PATH", folder.path());
+        let output = command.output().expect("the built command runs");
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains("no sched_ext: boot a newer one"), "{said}");
+        assert!(!folder.path().join("proof.html").exists(), "nothing was measured");
+    }
+}
