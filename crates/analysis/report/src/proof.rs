@@ -93,11 +93,10 @@ impl Proof {
             .iter()
             .flat_map(|policy| [self.tail_sentence(policy), self.switch_sentence(policy)]);
         let twins: Vec<&ProofSide> = rows().filter_map(ProofRow::twin).collect();
-        let apart = count(&twins, |answer| answer != Answer::CannotTell);
         let noise = format!(
-            "The default class against itself, {} pairs of equal runs: told apart {apart} times, as chance does in \
-             one of twenty.",
-            twins.len()
+            "The default class against itself: told apart in {} of {} rows, by chance in one of twenty.",
+            count(&twins, |answer| answer != Answer::CannotTell),
+            count(&twins, |_| true)
         );
         told.flatten().chain([noise]).collect()
     }

@@ -107,6 +107,12 @@ impl Program {
         }
     }
 
+    /// Begins its end, which dropping it waits for.
+    pub fn kill(&mut self) {
+        // It fails only when the child is gone and reaped already.
+        let _ = self.child.kill();
+    }
+
     /// Ends the program; how many rounds each member completed inside the window.
     pub fn finish(mut self) -> Result<Vec<u64>, Failure> {
         self.tell("").map_err(|error| self.broken(&error.to_string()))?;
@@ -168,8 +174,7 @@ pub fn in_order<T>(of_programs: impl IntoIterator<Item = (usize, T)>) -> Vec<T> 
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Both fail only when the child is gone and reaped already.
-        let _ = self.child.kill();
+        self.kill();
         let _ = self.child.wait();
     }
 }

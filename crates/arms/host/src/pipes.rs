@@ -63,18 +63,33 @@ fn measure(pairs: u32, placement: &Placement, watch: &dyn Watch) -> Result<f64, 
         class: Class::Normal { nice: 0 },
         work: vec![Work::PingPong],
     };
-    let go_on = || if watch.cancelled() { Err(Failure::Interrupted) } else { Ok(()) };
-    let start = |_| go_on().and_then(|()| Program::start("pair", vec![0], &order));
-    let mut programs = (0..pairs).map(start).collect::<Result<Vec<Program>, Failure>>()?;
+    let mut programs = Pairs(Vec::new());
+    for _ in 0..pairs {
+        go_on(watch)?;
+        programs.0.push(Program::start("pair", vec![0], &order)?);
+    }
     let start = clock::now() + LEAD;
     let window_start = start + SETTLING;
     let go = Go { start, window_start, window_end: window_start + WINDOW };
-    programs.iter_mut().try_for_each(|program| program.go(&go))?;
+    programs.0.iter_mut().try_for_each(|program| program.go(&go))?;
     while clock::now() < go.window_end {
-        go_on()?;
+        go_on(watch)?;
         thread::sleep(LOOK);
     }
-    let rounds = programs.into_iter().map(|program| Ok(program.finish()?.iter().sum::<u64>()));
+    let rounds = programs.0.drain(..).map(|program| Ok(program.finish()?.iter().sum::<u64>()));
     let rounds = rounds.sum::<Result<u64, Failure>>()?;
     Ok(WINDOW.0 as f64 / rounds as f64)
+}
+
+fn go_on(watch: &dyn Watch) -> Result<(), Failure> {
+    if watch.cancelled() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// Processes that end at once: one by one, each would wait for its turn beside all that still run.
+struct Pairs(Vec<Program>);
+
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(Program::kill);
+    }
 }

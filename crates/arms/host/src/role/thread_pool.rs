@@ -81,11 +81,13 @@ impl Rounds {
         self.window.get_or_init(|| window);
     }
 
-    /// One more was completed just now.
-    pub fn complete(&self) {
-        if self.window.get().is_some_and(|window| window.contains(clock::now())) {
+    /// One more was completed just now. Whether the window is still to come, or open.
+    pub fn complete(&self) -> bool {
+        let (now, window) = (clock::now(), self.window.get());
+        if window.is_some_and(|window| window.contains(now)) {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
+        window.is_none_or(|window| now < window.end)
     }
 
     /// How many so far.
