@@ -53,7 +53,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	thread->woke_at = now;
 	thread->arrival = rg_order_arrival(thread, now);
 	thread->pool = rg_pool(t, thread);
-	rg_urgent_wake(thread, now);
+	rg_urgent_ask(thread, now);
 }
 
 /* The thread counts no more among those that want a CPU. */

@@ -123,15 +123,23 @@ RG_INLINE bool rg_may_borrow(struct rg_thread *thread, struct rg_promise *promis
 	return rg_promise_settle(promise, 0) > kept_ns;
 }
 
-/* A group has another promise: within_ns 0 is none; `share`: at_most, in millionths of a CPU. */
+/*
+ * A group has another promise: within_ns 0 is none; `share`: at_most, in millionths of a CPU. The
+ * first one begins with a full budget, a later one with what is left, or owed, of the one before.
+ */
 RG_INLINE void rg_promise_make(u32 at, u64 within_ns, u64 share)
 {
 	struct rg_promise *promise = &rg_group_at(at)->promise;
+	u64 most_ns = rg_div(share * RG_PROMISE_SAVED_NS, RG_MILLION);
+	bool first = !promise->filled_at;
 
+	rg_promise_settle(promise, 0);
 	promise->share = share;
-	promise->most_ns = rg_div(share * RG_PROMISE_SAVED_NS, RG_MILLION);
-	promise->left_ns = promise->most_ns;
-	promise->filled_at = rg_now();
+	if (share) /* what is owed outlives a promise */
+		promise->most_ns = most_ns;
+	if (first || (long long)promise->left_ns > (long long)most_ns)
+		promise->left_ns = most_ns;
+	promise->wakes = promise->late = promise->used_ns = 0;
 	promise->within_ns = within_ns;
 }
 

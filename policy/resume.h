@@ -42,7 +42,7 @@ RG_INLINE struct rg_thread *rg_go_on(struct task_struct *prev, struct rg_thread 
 	}
 	now = rg_now();
 	rg_order_again(thread, now);
-	rg_urgent_go_on(thread, now);
+	rg_urgent_ask(thread, now);
 	return thread;
 }
 

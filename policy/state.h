@@ -138,7 +138,7 @@ struct rg_promise {
 	u64 most_ns;   /* what may be left at most */
 	u64 left_ns;   /* wraps below 0: overdrawn */
 	u64 filled_at; /* until when it was filled last */
-	u64 used_ns;   /* what was taken off so far */
+	u64 used_ns;   /* what was taken off since it was made */
 	u64 wakes;     /* how often a thread was served: from a wake-up to its end */
 	u64 late;      /* of these, for longer than promised */
 };

@@ -55,20 +55,17 @@ RG_SUBPROGRAM bool rg_urgent_lend(u32 slot, u64 now)
 	return 1;
 }
 
-/* A thread has woken, and has its vruntime. */
-RG_INLINE void rg_urgent_wake(struct rg_thread *thread, u64 now)
+/*
+ * A thread has woken, and has its vruntime, or its CPU is about to choose: one that computes all
+ * the while learns there what its groups are promised now.
+ */
+RG_INLINE void rg_urgent_ask(struct rg_thread *thread, u64 now)
 {
 	if (!RG_OPTION(promises))
 		return;
+	thread->lent = RG_LENT_NOTHING;
 	thread->promise = thread->group ? rg_promise_of(thread->slot) : 0;
 	if (thread->promise)
-		rg_urgent_lend(thread->slot, now);
-}
-
-/* The runnable thread of a CPU, which is about to choose. */
-RG_INLINE void rg_urgent_go_on(struct rg_thread *thread, u64 now)
-{
-	if (RG_OPTION(promises) && thread->promise)
 		rg_urgent_lend(thread->slot, now);
 }
 

@@ -69,7 +69,7 @@ impl Client {
 }
 
 /// One line, which may have so many bytes.
-fn line(from: impl BufRead, longest: u64) -> Result<Vec<u8>> {
+pub(crate) fn line(from: impl BufRead, longest: u64) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     from.take(longest).read_until(b'\n', &mut line)?;
     match line.last() {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod control;
 mod open_metrics;
 mod program;
 mod report;
@@ -14,6 +15,7 @@ mod scheduler;
 mod table;
 
 pub use client::{Client, SOCKET};
+pub use control::{Answer, Ask, CONTROL, PromiseStatus, ask};
 pub use open_metrics::{label, open_metrics};
 pub use program::{NAME, compile, find};
 pub use report::{Field, Figures, Group, Process, Queue, Report};

@@ -44,9 +44,6 @@ pub fn compile(policy: &Path) -> Result<Vec<u8>, Failure> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim_end().trim_start_matches(&format!("{NAME}: ")).to_string();
-    Err(match output.status.code() {
-        Some(2) => Failure::Input(said),
-        Some(3) => Failure::Machine(said),
-        _ => Failure::Run(said),
-    })
+    let code = output.status.code().and_then(|code| code.try_into().ok());
+    Err(Failure::of(code.unwrap_or(1), said))
 }

@@ -6,10 +6,12 @@
 //! Building it takes clang, libelf and zlib; everything else of the project builds without.
 
 mod code;
+mod control;
 mod costs;
 mod ending;
 mod home;
 mod limits;
+mod live;
 mod loaded;
 mod only;
 mod open;
@@ -22,6 +24,7 @@ mod topology;
 
 pub use bpf::{CLASSES, keep_least, verbose};
 pub use code::Code;
+pub use control::Control;
 pub use costs::Cost;
 pub use ending::Ending;
 pub use limits::{Limit, broken_limits, keeps_quotas};

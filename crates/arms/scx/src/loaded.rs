@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use libbpf_rs::Link;
+use model::scenario::Machine;
 use model::{Failure, Nanos, PolicySpec};
 use policy_native::PolicyOptions;
 use scx_utils::scx_ops_attach;
@@ -12,8 +13,9 @@ use crate::costs::{Cost, costs};
 use crate::ending::{Ending, ending};
 use crate::home::Home;
 use crate::limits::keeps_quotas;
+use crate::live;
 use crate::open::open;
-use crate::promised::{self, Promised};
+use crate::promised::Promised;
 use crate::ready::ready;
 use crate::skeleton::BpfSkel;
 use crate::stats::{Meter, Rows, Sample};
@@ -28,18 +30,19 @@ pub struct Loaded {
     code: Code,
     slice: Option<Nanos>,
     scope: Scope,
-    promised: Vec<Promised>,
+    pub(crate) promised: Option<Vec<Promised>>,
     name: String,
-    present: Option<Present>,
+    pub(crate) present: Option<Present>,
 }
 
 /// Dropped in this order: out of force, then the programs and maps, then their memory.
-struct Present {
+pub(crate) struct Present {
     _link: Link,
-    skeleton: BpfSkel<'static>,
+    pub(crate) skeleton: BpfSkel<'static>,
     _home: Home,
     meter: Meter,
-    cpu_ids: usize,
+    pub(crate) cpu_ids: usize,
+    pub(crate) machine: Machine,
 }
 
 /// What has become of a policy.
@@ -67,7 +70,7 @@ pub enum Scope {
 /// [`Failure::Input`] for an unknown policy or option, or a file that is no policy, [`Failure::Machine`]
 /// where [`ready`] says so, [`Failure::Run`] where the kernel refuses it.
 pub fn load(policy: &PolicySpec) -> Result<Loaded, Failure> {
-    load_code(policy, Code::of(policy)?, None, Scope::Machine, &[])
+    load_code(policy, Code::of(policy)?, None, Scope::Machine, None)
 }
 
 /// Whether a policy is one, with options that are, and could be loaded here now; fails as [`load`] does.
@@ -77,19 +80,19 @@ pub fn check(policy: &PolicySpec) -> Result<(), Failure> {
     ready()
 }
 
-/// As [`load`], with code that is there already, and promises to groups; `slice` stands where the policy's
-/// options name none.
+/// As [`load`], with code that is there already; `slice` stands where the policy's options name none.
+/// Promises to groups may be none yet; with `None` nothing is loaded that keeps any.
 pub fn load_code(
     policy: &PolicySpec,
     code: Code,
     slice: Option<Nanos>,
     scope: Scope,
-    promised: &[Promised],
+    promised: Option<&[Promised]>,
 ) -> Result<Loaded, Failure> {
     check(policy)?;
     let name = name(&policy.name);
     let policy = policy.clone();
-    let promised = promised.to_vec();
+    let promised = promised.map(<[Promised]>::to_vec);
     let mut loaded = Loaded { policy, code, slice, scope, promised, name, present: None };
     loaded.present = Some(loaded.enter()?);
     Ok(loaded)
@@ -136,18 +139,20 @@ impl Loaded {
 
     fn enter(&self) -> Result<Present, Failure> {
         let Admitted { mut skeleton, home, topology, .. } = self.admit()?;
-        promised::write(&skeleton, &self.promised, &topology.machine())?;
+        let machine = topology.machine();
+        live::write(&skeleton, self.promised.as_deref().unwrap_or_default(), &machine)?;
         let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
             let why =
                 ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
             Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
         })?;
         let meter = Meter::new(&self.name, topology.levels()[0].len());
-        Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids: topology.cpu_ids() })
+        let cpu_ids = topology.cpu_ids();
+        Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids, machine })
     }
 
     fn admit(&self) -> Result<Admitted, Failure> {
-        let promises = !self.promised.is_empty();
+        let promises = self.promised.is_some();
         admit(&self.policy, self.code, self.slice, self.scope, &self.name, promises)
     }
 
@@ -161,6 +166,7 @@ impl Loaded {
             return Ok(Poll::Ended(ending));
         }
         self.present = None;
+        self.promised.iter_mut().flatten().for_each(Promised::begin);
         self.present = Some(self.enter()?);
         Ok(Poll::Restarted)
     }

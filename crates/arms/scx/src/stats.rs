@@ -15,6 +15,6 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Keeping, Rows};
 pub use sample::{Meter, Sample};
 pub use server::{Server, describe};

@@ -18,7 +18,16 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The process exit code , as the README lists them.
+    /// Another program's failure, by its exit code.
+    pub fn of(exit_code: u8, message: String) -> Failure {
+        match exit_code {
+            2 => Failure::Input(message),
+            3 => Failure::Machine(message),
+            _ => Failure::Run(message),
+        }
+    }
+
+    /// The process exit code, as the README lists them.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Run(_) => 1,

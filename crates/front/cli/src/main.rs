@@ -26,6 +26,7 @@ mod measure;
 mod new_policy;
 mod output;
 mod paper;
+mod promise;
 mod prove;
 mod queue_args;
 mod secrets;
@@ -88,6 +89,9 @@ enum Command {
     Measure(Box<measure::Args>),
     NewPolicy(new_policy::Args),
     Paper(paper::Args),
+    /// Make, change, drop and see promises to groups of the policy in force
+    #[command(subcommand)]
+    Promise(promise::Action),
     Prove(prove::Args),
     Serve(serve::Args),
     Sweep(sweep::Args),
@@ -137,6 +141,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => measure::run(&args),
         Command::NewPolicy(args) => new_policy::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Promise(action) => promise::run(&action),
         Command::Prove(args) => prove::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Sweep(args) => sweep::run(&args),

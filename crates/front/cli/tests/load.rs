@@ -53,3 +53,13 @@ fn it_is_found_in_path_too() {
     let output = command.env("PATH", other.path()).arg("load").output().expect("it runs");
     assert_eq!(output.status.code(), Some(5), "{}: {}", folder.path().display(), stderr(&output));
 }
+
+#[test]
+fn a_promise_takes_a_loader_that_keeps_some() {
+    for words in [&["set", "web.service: 10ms=0.1%"][..], &["drop", "web.service"], &["list"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+        let output = command.arg("promise").args(words).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("load --promises"), "{}", stderr(&output));
+    }
+}

@@ -12,13 +12,13 @@ use loader::{Client, table};
 use model::units::long_duration;
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
-use scx::{Code, Ending, Loaded, Only, Poll, Promised, Scope};
+use scx::{Code, Control, Ending, Loaded, Only, Poll, Promised, Scope};
 
 use crate::{plan, service};
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often --only looks for members that came or left.
+/// How often --only looks for members that came or left, and promises for cgroups that came back.
 const FOLLOW: Duration = Duration::from_millis(500);
 /// Processes that --stats and --monitor show at most.
 const PROCESSES: usize = 10;
@@ -86,6 +86,9 @@ pub struct Args {
     /// said: 'web.service: 10ms=0.1%, at most 60%' (repeatable)
     #[arg(long, value_name = "CGROUP|UNIT: PROMISE")]
     promise: Vec<String>,
+    /// Take promises while the policy is in force (rearguard promise set), also without one at the start
+    #[arg(long)]
+    promises: bool,
     /// Go on though groups have limits of CPU time (cpu.max) that would not be kept here
     #[arg(long)]
     ignore_cpu_max: bool,
@@ -115,13 +118,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Some(object) => Code::object(read(object)?),
     };
     let only = if args.only.is_empty() { None } else { Some(Only::of(&args.only)?) };
-    let promised = Promised::all(&args.promise)?;
+    let promised = Promised::all("--promise", &args.promise)?;
+    let promised = (args.promises || !promised.is_empty()).then_some(promised);
     if args.dry_run {
-        let dry_run = scx::dry_run(&policy, code, !promised.is_empty())?;
+        let dry_run = scx::dry_run(&policy, code, promised.is_some())?;
         let broken = scx::broken_limits(&policy);
         return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &broken));
     }
-    schedule(args, &policy, code, only, &promised)
+    schedule(args, &policy, code, only, promised.as_deref())
 }
 
 /// The threads that the policy schedules, in words.
@@ -134,7 +138,7 @@ fn schedule(
     policy: &PolicySpec,
     code: Code,
     mut only: Option<Only>,
-    promised: &[Promised],
+    promised: Option<&[Promised]>,
 ) -> Result<(), Failure> {
     scx::check(policy)?;
     keep_least(only.is_some())?;
@@ -144,15 +148,19 @@ fn schedule(
     let mut loaded = scx::load_code(policy, code, None, scope, promised)?;
     let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));
     let mut server = Server::open()?;
+    let control = promised.map(|_| Control::open()).transpose()?;
     announce(loaded.name(), policy, only.as_mut())?;
-    promised.iter().try_for_each(|own| stdout::line(format_args!("promised: {own}")))?;
+    let mut promised = promised.into_iter().flatten();
+    promised.try_for_each(|own| stdout::line(format_args!("promised: {own}")))?;
     service::ready()?;
     if let Some(seconds) = args.stats {
         print_stats(Duration::from_secs(seconds));
     }
-    let watched = watch(&mut loaded, &mut server, only.as_mut(), || {
+    let watched = watch(&mut loaded, &mut server, control.as_ref(), only.as_mut(), || {
         stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end)
     });
+    // The next loader puts its socket in the place of this one, so it goes while no other can load.
+    drop(control);
     // Out of force first, so that what is said next is true.
     drop(loaded);
     drop(only);
@@ -265,15 +273,20 @@ impl Args {
 fn watch(
     loaded: &mut Loaded,
     server: &mut Server,
+    control: Option<&Control>,
     mut only: Option<&mut Only>,
     stops: impl Fn() -> bool,
 ) -> Result<Option<Ending>, Failure> {
     let mut followed = Instant::now();
     while !stops() {
-        if let Some(only) = only.as_mut().filter(|_| followed.elapsed() >= FOLLOW) {
-            only.follow();
+        if followed.elapsed() >= FOLLOW {
+            only.iter_mut().for_each(|only| only.follow());
+            if let Err(failure) = loaded.follow_promises() {
+                anstream::eprintln!("{failure}");
+            }
             followed = Instant::now();
         }
+        control.iter().for_each(|control| control.serve(|ask| loaded.answer(ask)));
         match loaded.poll()? {
             Poll::InForce => server.serve(LOOK, loaded),
             Poll::Restarted => {

@@ -70,7 +70,7 @@ static __always_inline u32 rg_group_enter(u64 id)
 	return 0;
 }
 
-/* What the loader was asked to promise, by the cgroup's id; there before the policy is in force. */
+/* What the loader was asked to promise, by the cgroup's id. */
 struct rg_promised {
 	u64 within_ns;
 	u64 share; /* in millionths of a CPU */

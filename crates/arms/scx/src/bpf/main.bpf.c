@@ -82,6 +82,19 @@ static __always_inline void rg_promise(u32 row, u64 id)
 		rg_promise_group(row, promised->within_ns, promised->share);
 }
 
+/* The loader has changed what a cgroup is promised; the row of its group, 0: it has none. */
+SEC("syscall")
+int rearguard_promise(u64 *id)
+{
+	struct rg_promised *promised = rg_group_promised(*id);
+	u32 row = rg_group_of(*id);
+
+	if (row)
+		rg_promise_group(row, promised ? promised->within_ns : 0,
+				 promised ? promised->share : 0);
+	return row;
+}
+
 /* What a group needs to hold threads. */
 static __always_inline s32 rg_group_hold(u32 row, struct scx_cgroup_init_args *args)
 {

@@ -66,7 +66,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
             Code::object(bytes),
             None,
             scx::Scope::Machine,
-            &[],
+            None,
         )
     };
     let refused = load("careless").err().expect("the verifier looks");

@@ -12,12 +12,13 @@ use model::{Failure, Nanos};
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 8] = [
+const PLAYS: [(&str, Play); 9] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
     ("promise", crate::promise::play),
+    ("promise_live", crate::promise_live::play),
     ("quota", crate::quota::play),
     ("spin", crate::groups::play),
     ("yields", crate::yields::play),

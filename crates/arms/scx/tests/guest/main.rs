@@ -9,6 +9,7 @@ mod jumps;
 mod life;
 mod parity;
 mod promise;
+mod promise_live;
 mod quota;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
 mod toy;

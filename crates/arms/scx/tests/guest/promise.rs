@@ -14,16 +14,20 @@ use crate::groups::{Group, ROOT, line};
 use crate::guest::under;
 use crate::life::{io, warnings};
 
+/// Tests and what each plays.
+const CASES: [(&str, &str); 2] =
+    [("promises_are_kept", "promise"), ("promises_live", "promise_live")];
+
 pub fn trials() -> Vec<Trial> {
-    let trial = |kernel: &'static str| {
-        Trial::test(format!("promises_are_kept_on_{kernel}"), move || kept(kernel))
+    let trial = |(name, play): (&str, &'static str), kernel: &'static str| {
+        Trial::test(format!("{name}_on_{kernel}"), move || kept(kernel, play))
             .with_ignored_flag(true)
     };
-    ["7.2", "6.18"].map(trial).into()
+    CASES.iter().flat_map(|case| ["7.2", "6.18"].map(|kernel| trial(*case, kernel))).collect()
 }
 
-fn kept(kernel: &str) -> Result<(), Failed> {
-    let (lines, code, errors) = under(kernel, 2, "promise");
+fn kept(kernel: &str, play: &str) -> Result<(), Failed> {
+    let (lines, code, errors) = under(kernel, 2, play);
     eprintln!("{}\n{errors}", lines.join("\n"));
     assert_eq!(code, 0, "{errors}");
     let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
@@ -37,7 +41,7 @@ const EVERY: Duration = Duration::from_millis(2);
 const WORK: Duration = Duration::from_millis(1);
 const PROMISED: Duration = Duration::from_millis(8);
 /// Half of what the verifier takes.
-const MOST_WALKED: f64 = 500_000.0;
+pub const MOST_WALKED: f64 = 500_000.0;
 /// How long it is watched.
 const SPAN: Duration = Duration::from_secs(4);
 
@@ -47,9 +51,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
         println!("{}", cycles());
         return Ok(Vec::new());
     }
-    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
-    let (little, batch) = (Group::new("little", "max 100000")?, Group::new("batch", "max 100000")?);
-    little.set("cpu.weight", "10")?;
+    let (little, batch) = (little()?, Group::new("batch", "max 100000")?);
     let mut lines = Vec::new();
     for (promise, least, most) in [("", 0.5, 1.0), ("/little: 8ms=1%, at most 60%", 0.0, 0.01)] {
         let mut loaded = load(promise)?;
@@ -70,27 +72,40 @@ pub fn play() -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
+/// The group that is due a tenth of what others are.
+pub fn little() -> Result<Group, Failure> {
+    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
+    let little = Group::new("little", "max 100000")?;
+    little.set("cpu.weight", "10")?;
+    Ok(little)
+}
+
 fn load(promise: &str) -> Result<Loaded, Failure> {
-    let policy = PolicySpec::plain("rearguard");
     let words: Vec<String> =
         (!promise.is_empty()).then(|| promise.to_string()).into_iter().collect();
-    let promised = Promised::all(&words)?;
-    scx::load_code(&policy, Code::of(&policy)?, None, Scope::Machine, &promised)
+    let promised = Promised::all("--promise", &words)?;
+    load_with((!promised.is_empty()).then_some(&promised))
+}
+
+/// With what keeps promises, or without.
+pub fn load_with(promised: Option<&[Promised]>) -> Result<Loaded, Failure> {
+    let policy = PolicySpec::plain("rearguard");
+    scx::load_code(&policy, Code::of(&policy)?, None, Scope::Machine, promised)
 }
 
 /// What the verifier walked for the program that it walks longest.
-fn walked(loaded: &mut Loaded) -> Result<f64, Failure> {
+pub fn walked(loaded: &mut Loaded) -> Result<f64, Failure> {
     Ok(loaded.costs()?.iter().map(|cost| cost.verified).max().map_or(f64::NAN, f64::from))
 }
 
-fn in_force(loaded: &mut Loaded) -> Result<String, Failure> {
+pub fn in_force(loaded: &mut Loaded) -> Result<String, Failure> {
     let ending = loaded.poll()?;
     let is = if ending == Poll::InForce { 1.0 } else { 0.0 };
     Ok(line(&format!("in force ({ending:?})"), is, 1.0, 1.0))
 }
 
 /// Of the cycles of an event loop in a group those that were done later than promised.
-fn late(group: &Group) -> Result<f64, Failure> {
+pub fn late(group: &Group) -> Result<f64, Failure> {
     let own = std::env::current_exe().map_err(io)?;
     let mut command = Command::new(own);
     command.args(["__kernel_guest", "promise", "loop"]).stdout(Stdio::piped());

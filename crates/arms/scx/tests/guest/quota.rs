@@ -182,7 +182,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
     drop(loaded);
     lines.extend(others()?);
     let code = Code::object(fs::read(format!("{folder}/free")).map_err(io)?);
-    let _free = scx::load_code(&PolicySpec::plain("./free.c"), code, None, Scope::Machine, &[])?;
+    let _free = scx::load_code(&PolicySpec::plain("./free.c"), code, None, Scope::Machine, None)?;
     lines.push(line("half, not kept", half(1)?, 0.9, 1.01));
     Ok(lines)
 }
