@@ -67,7 +67,11 @@ impl Promised {
     /// Whether it is that of a cgroup (`/a/b`) or of a unit, which may be gone.
     pub(crate) fn is_of(&self, name: &str) -> bool {
         let path = self.folder.strip_prefix(MOUNT).unwrap_or(&self.folder);
-        self.name == name || name.strip_prefix('/').is_some_and(|name| path == Path::new(name))
+        let is_named = match name.strip_prefix('/') {
+            Some(name) => path == Path::new(name),
+            None => path.file_name() == Some(name.as_ref()),
+        };
+        is_named || self.name == name
     }
 
     /// Looks whether the cgroup is gone, or back: a unit that is restarted has another one.
@@ -178,6 +182,6 @@ mod tests {
         make(&folder);
         db.follow();
         assert!(db.id.is_some() && db.id != first.id && db.since > first.since);
-        assert!(db.is_of("db.service") && !db.is_of("/db"));
+        assert!(db.is_of("db.service") && !db.is_of("web.service") && !db.is_of("/db.service"));
     }
 }
