@@ -66,6 +66,9 @@ pub fn fork_join(threads: u32, work: Nanos, wait: Wait) -> io::Result<ThreadPool
     }))
 }
 
+/// What one of two threads does.
+type Side = Box<dyn FnOnce(&Rounds) + Send>;
+
 /// Two threads that pass a byte to and fro through two pipes, the load of `perf bench sched pipe`. A round is
 /// a round trip.
 pub fn ping_pong() -> io::Result<ThreadPool> {
@@ -80,7 +83,7 @@ pub fn ping_pong() -> io::Result<ThreadPool> {
         let mut ball = [0];
         while there.read_exact(&mut ball).and_then(|()| from.write_all(&ball)).is_ok() {}
     };
-    let threads: [Box<dyn FnOnce(&Rounds) + Send>; 2] = [Box::new(lead), Box::new(echo)];
+    let threads: [Side; 2] = [Box::new(lead), Box::new(echo)];
     ThreadPool::spawn(threads)
 }
 
