@@ -18,6 +18,9 @@ use crate::tree;
 pub const STATE: &str = "/var/lib/rearguard";
 /// What the kernel says of an interrupt that belongs to a CPU.
 const EIO: i32 = 5;
+/// The first number of processes started here: no kernel gives one as high (PID_MAX_LIMIT is 2^22), so none
+/// of them is ever the test itself, which the code under test takes for no process of its own.
+pub const FIRST_STARTED: usize = 1 << 23;
 /// An interrupt that belongs to a CPU.
 pub const BOUND_IRQ: &str = "/proc/irq/25/smp_affinity_list";
 
@@ -201,7 +204,7 @@ impl Platform for Fake {
 
     fn start(&self, token: &str, args: &[String]) -> io::Result<()> {
         self.act()?;
-        let process = 9000 + args.len() + token.len();
+        let process = FIRST_STARTED + args.len() + token.len();
         let user = nix::unistd::geteuid();
         self.put(
             &format!("/proc/{process}/status"),

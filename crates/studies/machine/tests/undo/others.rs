@@ -4,7 +4,7 @@ use std::fs;
 
 use machine::{Machine, tune};
 
-use crate::fake::{BOUND_IRQ, Fake, assert_same};
+use crate::fake::{BOUND_IRQ, FIRST_STARTED, Fake, assert_same};
 use crate::{alive, apply, machine, tree};
 
 const GOVERNOR: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
@@ -193,7 +193,7 @@ fn a_process_of_another_user_with_our_token_is_not_ours() {
     let random = fs::read_to_string(folder.path().join("proc/sys/kernel/random/uuid")).unwrap();
     assert!(text.contains(random.trim()), "the token is random: {text}");
     // Its number is less, so it is found first.
-    let other = folder.path().join("proc/8999");
+    let other = folder.path().join(format!("proc/{}", FIRST_STARTED - 1));
     let ours = fs::read_dir(folder.path().join("proc")).unwrap().filter_map(Result::ok);
     let ours = ours.map(|entry| entry.path().join("environ")).find(|path| path.exists());
     fs::create_dir_all(&other).expect("a folder");
