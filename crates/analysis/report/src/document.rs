@@ -94,6 +94,15 @@ impl Estimate {
             high: ratio(self.high, other.low),
         }
     }
+
+    /// What may be said of a ratio from so many runs a side, where less, or more, is better; `None` where
+    /// nothing is known of its reach.
+    pub fn answer(&self, runs: usize, less_is_better: bool) -> Option<Answer> {
+        self.low.or(self.high)?;
+        let (low, high) = (self.low.unwrap_or(0.0), self.high.unwrap_or(f64::INFINITY));
+        let (low, high) = Answer::allowing_for_runs(low, high, runs);
+        Some(if less_is_better { Answer::of(low, high) } else { Answer::of(1.0 / high, 1.0 / low) })
+    }
 }
 
 /// What one policy did, over all seeds or with one.

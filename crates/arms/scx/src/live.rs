@@ -112,8 +112,8 @@ fn is_scheduled(skeleton: &BpfSkel, id: u64) -> bool {
 
 /// Tells programs, whether they are in force or not, what cgroups are promised.
 pub fn write(skeleton: &BpfSkel, promised: &[Promised], machine: &Machine) -> Result<(), Failure> {
-    let there = promised.iter().filter_map(|own| Some((own, own.id?)));
-    there.into_iter().try_for_each(|(own, id)| {
+    let mut there = promised.iter().filter_map(|own| Some((own, own.id?)));
+    there.try_for_each(|(own, id)| {
         let words = [own.promise.within.0, own.promise.share(machine)];
         let value: Vec<u8> = iter::chain(words[0].to_ne_bytes(), words[1].to_ne_bytes()).collect();
         let map = &skeleton.maps.rg_promised_groups;

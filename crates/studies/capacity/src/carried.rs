@@ -47,19 +47,11 @@ pub(crate) fn verdicts(policies: &[Carried], seeds: usize) -> Vec<CapacityVerdic
         CapacityVerdict {
             a: one.policy.clone(),
             b: first.policy.clone(),
-            answer: answer(ratio, seeds),
+            answer: ratio.answer(seeds, false).unwrap_or(Answer::CannotTell),
             ratio,
         }
     };
     others.iter().map(of).collect()
-}
-
-/// Few seeds show nothing of how much whole runs differ, as in a comparison.
-fn answer(ratio: Estimate, seeds: usize) -> Answer {
-    let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
-    let (low, high) = Answer::allowing_for_runs(low, high, seeds);
-    // More is better here, less is to an answer.
-    Answer::of(1.0 / high, 1.0 / low)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! After over before, figure by figure, and what may be said of it.
 
-use model::Answer;
 use report::difference::{Change, FigureChange};
 use report::document::Estimate;
 
@@ -32,7 +31,7 @@ fn of_figure(pair: &Pair, figure: &Figure) -> Option<FigureChange> {
         before: pooled(&before),
         after: pooled(&after),
         ratio,
-        answer: sense(&figure.key).and_then(|less_is_better| answer(ratio, runs, less_is_better)),
+        answer: sense(&figure.key).and_then(|less_is_better| ratio.answer(runs, less_is_better)),
     })
 }
 
@@ -76,12 +75,4 @@ fn sense(key: &str) -> Option<bool> {
         "of_ideal" | "lost_share" | "ideal_ns.p99_9" => None,
         _ => Some(true),
     }
-}
-
-/// Better or worse than before; `None` where nothing is known of the ratio's reach.
-fn answer(ratio: Estimate, runs: usize, less_is_better: bool) -> Option<Answer> {
-    ratio.low.or(ratio.high)?;
-    let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
-    let (low, high) = Answer::allowing_for_runs(low, high, runs);
-    Some(if less_is_better { Answer::of(low, high) } else { Answer::of(1.0 / high, 1.0 / low) })
 }

@@ -25,11 +25,14 @@ pub fn due(threads: &[Active], cpus: f64, quotas: &BTreeMap<u32, Quota>) -> Vec<
 }
 
 /// The groups above a thread that limit it, and by how much; the root has the machine.
-fn lineage(group: u32, cpus: f64, quotas: &BTreeMap<u32, Quota>) -> Vec<(u32, f64)> {
-    let above = |quota: &&Quota| quotas.get(&quota.parent);
-    let line = std::iter::successors(quotas.get(&group), above).take(quotas.len());
-    let limits = line.filter_map(|quota| Some((quota.group, quota.cpus?)));
-    limits.chain([(0, cpus)]).collect()
+fn lineage(
+    group: u32,
+    cpus: f64,
+    quotas: &BTreeMap<u32, Quota>,
+) -> impl Iterator<Item = (u32, f64)> {
+    let above = |at: &u32| quotas.get(at).map(|quota| quota.parent);
+    let line = std::iter::successors(Some(group), above).take(quotas.len());
+    line.filter_map(|at| Some((at, quotas.get(&at)?.cpus?))).chain([(0, cpus)])
 }
 
 /// Raises all shares in proportion to the weights, and leaves those of a set where they are once it is full.
@@ -66,7 +69,7 @@ mod tests {
 
     /// Groups by (row, parent, CPUs).
     fn quotas(of: &[(u32, u32, Option<f64>)]) -> BTreeMap<u32, Quota> {
-        let quota = |&(group, parent, cpus)| (group, Quota { group, parent, cpus });
+        let quota = |&(group, parent, cpus)| (group, Quota { parent, cpus });
         of.iter().map(quota).collect()
     }
 

@@ -24,8 +24,6 @@ pub struct Active {
 /// What a group may have at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quota {
-    /// The row of the group.
-    pub group: u32,
     /// The row of its parent.
     pub parent: u32,
     /// As a number of CPUs; `None`: it has no quota of its own.
@@ -186,18 +184,21 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Rows of groups that were ever in use, the root's too.
+    fn group_rows(&self) -> usize {
+        let bss = self.maps.bss_data.as_ref();
+        bss.map_or(0, |bss| now(&bss.rg_group_allocator.allocated)) as usize + 1
+    }
+
     /// Groups by row; none, if no group has a quota.
     pub fn quotas(&self) -> BTreeMap<u32, Quota> {
         let maps = self.maps;
         let limited =
             maps.bss_shared_data.as_ref().is_some_and(|data| now(&data.rg_all.limited) != 0);
         let rows = maps.bss_groups_data.as_ref().filter(|_| self.own && limited);
-        let allocated =
-            maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_allocator.allocated));
-        let groups = rows.iter().flat_map(|rows| &rows.rg_groups).take(allocated as usize + 1);
+        let groups = rows.iter().flat_map(|rows| &rows.rg_groups).take(self.group_rows());
         let quota = |(row, of): (usize, &types::rg_group)| {
-            let group = row as u32;
-            (group, Quota { group, parent: now(&of.parent), cpus: cpus(&of.budget) })
+            (row as u32, Quota { parent: now(&of.parent), cpus: cpus(&of.budget) })
         };
         groups.enumerate().skip(1).map(quota).collect()
     }
@@ -229,9 +230,7 @@ impl<'a> Rows<'a> {
         else {
             return groups;
         };
-        let allocated =
-            maps.bss_data.as_ref().map_or(0, |bss| now(&bss.rg_group_allocator.allocated));
-        let ids = ids.rg_group_ids.iter().take(allocated as usize + 1);
+        let ids = ids.rg_group_ids.iter().take(self.group_rows());
         for (row, id) in ids.map(now).enumerate() {
             if row == 0 || id != 0 {
                 let group = self.own.then(|| &rows.rg_groups[row]);

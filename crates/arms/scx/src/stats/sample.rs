@@ -67,8 +67,11 @@ impl Meter {
     pub fn snapshot(&mut self, rows: &Rows) -> Vec<Active> {
         let active = rows.active();
         if let Some(looked) = self.looked.replace(Instant::now()) {
-            let wanting: Vec<Active> = active.iter().cloned().chain(rows.held()).collect();
-            self.add(&wanting, &rows.quotas(), looked.elapsed().as_secs_f64());
+            let (mut wanting, quotas) = (active.clone(), rows.quotas());
+            if !quotas.is_empty() {
+                wanting.extend(rows.held());
+            }
+            self.add(&wanting, &quotas, looked.elapsed().as_secs_f64());
         }
         active
     }

@@ -1,7 +1,7 @@
 //! Rows of switches: round trips through pipes under each scheduler in turn, block by block.
 
 use host::pipes::{WINDOW, round_trips_ns};
-use model::{Answer, Failure, Watch};
+use model::{Failure, Watch};
 use report::document::Estimate;
 use report::proof::{ProofRow, ProofSide};
 
@@ -60,7 +60,7 @@ fn row(names: &[String], blocks: &[Block], shape: usize) -> ProofRow {
             policy: names[contender % names.len()].clone(),
             value_ns: stats::mean_of_runs(&own).map_or(Estimate::default(), figures::estimate),
             ratio,
-            answer: answer(&ratio, blocks.len()).filter(|_| contender > 0),
+            answer: ratio.answer(blocks.len(), true).filter(|_| contender > 0),
             ..ProofSide::default()
         }
     };
@@ -75,14 +75,10 @@ fn row(names: &[String], blocks: &[Block], shape: usize) -> ProofRow {
     }
 }
 
-/// `None` where nothing is known of the ratio's reach.
-fn answer(ratio: &Estimate, runs: usize) -> Option<Answer> {
-    let (low, high) = Answer::allowing_for_runs(ratio.low?, ratio.high?, runs);
-    Some(Answer::of(low, high))
-}
-
 #[cfg(test)]
 mod tests {
+    use model::Answer;
+
     use super::*;
 
     /// Three blocks on a machine that becomes slower: 1,000 ns by default, 1,200 ns under the other.
