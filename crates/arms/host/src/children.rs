@@ -35,17 +35,28 @@ pub struct Program {
 impl Program {
     /// Starts a child. It is fully there, with all threads and connections, and waits for [`Program::go`].
     pub fn start(name: &str, members: Vec<usize>, order: &Order) -> Result<Program, Failure> {
-        let mut program = Program::spawn(name, members, order).map_err(|error| {
-            Failure::Run(format!("program `{name}` could not be started: {error}"))
-        })?;
+        let mut program = Program::begin(name, members, order)?;
         if let [Work::Serve(serve), ..] = &order.work[..] {
             program.connect(serve.connections)?;
         }
-        match program.reply()? {
-            Reply::Ready { threads } => program.threads = threads,
-            other => return Err(program.out_of_turn(&other)),
-        }
+        program.await_ready()?;
         Ok(program)
+    }
+
+    /// Starts a child that is no service, and does not wait for it: [`Program::await_ready`] does.
+    pub fn begin(name: &str, members: Vec<usize>, order: &Order) -> Result<Program, Failure> {
+        Program::spawn(name, members, order).map_err(|error| {
+            Failure::Run(format!("program `{name}` could not be started: {error}"))
+        })
+    }
+
+    /// Waits until all its threads are there.
+    pub fn await_ready(&mut self) -> Result<(), Failure> {
+        match self.reply()? {
+            Reply::Ready { threads } => self.threads = threads,
+            other => return Err(self.out_of_turn(&other)),
+        }
+        Ok(())
     }
 
     fn spawn(name: &str, members: Vec<usize>, order: &Order) -> io::Result<Program> {
@@ -115,7 +126,17 @@ impl Program {
 
     /// Ends the program; how many rounds each member completed inside the window.
     pub fn finish(mut self) -> Result<Vec<u64>, Failure> {
-        self.tell("").map_err(|error| self.broken(&error.to_string()))?;
+        self.end_window()?;
+        self.rounds()
+    }
+
+    /// Says that the window is over, which [`Program::rounds`] waits for.
+    pub fn end_window(&mut self) -> Result<(), Failure> {
+        self.tell("").map_err(|error| self.broken(&error.to_string()))
+    }
+
+    /// How many rounds each member completed inside the window.
+    pub fn rounds(&mut self) -> Result<Vec<u64>, Failure> {
         match self.reply()? {
             Reply::Done { rounds } => Ok(rounds),
             other => Err(self.out_of_turn(&other)),

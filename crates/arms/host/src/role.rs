@@ -43,13 +43,13 @@ fn play(_: &[String]) -> ExitCode {
 }
 
 fn obey() -> io::Result<()> {
-    let order: Order = read_message()?;
+    let order: Order = serde_json::from_str(&read_line()?.unwrap_or_default())?;
     stay_with(order.parent)?;
     order.door.as_deref().map_or(Ok(()), groups::enter)?;
     bind(&order.cpus)?;
     order.class.enter()?;
-    let pools = order.work.iter().map(spawn).collect::<io::Result<Vec<ThreadPool>>>()?;
-    perform(&pools, matches!(order.work[..], [Work::Serve(_), ..]))
+    while perform(&order.work)? && order.work.iter().all(Work::ends) {}
+    Ok(())
 }
 
 fn spawn(work: &Work) -> io::Result<ThreadPool> {
@@ -66,20 +66,24 @@ fn spawn(work: &Work) -> io::Result<ThreadPool> {
     }
 }
 
-/// Announces the threads, lets them begin at the common moment and ends with the process.
+/// Announces the threads, lets them begin at the common moment and counts until the window is over. `false`:
+/// the parent wants no window.
 ///
 /// A server's threads begin at once, so that all are blocked in their reads when the first request comes.
-fn perform(pools: &[ThreadPool], serves: bool) -> io::Result<()> {
+fn perform(work: &[Work]) -> io::Result<bool> {
+    let pools = work.iter().map(spawn).collect::<io::Result<Vec<ThreadPool>>>()?;
+    let serves = matches!(work, [Work::Serve(_), ..]);
     say(&Reply::Ready { threads: pools.iter().map(|pool| pool.thread_ids.clone()).collect() })?;
-    let go: Go = read_message()?;
+    let Some(go) = read_line()? else { return Ok(false) };
+    let go: Go = serde_json::from_str(&go)?;
     let window = Window { start: go.window_start, end: go.window_end };
     pools.iter().for_each(|pool| pool.rounds.watch(window));
     pools[..usize::from(serves)].iter().for_each(|pool| pool.gate.open());
     clock::sleep_until(go.start);
     pools.iter().for_each(|pool| pool.gate.open());
-    let mut rest = String::new();
-    io::stdin().read_line(&mut rest)?;
-    say(&Reply::Done { rounds: pools.iter().map(|pool| pool.rounds.count()).collect() })
+    read_line()?;
+    say(&Reply::Done { rounds: pools.iter().map(|pool| pool.rounds.count()).collect() })?;
+    Ok(true)
 }
 
 /// Dies with the parent, also if it has died already.
@@ -92,11 +96,11 @@ fn stay_with(parent: i32) -> io::Result<()> {
     }
 }
 
-/// The next line from the parent.
-fn read_message<T: serde::de::DeserializeOwned>() -> io::Result<T> {
+/// The next line from the parent; `None`: there is none to come.
+fn read_line() -> io::Result<Option<String>> {
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    Ok(serde_json::from_str(&line)?)
+    let bytes = io::stdin().lock().read_line(&mut line)?;
+    Ok((bytes > 0).then_some(line))
 }
 
 /// A line to the parent.

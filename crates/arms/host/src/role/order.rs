@@ -2,7 +2,8 @@
 //!
 //! The parent sends an [`Order`]; a service answers [`Reply::Listening`] and waits for its connections; every
 //! child answers [`Reply::Ready`] once its threads exist. At [`Go`] they begin. An empty line, or the end of
-//! input, ends the child, which answers [`Reply::Done`].
+//! input, ends the window, and the child answers [`Reply::Done`] and ends. A child whose threads end with the
+//! window ([`Work::ends`]) does not: it starts new ones, is ready again and waits for the next [`Go`].
 
 use std::path::PathBuf;
 
@@ -114,7 +115,7 @@ pub enum Reply {
         /// Their kernel ids, in order; a list for each [`Order::work`].
         threads: Vec<Vec<i32>>,
     },
-    /// The end.
+    /// The end of the window.
     Done {
         /// Rounds or cycles completed inside the window; one for each [`Order::work`].
         rounds: Vec<u64>,
@@ -127,6 +128,11 @@ pub enum Reply {
 }
 
 impl Work {
+    /// Whether its threads end with the window.
+    pub fn ends(&self) -> bool {
+        matches!(self, Work::PingPong)
+    }
+
     /// The work of a program.
     pub fn of(kind: &Kind) -> Work {
         match *kind {

@@ -1,7 +1,7 @@
 //! Rows of switches: round trips through pipes under each scheduler in turn, block by block.
 
 use host::pipes::{WINDOW, round_trips_ns};
-use model::{Failure, Watch};
+use model::{Failure, PolicySpec, Watch};
 use report::document::Estimate;
 use report::proof::{ProofRow, ProofSide};
 
@@ -34,15 +34,16 @@ impl Study {
         Ok((0..PAIRS.len()).map(|shape| row(&names, &blocks, shape)).collect())
     }
 
-    /// Each contender once, in every block from another one on.
+    /// Each contender once, with the same pairs, in every block from another one on.
     fn block(&self, number: usize, watch: &dyn Watch) -> Result<Block, Failure> {
         let count = self.policies.len() + 1;
+        let contender = |turn: usize| (number + turn) % count;
+        let policy = |turn| &self.policies[contender(turn) % self.policies.len()];
+        let policies: Vec<&PolicySpec> = (0..count).map(policy).collect();
+        watch.progress(0.0);
         let mut block = vec![Vec::new(); count];
-        for turn in 0..count {
-            let contender = (number + turn) % count;
-            let policy = &self.policies[contender % self.policies.len()];
-            watch.progress(0.0);
-            block[contender] = round_trips_ns(policy, &PAIRS, watch)?;
+        for (turn, found) in round_trips_ns(&policies, &PAIRS, watch)?.into_iter().enumerate() {
+            block[contender(turn)] = found;
         }
         Ok(block)
     }
