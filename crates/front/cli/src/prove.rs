@@ -127,10 +127,11 @@ impl Study {
         sleep(CALM);
         let begin = Usage::read(on);
         let switches = self.switches(&watch)?;
-        let tails = self.tails(rows, &watch)?;
+        let (tails, attempts) = self.tails(rows, &watch)?;
         let others = begin.zip(before).and_then(|(now, earlier)| now.others(&earlier));
         let stolen = Usage::read(on).zip(begin).and_then(|(now, earlier)| now.stolen(&earlier));
-        let noted = others.into_iter().chain(stolen).chain(of_build()).chain(rows::noted(&tails));
+        let noted = others.into_iter().chain(stolen).chain(of_build());
+        let noted = noted.chain(rows::noted(&tails)).chain(attempts);
         let fact = |(what, is): (&str, String)| ProofFact { what: what.to_string(), is };
         Ok(Proof {
             schema: PROOF_SCHEMA.to_string(),

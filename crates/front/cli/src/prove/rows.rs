@@ -14,12 +14,33 @@ use super::{Planned, Study, scenarios};
 const TIME_IS_UP: &str = "the time was up";
 
 impl Study {
-    /// Every row. One that fails leaves the others as they are.
-    pub(super) fn tails(&self, rows: &[Planned], watch: &Timed) -> Result<Vec<ProofRow>, Failure> {
+    /// Every row, and a sentence for each that was measured at the second attempt. A row that fails leaves the
+    /// others as they are, and has its second attempt after them: what disturbed it may be over.
+    pub(super) fn tails(
+        &self,
+        rows: &[Planned],
+        watch: &Timed,
+    ) -> Result<(Vec<ProofRow>, Vec<String>), Failure> {
         let mut pace = Pace::default();
+        let first = self.each(rows, watch, &mut pace)?;
+        let mut again = rows.to_vec();
+        for (row, found) in again.iter_mut().zip(&first).filter(|(_, found)| found.lacks.is_none())
+        {
+            *row = Err(found.clone());
+        }
+        let second = self.each(&again, watch, &mut pace)?;
+        Ok(latest(first, second))
+    }
+
+    fn each(
+        &self,
+        rows: &[Planned],
+        watch: &Timed,
+        pace: &mut Pace,
+    ) -> Result<Vec<ProofRow>, Failure> {
         let found = rows.iter().enumerate().map(|(at, row)| match row {
-            Ok(row) => self.tail(row, &scenarios(&rows[at..])?, watch, &mut pace),
-            Err(lacking) => Ok(lacking.clone()),
+            Ok(row) => self.tail(row, &scenarios(&rows[at..])?, watch, pace),
+            Err(found) => Ok(found.clone()),
         });
         found.collect()
     }
@@ -105,6 +126,21 @@ impl Row {
     }
 }
 
+/// The second attempts that have figures, else the first ones. Why a first one failed is told in any case: a
+/// scheduler may have been ejected.
+fn latest(first: Vec<ProofRow>, second: Vec<ProofRow>) -> (Vec<ProofRow>, Vec<String>) {
+    let mut notes = Vec::new();
+    let latest = first.into_iter().zip(second).map(|(first, second)| match &first.lacks {
+        Some(why) if second.lacks.is_none() => {
+            notes
+                .push(format!("Measured at the second attempt: {}. The first: {why}.", first.what));
+            second
+        }
+        _ => first,
+    });
+    (latest.collect(), notes)
+}
+
 /// What a verdict says of a side.
 fn compared(verdict: Option<&Verdict>) -> ProofSide {
     ProofSide {
@@ -126,4 +162,25 @@ pub fn noted(tails: &[ProofRow]) -> Vec<String> {
         format!("Runs that failed their own checks, most often for a late generator, and were made again: {repeated}.")
     });
     short.into_iter().chain(repeated).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_attempt_counts_where_it_has_figures_and_the_first_ones_failure_is_told() {
+        let row = |runs, lacks: Option<&str>| ProofRow {
+            what: "a row".to_string(),
+            runs,
+            lacks: lacks.map(str::to_string),
+            ..ProofRow::default()
+        };
+        let first = [row(5, None), row(0, Some("ejected")), row(0, Some("late"))].to_vec();
+        let second = [row(5, None), row(4, None), row(0, Some(TIME_IS_UP))].to_vec();
+        let (rows, notes) = latest(first, second);
+        assert_eq!(rows.iter().map(|row| row.runs).collect::<Vec<_>>(), [5, 4, 0]);
+        assert_eq!(rows[2].lacks.as_deref(), Some("late"));
+        assert_eq!(notes, ["Measured at the second attempt: a row. The first: ejected."]);
+    }
 }
