@@ -15,7 +15,7 @@ use crate::privilege::Class;
 use crate::role::order::{Go, Order, Work};
 use generator::thread::bind;
 
-/// From the word to begin to the first byte: a time, and one more for each pair. They hear it on one CPU.
+/// From the word to begin to the first byte: a time, and one more for each pair. They are told on one CPU.
 const LEAD: Nanos = Nanos::from_millis(50);
 const LEAD_OF_A_PAIR: Nanos = Nanos::from_micros(250);
 /// From there until all of them are under way.

@@ -20,8 +20,8 @@ fn default() -> PolicySpec {
     PolicySpec::plain("default")
 }
 
-/// The same processes count under each policy. What a round trip takes does not grow with the pairs that wait:
-/// the CPU is busy with one of them at any time. On a CPU each, eight pairs would take an eighth.
+/// The same processes count under each policy. What a round trip takes does not grow with the pairs that
+/// wait: the CPU is busy with one of them at any time. On a CPU each, eight pairs would take an eighth.
 fn counted() -> Result<(), Failed> {
     let found = round_trips_ns(&[&default(), &default()], &[1, 8], &Silent)?;
     assert_eq!(found.len(), 2);

@@ -14,8 +14,8 @@ use super::{Planned, Study, scenarios};
 const TIME_IS_UP: &str = "the time was up";
 
 impl Study {
-    /// Every row, and a sentence for each that was measured at the second attempt. A row that fails leaves the
-    /// others as they are, and has its second attempt after them: what disturbed it may be over.
+    /// Every row, and a sentence for each that was measured at the second attempt. A row that fails leaves
+    /// the others as they are, and has its second attempt after them: what disturbed it may be over.
     pub(super) fn tails(
         &self,
         rows: &[Planned],
