@@ -157,7 +157,7 @@ fn runner<'a>(run: &'a Run, arm: &'a dyn Arm) -> Runner<'a> {
 }
 
 /// The files, and the scenarios of the folders by name; each is read before anything runs.
-fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() { files.extend(inside(path)?) } else { files.push(path.clone()) }
@@ -181,7 +181,8 @@ fn inside(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-fn least(text: &str) -> Result<Least, String> {
+/// A percentage.
+pub fn least(text: &str) -> Result<Least, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
     let percent = percent.filter(|percent| (0.0..=1_000.0).contains(percent));
     percent

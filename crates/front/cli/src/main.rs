@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+mod bisect;
 mod capacity;
 mod cell;
 mod check;
@@ -63,6 +64,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Bisect(bisect::Args),
     Capacity(capacity::Args),
     /// Isolate first, then share: CPUs and memory of a service's own, on the fly
     #[command(subcommand)]
@@ -123,6 +125,8 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // The command of a cell has an exit code of its own.
         Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),
+        // So has a version that cannot be told.
+        Command::Bisect(args) => return bisect::run(&args).unwrap_or_else(report_failure),
         Command::Capacity(args) => capacity::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Cluster(args) => cluster::run(&args),

@@ -65,8 +65,8 @@ fn complaint(
     Ok(format!("{status}: {}", String::from_utf8_lossy(&text).trim()))
 }
 
-/// Waits for a command, and ends it with all that it started once its results are not wanted any more.
-fn ended(child: &mut Child, watch: &dyn Watch) -> io::Result<ExitStatus> {
+/// Waits for a command that leads a process group, and ends the group once the user stops.
+pub fn ended(child: &mut Child, watch: &dyn Watch) -> io::Result<ExitStatus> {
     let group = Pid::from_raw(child.id() as i32);
     let mut told = None;
     loop {

@@ -16,6 +16,7 @@ mod sources;
 mod store;
 mod tables;
 
+pub use command::ended;
 pub use plan::{Plan, Source};
 pub use point::{Failed, Point, PointFailure};
 pub use run::{Runner, Swept, found};

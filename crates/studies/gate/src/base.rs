@@ -3,6 +3,8 @@
 use model::{Failure, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::record::Source;
+
 /// The `schema` of a base file.
 pub const GATE_SCHEMA: &str = "rearguard.gate/1";
 
@@ -83,6 +85,43 @@ impl Base {
 }
 
 impl Recorded {
+    /// A scenario without runs.
+    pub fn none(source: Source) -> Recorded {
+        let Source { name, text } = source;
+        Recorded { name, text, seeds: Vec::new(), services: Vec::new(), measures: Vec::new() }
+    }
+
+    /// The scenario, to run it again.
+    pub fn source(&self) -> Source {
+        Source { name: self.name.clone(), text: self.text.clone() }
+    }
+
+    /// The first so many runs.
+    pub fn first(&self, count: usize) -> Recorded {
+        let mut first = self.clone();
+        first.seeds.truncate(count);
+        first.services.iter_mut().for_each(|service| service.latencies_ns.truncate(count));
+        first.measures.iter_mut().for_each(|measure| measure.runs.truncate(count));
+        first
+    }
+
+    /// Puts more runs of the same scenario behind these. A figure that some run lacks is none of all.
+    pub fn extend(&mut self, more: Recorded) {
+        if self.seeds.is_empty() {
+            *self = more;
+            return;
+        }
+        self.seeds.extend(more.seeds);
+        for (service, more) in self.services.iter_mut().zip(more.services) {
+            service.latencies_ns.extend(more.latencies_ns);
+        }
+        let mut measures = more.measures;
+        self.measures.retain_mut(|measure| {
+            let found = measures.iter().position(|more| more.is_of(measure));
+            found.map(|at| measure.runs.extend(measures.swap_remove(at).runs)).is_some()
+        });
+    }
+
     fn is_whole(&self) -> bool {
         let runs = self.services.iter().map(|service| service.latencies_ns.len());
         let runs = runs.chain(self.measures.iter().map(|measure| measure.runs.len()));
@@ -95,6 +134,13 @@ impl Service {
     pub fn runs(&self) -> Vec<Vec<Nanos>> {
         let latency = |latency: &Option<u64>| latency.map_or(Nanos::NEVER, Nanos);
         self.latencies_ns.iter().map(|run| run.iter().map(latency).collect()).collect()
+    }
+}
+
+impl Measure {
+    /// Whether both are runs of the same figure.
+    pub(crate) fn is_of(&self, other: &Measure) -> bool {
+        (&self.program, &self.figure) == (&other.program, &other.figure)
     }
 }
 

@@ -8,6 +8,18 @@ use crate::holm::believed;
 
 /// The probability that a gate between equals says anything but "cannot tell", at most.
 pub const FAMILY: f64 = 0.05;
+/// Every figure that a gate holds against another, by its name in the result document.
+pub const FIGURES: [&str; 9] = [
+    "latency_ns.mean",
+    "latency_ns.p50",
+    "latency_ns.p99",
+    "latency_ns.p99_9",
+    "outlier.proportion",
+    "inversions_per_request",
+    "idle_share",
+    "lag_s",
+    "share_error",
+];
 /// Halvings in which the probability of a difference is searched for, and how small it can be.
 const STEPS: u32 = 12;
 const SUREST: f64 = 1e-6;
@@ -62,12 +74,22 @@ pub fn between(before: &Base, after: &Base, least: Least) -> Result<Outcome, Fai
 
 /// Holds what is found now against what was recorded: the same scenarios and seeds, in the same order.
 pub fn judge(base: &[Recorded], now: &[Recorded], least: Least) -> Result<Outcome, Failure> {
+    judge_at(base, now, least, FAMILY)
+}
+
+/// [`judge`] where any false alarm has another probability, [`FAMILY`] at most.
+pub fn judge_at(
+    base: &[Recorded],
+    now: &[Recorded],
+    least: Least,
+    family: f64,
+) -> Result<Outcome, Failure> {
     let mut judged = Vec::new();
     for (base, now) in base.iter().zip(now) {
         judged.extend(scenario(base, now, least)?);
     }
     let p: Vec<f64> = judged.iter().map(|judged| judged.p).collect();
-    for (judged, believed) in judged.iter_mut().zip(believed(&p, FAMILY)) {
+    for (judged, believed) in judged.iter_mut().zip(believed(&p, family)) {
         if !believed {
             judged.answer = Answer::CannotTell;
         }
@@ -87,10 +109,11 @@ fn scenario(base: &Recorded, now: &Recorded, least: Least) -> Result<Vec<Judged>
         judged.extend(latencies(base, service, now, threshold, least));
     }
     for measure in &base.measures {
-        let same = |other: &&Measure| {
-            (&other.program, &other.figure) == (&measure.program, &measure.figure)
-        };
-        let now = now.measures.iter().find(same).ok_or_else(|| differs("figures"))?;
+        let now = now
+            .measures
+            .iter()
+            .find(|other| other.is_of(measure))
+            .ok_or_else(|| differs("figures"))?;
         judged.push(number(base, measure, now, least));
     }
     Ok(judged)
@@ -106,16 +129,9 @@ fn latencies(
     let (base_runs, now_runs) = (base.runs(), now.runs());
     let pairs: Vec<(&[Nanos], &[Nanos])> =
         now_runs.iter().zip(&base_runs).map(|(now, base)| (&now[..], &base[..])).collect();
-    let metrics = [
-        ("latency_ns.mean", Metric::Mean),
-        ("latency_ns.p50", Metric::Quantile(Quantile::P50)),
-        ("latency_ns.p99", Metric::Quantile(Quantile::P99)),
-        ("latency_ns.p99_9", Metric::Quantile(Quantile::P99_9)),
-        ("outlier.proportion", Metric::Outliers(threshold)),
-    ];
     let sides = latency_estimates(&base_runs).zip(latency_estimates(&now_runs));
     let Some((base_latency, now_latency)) = sides else { return Vec::new() };
-    let judged = metrics.into_iter().filter_map(|(figure, metric)| {
+    let judged = metrics(threshold).into_iter().filter_map(|(figure, metric)| {
         let (answer, p) = told(&pairs, metric, least);
         Some(Judged {
             scenario: recorded.name.clone(),
@@ -130,7 +146,18 @@ fn latencies(
     judged.collect()
 }
 
-fn value(latency: &Latency, runs: &[Vec<Nanos>], metric: Metric) -> Option<f64> {
+/// The figures of latencies, and what each is compared by.
+pub(crate) fn metrics(threshold: Nanos) -> [(&'static str, Metric); 5] {
+    [
+        ("latency_ns.mean", Metric::Mean),
+        ("latency_ns.p50", Metric::Quantile(Quantile::P50)),
+        ("latency_ns.p99", Metric::Quantile(Quantile::P99)),
+        ("latency_ns.p99_9", Metric::Quantile(Quantile::P99_9)),
+        ("outlier.proportion", Metric::Outliers(threshold)),
+    ]
+}
+
+pub(crate) fn value(latency: &Latency, runs: &[Vec<Nanos>], metric: Metric) -> Option<f64> {
     Some(match metric {
         Metric::Mean => latency.mean.value,
         Metric::Quantile(Quantile::P50) => latency.p50.value,

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod base;
+mod halfway;
 mod holm;
 mod judge;
 mod junit;
@@ -12,7 +13,8 @@ mod record;
 mod text;
 
 pub use base::{Base, GATE_SCHEMA, Measure, Recorded, Service};
-pub use judge::{FAMILY, Judged, Least, Outcome, between, judge};
+pub use halfway::{Past, Way};
+pub use judge::{FAMILY, FIGURES, Judged, Least, Outcome, between, judge, judge_at};
 pub use junit::junit;
 pub use record::{Runner, Source};
-pub use text::{annotations, table};
+pub use text::{aligned, annotations, said, table};

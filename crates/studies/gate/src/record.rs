@@ -49,9 +49,17 @@ impl Runner<'_> {
 
     /// The same runs as those of a base.
     pub fn again(&self, base: &Recorded, watch: &dyn Watch) -> Result<Recorded, Failure> {
-        let source = Source { name: base.name.clone(), text: base.text.clone() };
-        let scenario = Scenario::read(&source.text, &source.name)?;
-        self.run(&scenario, &source, base.seeds.clone(), watch)
+        self.runs(&base.source(), base.seeds.clone(), watch)
+    }
+
+    /// Runs of some seeds.
+    pub fn runs(
+        &self,
+        source: &Source,
+        seeds: Vec<u64>,
+        watch: &dyn Watch,
+    ) -> Result<Recorded, Failure> {
+        self.run(&Scenario::read(&source.text, &source.name)?, source, seeds, watch)
     }
 
     fn run(

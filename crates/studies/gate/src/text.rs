@@ -8,17 +8,11 @@ use crate::judge::{FAMILY, Judged, Least, Outcome};
 pub fn table(outcome: &Outcome, least: Least) -> String {
     let rows = outcome.0.iter().map(cells);
     let rows: Vec<[String; 6]> = [HEAD.map(str::to_string)].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..6).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
-    };
     let counted = |answer: Answer| outcome.with(answer).count();
     format!(
         "{}{} figures: {} worse, {} better, {} cannot tell\n\
          worse, better: by {}% or more; any false alarm at all has a probability of {}% at most\n",
-        rows.iter().map(line).collect::<String>(),
+        aligned(&rows),
         outcome.0.len(),
         counted(Answer::Worse),
         counted(Answer::Better),
@@ -28,6 +22,17 @@ pub fn table(outcome: &Outcome, least: Least) -> String {
     )
 }
 
+/// Rows of cells, each column as wide as its widest cell.
+pub fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..COLUMNS).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &[String; COLUMNS]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 const HEAD: [&str; 6] = ["scenario", "program", "figure", "base", "now", "answer"];
 
 fn cells(judged: &Judged) -> [String; 6] {
@@ -35,8 +40,8 @@ fn cells(judged: &Judged) -> [String; 6] {
         judged.scenario.clone(),
         judged.program.clone().unwrap_or_else(|| "-".to_string()),
         judged.figure.clone(),
-        said(judged, judged.base),
-        said(judged, judged.now),
+        said(&judged.figure, judged.base),
+        said(&judged.figure, judged.now),
         judged.answer.word().to_string(),
     ]
 }
@@ -56,13 +61,14 @@ pub(crate) fn sentence(judged: &Judged) -> String {
         judged.scenario,
         judged.figure,
         judged.answer.word(),
-        said(judged, judged.base),
-        said(judged, judged.now)
+        said(&judged.figure, judged.base),
+        said(&judged.figure, judged.now)
     )
 }
 
-fn said(judged: &Judged, value: f64) -> String {
-    match &judged.figure[..] {
+/// A figure's value with its unit.
+pub fn said(figure: &str, value: f64) -> String {
+    match figure {
         _ if !value.is_finite() => "never".to_string(),
         latency if latency.starts_with("latency_ns") => span(value),
         "lag_s" => span(value * 1e9),

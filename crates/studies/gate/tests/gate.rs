@@ -6,7 +6,7 @@ mod common;
 use std::slice::from_ref;
 
 use common::{figure, gate, paired, record};
-use gate::{Base, GATE_SCHEMA, Least, annotations, judge, junit, table};
+use gate::{Base, FIGURES, GATE_SCHEMA, Least, annotations, judge, junit, table};
 use model::Answer;
 
 /// Of 40 gates with 5% false alarms, more than 6 raise one with a probability of 1 in 100.
@@ -24,6 +24,7 @@ fn gates_between_equals_are_silent() {
 #[test]
 fn the_same_is_the_same_and_half_as_slow_again_is_worse() {
     let same = paired(0, 500, 500);
+    assert!(same.0.iter().all(|judged| FIGURES.contains(&&judged.figure[..])));
     assert!(
         same.0
             .iter()

@@ -144,6 +144,11 @@ fn a_forbidden_call_ends_the_run_and_not_the_process() {
 fn other_mistakes_name_their_remedy() {
     for (policy, said) in [
         ("./nowhere.c".to_string(), "new-policy"),
+        // The project's own source has options that no policy in a file is told.
+        (
+            format!("{}/../../policy/policy.c", env!("CARGO_MANIFEST_DIR")),
+            "rg_options of defaults.h",
+        ),
         (format!("{}:pick=thread", example("fifo")), "slice"),
         (format!("{}:slice=10us", example("fifo")), "100 us"),
     ] {

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use model::Failure;
 use tempfile::TempDir;
 
+use crate::file_options::FileOptions;
 use crate::program::CALLBACKS;
 use crate::shim::calls;
 
@@ -90,7 +91,14 @@ fn unit(path: &str) -> String {
         )
     };
     let pointers: String = calls().map(pointer).collect();
-    format!("#include \"platform.h\"\n{pointers}#include \"{path}\"\n#include \"sizes.h\"\n")
+    // The project's own have more options, and are told them otherwise.
+    let options = format!(
+        "_Static_assert(sizeof(struct rg_options) == {}, \"expected the rg_options of defaults.h\");\n",
+        size_of::<FileOptions>()
+    );
+    format!(
+        "#include \"platform.h\"\n{pointers}#include \"{path}\"\n#include \"sizes.h\"\n{options}"
+    )
 }
 
 /// A variable of the policy's own would be shared by simulations that run side by side; a callback that is

@@ -1,0 +1,162 @@
+//! `rearguard bisect`: which version of a scheduler made it worse.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bisect::{Asked, Builds, Origin, Recipe, Study, Subject, Version, told};
+use gate::{Base, GATE_SCHEMA, Least, Recorded, Runner, Source};
+use model::{Failure, PolicySpec, Scenario, Watch};
+
+use crate::compare::On;
+use crate::gate::{least, sources};
+use crate::output::signature;
+use crate::terminal::Terminal;
+
+/// Find the version that made a scheduler worse: builds and runs versions between a good one and a worse one
+///
+/// The figure that became worse most surely between the two is the one to look for. Exit code 3 where the
+/// first worse version cannot be told.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The good commit
+    #[arg(required_unless_present = "versions", conflicts_with = "versions", requires = "worse")]
+    good: Option<String>,
+    /// The worse commit
+    #[arg(requires = "git")]
+    worse: Option<String>,
+    /// The git repository of the commits
+    #[arg(long, value_name = "FOLDER")]
+    git: Option<PathBuf>,
+    /// Instead of commits, releases: the good one first, the worse one last, all of them in order
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required_unless_present = "git")]
+    versions: Vec<String>,
+    /// What builds a version: for `sh -c`, in the version's own folder, its name in $VERSION
+    #[arg(long, value_name = "COMMAND")]
+    build: Option<String>,
+    /// The policy: ./FILE.c in the version's folder, or a program's name
+    #[arg(long, value_parser = PolicySpec::parse)]
+    policy: PolicySpec,
+    /// With --on vm or host, a program in the version's folder that is a sched_ext scheduler (repeatable)
+    #[arg(long, value_name = "PATH")]
+    with: Vec<PathBuf>,
+    /// Scenarios (TOML), or folders of them (repeatable)
+    #[arg(long, value_name = "PATH", required = true)]
+    scenarios: Vec<PathBuf>,
+    /// Where to run them
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    on: On,
+    /// The figure to look for; the one that became worse most surely unless given
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(gate::FIGURES))]
+    figure: Option<String>,
+    /// The least change between the two ends that matters, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = least)]
+    least: Least,
+    /// Runs of each scenario at the first look at a version; up to four times as many where that does not tell
+    #[arg(long, value_name = "COUNT", default_value = "5", value_parser = clap::value_parser!(u16).range(3..=1000))]
+    seeds: u16,
+    /// Keep builds and runs in this folder, and go on from what is in it; a temporary one unless given
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+    /// Runs or guests at a time, where they do not disturb each other; one a core unless given
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let versions = args.versions()?;
+    let subject = Candidate::new(args)?;
+    let temporary = tempfile::tempdir()
+        .map_err(|error| Failure::Machine(format!("no temporary folder: {error}")))?;
+    let folder = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    let recipe = Recipe { origin: args.origin(), build: args.build.clone() };
+    let asked = Asked { seeds: args.seeds.into(), least: args.least, figure: args.figure.clone() };
+    let study = Study {
+        versions: &versions,
+        builds: &Builds::new(folder, recipe),
+        subject: &subject,
+        asked: &asked,
+        tell: &|line| anstream::eprintln!("rearguard: {line}"),
+        watch: &Terminal::new("bisect"),
+    };
+    let outcome = study.run()?;
+    stdout::write(told(&versions, &outcome, args.least))?;
+    let is_told = outcome.found.is_some_and(bisect::Found::is_one);
+    Ok(ExitCode::from(if is_told { 0 } else { 3 }))
+}
+
+impl Args {
+    fn origin(&self) -> Origin {
+        self.git.clone().map_or(Origin::Named, Origin::Git)
+    }
+
+    fn versions(&self) -> Result<Vec<Version>, Failure> {
+        match (&self.good, &self.worse) {
+            (Some(good), Some(worse)) => self.origin().commits(good, worse),
+            _ => Version::all_named(&self.versions),
+        }
+    }
+}
+
+/// What is run of each version.
+struct Candidate<'a> {
+    args: &'a Args,
+    kind: Base,
+    /// By scenario, as many as any look wants.
+    seeds: Vec<Vec<u64>>,
+}
+
+impl Candidate<'_> {
+    fn new(args: &Args) -> Result<Candidate<'_>, Failure> {
+        let sources = sources(&args.scenarios)?;
+        let arm = args.on.arm(Vec::new(), None)?;
+        let seeds = |source: &Source| {
+            let scenario = Scenario::read(&source.text, &source.name)?;
+            Ok(compare::first_seeds(&scenario, bisect::most_runs(args.seeds.into())))
+        };
+        let seeds = sources.iter().map(seeds).collect::<Result<_, Failure>>()?;
+        let kind = Base {
+            schema: GATE_SCHEMA.to_string(),
+            version: signature().1,
+            arm: arm.name().to_string(),
+            machine: arm.machine(),
+            policy: args.policy.to_string(),
+            scenarios: sources.into_iter().map(Recorded::none).collect(),
+        };
+        Ok(Candidate { args, kind, seeds })
+    }
+
+    /// The policy, where it is a file in the version's own folder.
+    fn policy(&self, tree: &Path) -> PolicySpec {
+        let mut policy = self.args.policy.clone();
+        if let Some(file) = policy.file() {
+            policy.name =
+                tree.join(file.strip_prefix(".").unwrap_or(file)).to_string_lossy().into_owned();
+        }
+        policy
+    }
+}
+
+impl Subject for Candidate<'_> {
+    fn kind(&self) -> &Base {
+        &self.kind
+    }
+
+    fn record(
+        &self,
+        tree: &Path,
+        seeds: Range<usize>,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Recorded>, Failure> {
+        let with = self.args.with.iter().map(|path| tree.join(path)).collect();
+        let arm = self.args.on.arm(with, None)?;
+        let policy = self.policy(tree);
+        let runner = Runner { arm: &*arm, policy: &policy, jobs: self.args.jobs.map(usize::from) };
+        let scenarios = self.kind.scenarios.iter().zip(&self.seeds);
+        let record = |(one, all): (&Recorded, &Vec<u64>)| {
+            runner.runs(&one.source(), all[seeds.clone()].to_vec(), watch)
+        };
+        scenarios.map(record).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! A version's own folder: its tree, what was built in it, and what its runs showed.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use model::{Failure, Watch};
+
+use crate::versions::{Origin, Version, git};
+
+/// Left beside a tree once all of it is there.
+const WHOLE: &str = "built";
+/// What the build printed.
+const LOG: &str = "build.log";
+
+/// How a version is made.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Where its tree comes from.
+    pub origin: Origin,
+    /// What builds it, for `sh -c`, in the tree; `VERSION` is the version's name.
+    pub build: Option<String>,
+}
+
+/// The folder of all versions.
+pub struct Builds {
+    folder: PathBuf,
+    recipe: Recipe,
+}
+
+impl Builds {
+    /// In this folder, which may hold what an earlier search has built.
+    pub fn new(folder: PathBuf, recipe: Recipe) -> Builds {
+        Builds { folder, recipe }
+    }
+
+    /// What belongs to a version alone.
+    pub fn folder(&self, version: &Version) -> PathBuf {
+        self.folder.join(version.short())
+    }
+
+    /// A version's tree, made and built unless that was done before.
+    pub fn tree(&self, version: &Version, watch: &dyn Watch) -> Result<PathBuf, Failure> {
+        let own = self.folder(version);
+        let (tree, whole) = (own.join("tree"), own.join(WHOLE));
+        if whole.exists() {
+            return Ok(tree);
+        }
+        // What an earlier attempt left is half of something.
+        let failed = |error: io::Error| Failure::Machine(format!("{}: {error}", own.display()));
+        if tree.exists() {
+            fs::remove_dir_all(&tree).map_err(failed)?;
+        }
+        fs::create_dir_all(&tree).map_err(failed)?;
+        self.fill(version, &tree)?;
+        self.build(version, &own, watch)?;
+        fs::write(whole, "").map_err(failed)?;
+        Ok(tree)
+    }
+
+    fn fill(&self, version: &Version, tree: &Path) -> Result<(), Failure> {
+        let Origin::Git(repository) = &self.recipe.origin else { return Ok(()) };
+        let source = fs::canonicalize(repository)
+            .map_err(|error| Failure::Input(format!("{}: {error}", repository.display())))?;
+        // Objects are shared, so a tree takes no more than its files.
+        git(
+            tree,
+            &["clone", "--quiet", "--shared", "--no-checkout", &source.to_string_lossy(), "."],
+        )?;
+        git(tree, &["checkout", "--quiet", "--detach", &version.name]).map(|_| ())
+    }
+
+    fn build(&self, version: &Version, own: &Path, watch: &dyn Watch) -> Result<(), Failure> {
+        let Some(build) = &self.recipe.build else { return Ok(()) };
+        let log = own.join(LOG);
+        let failed = |error: io::Error| Failure::Machine(format!("sh -c '{build}': {error}"));
+        let said = File::create(&log).map_err(failed)?;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", build]).current_dir(own.join("tree")).env("VERSION", &version.name);
+        shell.stdin(Stdio::null()).stdout(said.try_clone().map_err(failed)?).stderr(said);
+        let mut child = shell.process_group(0).spawn().map_err(failed)?;
+        let status = experiment::ended(&mut child, watch).map_err(failed)?;
+        match status.success() {
+            _ if watch.cancelled() => Err(Failure::Interrupted),
+            true => Ok(()),
+            false => Err(Failure::Run(format!("its build ended with {status}: {}", log.display()))),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a version's runs showed, kept in its folder: what has run is not run again.
+
+use std::fs;
+use std::path::Path;
+
+use gate::{Base, Recorded};
+use model::Failure;
+
+/// In a version's folder.
+const FILE: &str = "runs.json";
+
+/// The runs of a version in all scenarios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runs(pub Base);
+
+impl Runs {
+    /// What an earlier search kept; `None` where there is none. [`Failure::Input`] where they are of other
+    /// scenarios, another policy or another machine: the answers of one search are of one kind of runs.
+    pub fn kept(folder: &Path, wanted: &Base) -> Result<Option<Runs>, Failure> {
+        let path = folder.join(FILE);
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let base = Base::read(&text, &path.display().to_string())?;
+        let kind = |base: &Base| {
+            let scenarios = base.scenarios.iter().map(|one| one.text.clone());
+            let scenarios: Vec<String> = scenarios.collect();
+            let version = base.version.clone();
+            (version, base.arm.clone(), base.machine.clone(), base.policy.clone(), scenarios)
+        };
+        if kind(&base) != kind(wanted) {
+            return Err(Failure::Input(format!(
+                "{}: runs of another policy, machine or scenario, or by another version of rearguard: name another folder with --keep",
+                path.display()
+            )));
+        }
+        Ok(Some(Runs(base)))
+    }
+
+    /// Keeps them, whole or not at all.
+    pub fn keep(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(FILE);
+        let failed =
+            |error: std::io::Error| Failure::Machine(format!("{}: {error}", path.display()));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        std::io::Write::write_all(&mut file, report::json(&self.0).as_bytes()).map_err(failed)?;
+        file.persist(&path).map(|_| ()).map_err(|error| failed(error.error))
+    }
+
+    /// How many runs of each scenario there are.
+    pub fn count(&self) -> usize {
+        self.0.scenarios.iter().map(|one| one.seeds.len()).min().unwrap_or(0)
+    }
+
+    /// The first so many runs of each scenario.
+    pub fn first(&self, count: usize) -> Vec<Recorded> {
+        self.0.scenarios.iter().map(|one| one.first(count)).collect()
+    }
+
+    /// With more runs of the same scenarios behind them.
+    pub fn extend(&mut self, more: Vec<Recorded>) {
+        for (one, more) in self.0.scenarios.iter_mut().zip(more) {
+            one.extend(more);
+        }
+    }
+}
