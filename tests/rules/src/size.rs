@@ -43,7 +43,9 @@ pub fn wide_comments(path: &str, text: &str) -> Vec<usize> {
 }
 
 fn length(from_head: &[&str], indent: usize) -> Option<usize> {
-    let close = |line: &&str| self::indent(line) == indent && line.trim_start().starts_with('}');
+    // A function of a trait may have no body.
+    let ends = |line: &str| line.trim_start().starts_with('}') || line.ends_with(';');
+    let close = |line: &&str| self::indent(line) == indent && ends(line);
     let lines = from_head.iter().position(close)? + 1;
     (lines > FUNCTION_LINES).then_some(lines)
 }

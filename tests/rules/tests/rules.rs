@@ -135,6 +135,7 @@ fn the_rules_catch_their_faults() {
     let long = format!("fn head() {{\n{}}}\n", "    line();\n".repeat(70));
     assert_eq!(long_functions(&long), [(1, 72)]);
     assert_eq!(long_functions(&long.replacen("    line();\n", "", 2)), []);
+    assert_eq!(long_functions(&long.replace("fn head() {", "fn declared();\nstruct S {")), []);
     let c = format!("static int head(void)\n{{\n{}}}\n", "\tline();\n".repeat(70));
     assert_eq!(long_functions(&c), [(1, 73)]);
     assert_eq!(long_file(&"x\n".repeat(501)), Some(501));

@@ -52,7 +52,7 @@ pub struct Args {
     /// The least change between the two ends that matters, in percent
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = least)]
     least: Least,
-    /// Runs of each scenario at the first look at a version; up to four times as many where that does not tell
+    /// Runs of each scenario at the first look at a version; up to four times as many if that does not tell
     #[arg(long, value_name = "COUNT", default_value = "5", value_parser = clap::value_parser!(u16).range(3..=1000))]
     seeds: u16,
     /// Keep builds and runs in this folder, and go on from what is in it; a temporary one unless given

@@ -265,6 +265,6 @@ impl Study<'_> {
 fn skipped(tested: Tested, failure: Failure) -> Result<Tested, Failure> {
     match failure {
         Failure::Interrupted => Err(failure),
-        failure => Ok(Tested { runs: 0, why: Some(failure.to_string()), ..tested }),
+        failure => Ok(Tested { why: Some(failure.to_string()), ..tested }),
     }
 }

@@ -51,13 +51,15 @@ fn row(versions: &[Version], ends: &Ends, one: &Tested) -> [String; 5] {
         Side::Worse => "worse",
         Side::Unknown => "cannot tell",
     };
-    let about = one.why.as_ref().or(version.subject.as_ref());
+    // What a compiler says has lines; all of them were told when it happened.
+    let why = one.why.as_ref().and_then(|why| why.lines().next());
+    let about = why.or(version.subject.as_deref());
     [
         version.short().to_string(),
         one.runs.to_string(),
         value.unwrap_or_else(|| "-".to_string()),
         side.to_string(),
-        about.cloned().unwrap_or_default(),
+        about.unwrap_or_default().to_string(),
     ]
 }
 
