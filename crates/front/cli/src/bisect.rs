@@ -65,6 +65,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    args.check_policy()?;
     let versions = args.versions()?;
     let subject = Candidate::new(args)?;
     let temporary = tempfile::tempdir()
@@ -89,6 +90,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 impl Args {
     fn origin(&self) -> Origin {
         self.git.clone().map_or(Origin::Named, Origin::Git)
+    }
+
+    /// [`Failure::Input`] for a policy that is the same code in every version.
+    fn check_policy(&self) -> Result<(), Failure> {
+        let is_built = !self.with.is_empty() && self.on != On::Sim;
+        if self.policy.file().is_some() || is_built {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "policy `{}` is the same in every version: give ./FILE.c, or with --on vm or host the program by --with",
+            self.policy
+        )))
     }
 
     fn versions(&self) -> Result<Vec<Version>, Failure> {

@@ -90,7 +90,7 @@ impl Seeds {
 }
 
 /// An arm by name.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum On {
     /// The simulator: any machine, no privileges, the same bytes for the same seed
     Sim,

@@ -188,7 +188,10 @@ fn bad_input_is_refused_before_anything_is_built() {
     refused(&of("1.0"), "two or more");
     refused(&of("1.0,../x"), "such as 1.0.19");
     refused(&of("1.0,1.0"), "given twice");
-    refused(&["v0", "v11", "--policy", "rearguard", "--scenarios", "web.toml"], "--git");
+    refused(&["v0", "v11", "--policy", "./m.c", "--scenarios", "web.toml"], "--git");
+    let named = ["v0", "v11", "--git", ".", "--scenarios", "web.toml", "--policy", "rearguard"];
+    refused(&named, "the same in every version");
+    refused(&[&named[..], &["--with", "x"]].concat(), "the same in every version");
     refused(&[&["v0", "v11", "--git", "none"], &ASKED[4..]].concat(), "no commit `v0`");
     let untouched = git(folder.path(), &["status", "--porcelain", "--untracked-files=no"]);
     assert_eq!(untouched, "");
