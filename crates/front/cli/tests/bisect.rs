@@ -81,6 +81,15 @@ fn a_wrong_order_and_a_lost_wake_up_are_found_wherever_they_came() {
     }
 }
 
+/// From commit 5 on the policy names a CPU that is not there, which ends every run.
+#[test]
+fn a_version_that_fails_outright_is_found_by_that() {
+    let folder = planted(5, "(void)prev;", "(void)prev; rg_kick(999, 0);");
+    let (code, stdout, stderr) = bisect(folder.path(), &ASKED);
+    assert!(code == 0 && stdout.contains(" change 5\n6 of 12 versions"), "{stdout}{stderr}");
+    assert!(stdout.contains("CPU 999") && !stdout.contains("5% at most"), "{stdout}");
+}
+
 #[test]
 fn a_history_that_became_no_worse_names_no_commit() {
     let folder = history(|_, text| text.to_string());

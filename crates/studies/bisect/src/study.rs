@@ -168,7 +168,8 @@ impl Study<'_> {
             Ends::Fails(_) => (None, None),
         };
         let of = |version: usize, side, value| {
-            let runs = runs.get(&version).map_or(0, Runs::count);
+            // Of runs that failed nothing is kept.
+            let runs = runs.get(&version).map_or(self.asked.seeds, Runs::count);
             Tested { version, side, value, runs, why: None }
         };
         vec![of(0, Side::Good, base), of(last, Side::Worse, now)]
