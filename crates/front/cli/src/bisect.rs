@@ -105,8 +105,8 @@ impl Args {
     }
 
     fn versions(&self) -> Result<Vec<Version>, Failure> {
-        match (&self.good, &self.worse) {
-            (Some(good), Some(worse)) => self.origin().commits(good, worse),
+        match (&self.git, &self.good, &self.worse) {
+            (Some(at), Some(good), Some(worse)) => Version::commits(at, good, worse),
             _ => Version::all_named(&self.versions),
         }
     }

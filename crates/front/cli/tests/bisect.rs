@@ -167,13 +167,20 @@ fn releases_are_built_by_name() {
     };
     let (code, stdout, stderr) = asked("1.0,1.1,2.0", &build);
     assert!(code == 0 && stdout.contains("first worse: 1.1\n"), "{stdout}{stderr}");
-    let (code, stdout, stderr) = asked("1.0,1.1", "echo no; exit 7");
+    let built = at.join("built");
+    let fails = format!("echo $VERSION >> \"{}\"; exit 7", built.display());
+    let (code, stdout, stderr) = asked("1.0,1.1", &fails);
     assert!(
         code == 1
             && stdout.is_empty()
             && stderr.contains("1.0: its build ended with exit status: 7"),
         "{stderr}"
     );
+    let once = || fs::read_to_string(&built).expect("names");
+    assert_eq!(once(), "1.0\n");
+    let last = format!("{build}; echo $VERSION >> \"{}\"; [ $VERSION = 1.0 ]", built.display());
+    assert_eq!(asked("1.0,1.1", &last).0, 1);
+    assert_eq!(once(), "1.0\n1.0\n1.1\n", "each is built once");
 }
 
 #[test]

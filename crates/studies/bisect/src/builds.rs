@@ -41,11 +41,16 @@ impl Builds {
         self.folder.join(version.short())
     }
 
+    /// Whether all of a version is there.
+    pub fn is_built(&self, version: &Version) -> bool {
+        self.folder(version).join(WHOLE).exists()
+    }
+
     /// A version's tree, made and built unless that was done before.
     pub fn tree(&self, version: &Version, watch: &dyn Watch) -> Result<PathBuf, Failure> {
         let own = self.folder(version);
-        let (tree, whole) = (own.join("tree"), own.join(WHOLE));
-        if whole.exists() {
+        let tree = own.join("tree");
+        if self.is_built(version) {
             return Ok(tree);
         }
         // What an earlier attempt left is half of something.
@@ -56,7 +61,7 @@ impl Builds {
         fs::create_dir_all(&tree).map_err(failed)?;
         self.fill(version, &tree)?;
         self.build(version, &own, watch)?;
-        fs::write(whole, "").map_err(failed)?;
+        fs::write(own.join(WHOLE), "").map_err(failed)?;
         Ok(tree)
     }
 

@@ -1,13 +1,13 @@
 //! What a version's runs showed, kept in its folder: what has run is not run again.
 
-use std::fs;
 use std::path::Path;
 
+use experiment::Store;
 use gate::{Base, Recorded};
 use model::Failure;
 
 /// In a version's folder.
-const FILE: &str = "runs.json";
+const NAME: &str = "runs";
 
 /// The runs of a version in all scenarios.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,9 +17,9 @@ impl Runs {
     /// What an earlier search kept; `None` where there is none. [`Failure::Input`] where they are of other
     /// scenarios, another policy or another machine: the answers of one search are of one kind of runs.
     pub fn kept(folder: &Path, wanted: &Base) -> Result<Option<Runs>, Failure> {
-        let path = folder.join(FILE);
-        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
-        let base = Base::read(&text, &path.display().to_string())?;
+        let Some(text) = Store::open(folder)?.get(NAME) else { return Ok(None) };
+        let name = folder.display().to_string();
+        let base = Base::read(&text, &name)?;
         let kind = |base: &Base| {
             let scenarios = base.scenarios.iter().map(|one| one.text.clone());
             let scenarios: Vec<String> = scenarios.collect();
@@ -28,21 +28,16 @@ impl Runs {
         };
         if kind(&base) != kind(wanted) {
             return Err(Failure::Input(format!(
-                "{}: runs of another policy, machine or scenario, or by another version of rearguard: name another folder with --keep",
-                path.display()
+                "{name}: runs of another policy, machine or scenario, or by another version of rearguard: name another folder with --keep"
             )));
         }
         Ok(Some(Runs(base)))
     }
 
-    /// Keeps them, whole or not at all.
+    /// Keeps them, whole or not at all. That this fails says nothing of the version.
     pub fn keep(&self, folder: &Path) -> Result<(), Failure> {
-        let path = folder.join(FILE);
-        let failed =
-            |error: std::io::Error| Failure::Machine(format!("{}: {error}", path.display()));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        std::io::Write::write_all(&mut file, report::json(&self.0).as_bytes()).map_err(failed)?;
-        file.persist(&path).map(|_| ()).map_err(|error| failed(error.error))
+        let kept = Store::open(folder)?.put(NAME, &report::json(&self.0));
+        kept.map_err(|failure| Failure::Machine(failure.to_string()))
     }
 
     /// How many runs of each scenario there are.

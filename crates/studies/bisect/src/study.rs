@@ -159,7 +159,7 @@ impl Study<'_> {
     }
 
     fn is_built(&self, version: usize) -> bool {
-        self.builds.tree(&self.versions[version], self.watch).is_ok()
+        self.builds.is_built(&self.versions[version])
     }
 
     fn of_ends(&self, last: usize, ends: &Ends, runs: &BTreeMap<usize, Runs>) -> Vec<Tested> {

@@ -26,17 +26,26 @@ pub struct Version {
     pub subject: Option<String>,
 }
 
-impl Origin {
+impl Version {
     /// A repository's commits from `good` to `worse`, both included, along the first parents of `worse`.
-    pub fn commits(&self, good: &str, worse: &str) -> Result<Vec<Version>, Failure> {
-        match self {
-            Origin::Git(repository) => of_git(repository, good, worse),
-            Origin::Named => Err(Failure::Input("commits are of a repository: --git".to_string())),
+    pub fn commits(at: &Path, good: &str, worse: &str) -> Result<Vec<Version>, Failure> {
+        let [first, last] = [good, worse].map(|name| commit(at, name));
+        let (first, last) = (first?, last?);
+        if git(at, &["merge-base", "--is-ancestor", &first, &last]).is_err() {
+            let why = format!("{good} is not among the commits before {worse}");
+            let remedy = "give the older one first";
+            return Err(Failure::Input(format!("{}: {why}: {remedy}", at.display())));
+        }
+        let range = format!("{first}..{last}");
+        let after = git(at, &["log", "--reverse", "--first-parent", "--format=%H %s", &range])?;
+        let begin = git(at, &["log", "--max-count=1", "--format=%H %s", &first])?;
+        let versions: Vec<Version> = begin.lines().chain(after.lines()).map(of_line).collect();
+        match versions.len() {
+            0 | 1 => Err(Failure::Input(format!("{good} and {worse} are the same commit"))),
+            _ => Ok(versions),
         }
     }
-}
 
-impl Version {
     /// Releases; [`Failure::Input`] unless there are two or more, each once.
     pub fn all_named(names: &[String]) -> Result<Vec<Version>, Failure> {
         let versions: Vec<Version> =
@@ -65,23 +74,6 @@ impl Version {
     pub fn short(&self) -> &str {
         let is_hash = self.subject.is_some();
         if is_hash { &self.name[..SHORT.min(self.name.len())] } else { &self.name }
-    }
-}
-
-fn of_git(at: &Path, good: &str, worse: &str) -> Result<Vec<Version>, Failure> {
-    let [first, last] = [good, worse].map(|name| commit(at, name));
-    let (first, last) = (first?, last?);
-    if git(at, &["merge-base", "--is-ancestor", &first, &last]).is_err() {
-        let why = format!("{good} is not among the commits before {worse}");
-        return Err(Failure::Input(format!("{}: {why}: give the older one first", at.display())));
-    }
-    let range = format!("{first}..{last}");
-    let after = git(at, &["log", "--reverse", "--first-parent", "--format=%H %s", &range])?;
-    let begin = git(at, &["log", "--max-count=1", "--format=%H %s", &first])?;
-    let versions: Vec<Version> = begin.lines().chain(after.lines()).map(of_line).collect();
-    match versions.len() {
-        0 | 1 => Err(Failure::Input(format!("{good} and {worse} are the same commit"))),
-        _ => Ok(versions),
     }
 }
 
