@@ -6,8 +6,9 @@ const HOOKS: &str = "src/bpf/stages.bpf.c";
 
 fn main() {
     println!("cargo::rerun-if-changed=src/bpf");
-    let build =
-        |mut builder: BpfBuilder| builder.add_cflag("-Werror").enable_skel(HOOKS, "stages").build();
+    let build = |mut builder: BpfBuilder| {
+        builder.add_cflag("-Werror").add_cflag("-mcpu=v3").enable_skel(HOOKS, "stages").build()
+    };
     if let Err(error) = BpfBuilder::new().and_then(build) {
         println!(
             "cargo::error=the hooks do not compile: they need clang 18 or newer with the BPF target \

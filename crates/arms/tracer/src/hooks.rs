@@ -29,7 +29,7 @@ impl KernelTracer for Hooks {
 
     fn start(&self, cpus: &[usize]) -> Result<Box<dyn TraceSession>, Failure> {
         let scheduling = Scheduling::On(cpus.to_vec());
-        Ok(Box::new(Tracer::start(Wanted { ports: Vec::new(), tcp: false, scheduling })?))
+        Ok(Box::new(Tracer::start(Wanted { ports: Vec::new(), scheduling })?))
     }
 }
 

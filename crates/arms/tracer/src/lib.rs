@@ -16,6 +16,7 @@ mod follower;
 mod hooks;
 mod lives;
 mod process_cache;
+mod programs;
 mod quiet;
 mod recording;
 mod ring;

@@ -118,7 +118,7 @@ impl Left {
             state if state & (STOPPED | TRACED | FROZEN) != 0 || has(IS_FROZEN) => {
                 Left::Blocked(Cause::Stopped)
             }
-            _ if call < 0 => Left::Blocked(Cause::PageFault),
+            _ if has(IN_IOWAIT) && call < 0 => Left::Blocked(Cause::PageFault),
             _ if has(IN_IOWAIT) => Left::Blocked(Cause::Disk),
             _ => Left::Blocked(waits_in(call)),
         }
@@ -136,7 +136,8 @@ const IS_FROZEN: u32 = 1 << 18;
 // The same of a thread that is woken.
 const IS_NEW: u32 = 2;
 
-/// What a thread waits for in a system call, by its number on x86-64.
+/// What a thread waits for in a system call, by its number on x86-64. A page fault that waits for no disk
+/// waits for memory or for its lock: no number tells which.
 fn waits_in(call: i32) -> Cause {
     match call {
         // futex, futex_waitv, futex_wait, futex_requeue
@@ -303,6 +304,7 @@ mod tests {
         assert_eq!(blocked(1, 232), Cause::Socket);
         assert_eq!(blocked(2 | IN_IOWAIT, 17), Cause::Disk);
         assert_eq!(blocked(2 | IN_IOWAIT, -1), Cause::PageFault);
+        assert_eq!(blocked(2, -1), Cause::Other);
         assert_eq!(blocked(STOPPED, 232), Cause::Stopped);
         assert_eq!(blocked(1 | IS_FROZEN, 232), Cause::Stopped);
         assert_eq!(blocked(2, 9), Cause::Other);

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,12 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use libbpf_rs::btf::{Btf, types::Typedef};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, RingBufferBuilder};
 use model::{Failure, Nanos};
 use nix::time::ClockId;
 
+use super::programs;
 use super::quiet::QuietCpus;
 use super::recording::{Recording, Seen};
 use super::ring::Ring;
@@ -30,11 +31,6 @@ const KEPT_LOOKS: u32 = 3;
 /// So many looks are between two counts of skipped calls.
 const MISSED_LOOKS: u32 = 100;
 
-/// Since Linux 6.15. Without it the beginning of a write is not seen.
-const WRITE: &str = "tcp_sendmsg_locked";
-/// Tracepoints that a kernel may lack.
-const OPTIONAL: [&str; 3] = ["local_timer_entry", "local_timer_exit", WRITE];
-
 /// The inode of the first PID namespace, the same in all kernels (PROC_PID_INIT_INO).
 const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 
@@ -43,9 +39,6 @@ const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 pub struct Wanted {
     /// The ports whose requests are to be stamped, if any: services by their places.
     pub ports: Vec<u16>,
-    /// Whether they are known to come over TCP: a kernel that does not see a write begin is refused then,
-    /// since none of them would be complete.
-    pub tcp: bool,
     /// The CPUs whose holders to record.
     pub scheduling: Scheduling,
 }
@@ -195,7 +188,7 @@ fn record(
     bpf::listen();
     let mut memory = MaybeUninit::uninit();
     let mut open = StagesSkelBuilder::default().open(&mut memory).map_err(refused)?;
-    choose(&mut open, wanted)?;
+    configure(&mut open, wanted)?;
     if let Some(Bounds { ring_bytes, .. }) = bounds {
         open.maps.ring.set_max_entries(ring_bytes).map_err(refused)?;
     }
@@ -210,19 +203,22 @@ fn record(
     ring.add(map, keep).map_err(refused)?;
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
-    // Hooks come into force one by one. Of an interrupt under way the beginning may be seen and the end not,
-    // and it would hold its CPU for ever.
-    let complete_from = now()?;
+    // Hooks come into force one by one, and go so. Of an interrupt under way the beginning may be seen and the
+    // end not, and it would hold its CPU for ever.
+    let mut complete = now()?..Nanos::NEVER;
     let _ = ready.send(());
     let most = bounds.map_or(usize::MAX, |bounds| bounds.records);
     let mut quiet = QuietCpus::default();
     let mut overflowed = 0;
-    let mut gather = |skeleton: &StagesSkel, kept: Option<Vec<Vec<Seen>>>, is_last: bool| {
+    let mut gather = |skeleton: &StagesSkel,
+                      kept: Option<Vec<Vec<Seen>>>,
+                      complete: &Range<Nanos>,
+                      is_last: bool| {
         ring.consume().map_err(refused)?;
         quiet.filter(&mut fresh.borrow_mut());
         let look = |kept| if is_last { quiet.finish(kept) } else { quiet.look(kept) };
         fresh.borrow_mut().extend(kept.map(look).unwrap_or_default());
-        fresh.borrow_mut().retain(|one| one.at >= complete_from);
+        fresh.borrow_mut().retain(|one| complete.contains(&one.at));
         let mut captured = captured.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
         fresh.borrow().iter().for_each(|one| captured.processes.note(one));
@@ -238,7 +234,7 @@ fn record(
     let mut looks = 0_u32;
     while !stop.load(Ordering::Relaxed) {
         let is_kept_due = looks.is_multiple_of(KEPT_LOOKS);
-        gather(&skeleton, is_kept_due.then(|| kept(&skeleton)).transpose()?, false)?;
+        gather(&skeleton, is_kept_due.then(|| kept(&skeleton)).transpose()?, &complete, false)?;
         if bounds.is_some() && looks.is_multiple_of(MISSED_LOOKS) {
             captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
         }
@@ -246,8 +242,9 @@ fn record(
         thread::sleep(LOOK);
     }
     // What CPUs keep must not go on its way while it is read.
+    complete.end = now()?;
     skeleton.links = StagesLinks::default();
-    gather(&skeleton, Some(kept(&skeleton)?), true)?;
+    gather(&skeleton, Some(kept(&skeleton)?), &complete, true)?;
     captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
     Ok(())
 }
@@ -260,7 +257,7 @@ pub fn now() -> Result<Nanos, Failure> {
 }
 
 /// Writes the constants and leaves out what is not wanted or not there.
-fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
+fn configure(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     let constants = open.maps.rodata_data.as_mut();
     let constants = constants
         .ok_or_else(|| Failure::Run("the BPF object lacks its constants: build it anew".into()))?;
@@ -272,30 +269,7 @@ fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {
     for (cpu, captured) in constants.traced_cpus.iter_mut().enumerate() {
         *captured = u8::from(wanted.scheduling.includes(cpu));
     }
-    let kernel = Btf::from_vmlinux().map_err(|error| {
-        Failure::Machine(format!(
-            "stages need a kernel with BTF (/sys/kernel/btf/vmlinux): {error}"
-        ))
-    })?;
-    for mut program in open.open_object_mut().progs_mut() {
-        let section = program.section().to_string_lossy().into_owned();
-        let hook = section.trim_start_matches("tp_btf/");
-        let schedules = ["sched_", "softirq_", "irq_", "local_"];
-        let is_scheduling = schedules.iter().any(|prefix| hook.starts_with(prefix));
-        let is_there = kernel.type_by_name::<Typedef>(&format!("btf_trace_{hook}")).is_some();
-        let is_wanted = match is_scheduling {
-            true => wanted.scheduling != Scheduling::Nowhere,
-            false => !wanted.ports.is_empty(),
-        };
-        let may_lack = OPTIONAL.contains(&hook) && !(wanted.tcp && hook == WRITE);
-        if is_wanted && !is_there && !may_lack {
-            return Err(Failure::Machine(format!(
-                "this kernel has no tracepoint {hook}: stages need Linux 6.12 or newer, over TCP 6.15"
-            )));
-        }
-        program.set_autoload(is_there && is_wanted);
-    }
-    Ok(())
+    programs::choose(open, wanted)
 }
 
 /// The namespace whose numbers of threads this process knows (that of a container, say) by its inode; 0: the
@@ -334,6 +308,6 @@ fn kept(skeleton: &StagesSkel) -> Result<Vec<Vec<Seen>>, Failure> {
 fn refused(error: libbpf_rs::Error) -> Failure {
     let reason = bpf::reason().unwrap_or_else(|| error.to_string());
     Failure::Machine(format!(
-        "the kernel refuses the hooks that stages need, which are in Linux 6.12 and newer: {reason}"
+        "the kernel refuses the hooks that stages need, which are in Linux 6.1 and newer: {reason}"
     ))
 }

@@ -31,7 +31,7 @@ fn tracing(port: u16, scheduling: Scheduling) -> Option<Tracer> {
         eprintln!("skipped: stages take root and a kernel with BTF");
         return None;
     }
-    Some(Tracer::start(Wanted { ports: vec![port], tcp: false, scheduling }).expect("hooks"))
+    Some(Tracer::start(Wanted { ports: vec![port], scheduling }).expect("hooks"))
 }
 
 /// A thread a connection, which reads a request, answers it, and so on.

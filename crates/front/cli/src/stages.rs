@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 pub fn watch(port: u16, duration: Nanos) -> Result<(Observed, Recorded), Failure> {
     measure::check_listening(port)?;
     let scheduling = Scheduling::Everywhere;
-    let tracer = Tracer::start(Wanted { ports: vec![port], tcp: false, scheduling })?;
+    let tracer = Tracer::start(Wanted { ports: vec![port], scheduling })?;
     let terminal = Terminal::new(&format!("port {port}"));
     let (begun, whole) = (Instant::now(), Duration::from_nanos(duration.0));
     while begun.elapsed() < whole && !terminal.cancelled() {

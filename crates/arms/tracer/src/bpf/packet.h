@@ -6,8 +6,20 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 
-/* A packet's header is in no structure that a hook is given: a cast lets it be read like one. */
-#define HEADER(at, type) ((const type *)bpf_core_cast(at, type))
+/*
+ * A packet's header is in no structure that a hook is given. Since Linux 6.2 a cast lets it be read
+ * like one; before that it is copied.
+ */
+#define HEADER(at, copy) header(at, &(copy), sizeof(copy), bpf_core_type_id_kernel(typeof(copy)))
+
+static __always_inline const void *header(const void *at, void *copy, __u32 size, __u32 type)
+{
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		return bpf_rdonly_cast(at, type);
+	if (bpf_probe_read_kernel(copy, size, at))
+		__builtin_memset(copy, 0, size);
+	return copy;
+}
 
 /* An address as one word. An IPv4 client of an IPv6 socket is the same as without. */
 static __always_inline __u32 folded(const __u32 *words)
@@ -28,7 +40,8 @@ struct packet {
 
 static __always_inline bool read_tcp(const void *at, __u32 length, struct packet *packet)
 {
-	const struct tcphdr *tcp = HEADER(at, struct tcphdr);
+	struct tcphdr copy;
+	const struct tcphdr *tcp = HEADER(at, copy);
 	__u32 head = tcp->doff * 4;
 
 	packet->source = bpf_ntohs(tcp->source);
@@ -41,7 +54,8 @@ static __always_inline bool read_tcp(const void *at, __u32 length, struct packet
 
 static __always_inline bool read_udp(const void *at, struct packet *packet)
 {
-	const struct udphdr *udp = HEADER(at, struct udphdr);
+	struct udphdr copy;
+	const struct udphdr *udp = HEADER(at, copy);
 
 	packet->source = bpf_ntohs(udp->source);
 	packet->destination = bpf_ntohs(udp->dest);
@@ -61,7 +75,9 @@ static __always_inline __u32 folded_header(const struct in6_addr *address)
 
 static __always_inline bool read_packet(const void *at, __u32 skb_length, struct packet *packet)
 {
-	const struct iphdr *four = HEADER(at, struct iphdr);
+	struct iphdr copy;
+	struct ipv6hdr long_copy;
+	const struct iphdr *four = HEADER(at, copy);
 	__u32 head = sizeof(struct ipv6hdr);
 
 	if (four->version == 4) {
@@ -70,7 +86,7 @@ static __always_inline bool read_packet(const void *at, __u32 skb_length, struct
 		packet->to = four->daddr;
 		packet->protocol = four->protocol;
 	} else {
-		const struct ipv6hdr *six = HEADER(at, struct ipv6hdr);
+		const struct ipv6hdr *six = HEADER(at, long_copy);
 
 		packet->from = folded_header(&six->saddr);
 		packet->to = folded_header(&six->daddr);

@@ -4,7 +4,8 @@
  * CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets. Joining
  * here would cost each request a dozen lookups, a record costs tens of nanoseconds.
  *
- * Only tracepoints with BTF: they load where kprobes and fentry are refused.
+ * Tracepoints with BTF wherever the kernel has them: they load where kprobes and fentry are refused.
+ * In older kernels the functions that would call them are hooked (tracer.rs chooses).
  */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
@@ -66,6 +67,8 @@ const volatile __u8 traced_cpus[CPUS];
 
 static __always_inline __u8 service_at(__u32 port)
 {
+	/* The compiler knows what verifiers before Linux 6.15 do not: that swapped bytes are two. */
+	barrier_var(port);
 	return services[port % PORTS];
 }
 
@@ -165,7 +168,7 @@ static __always_inline void tell(enum kind kind, __u32 thread, __u32 address, __
 /* A thread's number where user space is; 0: it is dead and has none any more, or it is idle. */
 static __always_inline __u32 number(const struct task_struct *task)
 {
-	const struct pid *pid = task->thread_pid;
+	struct pid *pid = task->thread_pid;
 
 	if (!pid_namespace || !task->pid)
 		return task->pid;
@@ -175,8 +178,8 @@ static __always_inline __u32 number(const struct task_struct *task)
 	for (int level = 1; level < DEPTH; level++) {
 		if (level > pid->level)
 			break;
-		if (pid->numbers[level].ns->ns.inum == pid_namespace)
-			return pid->numbers[level].nr;
+		if (BPF_CORE_READ(pid, numbers[level].ns, ns.inum) == pid_namespace)
+			return BPF_CORE_READ(pid, numbers[level].nr);
 	}
 	return OUTSIDE | task->pid;
 }
@@ -260,40 +263,80 @@ static __always_inline bool is_servers(const struct sock *sk, __u32 *address, __
 	return true;
 }
 
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(on_data_ready, const struct sock *sk)
+static __always_inline int has_data(struct sock *sk)
 {
-	__u32 address, ports, received;
+	__u32 address, ports;
 
-	if (!is_servers(sk, &address, &ports))
+	if (is_servers(sk, &address, &ports))
+		tell(READY, 0, address, ports, BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt), 0);
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(on_data_ready, struct sock *sk)
+{
+	return has_data(sk);
+}
+
+/* Before Linux 6.3. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(on_readable, struct sock *sk)
+{
+	return has_data(sk);
+}
+
+static __always_inline int has_read(struct sock *sk, int ret, int flags)
+{
+	__u32 address, ports, copied;
+
+	if (ret <= 0 || flags & FLAG_PEEK || !is_servers(sk, &address, &ports))
 		return 0;
-	received = HEADER(sk, struct tcp_sock)->rcv_nxt;
-	tell(READY, 0, address, ports, received, 0);
+	copied = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+	tell(READ, current_number(), address, ports, copied, ret);
 	return 0;
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_read, struct sock *sk, int ret, int flags)
 {
-	__u32 address, ports, copied;
-
-	if (ret <= 0 || flags & FLAG_PEEK || !is_servers(sk, &address, &ports))
-		return 0;
-	copied = HEADER(sk, struct tcp_sock)->copied_seq;
-	tell(READ, current_number(), address, ports, copied, ret);
-	return 0;
+	return has_read(sk, ret, flags);
 }
 
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(on_send, const struct sock *sk)
+/* Before Linux 6.3. */
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(on_read_4, struct socket *sock, struct msghdr *msg, size_t size, int flags, int ret)
+{
+	return has_read(sock->sk, ret, flags);
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(on_read_6, struct socket *sock, struct msghdr *msg, size_t size, int flags, int ret)
+{
+	return has_read(sock->sk, ret, flags);
+}
+
+static __always_inline int sends(struct sock *sk)
 {
 	__u32 address, ports, written;
 
 	if (!is_servers(sk, &address, &ports))
 		return 0;
-	written = HEADER(sk, struct tcp_sock)->write_seq;
+	written = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
 	tell(SENDS, current_number(), address, ports, written, 0);
 	return 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(on_send, struct sock *sk)
+{
+	return sends(sk);
+}
+
+/* Before Linux 6.15. */
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(on_send_by_function, struct sock *sk)
+{
+	return sends(sk);
 }
 
 /* What keeps a thread off its CPU, beside the bits of its state. */

@@ -59,7 +59,6 @@ fn cost(target: &Target, scheduling: Option<&Scheduling>) -> Result<Cost, Failur
     let port = target.address.ip().map(|address| address.port());
     let wanted = |scheduling: &Scheduling| Wanted {
         ports: port.into_iter().collect(),
-        tcp: true,
         scheduling: scheduling.clone(),
     };
     let tracer = scheduling.map(|scheduling| Tracer::start(wanted(scheduling))).transpose()?;

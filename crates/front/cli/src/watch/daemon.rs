@@ -62,8 +62,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let folder = args.keep.as_deref().expect("clap asks for it");
     let scheduling = Scheduling::Everywhere;
     // What is refused makes no folder.
-    let tracer =
-        Tracer::start_within(Wanted { ports: ports.clone(), tcp: true, scheduling }, BOUNDS)?;
+    let tracer = Tracer::start_within(Wanted { ports: ports.clone(), scheduling }, BOUNDS)?;
     let store = Store::open(folder, args.keep_at_most << 20)?;
     let stop = interrupt_flag();
     let mut daemon = Daemon {

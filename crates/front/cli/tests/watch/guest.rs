@@ -1,5 +1,5 @@
-//! A storm of softirqs in a guest of the lab, which has nothing else to do: what is foretold of its end is
-//! what is measured.
+//! Guests of the lab, which have nothing else to do. What is foretold of a storm's end is what is measured.
+//! Kernels without today's tracepoints tell the same.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::{Deserializer, Value};
-use support::run;
+use support::{lab, output, rearguard, run};
 
 use crate::storm::{Storm, Weather};
 use crate::{findings, number, part, summary, took_ms};
@@ -76,4 +76,45 @@ fn without_a_storm_on_its_cpu_the_tail_is_as_predicted() {
         let taken = 1e6 * took_ms(cured, "interrupt");
         assert!(taken < 0.1 * p99_9(cured), "the control: {}", summary(cured));
     }
+}
+
+/// A service on CPU 1, asked by CPU 0, alone and then beside a loop that it preempts seldom.
+const OF_OLD: &str = r#"
+nice -n 19 rearguard serve null-rpc --cpus 1 --target null-rpc://127.0.0.1:7000 >&2 &
+sleep 3
+rearguard measure --target 'null-rpc://127.0.0.1:7000?service=500us' --cpus 0 --connections 8 --rate 300/s \
+  --duration 16s >&2 &
+sleep 2
+rearguard stages --port 7000 --duration 3s --json || exit 1
+rearguard explain --port 7000 --duration 3s --json || exit 1
+taskset -c 1 sh -c 'while :; do :; done' & spins=$!
+rearguard explain --port 7000 --duration 3s --json || exit 1
+kill -9 $spins
+"#;
+
+/// In a container threads have other numbers than the kernel's, which its structures of old tell otherwise.
+fn of_old(kernel: &str, container: &[&str]) {
+    let (code, _, stderr) = output(&mut rearguard(lab(), &["fetch", kernel]));
+    assert_eq!(code, 0, "{stderr}");
+    let put = ["sleep", "taskset", "nice", "unshare", "sh"].map(|name| ["--put", name]).concat();
+    let guest = [kernel, "--cpus", "2", "--timeout", "8min"];
+    let command = [&["--"], container, &["sh", "-c", OF_OLD]].concat();
+    let (code, said, stderr) = run(&[&guest[..], &put, &command].concat());
+    assert_eq!(code, 0, "{kernel}: {said}\n{stderr}");
+    let documents = Deserializer::from_str(&said).into_iter::<Value>();
+    let documents: Vec<Value> = documents.map(|document| document.expect("JSON")).collect();
+    let [stages, alone, beside] = &documents[..] else { panic!("{said}") };
+    let [seen, complete] = ["requests", "complete"].map(|key| number(&stages[key]));
+    assert!(seen > 500.0 && complete == seen, "{kernel}: {complete} of {seen}");
+    let [without, with] = [alone, beside].map(|told| took_ms(told, "background"));
+    eprintln!("{kernel}: background {without} ms without the loop, {with} ms beside it");
+    assert!(part(beside, "sh[") > 0.5 && part(alone, "sh[") == 0.0, "{}", summary(beside));
+    assert!(with > 1.0 && with > 3.0 * without, "{kernel}: {}", summary(beside));
+}
+
+#[test]
+#[ignore = "boots machines: make lab-test"]
+fn kernels_without_todays_tracepoints_tell_stages_and_culprits() {
+    of_old("6.1", &["unshare", "--pid", "--fork", "--mount-proc"]);
+    of_old("6.12", &[]);
 }

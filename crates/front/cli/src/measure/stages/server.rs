@@ -23,9 +23,8 @@ pub struct Watching {
 
 impl Watching {
     pub fn start(address: SocketAddr, transport: Transport) -> Result<Watching, Failure> {
-        let tcp = transport == Transport::Stream;
         let (ports, scheduling) = (vec![address.port()], Scheduling::Everywhere);
-        let tracer = Tracer::start(Wanted { ports, tcp, scheduling })?;
+        let tracer = Tracer::start(Wanted { ports, scheduling })?;
         Ok(Watching { tracer, address, transport })
     }
 
