@@ -8,6 +8,7 @@ pub mod difference;
 mod execute;
 mod finding;
 pub mod ideals;
+mod looks;
 mod plan;
 mod result;
 mod trace_sink;
@@ -15,11 +16,12 @@ mod verdicts;
 
 use model::{Arm, Failure, Scenario, Trace, Watch};
 use report::Document;
-use report::document::{COMPARE_SCHEMA, Machine, PolicyResult};
+use report::document::{self, COMPARE_SCHEMA, Machine, PolicyResult};
 
 use crate::execute::RunOutputs;
 use crate::finding::Finding;
 pub use crate::finding::workers;
+use crate::looks::Looks;
 use crate::plan::Run;
 pub use crate::plan::{Plan, first_seeds};
 pub use crate::trace_sink::TraceSink;
@@ -38,17 +40,58 @@ pub fn run_with_sink(
     watch: &dyn Watch,
     sink: &dyn TraceSink,
 ) -> Result<Document, Failure> {
+    looked(plan, &Looks::once(plan.seeds.len()), arm, watch, sink)
+}
+
+/// [`run_with_sink`] with the first so many of the plan's seeds, and with twice as many again and again, until
+/// every service's p99.9 is told from the first policy's or no seed is left. A verdict on equals is a false
+/// alarm as rarely as in [`run`], whenever the runs ended.
+pub fn run_until_sure(
+    plan: &Plan,
+    first: usize,
+    arm: &dyn Arm,
+    watch: &dyn Watch,
+    sink: &dyn TraceSink,
+) -> Result<Document, Failure> {
+    looked(plan, &Looks::doubling(first, plan.seeds.len()), arm, watch, sink)
+}
+
+fn looked(
+    plan: &Plan,
+    looks: &Looks,
+    arm: &dyn Arm,
+    watch: &dyn Watch,
+    sink: &dyn TraceSink,
+) -> Result<Document, Failure> {
     plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
-    let runs = plan.runs();
-    let outputs = execute::execute(plan, &runs, arm, watch, sink)?;
+    let planned = looks.seeds.len() as u64;
+    let (mut runs, mut outputs) = (Vec::new(), RunOutputs::default());
+    let (mut found, mut done) = (Document::default(), 0);
+    for (taken, &seeds) in (1..).zip(&looks.seeds) {
+        let fresh = plan.runs(done..seeds);
+        outputs.extend(execute::execute(plan, &fresh, arm, watch, sink)?);
+        runs.extend(fresh);
+        done = seeds;
+        found = analysed(plan, &runs, &outputs, looks.miss());
+        let is_sure = looks::is_sure(&found);
+        found.looks = (planned > 1).then_some(document::Looks { taken, planned, is_sure });
+        if is_sure {
+            break;
+        }
+    }
+    let discarded = outputs.discarded;
+    Ok(Document { seeds: plan.seeds[..done].to_vec(), discarded, ..headed(plan, arm, found) })
+}
+
+/// What was found, under what was compared where.
+fn headed(plan: &Plan, arm: &dyn Arm, found: Document) -> Document {
     let machine = plan.scenario.machine;
-    Ok(Document {
+    Document {
         schema: COMPARE_SCHEMA.to_string(),
         scenario: plan.scenario.name.clone(),
         shows: plan.scenario.shows.clone(),
         arm: arm.name().to_string(),
-        seeds: plan.seeds.clone(),
         machine: Machine {
             description: arm.machine(),
             cpus: machine.cpus,
@@ -56,13 +99,13 @@ pub fn run_with_sink(
             llcs: machine.llcs,
             nodes: machine.nodes,
         },
-        discarded: outputs.discarded.clone(),
-        ..analysed(plan, &runs, &outputs)
-    })
+        ..found
+    }
 }
 
-/// What the traces say: results and verdicts. Nothing here knows the arm.
-fn analysed(plan: &Plan, runs: &[Run], outputs: &RunOutputs) -> Document {
+/// What the traces say: results, and verdicts whose intervals miss as rarely as given. Nothing here knows the
+/// arm.
+fn analysed(plan: &Plan, runs: &[Run], outputs: &RunOutputs, miss: f64) -> Document {
     let of = |policy: usize, twin: bool| {
         Finding::new(plan.scenario, &finding::outputs_of(plan, runs, outputs, policy, twin))
     };
@@ -70,7 +113,7 @@ fn analysed(plan: &Plan, runs: &[Run], outputs: &RunOutputs) -> Document {
     let twin = plan.has_twin().then(|| of(0, true));
     Document {
         results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
-        verdicts: verdicts::verdicts(plan, &findings, twin.as_ref()),
+        verdicts: verdicts::verdicts(plan, &findings, twin.as_ref(), miss),
         ..Document::default()
     }
 }

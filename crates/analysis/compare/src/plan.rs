@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::ops::Range;
 
 use model::{Events, Failure, PolicySpec, Scenario};
 
@@ -40,10 +41,10 @@ impl Plan<'_> {
         once("seed", &self.seeds)
     }
 
-    /// All runs in their order: seed by seed, so that a drift of the machine meets every policy alike, and in
+    /// The runs of these of the seeds, in their order: seed by seed, so that a drift of the machine meets every policy alike, and in
     /// each round from another policy on, so that none always follows the same one.
-    pub(crate) fn runs(&self) -> Vec<Run> {
-        let rounds = self.seeds.iter().enumerate();
+    pub(crate) fn runs(&self, of: Range<usize>) -> Vec<Run> {
+        let rounds = self.seeds.iter().enumerate().skip(of.start).take(of.len());
         rounds.flat_map(|(round, seed)| self.round(round, *seed)).collect()
     }
 
@@ -99,7 +100,7 @@ mod tests {
             jobs: None,
             events: Events::Omitted,
         };
-        let runs = plan.runs();
+        let runs = plan.runs(0..3);
         let contender = |run: &Run| (run.policy, run.twin);
         for place in 0..3 {
             let there: BTreeSet<_> = runs.iter().skip(place).step_by(3).map(contender).collect();
@@ -109,6 +110,7 @@ mod tests {
             runs.iter().map(|run| run.seed).collect::<Vec<_>>(),
             [7, 7, 7, 8, 8, 8, 9, 9, 9]
         );
+        assert_eq!([plan.runs(0..1), plan.runs(1..3)].concat(), runs, "a part after the other");
     }
 
     #[test]
@@ -123,7 +125,7 @@ mod tests {
             events: Events::Omitted,
         };
         let alone = |seed| Run { policy: 0, twin: false, seed };
-        assert_eq!(plan.runs(), [alone(7), alone(8)]);
+        assert_eq!(plan.runs(0..2), [alone(7), alone(8)]);
     }
 
     #[test]

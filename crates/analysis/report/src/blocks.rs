@@ -2,7 +2,7 @@
 //! the schedulers.
 
 use crate::document::{
-    Answer, Document, Estimate, GroupResult, Latency, PolicyResult, ProgramResult, Verdict,
+    Answer, Document, Estimate, GroupResult, Latency, Looks, PolicyResult, ProgramResult, Verdict,
 };
 use crate::grid::{Block, Cell, Grid, Room, Tone};
 use crate::human;
@@ -219,9 +219,19 @@ fn limits(document: &Document) -> Option<Cell> {
              way; --seeds {enough} or more measures it"
         )
     } else {
-        format!("better, worse: by {least:.0}% or more, with 95% confidence")
+        let looks = document.looks.as_ref().map_or(String::new(), looks);
+        format!("better, worse: by {least:.0}% or more, with 95% confidence{looks}")
     };
     (!document.verdicts.is_empty()).then(|| Cell::plain(text).tone(Tone::Faint))
+}
+
+/// When the verdicts could tell.
+fn looks(looks: &Looks) -> String {
+    let Looks { taken, planned, is_sure } = looks;
+    match is_sure {
+        true => format!(" over all looks; sure at look {taken} of {planned}"),
+        false => format!(" over {planned} looks; not sure yet, and no more seeds were allowed"),
+    }
 }
 
 /// An A/A pair in words.

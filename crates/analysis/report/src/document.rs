@@ -37,6 +37,21 @@ pub struct Document {
     pub results: Vec<PolicyResult>,
     /// Policies against each other, and the A/A pair.
     pub verdicts: Vec<Verdict>,
+    /// Where seeds were added until the verdicts could tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
+}
+
+/// Looks at growing numbers of seeds. The intervals of verdicts are wider than those of one look, so that all
+/// looks together have 95% confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looks {
+    /// Those that were taken.
+    pub taken: u64,
+    /// Those that might have been.
+    pub planned: u64,
+    /// Whether every service's p99.9 was told from the first policy's.
+    pub is_sure: bool,
 }
 
 /// The machine of the scenario, and the one that stood for it.

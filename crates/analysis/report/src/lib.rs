@@ -28,6 +28,7 @@ mod table;
 mod tables;
 pub mod whatif;
 
+pub use blocks::HEADLINE;
 pub use cluster::{
     CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
 };

@@ -33,6 +33,11 @@ pub struct Args {
     policy: Vec<PolicySpec>,
     #[command(flatten)]
     seeds: Seeds,
+    /// Add seeds until each service's p99.9 is told from that of the first policy: twice as many again and
+    /// again, at most so many (40 unless given)
+    #[arg(long, value_name = "SEEDS", num_args = 0..=1, require_equals = true, default_missing_value = "40",
+          conflicts_with = "seed", value_parser = clap::value_parser!(u16).range(3..))]
+    until_sure: Option<u16>,
     /// Runs or guests at a time, where they do not disturb each other (not with --on host); one a core unless
     /// given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
@@ -65,6 +70,24 @@ pub struct Args {
     output: Output,
     #[command(flatten)]
     tables: TableFiles,
+}
+
+impl Args {
+    /// Those that may be run.
+    fn seeds_at_most(&self, scenario: &Scenario) -> Result<Vec<u64>, Failure> {
+        let first = self.seeds.of(scenario);
+        let Some(most) = self.until_sure.map(usize::from) else { return Ok(first) };
+        let refused = |why: &str| Err(Failure::Input(format!("--until-sure {why}")));
+        match () {
+            () if self.policy.len() < 2 => {
+                refused("holds policies against the first: name two or more")
+            }
+            () if first.len() > most => {
+                refused("allows fewer seeds than there are at first: give more")
+            }
+            () => Ok(compare::first_seeds(scenario, most)),
+        }
+    }
 }
 
 /// Which seeds are run.
@@ -125,7 +148,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let plan = Plan {
         scenario: &scenario,
         policies: args.policy.clone(),
-        seeds: args.seeds.of(&scenario),
+        seeds: args.seeds_at_most(&scenario)?,
         jobs: args.jobs.map(usize::from),
         events: Events::when(args.explain || args.trace.is_some()),
     };
@@ -153,7 +176,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let watch = Terminal::on(&*arm, &scenario.name);
-    let mut document = compare::run_with_sink(&plan, &*arm, &watch, &traces)?;
+    let mut document = match args.until_sure {
+        Some(_) => {
+            let first = args.seeds.of(&scenario).len();
+            compare::run_until_sure(&plan, first, &*arm, &watch, &traces)?
+        }
+        None => compare::run_with_sink(&plan, &*arm, &watch, &traces)?,
+    };
     (document.command, document.version) = (words, version.clone());
     document.scenario_text = text.clone();
     args.tables.write(&document)?;
