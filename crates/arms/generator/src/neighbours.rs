@@ -44,6 +44,26 @@ pub struct Sharing {
     pub programs: Vec<(String, f64)>,
 }
 
+/// A smaller share of the CPUs' time delays nobody much.
+const LEAST_SAID: f64 = 0.01;
+/// As many of those who had the time are named.
+const MOST_SAID: usize = 3;
+
+impl Sharing {
+    /// Who had 1% of the CPUs' time or more beside this process, the greatest first, as a sentence; empty where
+    /// nobody had.
+    pub fn said(&self) -> String {
+        let host = ("the host of this virtual machine".to_string(), self.stolen);
+        let interrupts = ("interrupts".to_string(), self.interrupts);
+        let mut all = [self.programs.clone(), vec![host, interrupts]].concat();
+        all.retain(|(_, share)| *share >= LEAST_SAID);
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let of = |(who, share): &(String, f64)| format!("{who} ({:.0}%)", 100.0 * share);
+        let all: Vec<String> = all.iter().take(MOST_SAID).map(of).collect();
+        if all.is_empty() { String::new() } else { format!("Its CPU went to {}. ", all.join(", ")) }
+    }
+}
+
 impl Neighbours {
     /// Begins to look.
     pub fn new(cpus: &[usize]) -> Neighbours {
@@ -153,6 +173,17 @@ mod tests {
         let times = Times { all: 72, idle: 45, interrupts: 13, stolen: 8 };
         assert_eq!(line(text, 1), Some(times));
         assert_eq!(line(text, 2), None);
+    }
+
+    #[test]
+    fn those_who_had_the_time_are_said_and_nobody_else() {
+        let programs = [("cc1", 0.12), ("sshd", 0.009)].map(|(name, x)| (name.to_string(), x));
+        let sharing = Sharing { programs: programs.to_vec(), stolen: 0.071, ..Sharing::default() };
+        assert_eq!(
+            sharing.said(),
+            "Its CPU went to cc1 (12%), the host of this virtual machine (7%). "
+        );
+        assert_eq!(Sharing::default().said(), "");
     }
 
     #[test]

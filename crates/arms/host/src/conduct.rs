@@ -20,7 +20,7 @@ use crate::groups::Groups;
 use crate::privilege;
 use crate::role::order::{Go, Order, Work};
 use crate::sampler::{Sample, Sampler, Samples};
-use generator::{Generator, Limits, NullRpc, Plan, Reading, Record};
+use generator::{Generator, Limits, Neighbours, NullRpc, Plan, Reading, Record, Sharing};
 
 /// From the moment when everything is ready to the start of the run: time for all threads to reach their
 /// places.
@@ -38,6 +38,8 @@ pub struct Seen {
     pub services: Vec<Vec<Record>>,
     /// The generator's wait for its CPU, over the whole run.
     pub run_delay: Nanos,
+    /// Who had the generator's CPU meanwhile.
+    pub sharing: Sharing,
     /// CPU time of all threads while the window was open.
     pub samples: Samples,
     /// CPU time of all threads when the last response had come.
@@ -75,7 +77,9 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
         Go { start: begin, window_start: begin + window.start, window_end: begin + window.end };
     programs.iter_mut().try_for_each(|program| program.go(&go))?;
 
+    let mut neighbours = Neighbours::new(&[placement.generator]);
     let (sent, samples) = measure(&mut programs, generator, &sampler, &changes, &go, watch)?;
+    neighbours.look();
     let end = sampler.sample(begin).map_err(broken)?;
     let threads: Vec<_> =
         children::threads(&programs).into_iter().map(|(_, ids)| ids.to_vec()).collect();
@@ -85,7 +89,9 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let rounds = finish(programs)?;
     let Sent { generator, run_delay } = sent;
     let services = generator.finish().into_iter().map(|(records, _)| records).collect();
-    Ok(Seen { window, services, run_delay, samples, end, threads, rounds, captured })
+    // How much of that the generator itself had is not asked.
+    let sharing = neighbours.sharing(0.0);
+    Ok(Seen { window, services, run_delay, sharing, samples, end, threads, rounds, captured })
 }
 
 fn finish_session(
