@@ -178,14 +178,37 @@ mod tests {
     use model::trace::Stages;
 
     use super::*;
+    use crate::watch::service::Counts;
 
-    #[test]
-    fn what_was_seen_is_told_by_port_with_its_stages() {
+    /// Metrics of three requests of a port that took 60 us each.
+    fn of_three(port: u16) -> Metrics {
         let metrics = Metrics::open("/nonexistent/metrics").expect("it is not written yet");
         let moments = [0, 1_000, 30_000, 32_000, 40_000, 60_000].map(Nanos);
         let [arrived, ready, running, read, sends, transmitted] = moments;
         let stages = Stages { arrived, ready, running, read, sends, transmitted };
-        metrics.count(80, &[Ended { stages, thread: 7, service: 0 }; 3]);
+        metrics.count(port, &[Ended { stages, thread: 7, service: 0 }; 3]);
+        metrics
+    }
+
+    /// packaging/prometheus and packaging/grafana are held against the names in this text.
+    #[test]
+    fn what_was_seen_is_this_open_metrics() {
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+            lines.sort();
+            lines
+        };
+        let mut service = Service::new(80, Some(Nanos::from_millis(5)));
+        service.counts = Counts { requests: 3, slow: 2, same_event: 4, less_slow: 5, late: 6 };
+        let fates = Fates { kept: 7, replaced: 8, unwritten: 9, rotated: 10 };
+        let whole = Whole { lost: 11, skipped: 12, incomplete: 13, unanswered: 14, ring_bytes: 15 };
+        let text = of_three(80).text(&[(&service, fates)], &whole);
+        assert_eq!(sorted(&text), sorted(include_str!("tests/metrics.txt")), "{text}");
+    }
+
+    #[test]
+    fn what_was_seen_is_told_by_port_with_its_stages() {
+        let metrics = of_three(80);
         let mut service = Service::new(80, None);
         service.counts.requests = 3;
         let text = metrics.text(&[(&service, Fates::default())], &Whole::default());
