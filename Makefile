@@ -30,7 +30,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
 	RG_PERFETTO=$$(tools/perfetto/fetch) $(CARGO) test --workspace
-	PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
+	RG_MONITORING=$$(tools/monitoring/fetch) PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 
 quick: ## the inner loop: format, clippy, the rules, the policies as BPF and natively, unit tests of the simulator (under a minute, once built)
