@@ -4,6 +4,7 @@
 mod daemon;
 #[cfg(feature = "bpf")]
 mod explainer;
+mod export;
 #[cfg(feature = "bpf")]
 mod metrics;
 #[cfg(feature = "bpf")]
@@ -69,7 +70,7 @@ enum Command {
         #[command(flatten)]
         output: Output,
     },
-    /// Write the trace of one request for ui.perfetto.dev
+    /// Write one request for ui.perfetto.dev, or as spans for OpenTelemetry (FILE.otlp.json)
     Export {
         /// The folder
         folder: PathBuf,
@@ -86,10 +87,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => record(args),
         Some(Command::List { folder }) => stdout::write(table(folder)?),
         Some(Command::Show { folder, id, output }) => show(folder, id, output),
-        Some(Command::Export { folder, id, out }) => {
-            read_kept(folder, id)?;
-            traces::export_perfetto(&traces::read(&trace_path(folder, id))?, out)
-        }
+        Some(Command::Export { folder, id, out }) => export::export(folder, id, out),
     }
 }
 

@@ -4,6 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use model::Nanos;
+use model::trace::{Stages, Window};
+use recorder::{KEPT_SCHEMA, KeptRequest, trace_path};
+
 /// Runs `rearguard` in a folder that has the scenarios.
 fn rearguard(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
@@ -165,4 +169,62 @@ fn explain_names_the_source_of_slow_requests_and_says_what_a_trace_lacks() {
         "{}",
         text(&nothing.stderr)
     );
+}
+
+const ID: &str = "20261126T030211-577Z";
+
+/// Stages of 1 us each but the fourth, which has the rest.
+fn stages(from: Nanos, to: Nanos) -> Stages {
+    let [ready, running, read] = [1, 2, 3].map(|us| from + Nanos::from_micros(us));
+    let sends = to.saturating_sub(Nanos::from_micros(1));
+    Stages { arrived: from, ready, running, read, sends, transmitted: to }
+}
+
+/// Keeps the slowest request of a run as `watch` does, with its stages or without.
+fn keep(folder: &Path, file: &str, has_stages: bool) {
+    let mut recorded =
+        trace::read(&fs::read(folder.join(file)).expect("a run"), file).expect("ours");
+    let program = recorded.trace.programs.first_mut().expect("the service");
+    let served = program.requests.iter().filter(|one| !one.is_lost());
+    let slowest = served.max_by_key(|one| one.latency()).expect("requests").intended;
+    let of = |one: &model::trace::Request| match one.is_lost() {
+        true => Stages::UNSEEN,
+        false => stages(one.intended, one.received),
+    };
+    program.stages = program.requests.iter().filter(|_| has_stages).map(of).collect();
+    recorded.trace.window = Window { start: slowest, end: slowest + Nanos(1) };
+    (recorded.header.window_start_ns, recorded.header.window_end_ns) = (slowest.0, slowest.0 + 1);
+    let mut bytes = Vec::new();
+    trace::write(&recorded.header, &recorded.trace, &mut bytes).expect("written");
+    fs::write(trace_path(folder, ID), bytes).expect("written");
+    let (id, schema) = (ID.to_string(), KEPT_SCHEMA.to_string());
+    let ended = "2026-11-26 03:02:11.577 UTC".to_string();
+    let kept = KeptRequest { id, schema, ended, ..KeptRequest::default() };
+    let text = serde_json::to_vec(&kept).expect("JSON");
+    fs::write(folder.join(format!("{ID}.json")), text).expect("written");
+}
+
+#[test]
+fn a_kept_request_is_exported_as_its_file_is_named() {
+    let folder = folder();
+    let folder = folder.path();
+    made(folder, "eevdf", "1", "a.trace");
+    let export = |out: &str| rearguard(folder, &["watch", "export", ".", ID, out]);
+    keep(folder, "a.trace", true);
+    let exported = export("a.otlp.json");
+    assert!(exported.status.success(), "{}", text(&exported.stderr));
+    let bytes = fs::read(folder.join("a.otlp.json")).expect("written");
+    let document: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().expect("spans");
+    assert_eq!(spans.len(), 6);
+    let told = spans[0]["attributes"].to_string();
+    assert!(told.contains("rearguard.background.culprits"), "threads spin beside it: {told}");
+    assert!(export("a.pftrace").status.success());
+    let other = fs::read(folder.join("a.pftrace")).expect("written");
+    assert!(serde_json::from_slice::<serde_json::Value>(&other).is_err(), "that is Perfetto's");
+
+    keep(folder, "a.trace", false);
+    let refused = export("b.otlp.json");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("no stages"), "{}", text(&refused.stderr));
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use chrono::NaiveDateTime;
 use model::{Failure, printable};
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,8 @@ use crate::told::Told;
 
 /// The `schema` of a [`KeptRequest`].
 pub const KEPT_SCHEMA: &str = "rearguard.kept/1";
+/// How [`KeptRequest::ended`] is written.
+pub(crate) const ENDED: &str = "%Y-%m-%d %H:%M:%S%.3f UTC";
 /// A longer file is none of ours.
 const LONGEST: u64 = 64 << 10;
 
@@ -44,6 +47,16 @@ pub struct KeptRequest {
 }
 
 impl KeptRequest {
+    /// When it ended, nanoseconds since 1970: to the millisecond, as [`KeptRequest::ended`] has it.
+    pub fn ended_ns(&self) -> Result<u64, Failure> {
+        let known = NaiveDateTime::parse_from_str(&self.ended, ENDED).ok();
+        let since = known.and_then(|ended| ended.and_utc().timestamp_nanos_opt());
+        let since = since.and_then(|since| u64::try_from(since).ok());
+        since.ok_or_else(|| {
+            Failure::Input(format!("{}: `{}` is no moment that it ended at", self.id, self.ended))
+        })
+    }
+
     fn printable(mut self) -> KeptRequest {
         let Told { line, class, confidence, source, culprit } = &mut self.told;
         let optional = source.iter_mut().chain(culprit);

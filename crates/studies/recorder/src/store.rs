@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, Utc};
 use model::Failure;
 
-use crate::kept::{KeptRequest, ids, is_id, kept_path, read_kept, trace_path};
+use crate::kept::{ENDED, KeptRequest, ids, is_id, kept_path, read_kept, trace_path};
 
 /// How names of files on their way begin.
 const ON_THE_WAY: &str = ".watch-";
@@ -64,7 +64,7 @@ impl Store {
     /// Keeps a request that ended at this moment, whole or not at all.
     pub fn put(&mut self, at: SystemTime, kept: KeptRequest, trace: &[u8]) -> io::Result<Put> {
         let id = self.free_id(at);
-        let ended = DateTime::<Utc>::from(at).format("%Y-%m-%d %H:%M:%S%.3f UTC").to_string();
+        let ended = DateTime::<Utc>::from(at).format(ENDED).to_string();
         let kept = KeptRequest { id: id.clone(), ended, ..kept };
         let text = serde_json::to_vec_pretty(&kept)?;
         let bytes = (text.len() + trace.len()) as u64;
