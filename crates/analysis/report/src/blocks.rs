@@ -229,8 +229,8 @@ fn limits(document: &Document) -> Option<Cell> {
 fn looks(looks: &Looks) -> String {
     let Looks { taken, planned, is_sure } = looks;
     match is_sure {
-        true => format!(" over all looks; sure at look {taken} of {planned}"),
-        false => format!(" over {planned} looks; not sure yet, and no more seeds were allowed"),
+        true => format!(" over {planned} looks; sure at look {taken}"),
+        false => format!(" over {planned} looks; not sure yet"),
     }
 }
 
