@@ -101,6 +101,10 @@ interleave: ## callbacks of several CPUs stepped against each other, POLICY for 
 	@tools/setup cc:gcc cargo: clang-19:clang-19
 	$(CARGO) run --release --quiet --package interleave -- --policy $(POLICY) --minutes $(or $(MINUTES),60) --resume target/interleave-$(POLICY)
 
+proofs: ## bounded proofs of the policy's small parts by CBMC, each with controls (minutes; brings CBMC from Debian 13)
+	@tools/setup cc:gcc
+	tests/proofs/run
+
 mutants: ## small changes of the policy, drawn: which ones does no test notice? SAMPLE=100 (a minute or two each)
 	@tools/setup cc:gcc cargo:
 	tools/mutants --sample $(or $(SAMPLE),100)
@@ -163,4 +167,4 @@ setup-test: ## install what the tests need, if it is missing
 setup-lab: ## install what the VM lab needs, if it is missing
 	@tools/setup cc:gcc cargo: $(KERNEL_NEEDS) qemu-system-x86_64:qemu-system-x86
 
-.PHONY: help demo planted-causes dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave mutants differential fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
+.PHONY: help demo planted-causes dist arm64 setup-demo setup-dist test quick check lab-test torture swarm interleave proofs mutants differential fuzz papers production-node vm-results kernel-matrix tales-story fidelity build bench bench-coherence bench-kernel coverage book fmt setup-build setup-test setup-lab
