@@ -21,9 +21,10 @@ help: ## list the targets
 
 demo: setup-demo ## compare schedulers on a service beside batch work, simulated and for real
 	RG_COMMIT=$(COMMIT) $(CARGO) build --profile demo --package rearguard --no-default-features
-	$(DEMO) compare scenarios/service-and-batch.toml --on sim --seeds 3 --policy cfs,eevdf,fifo,rearguard
+	$(DEMO) compare scenarios/service-and-batch.toml --on sim --seeds 3 --policy cfs,eevdf,fifo,rearguard --report report.html
 	@echo
-	$(AS_ROOT) $(DEMO) compare scenarios/service-and-batch.toml --on host --seeds 2 --policy default,fifo --report report.html
+	$(AS_ROOT) $(DEMO) compare scenarios/service-and-batch.toml --on host --seeds 2 --policy default,fifo --report report.html || \
+		{ [ $$? = 1 ] && echo "demo: no answer for real requests on this machine now; report.html shows the simulation"; }
 
 test: setup-test ## set up and pass every check: format, clippy, style, policies as BPF, tests, report in a browser, the Python package
 	$(CARGO) fmt --all --check
