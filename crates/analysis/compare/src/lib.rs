@@ -43,9 +43,9 @@ pub fn run_with_sink(
     looked(plan, &Looks::once(plan.seeds.len()), arm, watch, sink)
 }
 
-/// [`run_with_sink`] with the first so many of the plan's seeds, and with twice as many again and again, until
-/// every service's p99.9 is told from the first policy's or no seed is left. A verdict on equals is a false
-/// alarm as rarely as in [`run`], whenever the runs ended.
+/// [`run_with_sink`] with the first so many of the plan's seeds, and with twice as many again and again,
+/// until every service's p99.9 is told from the first policy's or no seed is left. A verdict on equals is a
+/// false alarm as rarely as in [`run`], whenever the runs ended.
 pub fn run_until_sure(
     plan: &Plan,
     first: usize,

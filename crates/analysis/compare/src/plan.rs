@@ -41,8 +41,9 @@ impl Plan<'_> {
         once("seed", &self.seeds)
     }
 
-    /// The runs of these of the seeds, in their order: seed by seed, so that a drift of the machine meets every policy alike, and in
-    /// each round from another policy on, so that none always follows the same one.
+    /// The runs of these of the seeds, in their order: seed by seed, so that a drift of the machine meets
+    /// every policy alike, and in each round from another policy on, so that none always follows the same
+    /// one.
     pub(crate) fn runs(&self, of: Range<usize>) -> Vec<Run> {
         let rounds = self.seeds.iter().enumerate().skip(of.start).take(of.len());
         rounds.flat_map(|(round, seed)| self.round(round, *seed)).collect()

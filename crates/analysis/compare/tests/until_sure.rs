@@ -16,7 +16,7 @@ const RUNS_DIFFER: f64 = 1.2;
 /// As many seeds as are allowed: looks at 3, 6, 12 and 24.
 const MOST: usize = 24;
 
-/// Latencies by lot. The second policy's are this many times the first one's.
+/// Latencies at random. The second policy's are this many times the first one's.
 struct Drawn {
     times: f64,
 }

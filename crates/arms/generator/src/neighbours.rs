@@ -50,8 +50,8 @@ const LEAST_SAID: f64 = 0.01;
 const MOST_SAID: usize = 3;
 
 impl Sharing {
-    /// Who had 1% of the CPUs' time or more beside this process, the greatest first, as a sentence; empty where
-    /// nobody had.
+    /// Who had 1% of the CPUs' time or more beside this process, the greatest first, as a sentence; empty
+    /// where nobody had.
     pub fn said(&self) -> String {
         let host = ("the host of this virtual machine".to_string(), self.stolen);
         let interrupts = ("interrupts".to_string(), self.interrupts);

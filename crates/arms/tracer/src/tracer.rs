@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -203,22 +202,20 @@ fn record(
     ring.add(map, keep).map_err(refused)?;
     let ring = ring.build().map_err(refused)?;
     skeleton.attach().map_err(refused)?;
-    // Hooks come into force one by one, and go so. Of an interrupt under way the beginning may be seen and the
-    // end not, and it would hold its CPU for ever.
-    let mut complete = now()?..Nanos::NEVER;
+    // Hooks come into force one by one, and go so. Of an interrupt under way the beginning may be seen and
+    // the end not, and it would hold its CPU for ever.
+    let complete_from = now()?;
     let _ = ready.send(());
     let most = bounds.map_or(usize::MAX, |bounds| bounds.records);
     let mut quiet = QuietCpus::default();
     let mut overflowed = 0;
-    let mut gather = |skeleton: &StagesSkel,
-                      kept: Option<Vec<Vec<Seen>>>,
-                      complete: &Range<Nanos>,
-                      is_last: bool| {
+    let mut gather = |skeleton: &StagesSkel, kept: Option<Vec<Vec<Seen>>>, until: Option<Nanos>| {
         ring.consume().map_err(refused)?;
         quiet.filter(&mut fresh.borrow_mut());
-        let look = |kept| if is_last { quiet.finish(kept) } else { quiet.look(kept) };
+        let look = |kept| if until.is_some() { quiet.finish(kept) } else { quiet.look(kept) };
         fresh.borrow_mut().extend(kept.map(look).unwrap_or_default());
-        fresh.borrow_mut().retain(|one| complete.contains(&one.at));
+        let is_before_end = |one: &Seen| until.is_none_or(|until| one.at < until);
+        fresh.borrow_mut().retain(|one| one.at >= complete_from && is_before_end(one));
         let mut captured = captured.lock().map_err(|_| broken_off())?;
         // Threads are looked up while they live.
         fresh.borrow().iter().for_each(|one| captured.processes.note(one));
@@ -234,7 +231,7 @@ fn record(
     let mut looks = 0_u32;
     while !stop.load(Ordering::Relaxed) {
         let is_kept_due = looks.is_multiple_of(KEPT_LOOKS);
-        gather(&skeleton, is_kept_due.then(|| kept(&skeleton)).transpose()?, &complete, false)?;
+        gather(&skeleton, is_kept_due.then(|| kept(&skeleton)).transpose()?, None)?;
         if bounds.is_some() && looks.is_multiple_of(MISSED_LOOKS) {
             captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
         }
@@ -242,9 +239,9 @@ fn record(
         thread::sleep(LOOK);
     }
     // What CPUs keep must not go on its way while it is read.
-    complete.end = now()?;
+    let until = now()?;
     skeleton.links = StagesLinks::default();
-    gather(&skeleton, Some(kept(&skeleton)?), &complete, true)?;
+    gather(&skeleton, Some(kept(&skeleton)?), Some(until))?;
     captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
     Ok(())
 }

@@ -4,8 +4,8 @@
  * CPUs meanwhile: every hook writes what it saw, and user space joins by byte offsets. Joining
  * here would cost each request a dozen lookups, a record costs tens of nanoseconds.
  *
- * Tracepoints with BTF wherever the kernel has them: they load where kprobes and fentry are refused.
- * In older kernels the functions that would call them are hooked (tracer.rs chooses).
+ * Tracepoints with BTF wherever the kernel has them: they load where kprobes and fentry are
+ * refused. In older kernels the functions that would call them are hooked (programs.rs chooses).
  */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
@@ -67,7 +67,7 @@ const volatile __u8 traced_cpus[CPUS];
 
 static __always_inline __u8 service_at(__u32 port)
 {
-	/* The compiler knows what verifiers before Linux 6.15 do not: that swapped bytes are two. */
+	/* The compiler knows what older verifiers do not: that swapped bytes are two. */
 	barrier_var(port);
 	return services[port % PORTS];
 }
