@@ -4,7 +4,7 @@ mod apt;
 mod packages;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::Failure;
@@ -80,24 +80,35 @@ impl Lab {
         Ok(versions)
     }
 
+    /// Brings packages of a suite into a folder, which is made anew, and unpacks them there. The answer is
+    /// the folder with their files.
+    pub fn unpack(&self, suite: &str, names: &[String], new: &Path) -> Result<PathBuf, Failure> {
+        unpack(&Apt::update(self, &[suite])?, names, new)
+    }
+
     /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or
     /// absent.
     fn bring(&self, apt: &Apt, names: &[String], kernel: &Kernel) -> Result<(), Failure> {
         let kernels = self.make("kernels")?;
         let new = apt.folder.join("new");
-        afresh(&new).map_err(|error| broken(&new, &error))?;
-        apt.download(names, &new)?;
-        let tree = new.join("tree");
-        for package in packages_in(&new) {
-            let mut unpack = Command::new("dpkg");
-            tools::text(unpack.arg("-x").args([&package, &tree]), "is the disk full?")?;
-        }
+        let tree = unpack(apt, names, &new)?;
         let place = new.join("kernel");
         gather(&tree, &kernel.release, &place).map_err(|error| broken(&tree, &error))?;
         let target = kernels.join(&kernel.release);
         fs::rename(&place, &target).map_err(|error| broken(&target, &error))?;
         fs::remove_dir_all(&new).map_err(|error| broken(&new, &error))
     }
+}
+
+fn unpack(apt: &Apt, names: &[String], new: &Path) -> Result<PathBuf, Failure> {
+    afresh(new).map_err(|error| broken(new, &error))?;
+    apt.download(names, new)?;
+    let tree = new.join("tree");
+    for package in packages_in(new) {
+        let mut unpack = Command::new("dpkg");
+        tools::text(unpack.arg("-x").args([&package, &tree]), "is the disk full?")?;
+    }
+    Ok(tree)
 }
 
 /// Makes an empty folder; an interrupted fetch may have left one.
@@ -108,7 +119,7 @@ fn afresh(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-fn packages_in(folder: &Path) -> Vec<std::path::PathBuf> {
+fn packages_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect()
 }
