@@ -211,8 +211,7 @@ impl Watch for BatchProgress<'_> {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use model::event::Tables;
-    use model::trace::{Counters, ProgramTrace, Window};
+    use model::trace::{ProgramTrace, Window};
     use model::{Nanos, PolicySpec, Scenario, Silent};
 
     use super::*;
@@ -250,15 +249,10 @@ mod tests {
             }
             Ok(Trace {
                 policy: policy.to_string(),
-                kernel: None,
                 seed,
                 window: Window { start: Nanos::ZERO, end: scenario.duration },
                 programs: vec![ProgramTrace::default(); scenario.programs.len()],
-                threads: Vec::new(),
-                usage: Vec::new(),
-                counters: Counters::default(),
-                events: None,
-                tables: Tables::default(),
+                ..Trace::default()
             })
         }
     }

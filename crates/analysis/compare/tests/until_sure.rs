@@ -1,8 +1,7 @@
 //! Seeds that are added until verdicts can tell, among drawn latencies.
 
 use compare::{Plan, first_seeds, run_until_sure, run_with_sink};
-use model::event::Tables;
-use model::trace::{Counters, ProgramTrace, Request, Window};
+use model::trace::{ProgramTrace, Request, Window};
 use model::{Answer, Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Trace, Watch};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -58,15 +57,10 @@ impl Arm for Drawn {
         let requests = (0..REQUESTS).map(request).collect();
         Ok(Trace {
             policy: policy.to_string(),
-            kernel: None,
             seed,
             window: Window { start: Nanos::ZERO, end: scenario.duration },
             programs: vec![ProgramTrace { requests, ..ProgramTrace::default() }],
-            threads: Vec::new(),
-            usage: Vec::new(),
-            counters: Counters::default(),
-            events: None,
-            tables: Tables::default(),
+            ..Trace::default()
         })
     }
 }

@@ -3,7 +3,7 @@
 use explain::{Class, Confidence, Explained, Program, Service, Setting, Source, explain};
 use model::event::{Cause, Event, Interrupt, NameId, Tables, What, Why};
 use model::scenario::Machine;
-use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Trace, Window};
+use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
 use model::{CpuId, Nanos, ThreadId};
 
 const CPU: CpuId = CpuId(0);
@@ -40,16 +40,13 @@ fn trace(cause: Option<Cause>) -> Trace {
         cause.into_iter().for_each(|cause| push(at + 20, What::Off { thread, cause }));
     }
     Trace {
-        policy: String::new(),
-        kernel: None,
         seed: 1,
         window: Window { start: Nanos::ZERO, end: Nanos(end) },
         programs: vec![ProgramTrace { requests, ..ProgramTrace::default() }],
         threads: vec![ThreadTrace { program: 0 }],
-        usage: Vec::new(),
-        counters: Counters::default(),
         events: Some(events),
         tables: Tables { names: vec!["softirq net_rx".to_string()], ..Tables::default() },
+        ..Trace::default()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Due shares, lag and fairness: against exact arithmetic, and on machines whose answer is known.
 #![forbid(unsafe_code)]
 
-use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Group, Kind, Machine, Mechanisms, Program, Service};
 use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Usage, Window};
@@ -176,7 +175,6 @@ fn trace(scenario: &Scenario, threads: &[usize], seconds: &[Vec<f64>]) -> Trace 
     });
     Trace {
         policy: "test".into(),
-        kernel: None,
         seed: 1,
         window: Window { start: Nanos::ZERO, end: Nanos::from_secs(seconds.len() as u64) },
         programs: vec![ProgramTrace::default(); scenario.programs.len()],
@@ -187,8 +185,7 @@ fn trace(scenario: &Scenario, threads: &[usize], seconds: &[Vec<f64>]) -> Trace 
             idle: Some(Nanos::from_secs(1)),
             ..Counters::default()
         },
-        events: None,
-        tables: Tables::default(),
+        ..Trace::default()
     }
 }
 

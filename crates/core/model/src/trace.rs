@@ -8,7 +8,7 @@ use crate::Nanos;
 use crate::event::{Event, Tables};
 
 /// One run of one scenario under one policy with one seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The policy as given, with its options.
     pub policy: String,
@@ -47,7 +47,7 @@ impl Trace {
 }
 
 /// A span of time, its start included and its end excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The first moment inside.
     pub start: Nanos,

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use generator::{LiveCounters, Loss, Place, Record, SelfCheck, Sharing, Tally};
-use model::event::Tables;
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
 use model::seed::derive;
-use model::trace::{Counters, ProgramTrace, Request, Trace, Window};
+use model::trace::{ProgramTrace, Request, Trace, Window};
 use model::workload::{self, Planned};
 use model::{Failure, Nanos, Scenario, Watch};
 
@@ -318,11 +317,7 @@ fn trace(target: &Target, load: &Load, window: Window, records: &[Record]) -> Tr
         seed: load.seed,
         window,
         programs: vec![ProgramTrace { requests, ..ProgramTrace::default() }],
-        threads: Vec::new(),
-        usage: Vec::new(),
-        counters: Counters::default(),
-        events: None,
-        tables: Tables::default(),
+        ..Trace::default()
     }
 }
 

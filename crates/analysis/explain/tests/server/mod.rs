@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use explain::{Program, Service, Setting, Source, explain};
 use model::event::{Cause as Off, Event, Interrupt, NameId, Tables, What, Why};
 use model::scenario::Machine;
-use model::trace::{Counters, ProgramTrace, Request, ThreadTrace, Trace, Window};
+use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
 use model::{CpuId, Nanos, ThreadId};
 
 const CPU: CpuId = CpuId(0);
@@ -129,8 +129,6 @@ impl Server {
         events.extend((0..).zip(&requests).map(start));
         events.sort_by_key(|event| event.at);
         Trace {
-            policy: String::new(),
-            kernel: None,
             seed: 1,
             window: Window { start: Nanos::ZERO, end: Nanos(end) },
             programs: vec![
@@ -138,10 +136,9 @@ impl Server {
                 ProgramTrace::default(),
             ],
             threads: vec![ThreadTrace { program: 0 }, ThreadTrace { program: 1 }],
-            usage: Vec::new(),
-            counters: Counters::default(),
             events: Some(events),
             tables: Tables { names: vec!["storm".to_string()], ..Tables::default() },
+            ..Trace::default()
         }
     }
 
