@@ -65,27 +65,35 @@ fn looked(
 ) -> Result<Document, Failure> {
     plan.check()?;
     plan.policies.iter().try_for_each(|policy| arm.check(plan.scenario, policy))?;
-    let planned = looks.seeds.len() as u64;
     let (mut runs, mut outputs) = (Vec::new(), RunOutputs::default());
-    let (mut found, mut done) = (Document::default(), 0);
-    for (taken, &seeds) in (1..).zip(&looks.seeds) {
-        let fresh = plan.runs(done..seeds);
+    let (planned, mut taken, mut done) = (looks.seeds.len(), 0, 0);
+    loop {
+        let fresh = plan.runs(done..looks.seeds[taken]);
         outputs.extend(execute::execute(plan, &fresh, arm, watch, sink)?);
         runs.extend(fresh);
-        done = seeds;
-        found = analysed(plan, &runs, &outputs, looks.miss());
-        let is_sure = looks::is_sure(&found);
-        found.looks = (planned > 1).then_some(document::Looks { taken, planned, is_sure });
-        if is_sure {
-            break;
+        (done, taken) = (looks.seeds[taken], taken + 1);
+        let (findings, twin) = findings(plan, &runs, &outputs);
+        let verdicts = verdicts::verdicts(plan, &findings, twin.as_ref(), looks.miss());
+        let is_sure = looks::is_sure(&verdicts);
+        if is_sure || taken == planned {
+            return Ok(Document {
+                seeds: plan.seeds[..done].to_vec(),
+                results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
+                verdicts,
+                discarded: outputs.discarded.clone(),
+                looks: (planned > 1).then_some(document::Looks {
+                    taken: taken as u64,
+                    planned: planned as u64,
+                    is_sure,
+                }),
+                ..headed(plan, arm)
+            });
         }
     }
-    let discarded = outputs.discarded;
-    Ok(Document { seeds: plan.seeds[..done].to_vec(), discarded, ..headed(plan, arm, found) })
 }
 
-/// What was found, under what was compared where.
-fn headed(plan: &Plan, arm: &dyn Arm, found: Document) -> Document {
+/// What was compared where.
+fn headed(plan: &Plan, arm: &dyn Arm) -> Document {
     let machine = plan.scenario.machine;
     Document {
         schema: COMPARE_SCHEMA.to_string(),
@@ -99,23 +107,21 @@ fn headed(plan: &Plan, arm: &dyn Arm, found: Document) -> Document {
             llcs: machine.llcs,
             nodes: machine.nodes,
         },
-        ..found
+        ..Document::default()
     }
 }
 
-/// What the traces say: results, and verdicts whose intervals miss as rarely as given. Nothing here knows the
-/// arm.
-fn analysed(plan: &Plan, runs: &[Run], outputs: &RunOutputs, miss: f64) -> Document {
+/// What the traces say of each policy, and of the first one's second runs. Nothing here knows the arm.
+fn findings<'a>(
+    plan: &Plan,
+    runs: &[Run],
+    outputs: &'a RunOutputs,
+) -> (Vec<Finding<'a>>, Option<Finding<'a>>) {
     let of = |policy: usize, twin: bool| {
         Finding::new(plan.scenario, &finding::outputs_of(plan, runs, outputs, policy, twin))
     };
-    let findings: Vec<Finding> = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
-    let twin = plan.has_twin().then(|| of(0, true));
-    Document {
-        results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
-        verdicts: verdicts::verdicts(plan, &findings, twin.as_ref(), miss),
-        ..Document::default()
-    }
+    let each = (0..plan.policies.len()).map(|policy| of(policy, false)).collect();
+    (each, plan.has_twin().then(|| of(0, true)))
 }
 
 /// What one run shows by itself, with the ideal of its own arrivals.

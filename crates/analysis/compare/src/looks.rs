@@ -1,11 +1,9 @@
 //! Looks at growing numbers of seeds, until every service's tail can be told.
 
 use model::Answer;
+use report::HEADLINE;
 use report::document::Verdict;
-use report::{Document, HEADLINE};
-
-/// How often at most any verdict on equals of one metric is a false alarm, over all looks.
-const FALSE_ALARM: f64 = 0.05;
+use stats::FALSE_ALARM;
 
 /// When a comparison's runs are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +34,8 @@ impl Looks {
 }
 
 /// Whether each policy's tail is told from the first one's, in every service.
-pub(crate) fn is_sure(document: &Document) -> bool {
-    document.verdicts.iter().filter(|one| one.a != one.b && one.metric == HEADLINE).all(is_told)
+pub(crate) fn is_sure(verdicts: &[Verdict]) -> bool {
+    verdicts.iter().filter(|one| one.a != one.b && one.metric == HEADLINE).all(is_told)
 }
 
 /// Better or worse, or surely by less than what matters.

@@ -42,4 +42,4 @@ pub use quantile::Quantile;
 pub use runs::{geometric_mean, mean_of_runs, ratio_of_pairs, ratio_of_runs};
 pub use share::Shares;
 pub use summary::{ProgramSummary, Summary, summarise, window_latencies, window_requests};
-pub use verdict::{Metric, Verdict, compare, compare_at};
+pub use verdict::{FALSE_ALARM, Metric, Verdict, compare, compare_at};

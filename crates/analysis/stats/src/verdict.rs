@@ -10,7 +10,7 @@ use crate::proportion::proportion_above;
 use crate::quantile::{Pool, Quantile, as_ns};
 
 /// The probability that a verdict between equals is a false alarm, at most.
-const FALSE_ALARM: f64 = 0.05;
+pub const FALSE_ALARM: f64 = 0.05;
 /// Halvings of the room in which an end of the interval is searched for.
 const STEPS: u32 = 12;
 /// Ratios are searched for up to two to this power, and down to its inverse.
