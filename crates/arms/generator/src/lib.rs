@@ -40,7 +40,7 @@ pub use protocol::{Answer, Ask, Protocol, ReceivedBytes, Verdict};
 pub use record::{Loss, Place, Record};
 pub use schedstat::Reading;
 pub use secure_channel::SecureChannel;
-pub use selfcheck::{GeneratorUsage, SelfCheck};
+pub use selfcheck::{GeneratorUsage, SelfCheck, remedy};
 pub use session::{End, Session};
 pub use socket::Transport;
 pub use socket_timestamps::SocketTimestamps;

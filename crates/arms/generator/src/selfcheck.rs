@@ -74,6 +74,13 @@ pub struct SelfCheck {
     pub own: GeneratorUsage,
 }
 
+/// What helps a generator that was late on these CPUs, as a message ends.
+pub fn remedy(cpus: &str) -> String {
+    let is_root = nix::unistd::geteuid().is_root();
+    let sudo = if is_root { "" } else { ", run with sudo (it then has real-time priority)" };
+    format!("Free CPU {cpus}, which it runs on, from other work{sudo}, or lower the rate")
+}
+
 impl SelfCheck {
     /// Of the measured requests of a client. A request is on time if it was sent within `bound` of its turn.
     pub fn new(records: &[Record], bound: Nanos, own: GeneratorUsage) -> SelfCheck {

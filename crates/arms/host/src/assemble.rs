@@ -13,7 +13,7 @@ use crate::arm::Stage;
 use crate::conduct::Seen;
 use crate::machine;
 use crate::sampler::Sample;
-use generator::{GeneratorUsage, Record, SelfCheck};
+use generator::{GeneratorUsage, Record, SelfCheck, remedy};
 
 /// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
 pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
@@ -92,9 +92,6 @@ fn with_events(mut trace: Trace, captured: CapturedEvents, served: Vec<Event>) -
     Trace { events: Some(events), tables: captured.tables, ..trace }
 }
 
-/// What a user without privileges may do.
-const SUDO: &str = ", run with sudo (it then has real-time priority)";
-
 /// Fails the run if the generator's delay could be taken for the server's.
 fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), Failure> {
     let requests = seen.services.iter().map(Vec::len).sum::<usize>().max(1) as u64;
@@ -106,13 +103,12 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
         let own = GeneratorUsage { run_delay, ..GeneratorUsage::default() };
         let faults = SelfCheck::new(&measured, on_time(&measured), own).faults();
         if !faults.is_empty() {
-            let sudo = if nix::unistd::geteuid().is_root() { "" } else { SUDO };
             return Err(Failure::Run(format!(
-                "the load generator could not keep the schedule of `{}`, so nothing is reported: {}. {}Free CPU {cpu}, which it \
-                 runs on, from other work{sudo}, or lower the rate",
+                "the load generator could not keep the schedule of `{}`, so nothing is reported: {}. {}{}",
                 program.name,
                 faults.join("; "),
-                seen.sharing.said()
+                seen.sharing.said(),
+                remedy(&cpu.to_string())
             )));
         }
     }

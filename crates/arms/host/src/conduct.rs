@@ -71,13 +71,13 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let tracer = stage.tracer.map(|tracer| tracer.start(&placement.scenario)).transpose()?;
     let changes = Changes::new(stage, &programs, &groups);
     changes.begin().map_err(broken)?;
+    let mut neighbours = Neighbours::new(&[placement.generator]);
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
         Go { start: begin, window_start: begin + window.start, window_end: begin + window.end };
     programs.iter_mut().try_for_each(|program| program.go(&go))?;
 
-    let mut neighbours = Neighbours::new(&[placement.generator]);
     let (sent, samples) = measure(&mut programs, generator, &sampler, &changes, &go, watch)?;
     neighbours.look();
     let end = sampler.sample(begin).map_err(broken)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use generator::undisturbed;
+use generator::{remedy, undisturbed};
 use model::{Failure, Nanos};
 use nix::unistd::{SysconfVar, sysconf};
 use report::document::ProgramResult;
@@ -164,13 +164,10 @@ impl Reported<'_> {
         let cpus: Vec<String> = self.setup.cpus.iter().map(usize::to_string).collect();
         let at_limit = self.measurement.self_check.own.is_at_limit();
         let at_limit = if at_limit { " More CPUs for it may help (--cpus 0,1)." } else { "" };
-        let is_root = nix::unistd::geteuid().is_root();
-        let sudo = if is_root { "" } else { ", run with sudo (it then has real-time priority)" };
         Failure::Run(format!(
-            "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} Free CPU {}, which it runs on, \
-             from other work{sudo}, or lower the rate",
+            "the load generator could not keep its schedule, so nothing is reported: {}.{at_limit} {}",
             faults.join("; "),
-            cpus.join(",")
+            remedy(&cpus.join(","))
         ))
     }
 
