@@ -41,14 +41,14 @@ RG_INLINE u64 rg_converge_sets(struct rg_shared *shared, struct rg_queue *queue,
 
 		if (!queue->is_own && !rg_is_admitted(shared, here, i))
 			continue;
-		if (raise && least < vtime->min_vruntime)
+		if (raise && rg_before(least, vtime->min_vruntime))
 			least = vtime->min_vruntime;
-		if (raise && least < floor)
+		if (raise && rg_before(least, floor))
 			rg_vtime_raise(vtime, floor - least);
 		if (raise)
 			continue;
 		least = rg_held_back(least, rg_thread_at(rg_heap_first(heap))->weight);
-		floor = least > floor ? least : floor;
+		floor = floor == RG_NEVER || rg_before(floor, least) ? least : floor;
 	}
 	return floor;
 }
@@ -60,7 +60,7 @@ RG_INLINE u64 rg_converge_queue(struct rg_shared *shared, u32 id, struct rg_cpu 
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
 
-	if (!queue || !lock || queue->least >= (raise ? floor : RG_NEVER))
+	if (!queue || !lock || !rg_precedes(queue->least, raise ? floor : RG_NEVER))
 		return floor;
 	rg_acquire(lock);
 	floor = rg_converge_sets(shared, queue, here, floor, raise);
@@ -80,7 +80,7 @@ RG_INLINE bool rg_is_converged(struct rg_queue *queue, struct rg_queue *own, str
 	return here->vtime < RG_CPUSETS && !(queue->waiting & ~(1ULL << here->vtime));
 }
 
-/* The floor of all that waits for a CPU; what is behind it is raised. */
+/* The floor of all that waits for a CPU, RG_NEVER: none; what is behind it is raised. */
 RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 {
 	u32 id = rg_queue_of(at);
@@ -89,8 +89,8 @@ RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 	u64 floor;
 
 	if (!shared || !here)
-		return 0;
-	floor = rg_converge_queue(shared, id, here, 0, 0);
+		return RG_NEVER;
+	floor = rg_converge_queue(shared, id, here, RG_NEVER, 0);
 	floor = rg_converge_queue(shared, here->own, here, floor, 0);
 	rg_converge_queue(shared, id, here, floor, 1);
 	rg_converge_queue(shared, here->own, here, floor, 1);
@@ -113,7 +113,7 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	if (rg_is_converged(queue, own, here))
 		return;
 	floor = rg_converge_at(at);
-	if (account->vruntime < floor)
+	if (floor != RG_NEVER && rg_before(account->vruntime, floor))
 		account->vruntime = floor;
 }
 

@@ -46,9 +46,9 @@ RG_INLINE u64 rg_debt_pay(struct rg_thread *thread, u64 from, u64 vruntime)
 	u64 most = from + rg_instalment(thread);
 	u64 all = vruntime + rg_virtual(thread->owes_ns, thread->weight);
 
-	if (vruntime >= most)
+	if (!rg_before(vruntime, most))
 		return vruntime;
-	if (all <= most) {
+	if (!rg_before(most, all)) {
 		thread->owes_ns = 0;
 		return all;
 	}
@@ -74,7 +74,7 @@ RG_INLINE bool rg_may_owe(struct rg_thread *thread)
 RG_INLINE void rg_debt_charge(struct rg_thread *thread, struct rg_vtime *vtime, u64 ran_ns)
 {
 	u64 vruntime = thread->account.vruntime;
-	u64 from = vruntime > vtime->min_vruntime ? vruntime : vtime->min_vruntime;
+	u64 from = rg_before(vruntime, vtime->min_vruntime) ? vtime->min_vruntime : vruntime;
 
 	thread->owes_ns += ran_ns;
 	if (thread->owes_ns > RG_DEBT_MOST_NS)

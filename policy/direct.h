@@ -27,8 +27,8 @@ RG_INLINE bool rg_follows(struct rg_cpu *cpu, struct rg_thread *thread)
 
 	if (cpu->pool == thread->pool)
 		return rg_thread_at(cpu->thread)->arrival <= thread->arrival;
-	return vruntime + RG_PREEMPT_GRANULARITY_NS >= running &&
-	       vruntime <= running + rg_virtual(RG_OPTION(slice_ns), cpu->weight);
+	return !rg_before(vruntime + RG_PREEMPT_GRANULARITY_NS, running) &&
+	       !rg_before(running + rg_virtual(RG_OPTION(slice_ns), cpu->weight), vruntime);
 }
 
 /* In enqueue, for a waking thread: whether it has entered the local queue. */
@@ -59,7 +59,7 @@ RG_INLINE bool rg_is_outdone_in(u32 id, struct rg_thread *thread)
 {
 	struct rg_queue *queue = rg_queue(id);
 
-	return queue && queue->least < thread->account.vruntime &&
+	return queue && rg_precedes(queue->least, thread->account.vruntime) &&
 	       rg_thread_at(queue->first)->pool != thread->pool;
 }
 

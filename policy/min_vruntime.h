@@ -105,7 +105,7 @@ RG_INLINE void rg_offer(u64 *least, u64 offered)
 	RG_FOR(i, 0, RG_OFFER_TRIES) {
 		u64 now = *least;
 
-		if (offered >= now || rg_compare_and_swap(least, now, offered) == now)
+		if (!rg_precedes(offered, now) || rg_compare_and_swap(least, now, offered) == now)
 			break;
 	}
 }
@@ -138,7 +138,7 @@ RG_INLINE void rg_note_victim(struct rg_queue *queue, s32 at, u64 vruntime, u64 
 {
 	struct rg_cpu *victim = rg_cpu(queue->victim);
 
-	if (!victim || !victim->pool || rg_vruntime_running(victim, now) < vruntime)
+	if (!victim || !victim->pool || rg_before(rg_vruntime_running(victim, now), vruntime))
 		queue->victim = at;
 }
 
@@ -147,7 +147,7 @@ RG_INLINE u64 rg_held_back(u64 vruntime, u64 weight)
 {
 	u64 turn = rg_virtual(RG_OPTION(slice_ns) + RG_OPTION(sticky_ns), weight);
 
-	return rg_less(vruntime, turn + RG_HELD_BACK_NS);
+	return vruntime - turn - RG_HELD_BACK_NS;
 }
 
 /* Notes how far a running thread gets in a slice. The longest fades by an eighth a look. */
@@ -173,10 +173,10 @@ RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu,
 	vtime->running++;
 	rg_vtime_note_turn(vtime, cpu->weight);
 	vtime->weight += cpu->weight;
-	if (vruntime < vtime->floor &&
+	if (rg_precedes(vruntime, vtime->floor) &&
 	    !rg_is_infeasible(cpu->weight, vtime->seen_weight, vtime->seen_running))
 		vtime->floor = vruntime;
-	if (vruntime >= vtime->last)
+	if (!rg_precedes(vruntime, vtime->last))
 		return;
 	vtime->last = vruntime;
 	vtime->last_weight = cpu->weight;
@@ -200,7 +200,7 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 		struct rg_thread *first = rg_thread_at(rg_heap_first(heap));
 		u64 floor = rg_held_back(vruntime, first->weight);
 
-		vtime->floor = floor < vtime->floor ? floor : vtime->floor;
+		vtime->floor = rg_precedes(floor, vtime->floor) ? floor : vtime->floor;
 		rg_vtime_note(vtime, first, vruntime, now);
 		shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime.used_at = now;
 	}
@@ -212,9 +212,9 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 {
 	u64 least = own->least;
 
-	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own) && running < least)
+	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own) && rg_precedes(running, least))
 		least = running;
-	if (least != RG_NEVER && least > own->vtime.min_vruntime)
+	if (least != RG_NEVER && rg_before(own->vtime.min_vruntime, least))
 		own->vtime.min_vruntime = least;
 }
 
@@ -222,7 +222,7 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 RG_INLINE bool rg_is_ahead(struct rg_cpu *cpu, struct rg_vtime *vtime, u64 vruntime)
 {
 	return RG_OPTION(promises) && rg_thread_at(cpu->thread)->lent &&
-	       vruntime < vtime->min_vruntime;
+	       rg_before(vruntime, vtime->min_vruntime);
 }
 
 /* Looks at one CPU for another; answers whether anybody runs or waits there. */
@@ -263,7 +263,8 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 /* Whether one thread alone, of an infeasible weight, is behind all that wait. */
 RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 {
-	return RG_OPTION(infeasible) && vtime->floor != RG_NEVER && vtime->last < vtime->floor &&
+	return RG_OPTION(infeasible) && vtime->floor != RG_NEVER &&
+	       rg_precedes(vtime->last, vtime->floor) &&
 	       rg_is_infeasible(vtime->last_weight, vtime->weight, vtime->running);
 }
 
@@ -273,9 +274,9 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
 	bool settled = vtime->settled != RG_NEVER;
 	u64 least = settled ? vtime->settled : vtime->least;
 
-	if (!idle && rg_vtime_is_held_back(vtime) && vtime->floor > least)
+	if (!idle && rg_vtime_is_held_back(vtime) && rg_precedes(least, vtime->floor))
 		least = vtime->floor;
-	if (least != RG_NEVER && least > vtime->min_vruntime)
+	if (least != RG_NEVER && rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
 	vtime->turn -= vtime->turn >> 3;
 }
@@ -383,9 +384,9 @@ RG_INLINE u64 rg_vruntime_cap(struct rg_vtime *vtime, s32 at, u64 before, u64 vr
 	struct rg_queue *own;
 	struct rg_cpu *cpu;
 
-	if (most < before)
+	if (rg_before(most, before))
 		most = before;
-	if (RG_OPTION(vruntime_cap_ns) == RG_NEVER || vruntime <= most)
+	if (RG_OPTION(vruntime_cap_ns) == RG_NEVER || !rg_before(most, vruntime))
 		return vruntime;
 	looking = rg_looking_of(at);
 	cpu = rg_cpu(at);

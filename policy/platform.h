@@ -354,7 +354,7 @@ RG_INLINE u64 rg_div(u64 a, u64 b)
 	return b ? a / b : 0;
 }
 
-/* a - b, and 0 where that is negative: virtual times near their origin must not wrap. */
+/* a - b, and 0 where that is negative. */
 RG_INLINE u64 rg_less(u64 a, u64 b)
 {
 	return a > b ? a - b : 0;

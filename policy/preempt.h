@@ -66,7 +66,7 @@ RG_SUBPROGRAM u64 rg_preempt_lead(struct task_struct *t RG_TRUSTED, s32 at)
 	if (!thread || !cpu || !cpu->pool || cpu->pool == thread->pool || cpu->ordered ||
 	    !rg_may_run_on(t, at))
 		return 0;
-	ahead = rg_less(rg_vruntime_running(cpu, thread->queued_at),
+	ahead = rg_lead(rg_vruntime_running(cpu, thread->queued_at),
 			rg_account(t, thread)->vruntime);
 	if (RG_OPTION(promises) && thread->lent != rg_thread_at(cpu->thread)->lent)
 		return thread->lent > rg_thread_at(cpu->thread)->lent ? ahead + RG_PREEMPT_URGENT

@@ -53,6 +53,7 @@ RG_INLINE void rg_queue_share_out(struct rg_queue *queue, u32 base, u32 capacity
 
 RG_INLINE void rg_vtime_init(struct rg_vtime *vtime)
 {
+	vtime->min_vruntime = RG_VTIME_BEGIN;
 	vtime->least = RG_NEVER;
 	vtime->settled = RG_NEVER;
 	vtime->floor = RG_NEVER;
@@ -123,6 +124,7 @@ RG_INLINE s32 rg_queues_create(void)
 	if (!shared)
 		return 0;
 	shared->queues = rg_queue_count();
+	shared->least_target = RG_VTIME_BEGIN;
 	RG_FOR(i, 0, RG_CPUSETS) {
 		rg_vtime_init(&shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime);
 	}

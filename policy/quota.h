@@ -24,6 +24,7 @@
 #include "weight.h"
 
 #define RG_HELD_MOST_NS 10000000000ULL /* a third of what sched_ext's watchdog allows */
+#define RG_QUOTA_MOST_NS (1ULL << 41) /* what 2,000 CPUs use in the longest period */
 #define RG_SWEEP_NS 100000000ULL /* between two looks for threads that end among the held */
 #define RG_RETRY_NS 200000ULL
 #define RG_LETTING_GO (1ULL << 32) /* of rg_thread.held: a timer has it */
@@ -300,9 +301,9 @@ RG_INLINE void rg_quota_limit(u32 at, u64 quota_ns, u64 period_ns, u64 burst_ns)
 		return;
 	rg_add(&shared->limited, limited - budget->limited);
 	budget->limited = limited;
-	budget->quota_ns = quota_ns;
+	budget->quota_ns = quota_ns < RG_QUOTA_MOST_NS ? quota_ns : RG_QUOTA_MOST_NS;
 	budget->period_ns = period_ns;
-	budget->burst_ns = burst_ns;
+	budget->burst_ns = burst_ns < RG_QUOTA_MOST_NS ? burst_ns : RG_QUOTA_MOST_NS;
 	rg_budget_open(budget, now);
 	if (budget->held)
 		rg_quota_timer(at, budget, now);

@@ -27,6 +27,31 @@ RG_INLINE u32 rg_number(rg_maybe maybe)
 #define RG_LINE __attribute__((aligned(64)))
 
 /*
+ * Virtual time wraps: after 584 years at nice 0, but after days where all threads of many CPUs have
+ * little weight. So two vruntimes are compared by their distance. As in CFS, it begins 1 ms before
+ * it wraps: what forgets that fails in each test.
+ */
+#define RG_VTIME_BEGIN (-1000000ULL)
+
+/* Whether a vruntime is before another. */
+RG_INLINE bool rg_before(u64 a, u64 b)
+{
+	return (long long)(a - b) < 0;
+}
+
+/* The same where each may be RG_NEVER: none, after all others. */
+RG_INLINE bool rg_precedes(u64 a, u64 b)
+{
+	return a != RG_NEVER && (b == RG_NEVER || rg_before(a, b));
+}
+
+/* By how much a vruntime is ahead of another; 0: it is not. */
+RG_INLINE u64 rg_lead(u64 a, u64 b)
+{
+	return rg_before(b, a) ? a - b : 0;
+}
+
+/*
  * The sum of the weights of the active (runnable or running) members of a group or process, and
  * what the group itself adds to its parent's sum meanwhile. Both change on wake-up, sleep, fork,
  * exit only (GVTS section 3.4).

@@ -27,11 +27,14 @@
 
 #define RG_SURPLUS_NS 50000000ULL /* what a group of requests may have in advance */
 #define RG_LONGEST_TURN_NS 1000000000ULL /* the longest turn that a group's tolerance allows for */
+#define RG_EARNED_MOST_NS (1ULL << 46) /* of virtual time: with any weight within 64 bits */
 #define RG_DELAY_NS 4000000000ULL /* the longest that a thread waits for its group's surplus */
 
-/* What a weight earns while virtual time advances. Shifts keep it within 64 bits for a day. */
+/* What a weight earns while virtual time advances, of more than 19 hours as of 19 hours. */
 RG_INLINE u64 rg_earned(u64 advance, u64 weight)
 {
+	if (advance > RG_EARNED_MOST_NS)
+		advance = RG_EARNED_MOST_NS;
 	return (advance >> 8) * (weight >> 8) >> 10;
 }
 
@@ -57,7 +60,7 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, struct rg_vtime *vtime,
 
 	group->flat = rg_flat_weight(group);
 	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(turn, group->flat);
-	earned = rg_earned(rg_less(now, seen), group->flat);
+	earned = rg_earned(rg_lead(now, seen), group->flat);
 	group->surplus_ns += ran_ns - earned;
 	if (rg_is_owed(group) && -group->surplus_ns > 2 * rg_owed_tolerance())
 		group->surplus_ns = -2 * rg_owed_tolerance();

@@ -46,8 +46,8 @@ RG_SUBPROGRAM bool rg_urgent_lend(u32 slot, u64 now)
 	    !rg_may_borrow(thread, promise, now))
 		return 0;
 	rg_account_shift(account, vtime);
-	front = rg_less(vtime->min_vruntime, RG_OPTION(wakeup_credit_ns) + RG_URGENT_LEAD_NS);
-	if (account->vruntime > front)
+	front = vtime->min_vruntime - RG_OPTION(wakeup_credit_ns) - RG_URGENT_LEAD_NS;
+	if (rg_before(front, account->vruntime))
 		account->vruntime = front;
 	thread->owes_ns = 0;
 	thread->lent = rg_serves(thread, now) ? RG_LENT_SERVES : RG_LENT_BUSY;

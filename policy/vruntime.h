@@ -87,9 +87,9 @@ RG_INLINE void rg_vruntime_limit(struct rg_thread *thread, struct rg_account *ac
 	u64 least = rg_held_back(vtime->min_vruntime, thread->weight);
 	u64 most = rg_vruntime_cap(vtime, at, before, account->vruntime);
 
-	if (most < account->vruntime)
+	if (rg_before(most, account->vruntime))
 		thread->owes_ns = 0;
-	account->vruntime = RG_OPTION(infeasible) && most < least ? least : most;
+	account->vruntime = RG_OPTION(infeasible) && rg_before(most, least) ? least : most;
 }
 
 /* Charges what the thread has received since it was charged last. */
@@ -150,13 +150,12 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 	if (!from)
 		account->vruntime = to->min_vruntime + (RG_OPTION(slice_ns) >> 1);
 	else if (from != to)
-		account->vruntime = rg_less(account->vruntime + to->min_vruntime,
-					    from->min_vruntime);
+		account->vruntime += to->min_vruntime - from->min_vruntime;
 	if (from && from != to && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE) {
 		most = rg_vruntime_most(to->min_vruntime, weight);
-		if (account->vruntime > most)
+		if (rg_before(most, account->vruntime))
 			account->vruntime = most;
-		if (account->vruntime + RG_HELD_BACK_NS < to->min_vruntime)
+		if (rg_before(account->vruntime, to->min_vruntime - RG_HELD_BACK_NS))
 			account->vruntime = to->min_vruntime - RG_HELD_BACK_NS;
 	}
 	account->shift = to->shift;
@@ -193,9 +192,9 @@ RG_INLINE u64 rg_least_at(struct rg_cpu *cpu, struct rg_queue *queue)
 	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
 	u64 least = running ? running->min_vruntime : RG_NEVER;
 
-	if (queue->least < least)
+	if (rg_precedes(queue->least, least))
 		least = queue->least;
-	return own && own->least < least ? own->least : least;
+	return own && rg_precedes(own->least, least) ? own->least : least;
 }
 
 /*
@@ -214,12 +213,13 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 	least = rg_least_at(cpu, queue);
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
-	if (!(queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1) && least > vtime->min_vruntime)
+	if (!(queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1) &&
+	    rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
-	if (least >= vtime->min_vruntime)
+	if (!rg_before(least, vtime->min_vruntime))
 		return vtime->min_vruntime;
-	floor = rg_less(vtime->min_vruntime, RG_HELD_BACK_NS);
-	return least > floor ? least : floor;
+	floor = vtime->min_vruntime - RG_HELD_BACK_NS;
+	return rg_before(floor, least) ? least : floor;
 }
 
 /*
@@ -241,11 +241,11 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
 		delay += rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
-	earliest = rg_less(min_vruntime, credit) + delay;
+	earliest = min_vruntime - credit + delay;
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
-	if (account->vruntime < earliest)
+	if (rg_before(account->vruntime, earliest))
 		account->vruntime = earliest;
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && account->vruntime > most)
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && rg_before(most, account->vruntime))
 		account->vruntime = most;
 }
 

@@ -29,6 +29,7 @@
 #define RG_VTIME_OF_ALL rg_some(0) /* of threads that may run on all CPUs */
 #define RG_TOP_SHIFT 6
 #define RG_OFF_SHIFT 10
+#define RG_VIRTUAL_MOST_NS (1ULL << 36) /* at the least weight a quarter of where it wraps */
 #define RG_OFF_PARTS (1 << RG_OFF_SHIFT)
 
 /* The group's own weight among its siblings, which are groups and threads. */
@@ -246,9 +247,13 @@ RG_INLINE void rg_weight_idle(u32 at, bool idle)
 	rg_weight_change(group->parent, rg_share_settle(group));
 }
 
-/* CPU time as virtual time. Exact up to 4 minutes at once. */
+/*
+ * CPU time as virtual time. More than 68 s at once, of a CPU that has its tick off, count as 68 s.
+ */
 RG_INLINE u64 rg_virtual(u64 ran_ns, u64 weight)
 {
+	if (ran_ns > RG_VIRTUAL_MOST_NS)
+		ran_ns = RG_VIRTUAL_MOST_NS;
 	return rg_div(ran_ns * RG_NORMAL_WEIGHT * RG_WEIGHT_ONE, weight);
 }
 

@@ -26,16 +26,19 @@ RG_INLINE bool rg_dwrr_take(s32 cpu, u32 id, u64 round)
 	struct task_struct *first = rg_queue_peek(id);
 	struct rg_thread *thread = first ? rg_thread(first) : 0;
 
-	return thread && thread->account.vruntime < round && rg_pick_other(cpu, id);
+	return thread && rg_before(thread->account.vruntime, round) && rg_pick_other(cpu, id);
 }
 
 /* A waking thread has a full share of the present round at most. */
 RG_INLINE void rg_dwrr_place(struct rg_account *account)
 {
 	struct rg_target *round = rg_target(0, RG_LEVEL_MACHINE);
-	u64 begin = round ? rg_less(round->at, RG_OPTION(interval_ns[RG_LEVEL_MACHINE])) : 0;
+	u64 begin;
 
-	if (account->vruntime < begin)
+	if (!round)
+		return;
+	begin = round->at - RG_OPTION(interval_ns[RG_LEVEL_MACHINE]);
+	if (rg_before(account->vruntime, begin))
 		account->vruntime = begin;
 }
 

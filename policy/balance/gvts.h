@@ -90,7 +90,7 @@ RG_SUBPROGRAM u64 rg_pull_from(s32 cpu, s32 other, u64 target, u64 interval, u64
 	struct rg_need *need;
 
 	if (id == rg_queue_of(cpu) || !here || !queue || queue->cpu != other ||
-	    queue->least >= target)
+	    !rg_precedes(queue->least, target))
 		return tolerated_ns;
 	if (RG_OPTION(balance) == RG_BALANCE_DWRR)
 		return rg_dwrr_take(cpu, id, target) ? RG_NEVER : tolerated_ns;
@@ -112,7 +112,7 @@ RG_INLINE u64 rg_gvts_least(s32 cpu, u64 vruntime)
 {
 	struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
 
-	return queue && queue->least < vruntime ? queue->least : vruntime;
+	return queue && rg_precedes(queue->least, vruntime) ? queue->least : vruntime;
 }
 
 /*
@@ -169,7 +169,7 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 		if (!domain)
 			continue;
 		seen = domain->at;
-		if (least == RG_NEVER || least < seen)
+		if (least == RG_NEVER || rg_before(least, seen))
 			return 0;
 		if (rg_look(cpu, level, domain, seen, &reached, &round)) {
 			rg_add(&shared->pulls, 1);
@@ -194,8 +194,7 @@ RG_INLINE void rg_gvts_place(struct rg_account *account, struct rg_thread *threa
 
 	if (!shared || thread->asleep == shared->least_target)
 		return;
-	behind = rg_less(rg_less(shared->least_target, rg_interval(lowest) >> 1),
-			 account->vruntime);
+	behind = rg_lead(shared->least_target - (rg_interval(lowest) >> 1), account->vruntime);
 	if (thread->utilised > RG_BUSY)
 		return;
 	if (thread->utilised >= RG_IDLE)

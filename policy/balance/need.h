@@ -26,7 +26,7 @@
  */
 RG_INLINE u64 rg_need_of(u64 vruntime, u64 weight, u32 utilisation, u64 target)
 {
-	u64 lag = rg_less(target, vruntime);
+	u64 lag = rg_lead(target, vruntime);
 
 	return rg_div(((lag >> 8) * (weight >> 8) >> RG_UTILISATION_BITS) * utilisation,
 		      RG_NORMAL_WEIGHT);

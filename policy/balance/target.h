@@ -64,7 +64,7 @@ RG_INLINE void rg_target_create(s32 cpu)
 		if (!target)
 			continue;
 		if (!target->cpus) {
-			target->at = rg_interval(level);
+			target->at = RG_VTIME_BEGIN + rg_interval(level);
 			target->least = RG_NEVER;
 			target->cpu = cpu;
 			target->sibling = parent ? parent->children : 0;
@@ -89,7 +89,7 @@ RG_INLINE struct rg_target *rg_target_least_child(struct rg_target *parent, u32 
 		if (!row)
 			break;
 		child = &row->targets[RG_LEVEL_ROW(below)];
-		if (!least || child->least < least->least)
+		if (!least || rg_precedes(child->least, least->least))
 			least = child;
 		next = child->sibling;
 	}
@@ -100,9 +100,12 @@ RG_INLINE struct rg_target *rg_target_least_child(struct rg_target *parent, u32 
 RG_INLINE void rg_target_advance(u64 least)
 {
 	struct rg_shared *shared = rg_shared();
-	u64 now = shared ? shared->least_target : RG_NEVER;
+	u64 now;
 
-	if (least != RG_NEVER && least > now)
+	if (!shared || least == RG_NEVER)
+		return;
+	now = shared->least_target;
+	if (rg_before(now, least))
 		rg_compare_and_swap(&shared->least_target, now, least);
 }
 
@@ -135,7 +138,7 @@ RG_INLINE void rg_target_tell(s32 cpu, u64 least)
 RG_INLINE void rg_target_report(s32 cpu, struct rg_target *lowest)
 {
 	struct rg_shared *shared = rg_shared();
-	bool counts = shared && lowest->busy && lowest->at >= shared->least_target;
+	bool counts = shared && lowest->busy && !rg_before(lowest->at, shared->least_target);
 
 	rg_target_tell(cpu, counts ? lowest->at : RG_NEVER);
 }
@@ -154,7 +157,7 @@ RG_SUBPROGRAM bool rg_target_queue_busy(s32 cpu)
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *target = rg_target(cpu, level);
 
-		if (target && target->at < shared->least_target)
+		if (target && rg_before(target->at, shared->least_target))
 			target->at = shared->least_target;
 	}
 	rg_target_report(cpu, lowest);
@@ -227,14 +230,15 @@ RG_SUBPROGRAM bool rg_target_raise(s32 cpu, u32 level, u64 seen, u64 reached)
 	if (!target || !shared || !own)
 		return 0;
 	interval = rg_interval(level);
-	next = seen + interval + rg_div(rg_less(reached, seen), interval) * interval;
+	next = seen + interval + rg_div(rg_lead(reached, seen), interval) * interval;
 	if (rg_compare_and_swap(&target->at, seen, next) != seen)
 		return 0;
 	target->clear = 0;
 	if (level != rg_target_lowest())
 		return 1;
 	rg_target_report(cpu, target);
-	if (RG_OPTION(infeasible) && next > shared->least_target + RG_BEHIND * interval)
+	if (RG_OPTION(infeasible) &&
+	    rg_before(shared->least_target + RG_BEHIND * interval, next))
 		rg_target_leave_behind(cpu, own->weight);
 	return 1;
 }

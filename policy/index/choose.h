@@ -132,7 +132,7 @@ RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *q
 		if (at == RG_TOP)
 			continue;
 		vruntime = rg_heap_vruntime(heap, at, rg_vtime_waiting(shared, queue, i));
-		if (vruntime >= best.vruntime)
+		if (!rg_precedes(vruntime, best.vruntime))
 			continue;
 		best.vruntime = vruntime;
 		best.cpuset = i;
@@ -144,7 +144,7 @@ RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *q
 /* Whether a vruntime is so little later than another that the thread may go before it to stay. */
 RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 vruntime, u64 least)
 {
-	return vruntime <= least + rg_virtual(RG_OPTION(sticky_ns), thread->weight);
+	return !rg_before(least + rg_virtual(RG_OPTION(sticky_ns), thread->weight), vruntime);
 }
 
 /* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
@@ -237,7 +237,7 @@ RG_INLINE struct rg_decision rg_decide(struct rg_queue *queue, struct rg_cpu *he
 	if (at == RG_TOP)
 		return decision;
 	decision.verdict = RG_STAYS;
-	if (here->ask.mine && here->ask.vruntime <= best->vruntime)
+	if (here->ask.mine && !rg_before(best->vruntime, here->ask.vruntime))
 		return rg_decide_for_sibling(here, key);
 	if (here->ask.mine && !rg_mine(here)->owes_ns && rg_arrived_first(heap, here, at, key)) {
 		decision.act = RG_EXCHANGE;

@@ -28,17 +28,21 @@ RG_INLINE struct rg_entry *rg_heap_at(struct rg_heap *heap, u32 i)
 	return rg_entry_at(heap->base + i);
 }
 
-/* The vruntime of the entry at a position, with what its virtual time was raised by. */
+/*
+ * The vruntime of the entry at a position, with what its virtual time was raised by. One that would
+ * read as none is a nanosecond less.
+ */
 RG_INLINE u64 rg_heap_vruntime(struct rg_heap *heap, u32 i, struct rg_vtime *vtime)
 {
-	return rg_heap_at(heap, i)->vruntime + vtime->shift;
+	u64 vruntime = rg_heap_at(heap, i)->vruntime + vtime->shift;
+
+	return vruntime == RG_NEVER ? vruntime - 1 : vruntime;
 }
 
-/* Entries may lie on both sides of 0, before which a raise of their virtual time began. */
 RG_INLINE bool rg_heap_before(struct rg_entry *a, struct rg_entry *b)
 {
 	if (a->vruntime != b->vruntime)
-		return (long long)(a->vruntime - b->vruntime) < 0;
+		return rg_before(a->vruntime, b->vruntime);
 	return (s32)(a->stamp - b->stamp) < 0;
 }
 
@@ -135,7 +139,7 @@ RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue
 
 		if (!heap->count)
 			queue->waiting &= ~(1ULL << i);
-		if (!heap->count || vruntime >= least)
+		if (!heap->count || !rg_precedes(vruntime, least))
 			continue;
 		least = vruntime;
 		first = rg_heap_first(heap);

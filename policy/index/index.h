@@ -57,7 +57,7 @@ RG_INLINE void rg_index_add(struct rg_shared *shared, struct rg_queue *queue,
 	pool->pool = thread->pool;
 	pool->cpuset = pick->cpuset;
 	if (pool->vruntimes <= pool->waiting ||
-	    (rg_pool_is_alone(pool->pool) && (long long)(pool->vruntime - pick->vruntime) > 0)) {
+	    (rg_pool_is_alone(pool->pool) && rg_before(pick->vruntime, pool->vruntime))) {
 		pool->vruntimes++;
 		pool->vruntime = pick->vruntime;
 		rg_heap_push(heap, pick->vruntime, rg_number(row));
@@ -85,7 +85,7 @@ RG_INLINE void rg_index_tidy(struct rg_heap *heap)
 		if (pool->waiting && !rg_pool_is_alone(pool->pool))
 			break;
 		own = rg_unshifted(&rg_thread_at(pool->first)->account);
-		if (pool->waiting && (long long)(root->vruntime - own) >= 0)
+		if (pool->waiting && !rg_before(root->vruntime, own))
 			break;
 		if (pool->waiting) {
 			pool->vruntime = own;

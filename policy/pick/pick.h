@@ -55,7 +55,7 @@ RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 		rg_account_shift(account, vtime);
 		if (!alone && account->vruntime != vruntime)
 			here->inversions++;
-		if (!alone || account->vruntime < vruntime)
+		if (!alone || rg_before(account->vruntime, vruntime))
 			account->vruntime = vruntime;
 		if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
 			rg_renormalise(account, thread->weight, rg_queue_of(cpu));
@@ -218,8 +218,8 @@ RG_SUBPROGRAM u32 rg_find_unlisted(s32 cpu, u32 id, u64 limit)
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);
 
-		if (!thread || !thread->unlisted || thread->account.vruntime >= least ||
-		    !rg_may_run_on(t, cpu))
+		if (!thread || !thread->unlisted ||
+		    !rg_precedes(thread->account.vruntime, least) || !rg_may_run_on(t, cpu))
 			continue;
 		found = rg_slot(t);
 		least = thread->account.vruntime;
@@ -357,7 +357,7 @@ RG_SUBPROGRAM u64 rg_least_for(s32 cpu, u32 id)
 		struct rg_heap *heap = rg_heap_of(queue, i);
 		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
 
-		if (vruntime < least && !rg_is_refused(shared, here, i))
+		if (rg_precedes(vruntime, least) && !rg_is_refused(shared, here, i))
 			least = vruntime;
 	}
 	rg_release(lock);
@@ -375,8 +375,8 @@ RG_INLINE bool rg_pick_least_unlisted(s32 cpu, struct rg_cpu *here, u32 shared)
 	if (!own || !common || !(own->unlisted | common->unlisted))
 		return 0;
 	least = rg_least_for(cpu, shared);
-	limit = least < limit ? least : limit;
-	limit = own->least < limit ? own->least : limit;
+	limit = rg_precedes(least, limit) ? least : limit;
+	limit = rg_precedes(own->least, limit) ? own->least : limit;
 	if (own->unlisted && rg_pick_unlisted(cpu, here->own, limit))
 		return 1;
 	return own != common && common->unlisted && rg_pick_unlisted(cpu, shared, limit);
@@ -391,7 +391,7 @@ RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 		return shared;
 	own = rg_queue(here->own);
 	common = rg_queue(shared);
-	return own && common && own->least < common->least ? here->own : shared;
+	return own && common && rg_precedes(own->least, common->least) ? here->own : shared;
 }
 
 /*

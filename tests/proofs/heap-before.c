@@ -5,7 +5,7 @@
  * Bound.   All vruntimes and stamps, three entries.
  * Assumed. Vruntimes are less than 2^63 apart, stamps of equal ones less than 2^31 pushes.
  * Run.     
- * Control. index/heap.h | (long long)(a->vruntime - b->vruntime) < 0 | a->vruntime < b->vruntime
+ * Control. state.h | return (long long)(a - b) < 0; | return a < b;
  */
 #include "proof.h"
 

@@ -2,14 +2,14 @@
 /*
  * Claim.   A thread that wakes, or enters another virtual time, is not before the min_vruntime
  *          less 300 ms and its credit, and not beyond it by more than some turns, 300 ms and what a
- *          helper is delayed. Nothing overflows.
- * Bound.   Weights 1/65,536, 3 and 102,400 with slices of 1 s, 4 ms and 100 us; wakeup credits up
- *          to 4 s.
- * Assumed. Vruntimes and min_vruntimes are below 2^61: 30 years in ns are below 2^60. The thread
- *          owes up to 1 s.
- * Run.     --unsigned-overflow-check --unwind 9
- * Control. vruntime.h | if (account->vruntime > most) | if (account->vruntime > 2 * most)
- * Control. vruntime.h | if (account->vruntime < earliest) | if (0)
+ *          helper is delayed. So it is wherever its vruntime stood, and when virtual time wraps.
+ * Bound.   All vruntimes, min_vruntimes and raises; weights 1/65,536, 3 and 102,400 with slices of
+ *          1 s, 4 ms and 100 us; wakeup credits up to 4 s.
+ * Assumed. The thread owes up to 1 s.
+ * Run.     --unwind 9
+ * Control. vruntime.h | CHINE && rg_before(most, account->vruntime)) | CHINE && most < account->vruntime)
+ * Control. vruntime.h | if (rg_before(account->vruntime, earliest)) | if (0)
+ * Control. vruntime.h | rg_before(account->vruntime, earliest) | account->vruntime < earliest
  */
 #include "proof.h"
 
@@ -29,17 +29,12 @@ struct rg_queue *rg_queue(u32 id)
 	return nondet_bool() ? &queue : 0;
 }
 
-static u64 some_time(void)
-{
-	return nondet_u64() >> 3;
-}
-
 static struct rg_vtime *some_vtime(u32 id)
 {
 	struct rg_vtime *vtime = &shared.cpusets[id].vtime;
 
-	vtime->min_vruntime = some_time();
-	vtime->shift = nondet_u32();
+	vtime->min_vruntime = nondet_u64();
+	vtime->shift = nondet_u64();
 	return vtime;
 }
 
@@ -49,33 +44,37 @@ static void some_options(void)
 	options.wakeup_credit_ns = nondet_u32();
 }
 
+/* The vruntime is at most so far behind the min_vruntime, and at most so far ahead. */
+static void prove_lag(u64 vruntime, u64 min_vruntime, u64 behind, u64 ahead)
+{
+	PROVE(!rg_before(vruntime, min_vruntime - behind));
+	PROVE(!rg_before(min_vruntime + ahead, vruntime));
+}
+
 static void prove_at(u64 weight, u64 slice_ns, u64 sticky_ns)
 {
 	struct rg_thread thread = { .weight = weight };
-	struct rg_vtime *from = some_vtime(0), *to = some_vtime(1);
+	struct rg_vtime *to = some_vtime(1);
 	struct rg_account *account = &thread.account;
-	u64 min_vruntime = to->min_vruntime, credit, most;
+	u64 credit, most;
 
+	some_vtime(0);
 	some_options();
 	options.slice_ns = slice_ns;
 	options.sticky_ns = sticky_ns;
+	most = rg_vruntime_most(0, weight);
 	thread.owes_ns = nondet_u32() & ((1U << 30) - 1);
 	thread.helper = nondet_bool();
-	*account = (struct rg_account){ some_time(), 0, rg_some(0), 0 };
-	account->shift = nondet_u32();
-	ASSUME(account->shift <= from->shift && from->shift <= account->vruntime);
-	rg_renormalise(account, thread.weight, 1);
-	most = rg_vruntime_most(min_vruntime, thread.weight);
-	PROVE(account->vruntime <= most);
-	PROVE(account->vruntime + RG_HELD_BACK_NS >= min_vruntime);
-	account->vruntime = some_time();
+	*account = (struct rg_account){ nondet_u64(), nondet_u64(), rg_some(0), 0 };
+	rg_renormalise(account, weight, 1);
+	prove_lag(account->vruntime, to->min_vruntime, RG_HELD_BACK_NS, most);
+	account->vruntime = nondet_u64();
 	cpu.own = nondet_u32();
-	queue.least = nondet_bool() ? RG_NEVER : some_time();
+	queue.least = nondet_u64();
 	rg_vruntime_place(account, &thread, &cpu, &queue);
 	credit = options.wakeup_credit_ns;
-	most = rg_vruntime_most(to->min_vruntime, thread.weight);
-	PROVE(account->vruntime >= rg_less(rg_less(min_vruntime, RG_HELD_BACK_NS), credit));
-	PROVE(account->vruntime <= most + (thread.helper ? credit : 0));
+	prove_lag(account->vruntime, to->min_vruntime, RG_HELD_BACK_NS + credit,
+		  most + (thread.helper ? credit : 0));
 }
 
 int main(void)

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Claim.   CPU time becomes virtual time without overflow, and never more than at the least weight.
- *          4 minutes become no less than they should, at the lowest and the greatest weights.
- * Bound.   Up to 4 minutes at once; weights 1/65,536, 3, 15, 1,024, 88,761 and 102,400.
+ * Claim.   CPU time becomes virtual time without overflow, and never more than a quarter of a turn
+ *          of it. A minute becomes no less than it should, at the lowest and the greatest weights.
+ * Bound.   All CPU times; weights 1/65,536, 3, 15, 1,024, 88,761 and 102,400.
  * Assumed. None beyond the bound.
  * Run.     --unsigned-overflow-check --unwind 7
  * Control. weight.h | rg_div(ran_ns * RG_NORMAL | rg_div(8 * ran_ns * RG_NORMAL
+ * Control. weight.h | if (ran_ns > RG_VIRTUAL_MOST_NS) | if (0)
  */
 #include "proof.h"
 
 #include "weight.h"
 
-#define MOST_NS 240000000000ULL
+#define MINUTE_NS 60000000000ULL
 
 static void prove_at(u64 weight)
 {
-	u64 a = nondet_u64(), got;
+	u64 ran = nondet_u64();
+	u64 got = rg_virtual(ran, weight);
 
-	ASSUME(a <= MOST_NS);
-	got = rg_virtual(a, weight);
-	PROVE(got <= a << 26 && (a < MOST_NS || got >= (MOST_NS << 10) / ((weight >> 16) + 1)));
+	PROVE(got <= 1ULL << 62);
+	PROVE(ran > MINUTE_NS || got <= ran << 26);
+	PROVE(ran < MINUTE_NS || got >= (MINUTE_NS << 10) / ((weight >> 16) + 1));
 }
 
 int main(void)

@@ -35,7 +35,7 @@ u64 rg_native_pulls(const struct rg_shared *shared)
 
 u64 rg_native_vruntime(const struct rg_thread *thread)
 {
-	return thread->account.vruntime;
+	return thread->account.vruntime - RG_VTIME_BEGIN;
 }
 
 bool rg_native_batch(const struct rg_thread *thread)

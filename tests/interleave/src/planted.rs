@@ -123,8 +123,8 @@ pub const RACES: &[Race] = &[
         what: "a heap that a look for the best thread has emptied goes on being shown",
         changes: &[[
             "index/heap.h",
-            "		if (!heap->count)\n			queue->waiting &= ~(1ULL << i);\n		if (!heap->count || vruntime >= least)\n",
-            "		if (vruntime >= least)\n",
+            "		if (!heap->count)\n			queue->waiting &= ~(1ULL << i);\n		if (!heap->count || !rg_precedes(vruntime, least))\n",
+            "		if (!rg_precedes(vruntime, least))\n",
         ]],
     },
     Race {

@@ -123,6 +123,11 @@ fn now<T: Copy>(word: &T) -> T {
     unsafe { std::ptr::read_volatile(word) }
 }
 
+/// Virtual time since it began, at `RG_VTIME_BEGIN` (policy/state.h).
+fn since_begin(vruntime: &u64) -> u64 {
+    now(vruntime).wrapping_add(1_000_000)
+}
+
 impl<'a> Rows<'a> {
     /// The tables of loaded programs; of those by CPU or queue so many rows are in use. Those of a policy
     /// that is not the project's `own` hold what only its author knows: then nothing is read but what the
@@ -252,8 +257,8 @@ impl<'a> Rows<'a> {
         groups
     }
 
-    /// The queues in use: how many run from each or wait in it, and its min_vruntime in ns of virtual time. A
-    /// policy keeps either those of queues or one of the machine; the other ones stay 0.
+    /// The queues in use: how many run from each or wait in it, and its min_vruntime in ns of virtual time
+    /// since that began. A policy keeps either those of queues or one of the machine; the other ones stay 0.
     pub fn queues(&self) -> BTreeMap<u32, (u32, u64)> {
         if !self.own {
             return BTreeMap::new();
@@ -262,13 +267,13 @@ impl<'a> Rows<'a> {
             .maps
             .bss_shared_data
             .as_ref()
-            .map_or(0, |data| now(&data.rg_all.cpusets[0].vtime.min_vruntime));
+            .map_or(0, |data| since_begin(&data.rg_all.cpusets[0].vtime.min_vruntime));
         let min_vruntime = |of: u64| of.max(machine);
         let queues =
             self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);
         let used = queues.enumerate().filter(|(_, queue)| now(&queue.created) != 0);
         used.map(|(at, queue)| {
-            (at as u32, (now(&queue.threads), min_vruntime(now(&queue.vtime.min_vruntime))))
+            (at as u32, (now(&queue.threads), min_vruntime(since_begin(&queue.vtime.min_vruntime))))
         })
         .collect()
     }
