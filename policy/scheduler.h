@@ -38,6 +38,7 @@ RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
 	group->promise = none;
 	group->budget = blank;
 	group->budget.due_at = RG_NEVER;
+	rg_surplus_open(group);
 }
 
 RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)

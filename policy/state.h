@@ -178,7 +178,8 @@ struct rg_group {
 	/* What changes at every charge and wake-up. */
 	struct rg_share share RG_LINE;
 	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
-	u64 seen;       /* the min_vruntime when that was settled last */
+	u64 seen;       /* when that was settled last, and in which virtual time */
+	u64 aside_ns;   /* what it has received since then in others */
 	u64 flat;       /* its effective weight then */
 	u64 tolerance_ns; /* how much surplus costs nothing */
 	struct rg_budget budget RG_LINE;

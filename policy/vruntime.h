@@ -185,37 +185,49 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	thread->cpu = cpu;
 }
 
-/* The least vruntime that counts at a CPU, of whatever virtual time; RG_NEVER: nothing is there. */
-RG_INLINE u64 rg_least_at(struct rg_cpu *cpu, struct rg_queue *queue)
+/* The least vruntime that counts at a CPU of threads that others may run too; RG_NEVER: of none. */
+RG_INLINE u64 rg_least_of_sets(struct rg_cpu *cpu, struct rg_queue *queue)
+{
+	bool runs = cpu->pool && cpu->vtime < RG_CPUSETS;
+	struct rg_vtime *running = runs ? rg_vtime_at(cpu->vtime) : 0;
+	u64 least = running ? running->min_vruntime : RG_NEVER;
+
+	return rg_precedes(queue->least, least) ? queue->least : least;
+}
+
+/* The same of all, of whatever virtual time. */
+RG_INLINE u64 rg_least_at(struct rg_cpu *cpu, u64 least)
 {
 	struct rg_queue *own = rg_queue(cpu->own);
 	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
-	u64 least = running ? running->min_vruntime : RG_NEVER;
 
-	if (rg_precedes(queue->least, least))
-		least = queue->least;
+	if (running && rg_precedes(running->min_vruntime, least))
+		least = running->min_vruntime;
 	return own && rg_precedes(own->least, least) ? own->least : least;
 }
 
 /*
  * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
- * set waits its virtual time takes up where theirs is. Threads of other sets may be behind: it
- * comes before these, too, as far as converge.h holds virtual times together. Further, its set
- * would be raised for each such thread.
+ * set waits its virtual time takes up where theirs is; that of bound threads moves to a set's
+ * instead (converge.h). Threads of other sets may be behind: it comes before these, too, as far as
+ * converge.h holds virtual times together. Further, its set would be raised for each such thread.
  */
 RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *queue,
 			      u32 cpuset)
 {
-	u64 least, floor;
+	bool waited = queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1;
+	u64 least, sets, floor;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
 		return vtime->min_vruntime;
-	least = rg_least_at(cpu, queue);
+	sets = rg_least_of_sets(cpu, queue);
+	least = rg_least_at(cpu, sets);
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
-	if (!(queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1) &&
-	    rg_before(vtime->min_vruntime, least))
-		vtime->min_vruntime = least;
+	if (queue->is_own)
+		sets = least;
+	if (!waited && sets != RG_NEVER && rg_before(vtime->min_vruntime, sets))
+		vtime->min_vruntime = sets;
 	if (!rg_before(least, vtime->min_vruntime))
 		return vtime->min_vruntime;
 	floor = vtime->min_vruntime - RG_HELD_BACK_NS;

@@ -113,6 +113,30 @@ fn a_group_whose_threads_take_turns_keeps_to_its_weight() {
 }
 
 #[test]
+fn a_group_with_a_bound_thread_keeps_to_its_weight() {
+    let scenario = case("bound-and-turns");
+    let [at, control] =
+        ["rearguard", NO_ACCOUNTS].map(|policy| over_due(&summary(&scenario, policy), "turns"));
+    assert!((0.95..1.08).contains(&at), "{at}");
+    assert!(control > 2.0, "{control}");
+}
+
+#[test]
+fn what_a_bound_thread_finds_left_over_costs_nobody_on_other_cpus() {
+    let scenario = case("bound-neighbours");
+    let low = |policy: &str| {
+        let parts = summary(&scenario, policy).groups;
+        parts.iter().find(|part| part.name == "low").expect("a program").share
+    };
+    let [at, control] = ["rearguard", NO_ACCOUNTS].map(low);
+    assert!(at < 0.01, "nice 19 beside nice 0 is due 0.7% of two CPUs: {at}");
+    assert!(control > 0.1, "{control}");
+    let [at, control] = ["rearguard", NO_ACCOUNTS].map(|policy| excess(&scenario, policy));
+    assert!(at < 1.1, "{at}");
+    assert!(control > 3.0, "{control}");
+}
+
+#[test]
 fn a_group_of_groups_keeps_to_its_weight() {
     let scenario = case("nested-groups");
     let at = |policy: &str| over_due(&summary(&scenario, policy), "light");
