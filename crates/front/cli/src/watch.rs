@@ -8,6 +8,12 @@ mod export;
 #[cfg(feature = "bpf")]
 mod metrics;
 #[cfg(feature = "bpf")]
+mod open_metrics;
+#[cfg(feature = "bpf")]
+mod otlp;
+#[cfg(feature = "bpf")]
+mod samples;
+#[cfg(feature = "bpf")]
 mod service;
 #[cfg(feature = "bpf")]
 mod verdict;
@@ -15,7 +21,7 @@ mod verdict;
 use std::path::{Path, PathBuf};
 
 use model::{Failure, Nanos, units};
-use recorder::{KeptRequest, list, read_kept, trace_path};
+use recorder::{Endpoint, KeptRequest, list, read_kept, trace_path};
 
 use crate::output::Output;
 use crate::{explain, traces};
@@ -49,6 +55,13 @@ pub struct Args {
     /// Serve what is seen as OpenMetrics at an address (127.0.0.1:9899), or keep a file of it
     #[arg(long, value_name = "ADDRESS|FILE")]
     metrics: Option<String>,
+    /// Send traces of what is kept and metrics of what is seen to a receiver of OTLP over HTTP
+    /// (http://127.0.0.1:4318); again for a second one, each then with /v1/traces or /v1/metrics at its end
+    #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
+    otlp: Vec<Endpoint>,
+    /// How often metrics are sent there
+    #[arg(long, value_name = "DURATION", default_value = "15s", requires = "otlp", value_parser = units::duration)]
+    otlp_every: Nanos,
     /// How long to watch [default: until it is stopped]
     #[arg(long = "for", value_name = "DURATION", value_parser = units::long_duration)]
     duration: Option<Nanos>,

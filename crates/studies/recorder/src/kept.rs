@@ -20,7 +20,7 @@ pub(crate) const ENDED: &str = "%Y-%m-%d %H:%M:%S%.3f UTC";
 const LONGEST: u64 = 64 << 10;
 
 /// A request that was kept.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptRequest {
     /// [`KEPT_SCHEMA`].
     pub schema: String,
@@ -57,7 +57,8 @@ impl KeptRequest {
         })
     }
 
-    fn printable(mut self) -> KeptRequest {
+    /// Names of others are data: they may hold what moves a terminal.
+    pub(crate) fn printable(mut self) -> KeptRequest {
         let Told { line, class, confidence, source, culprit } = &mut self.told;
         let optional = source.iter_mut().chain(culprit);
         let own = [&mut self.ended, &mut self.service, &mut self.threshold, &mut self.stage];

@@ -35,8 +35,8 @@ struct Size {
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is kept by this id, and so many others went for it.
-    Kept(String, u64),
+    /// It is kept as this, and so many others went for it.
+    Kept(Box<KeptRequest>, u64),
     /// It alone is larger than the budget.
     TooLarge,
 }
@@ -78,8 +78,8 @@ impl Store {
             let _ = fs::remove_file(trace_path(&self.folder, &id));
             return Err(error);
         }
-        self.kept.insert(id.clone(), Size { bytes, latency_ns: kept.latency_ns });
-        Ok(Put::Kept(id, gone))
+        self.kept.insert(id, Size { bytes, latency_ns: kept.latency_ns });
+        Ok(Put::Kept(Box::new(kept.printable()), gone))
     }
 
     /// Removes a kept request.
@@ -262,12 +262,13 @@ mod tests {
         fs::write(&victim, "as it was").expect("a file");
         let first = DateTime::<Utc>::from(at(0)).format("%Y%m%dT%H%M%S-%3fZ").to_string();
         symlink(&victim, trace_path(&own, &first)).expect("a link");
-        assert_eq!(put(&mut store, 0, 1), Put::Kept(first.clone(), 0));
+        let Put::Kept(one, 0) = put(&mut store, 0, 1) else { panic!("room") };
+        assert_eq!(one.id, first);
         assert_eq!(fs::read_to_string(&victim).expect("there"), "as it was");
         assert_eq!(mode(&trace_path(&own, &first)), 0o600);
         assert_eq!(mode(&kept_path(&own, &first)), 0o600);
         let Put::Kept(second, _) = put(&mut store, 0, 2) else { panic!("room") };
-        assert_eq!(second, format!("{first}-2"), "the clock was set back");
+        assert_eq!(second.id, format!("{first}-2"), "the clock was set back");
         let link = folder.path().join("link");
         symlink(&own, &link).expect("a link");
         drop(store);
@@ -291,7 +292,8 @@ mod tests {
         let folder = folder();
         let mut store = Store::open(folder.path(), 1 << 20).expect("a folder");
         let evil = KeptRequest { service: "a\u{1b}[2J".to_string(), ..kept(1) };
-        store.put(at(0), evil, &[]).expect("room");
+        let put = store.put(at(0), evil, &[]).expect("room");
+        assert!(matches!(put, Put::Kept(one, 0) if one.service == "a?[2J"));
         let (all, _) = list(folder.path()).expect("readable");
         assert_eq!(all[0].service, "a?[2J");
         for id in ["../victim", "", "20270115T080000-000Z/../x"] {

@@ -6,7 +6,7 @@ use report::explain::{ExplainedService, plain};
 use serde::{Deserialize, Serialize};
 
 /// What made a request slow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
     /// All of it, in a line.
     pub line: String,

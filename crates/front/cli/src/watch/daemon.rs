@@ -5,12 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use model::{Failure, Nanos};
-use recorder::{Place, Store};
+use recorder::{Deliveries, Place, Store};
 use tracer::{Bounds, Ended, Follower, Recording, Ring, Scheduling, Tracer, Wanted, now};
 
 use super::Args;
 use super::explainer::{Explainer, Fates};
-use super::metrics::{Metrics, Whole};
+use super::metrics::Metrics;
+use super::samples::Whole;
 use super::service::{Counts, Service};
 use super::verdict::Slow;
 use crate::terminal::interrupt_flag;
@@ -58,7 +59,7 @@ struct Daemon<'a> {
 /// Runs until it is stopped.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let ports = ports(args)?;
-    let metrics = args.metrics.as_deref().map(Metrics::open).transpose()?;
+    let metrics = Metrics::open(args)?;
     let folder = args.keep.as_deref().expect("clap asks for it");
     let scheduling = Scheduling::Everywhere;
     // What is refused makes no folder.
@@ -156,19 +157,34 @@ impl Daemon<'_> {
         }
         let both = self.services.iter_mut().zip(of_services);
         for (service, ended) in both {
-            self.metrics.iter().for_each(|metrics| metrics.count(service.port, &ended));
+            self.metrics.iter_mut().for_each(|metrics| metrics.count(service.port, &ended));
             service.take_up(ended, now);
         }
     }
 
     fn show(&mut self) {
-        let Some(metrics) = &mut self.metrics else { return };
-        let with_fates = |one: &Service| self.explainer.fates(one.port);
-        let services: Vec<_> = self.services.iter().map(|one| (one, with_fates(one))).collect();
+        self.pass_on();
+        if let Some(mut metrics) = self.metrics.take_if(|metrics| metrics.is_time()) {
+            metrics.show(&self.services(), &self.whole());
+            self.metrics = Some(metrics);
+        }
+    }
+
+    /// Sends what was kept since the last time, where it goes somewhere.
+    fn pass_on(&mut self) {
+        for one in self.explainer.take_kept() {
+            self.metrics.iter_mut().for_each(|metrics| metrics.keep(&one));
+        }
+    }
+
+    fn services(&self) -> Vec<(&Service, Fates)> {
+        self.services.iter().map(|one| (one, self.explainer.fates(one.port))).collect()
+    }
+
+    fn whole(&self) -> Whole {
         let Follower { unanswered, incomplete, .. } = self.follower;
         let (lost, skipped, _) = self.lost;
-        let ring_bytes = self.ring.bytes();
-        metrics.show(&services, &Whole { lost, skipped, incomplete, unanswered, ring_bytes });
+        Whole { lost, skipped, incomplete, unanswered, ring_bytes: self.ring.bytes() }
     }
 
     /// Hands the next slow request over where the last one is explained.
@@ -234,12 +250,22 @@ impl Daemon<'_> {
         drop(self.tracer.take());
         self.explainer.finish();
         self.services.iter().try_for_each(|service| self.summary(service))?;
-        let Follower { unanswered, incomplete, .. } = self.follower;
-        let (lost, skipped, _) = self.lost;
+        let Whole { lost, skipped, incomplete, unanswered, ring_bytes } = self.whole();
         stdout::line(format_args!(
             "not seen whole: {incomplete} requests, {unanswered} unanswered, {lost} records lost, {skipped} calls of hooks skipped; ring {} MiB",
-            self.ring.bytes() >> 20
-        ))
+            ring_bytes >> 20
+        ))?;
+        self.send_the_rest()
+    }
+
+    fn send_the_rest(mut self) -> Result<(), Failure> {
+        self.pass_on();
+        let Some(metrics) = self.metrics.take() else { return Ok(()) };
+        let all = metrics.finish(&self.services(), &self.whole());
+        all.into_iter().try_for_each(|(signal, Deliveries { offered, sent, .. })| {
+            let (signal, left) = (signal.name(), offered - sent);
+            stdout::line(format_args!("otlp {signal}: {sent} messages sent, {left} not"))
+        })
     }
 
     fn summary(&self, service: &Service) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use model::Failure;
-use recorder::{KeptRequest, Place, Put, Selection, Store};
+use recorder::{Place, Put, Selection, Store, Traced};
 use tracer::{Ended, now};
 
 use super::verdict::{Slow, explain};
@@ -34,6 +34,8 @@ struct Shared {
     selections: BTreeMap<u16, Selection>,
     fates: BTreeMap<u16, Fates>,
     is_busy: bool,
+    /// Kept since the last look.
+    kept: Vec<Traced>,
 }
 
 /// The thread, and what it has done.
@@ -48,7 +50,8 @@ impl Explainer {
     pub fn start(store: Store, ports: &[u16], worst: usize) -> Result<Explainer, Failure> {
         let selections = ports.iter().map(|port| (*port, Selection::new(worst))).collect();
         let fates = ports.iter().map(|port| (*port, Fates::default())).collect();
-        let shared = Arc::new(Mutex::new(Shared { selections, fates, is_busy: false }));
+        let shared = Shared { selections, fates, is_busy: false, kept: Vec::new() };
+        let shared = Arc::new(Mutex::new(shared));
         // One at a time: what was seen of a request takes megabytes.
         let (jobs, waiting) = sync_channel(1);
         let worker = Worker { store, shared: Arc::clone(&shared), is_disk_full: false };
@@ -81,6 +84,11 @@ impl Explainer {
     /// What became of those of a port.
     pub fn fates(&self, port: u16) -> Fates {
         lock(&self.shared).fates.get(&port).copied().unwrap_or_default()
+    }
+
+    /// Those that were kept since this was asked last.
+    pub fn take_kept(&self) -> Vec<Traced> {
+        std::mem::take(&mut lock(&self.shared).kept)
     }
 
     /// Waits until what was handed over is kept.
@@ -121,24 +129,25 @@ impl Worker {
         let (port, place, transmitted) =
             (slow.port, slow.place.clone(), slow.one.stages.transmitted);
         let latency = slow.one.stages.latency();
-        let Some((kept, trace)) = explain(slow) else {
+        let Some((traced, trace)) = explain(slow) else {
             return self.count(port, |f| f.unwritten += 1);
         };
         // Only its name is the wall clock's, which is read with the other one: explaining took a while.
         let ago = now().map_or(0, |now| now.saturating_sub(transmitted).0);
         let at = SystemTime::now() - Duration::from_nanos(ago);
-        match self.store.put(at, kept.clone(), &trace) {
-            Ok(Put::Kept(id, gone)) => {
+        match self.store.put(at, traced.kept.clone(), &trace) {
+            Ok(Put::Kept(kept, gone)) => {
                 self.is_disk_full = false;
                 self.count(port, |f| (f.kept, f.rotated) = (f.kept + 1, f.rotated + gone));
                 if let Place::Of(other) = &place {
                     self.store.remove(other);
                     self.count(port, |f| (f.kept, f.replaced) = (f.kept - 1, f.replaced + 1));
                 }
-                anstream::eprintln!("{}", super::line(&KeptRequest { id: id.clone(), ..kept }));
+                anstream::eprintln!("{}", super::line(&kept));
                 let mut shared = lock(&self.shared);
                 let selection = shared.selections.get_mut(&port);
-                selection.into_iter().for_each(|own| own.keep(latency, &place, id.clone()));
+                selection.into_iter().for_each(|own| own.keep(latency, &place, kept.id.clone()));
+                shared.kept.push(Traced { kept: *kept, ..traced });
             }
             Ok(Put::TooLarge) => self.count(port, |f| f.unwritten += 1),
             Err(error) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::Failure;
 use model::trace::Stages;
-use recorder::{otlp, read_kept, trace_path};
+use recorder::{Traced, read_kept, trace_path};
 use trace::Recorded;
 
 use crate::{explain, files, traces};
@@ -24,8 +24,8 @@ pub fn export(folder: &Path, id: &str, out: &Path) -> Result<(), Failure> {
     })?;
     // Where nothing can be told the verdict says so.
     let services = explain::document(&recorded).map(|all| all.services).unwrap_or_default();
-    let findings = services.first().map(|service| &service.findings[..]).unwrap_or_default();
-    let text = otlp(&kept, &stages, findings, env!("CARGO_PKG_VERSION"))?;
+    let findings = services.into_iter().next().map(|one| one.findings).unwrap_or_default();
+    let text = Traced { kept, stages, findings }.json(env!("CARGO_PKG_VERSION"))?;
     files::check_writable(out)?;
     files::replace(out, text.as_bytes())
         .map_err(|error| Failure::Run(format!("{}: {error}", out.display())))

@@ -8,6 +8,7 @@ use tracer::Ended;
 
 /// Slow requests that wait to be explained, at most.
 const MOST_PENDING: usize = 64;
+const MINUTE: Nanos = Nanos::from_secs(60);
 
 /// What was seen of a service.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +25,32 @@ pub struct Counts {
     pub late: u64,
 }
 
+/// The greatest of a minute and of the one before: a scrape that comes each minute misses none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Greatest {
+    minute: u64,
+    of_minute: Nanos,
+    before: Nanos,
+}
+
+impl Greatest {
+    /// Takes up what was seen.
+    fn take_up(&mut self, now: Nanos, seen: impl Iterator<Item = Nanos>) {
+        let minute = now.0 / MINUTE.0;
+        if minute != self.minute {
+            let is_next = minute == self.minute + 1;
+            self.before = if is_next { self.of_minute } else { Nanos::ZERO };
+            (self.minute, self.of_minute) = (minute, Nanos::ZERO);
+        }
+        self.of_minute = seen.fold(self.of_minute, Nanos::max);
+    }
+
+    /// The greatest.
+    pub fn get(self) -> Nanos {
+        self.of_minute.max(self.before)
+    }
+}
+
 /// A service.
 pub struct Service {
     /// Its port.
@@ -32,6 +59,10 @@ pub struct Service {
     pub threshold: Threshold,
     /// What was seen.
     pub counts: Counts,
+    /// The slowest request.
+    pub slowest: Greatest,
+    /// The longest wait of a thread that had a request, for a CPU.
+    pub longest_wait: Greatest,
     /// Slow requests in the order of their begin, each with the threshold then.
     pub pending: VecDeque<(Ended, Nanos)>,
     listens: Option<bool>,
@@ -42,7 +73,8 @@ impl Service {
     pub fn new(port: u16, slower_than: Option<Nanos>) -> Service {
         let threshold = slower_than.map_or_else(Threshold::learned, Threshold::Fixed);
         let (counts, pending) = (Counts::default(), VecDeque::new());
-        Service { port, threshold, counts, pending, listens: None }
+        let (slowest, longest_wait) = (Greatest::default(), Greatest::default());
+        Service { port, threshold, counts, slowest, longest_wait, pending, listens: None }
     }
 
     /// Says whether a process listens at the port, where that has changed. The hooks know the port alone, so
@@ -61,6 +93,9 @@ impl Service {
     /// Takes up requests that have ended.
     pub fn take_up(&mut self, ended: Vec<Ended>, now: Nanos) {
         self.counts.requests += ended.len() as u64;
+        self.slowest.take_up(now, ended.iter().map(|one| one.stages.latency()));
+        let wait = |one: &Ended| one.stages.running.saturating_sub(one.stages.ready);
+        self.longest_wait.take_up(now, ended.iter().map(wait));
         let threshold = self.threshold.now();
         self.threshold.learn(now, ended.iter().map(|one| one.stages.latency()));
         let Some(threshold) = threshold else { return };
@@ -95,4 +130,24 @@ fn worst_of_events(slow: Vec<Ended>, same_event: &mut u64) -> Vec<Ended> {
         until = until.max(one.stages.transmitted);
     }
     worst
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_is_that_of_a_minute_and_of_the_one_before() {
+        let mut greatest = Greatest::default();
+        let mut after = |seconds: u64, seen: &[u64]| {
+            greatest.take_up(Nanos::from_secs(seconds), seen.iter().map(|ns| Nanos(*ns)));
+            greatest.get().0
+        };
+        assert_eq!(after(61, &[5, 9, 3]), 9);
+        assert_eq!(after(62, &[7]), 9);
+        assert_eq!(after(121, &[2]), 9, "of the minute before");
+        assert_eq!(after(181, &[]), 2);
+        assert_eq!(after(182, &[4]), 4);
+        assert_eq!(after(600, &[]), 0, "none for minutes");
+    }
 }

@@ -2,7 +2,8 @@
 
 use model::Nanos;
 use model::trace::Window;
-use recorder::{KEPT_SCHEMA, KeptRequest, Place, Told};
+use recorder::{KEPT_SCHEMA, KeptRequest, Place, Told, Traced};
+use report::explain::Finding;
 use report::stages::SERVER_STAGES;
 use trace::Recorded;
 use tracer::{Ended, Observed, Recording, snapshot};
@@ -31,8 +32,8 @@ pub struct Slow {
     pub lost_at: Option<Nanos>,
 }
 
-/// What there is to keep of a request; `None` where it is not to be found in what was seen.
-pub fn explain(slow: Slow) -> Option<(KeptRequest, Vec<u8>)> {
+/// What there is to keep of a request, and its trace; `None` where it is not to be found in what was seen.
+pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let stages = slow.one.stages;
     let begin = slow.cut.begin().unwrap_or(Nanos::NEVER);
     let mut observed = snapshot(&slow.cut)?;
@@ -47,9 +48,10 @@ pub fn explain(slow: Slow) -> Option<(KeptRequest, Vec<u8>)> {
     let spans = moments.windows(2).map(|pair| pair[1] - pair[0]).zip(SERVER_STAGES);
     let longest = spans.max_by_key(|(span, _)| *span);
     let is_whole = begin.saturating_add(LEAST_BEFORE) <= stages.arrived;
-    let told = match slow.lost_at.filter(|at| *at >= begin) {
-        Some(_) => Told::cannot("records of this time are missing"),
-        None if !is_whole => Told::cannot("the ring does not hold all that was before it"),
+    let cannot = |why| (Told::cannot(why), Vec::new());
+    let (told, findings) = match slow.lost_at.filter(|at| *at >= begin) {
+        Some(_) => cannot("records of this time are missing"),
+        None if !is_whole => cannot("the ring does not hold all that was before it"),
         None => told(&recorded, stages.latency()),
     };
     let kept = KeptRequest {
@@ -64,7 +66,7 @@ pub fn explain(slow: Slow) -> Option<(KeptRequest, Vec<u8>)> {
         told,
         ..KeptRequest::default()
     };
-    Some((kept, trace))
+    Some((Traced { kept, stages, findings }, trace))
 }
 
 /// The service's name; all else goes.
@@ -72,15 +74,16 @@ fn service(observed: Observed) -> String {
     observed.programs.into_iter().next().map_or(String::new(), |process| process.name)
 }
 
-/// The verdict on the one request of a trace's window with this latency.
-fn told(recorded: &Recorded, latency: Nanos) -> Told {
+/// The verdict on the one request of a trace's window with this latency, and what took its time.
+fn told(recorded: &Recorded, latency: Nanos) -> (Told, Vec<Finding>) {
+    let cannot = |why| (Told::cannot(why), Vec::new());
     let Ok(document) = crate::explain::document(recorded) else {
-        return Told::cannot("no event names the thread that served it");
+        return cannot("no event names the thread that served it");
     };
     let service = document.services.first().filter(|one| one.slow_ns.latency == latency.0 as f64);
     let slow = service.and_then(|service| Some((service, service.slow.first()?)));
     let Some((service, slow)) = slow else {
-        return Told::cannot("its moments are not to be found again");
+        return cannot("its moments are not to be found again");
     };
     let trace = &recorded.trace;
     let ran = Ran::new(trace.threads.len(), trace.events.as_deref().unwrap_or_default());
@@ -94,5 +97,5 @@ fn told(recorded: &Recorded, latency: Nanos) -> Told {
     });
     let span =
         thread.map(|thread| ran.between(thread, Nanos(slow.started_ns), Nanos(slow.completed_ns)));
-    Told::of(service, span.unwrap_or_default())
+    (Told::of(service, span.unwrap_or_default()), service.findings.clone())
 }

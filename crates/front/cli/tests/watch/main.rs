@@ -5,6 +5,9 @@
 #[path = "../support/child_guard.rs"]
 mod child_guard;
 mod guest;
+mod otlp;
+#[path = "../../../../studies/recorder/tests/otlp/receiver.rs"]
+mod receiver;
 mod recorder;
 mod server;
 mod storm;

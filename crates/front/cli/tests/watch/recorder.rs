@@ -85,7 +85,7 @@ fn a_hog_that_comes_and_goes_is_named_in_what_is_kept() {
 }
 
 /// Answers so many requests at a port.
-fn serve(port: u16, requests: usize) {
+pub fn serve(port: u16, requests: usize) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("it was free just now");
     let client = std::thread::spawn(move || {
         let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");

@@ -1,0 +1,165 @@
+//! Where a receiver is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::ring;
+use ureq::Agent;
+use ureq::http::Uri;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+/// What is sent. Each has an address of its own below the receiver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Slow requests.
+    Traces,
+    /// What was counted.
+    Metrics,
+}
+
+impl Signal {
+    /// Its name in addresses and labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Traces => "traces",
+            Signal::Metrics => "metrics",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Signal::Traces => "/v1/traces",
+            Signal::Metrics => "/v1/metrics",
+        }
+    }
+}
+
+/// A receiver's address, without what is added for each signal.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    base: String,
+    is_tls: bool,
+    /// The one that it is for, where the address names one.
+    only: Option<Signal>,
+}
+
+impl Endpoint {
+    /// Of a URL such as `http://127.0.0.1:4318`, or why it is none.
+    pub fn parse(text: &str) -> Result<Endpoint, String> {
+        let (base, only) = split(text.trim_end_matches('/'));
+        let url: Uri = base.parse().map_err(|error| format!("{error}: {EXPECTED}"))?;
+        let is_tls = match url.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(EXPECTED.to_string()),
+        };
+        let authority = url.authority().filter(|all| !all.host().is_empty()).ok_or(EXPECTED)?;
+        if authority.as_str().contains('@') {
+            return Err("a password in a URL is shown in logs: let a collector add it".to_string());
+        }
+        if authority.as_str() != authority.host() && authority.port_u16().is_none() {
+            return Err(format!("a port is a number below 65536: {EXPECTED}"));
+        }
+        if url.query().is_some() || text.contains('#') {
+            return Err(format!("nothing may follow the path: {EXPECTED}"));
+        }
+        Ok(Endpoint { base: base.to_string(), is_tls, only })
+    }
+
+    /// Whether a signal goes there.
+    pub fn takes(&self, signal: Signal) -> bool {
+        self.only.is_none_or(|only| only == signal)
+    }
+
+    /// The address of a signal.
+    pub fn url(&self, signal: Signal) -> String {
+        self.base.clone() + signal.path()
+    }
+
+    /// A client of it. It asks no proxy, and follows no answer to another place.
+    pub fn client(&self, timeout: Duration) -> Agent {
+        let config = Agent::config_builder()
+            .timeout_global(Some(timeout))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(concat!("rearguard/", env!("CARGO_PKG_VERSION")));
+        let config = if self.is_tls { config.tls_config(trusted()) } else { config };
+        config.build().into()
+    }
+}
+
+const EXPECTED: &str = "expected http://HOST:PORT or https://HOST:PORT";
+
+/// An address without the end that is one signal's, and that signal.
+fn split(url: &str) -> (&str, Option<Signal>) {
+    let cut = |signal: Signal| Some((url.strip_suffix(signal.path())?, Some(signal)));
+    cut(Signal::Traces).or_else(|| cut(Signal::Metrics)).unwrap_or((url, None))
+}
+
+/// Who this machine trusts, or `SSL_CERT_FILE` where that is set.
+fn trusted() -> TlsConfig {
+    let found = rustls_native_certs::load_native_certs().certs;
+    let all: Vec<Certificate<'static>> =
+        found.iter().map(|one| Certificate::from_der(one).to_owned()).collect();
+    TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&all))
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_signal_follows_the_one_that_is_given() {
+        let traces = |text| Endpoint::parse(text).map(|all| all.url(Signal::Traces));
+        for (given, sent) in [
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+            ("http://127.0.0.1:4318/", "http://127.0.0.1:4318/v1/traces"),
+            ("http://[::1]:9090/api/v1/otlp", "http://[::1]:9090/api/v1/otlp/v1/traces"),
+            ("https://otlp.example", "https://otlp.example/v1/traces"),
+        ] {
+            assert_eq!(traces(given).as_deref(), Ok(sent));
+        }
+        let metrics = Endpoint::parse("http://a:1").map(|all| all.url(Signal::Metrics));
+        assert_eq!(metrics.as_deref(), Ok("http://a:1/v1/metrics"));
+    }
+
+    #[test]
+    fn an_address_of_one_signal_is_for_no_other() {
+        for (url, traces, metrics) in [
+            ("http://a:1", true, true),
+            ("http://a:1/v1/traces", true, false),
+            ("http://a:1/x/v1/metrics/", false, true),
+        ] {
+            let to = Endpoint::parse(url).expect(url);
+            let takes = [Signal::Traces, Signal::Metrics].map(|signal| to.takes(signal));
+            assert_eq!(takes, [traces, metrics], "{url}");
+        }
+        let metrics = Endpoint::parse("http://a:1/x/v1/metrics").map(|to| to.url(Signal::Metrics));
+        assert_eq!(metrics.as_deref(), Ok("http://a:1/x/v1/metrics"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for (text, why) in [
+            ("127.0.0.1:4318", "expected http://HOST:PORT"),
+            ("grpc://127.0.0.1:4317", "expected http://HOST:PORT"),
+            ("http://", "expected http://HOST:PORT"),
+            ("http://:4318", "expected http://HOST:PORT"),
+            ("http://a b", "expected http://HOST:PORT"),
+            ("http://a:99999", "expected http://HOST:PORT"),
+            ("", "expected http://HOST:PORT"),
+            ("http://me:secret@a:1", "a password in a URL"),
+            ("http://a:1/?x=1", "nothing may follow the path"),
+            ("http://a:1/#x", "nothing may follow the path"),
+            ("/v1/traces", "expected http://HOST:PORT"),
+        ] {
+            let refused = Endpoint::parse(text).map(|_| ()).expect_err(text);
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}
