@@ -7,6 +7,8 @@ use recorder::{Deliveries, Endpoint, Metric, Pace, Sender, Signal, Traced, metri
 
 /// How long the receiver has for what is left at the end.
 const AT_THE_END: Duration = Duration::from_secs(5);
+/// More often would be a load of its own.
+const LEAST_EVERY: Nanos = Nanos::from_millis(100);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Receivers.
@@ -23,6 +25,9 @@ pub struct Otlp {
 impl Otlp {
     /// Metrics go there so often.
     pub fn start(to: &[Endpoint], every: Nanos) -> Result<Otlp, Failure> {
+        if every < LEAST_EVERY {
+            return Err(Failure::Input(format!("--otlp-every: {LEAST_EVERY} at least")));
+        }
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Ok(Otlp {
             traces: sender(to, Signal::Traces)?,

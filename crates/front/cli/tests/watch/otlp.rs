@@ -142,16 +142,23 @@ fn what_is_no_url_is_refused_before_anything_is_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let keep = folder.path().join("kept");
     let path = keep.display().to_string();
-    let watch = |more: &[&str]| {
+    let ends = |more: &[&str], code: i32| {
         let words = ["watch", "--port", "1", "--keep", &path, "--for", "1s"];
-        let output = rearguard(&[&words[..], more].concat()).output().expect("it runs");
-        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        let mut command = rearguard(&[&words[..], more].concat());
+        let command = command.env("SSL_CERT_FILE", "/dev/null").env_remove("SSL_CERT_DIR");
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{more:?}");
         String::from_utf8(output.stderr).expect("UTF-8")
     };
+    let watch = |more: &[&str]| ends(more, 2);
     let said = watch(&["--otlp", "127.0.0.1:4318"]);
     assert!(said.contains("expected http://HOST:PORT or https://HOST:PORT"), "{said}");
     assert!(watch(&["--otlp-every", "1s"]).contains("--otlp <URL>"));
     let said = watch(&["--otlp", "http://127.0.0.1:1", "--otlp", "http://127.0.0.1:2/v1/traces"]);
     assert!(said.contains("--otlp: traces go to one receiver"), "{said}");
+    let said = watch(&["--otlp", "http://127.0.0.1:1", "--otlp-every", "0"]);
+    assert!(said.contains("--otlp-every: 100 ms at least"), "{said}");
+    let said = ends(&["--otlp", "https://127.0.0.1:1"], 3);
+    assert!(said.contains("trusts no certificate"), "{said}");
     assert!(!keep.exists());
 }

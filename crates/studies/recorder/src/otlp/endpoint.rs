@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::Failure;
 use rustls::crypto::ring;
 use ureq::Agent;
 use ureq::http::Uri;
@@ -76,8 +77,9 @@ impl Endpoint {
         self.base.clone() + signal.path()
     }
 
-    /// A client of it. It asks no proxy, and follows no answer to another place.
-    pub fn client(&self, timeout: Duration) -> Agent {
+    /// A client of it. It asks no proxy, and follows no answer to another place. [`Failure::Machine`] where
+    /// TLS would believe no receiver.
+    pub fn client(&self, timeout: Duration) -> Result<Agent, Failure> {
         let config = Agent::config_builder()
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
@@ -85,8 +87,8 @@ impl Endpoint {
             .max_redirects_will_error(false)
             .proxy(None)
             .user_agent(concat!("rearguard/", env!("CARGO_PKG_VERSION")));
-        let config = if self.is_tls { config.tls_config(trusted()) } else { config };
-        config.build().into()
+        let config = if self.is_tls { config.tls_config(trusted()?) } else { config };
+        Ok(config.build().into())
     }
 }
 
@@ -99,14 +101,17 @@ fn split(url: &str) -> (&str, Option<Signal>) {
 }
 
 /// Who this machine trusts, or `SSL_CERT_FILE` where that is set.
-fn trusted() -> TlsConfig {
+fn trusted() -> Result<TlsConfig, Failure> {
     let found = rustls_native_certs::load_native_certs().certs;
+    if found.is_empty() {
+        let why =
+            "this machine trusts no certificate: install ca-certificates, or set SSL_CERT_FILE";
+        return Err(Failure::Machine(format!("--otlp: {why}")));
+    }
     let all: Vec<Certificate<'static>> =
         found.iter().map(|one| Certificate::from_der(one).to_owned()).collect();
-    TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&all))
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-        .build()
+    let config = TlsConfig::builder().root_certs(RootCerts::new_with_certs(&all));
+    Ok(config.unversioned_rustls_crypto_provider(Arc::new(ring::default_provider())).build())
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Sender {
             Signal::Metrics => METRICS,
         }));
         let (ends, done) = channel();
-        let (client, url) = (to.client(pace.timeout), to.url(signal));
+        let (client, url) = (to.client(pace.timeout)?, to.url(signal));
         let own = Arc::clone(&queue);
         let mut worker = Worker { queue: own, client, url, pace, say, tries: 0, told: 0 };
         thread::Builder::new()

@@ -1,6 +1,8 @@
 //! Receivers that are absent, slow, full or something else.
 
-use std::thread::sleep;
+use std::io::Write;
+use std::net::TcpListener;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use prost::Message;
@@ -138,6 +140,25 @@ fn a_receiver_that_hangs_is_left_and_what_waits_too_long_is_given_up() {
     assert_eq!(receiver.came()[2].body, b"c");
     assert!(line(&said, 0).contains("does not answer in time"), "{said:?}");
     assert!(line(&said, 1).ends_with("2 were dropped"), "{said:?}");
+}
+
+/// A byte now and then renews no deadline.
+#[test]
+fn an_answer_in_drops_is_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the sender");
+        let mut answer = b"HTTP/1.1 200 said\r\n".iter().chain(b"a: b\r\n".iter().cycle());
+        while stream.write_all(&[*answer.next().expect("no end")]).is_ok() {
+            sleep(Duration::from_millis(20));
+        }
+    });
+    let (sender, said) = sender(&url, Signal::Traces, QUICK);
+    let begin = Instant::now();
+    sender.offer(b"one".to_vec());
+    assert!(line(&said, 0).contains("does not answer in time"), "{said:?}");
+    assert!(begin.elapsed() < 20 * QUICK.timeout, "{:?}", begin.elapsed());
 }
 
 #[test]
