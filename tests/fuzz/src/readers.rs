@@ -13,6 +13,7 @@ use machine::cell;
 use measure::Target;
 use measure::protocol::http::HttpOptions;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, units};
+use recorder::{Endpoint, Signal};
 use trace::{Header, Making};
 
 /// A reader.
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Reader> {
         of("target", target, texts(&TARGETS)),
         of("mix", mix, texts(&["3 GET /a\n1 POST /b x", "# a\n2 SELECT {id}", "1 {random:5}"])),
         of("http", http, texts(&["X-A: b", "POST", "2xx,404", "Host:\tx"])),
+        of("receiver", receiver, texts(&["http://127.0.0.1:4318/v1/traces", "https://[::1]:1/x/"])),
         of("units", quantity, texts(&["10ms", "1.6k/s", "10M", "0.5us"])),
     ]
 }
@@ -94,6 +96,15 @@ fn plan(bytes: &[u8]) -> bool {
         Ok(Source { file: file.to_string(), text: text_of.to_string(), edits: Vec::new() })
     };
     Plan::read(&text(bytes), "x.toml", source).is_ok_and(|plan| plan.check_shipped().is_ok())
+}
+
+/// What is understood is an address still, when a signal's path is added.
+fn receiver(bytes: &[u8]) -> bool {
+    let read = Endpoint::parse(&text(bytes));
+    read.is_ok_and(|to| {
+        let url = to.url(Signal::Metrics);
+        Endpoint::parse(&url).expect("an address").url(Signal::Metrics) == url
+    })
 }
 
 fn policy(bytes: &[u8]) -> bool {

@@ -124,10 +124,11 @@ impl Worker {
         let given_up = self.queue.is_closed() || oldest.since.elapsed() > self.pace.patience;
         if given_up {
             self.queue.count(|all| all.not_taken += 1);
+            self.trouble(&format!("{why}; what has waited for too long is dropped"));
         } else {
             self.queue.put_back(oldest);
+            self.trouble(&format!("{why}; it is tried again"));
         }
-        self.trouble(&format!("{why}; it is tried again"));
         if self.queue.is_closed() {
             return self.queue.give_up();
         }
