@@ -78,7 +78,7 @@ impl Endpoint {
     }
 
     /// A client of it. It asks no proxy, and follows no answer to another place. [`Failure::Machine`] where
-    /// TLS would believe no receiver.
+    /// no certificate would be trusted.
     pub fn client(&self, timeout: Duration) -> Result<Agent, Failure> {
         let config = Agent::config_builder()
             .timeout_global(Some(timeout))
@@ -100,7 +100,7 @@ fn split(url: &str) -> (&str, Option<Signal>) {
     cut(Signal::Traces).or_else(|| cut(Signal::Metrics)).unwrap_or((url, None))
 }
 
-/// Who this machine trusts, or `SSL_CERT_FILE` where that is set.
+/// The authorities that this machine trusts, or those in `SSL_CERT_FILE` where that is set.
 fn trusted() -> Result<TlsConfig, Failure> {
     let found = rustls_native_certs::load_native_certs().certs;
     if found.is_empty() {

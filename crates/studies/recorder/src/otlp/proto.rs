@@ -252,7 +252,7 @@ pub fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_string(), value: Some(AnyValue { value: Some(value) }) }
 }
 
-/// By whom spans and metrics were made.
+/// The program that made spans and metrics.
 pub fn scope(version: &str) -> Scope {
     Scope { name: "rearguard".to_string(), version: version.to_string() }
 }
