@@ -18,8 +18,8 @@
  *          tolerance is above that. What a group is owed because its heavy members cannot use it
  *          belongs to its light ones, of which effective weights know nothing.
  * Figure.  Of two groups of one weight that spin, one with a thread that is bound to a CPU, each
- *          has 50.0%. When a group earned in whichever virtual time a thread was charged in, from where
- *          it had been in another, the one with the bound thread had 71.2%.
+ *          has 50.0%. When a group earned in whichever virtual time a thread was charged in, from
+ *          where it had been in another, the one with the bound thread had 71.2%.
  *          docs/evidence/production-node.md.
  * Limits.  Nothing is charged while no thread waits. A group exceeds its due by the tolerance for
  *          once, after it has been within it.

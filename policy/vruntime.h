@@ -257,7 +257,8 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
 	if (rg_before(account->vruntime, earliest))
 		account->vruntime = earliest;
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && rg_before(most, account->vruntime))
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE &&
+	    rg_before(most, account->vruntime))
 		account->vruntime = most;
 }
 

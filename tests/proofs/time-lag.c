@@ -7,7 +7,7 @@
  *          1 s, 4 ms and 100 us; wakeup credits up to 4 s.
  * Assumed. The thread owes up to 1 s.
  * Run.     --unwind 9
- * Control. vruntime.h | CHINE && rg_before(most, account->vruntime)) | CHINE && most < account->vruntime)
+ * Control. vruntime.h |     rg_before(most, account-> |     rg_before(0, account->
  * Control. vruntime.h | if (rg_before(account->vruntime, earliest)) | if (0)
  * Control. vruntime.h | rg_before(account->vruntime, earliest) | account->vruntime < earliest
  */
