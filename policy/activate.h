@@ -22,7 +22,7 @@ RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
 	if (!thread || !queue)
 		return 0;
 	account = rg_account(t, thread);
-	vtime = rg_vtime_at(rg_number(account->vtime));
+	vtime = rg_vtime_of_account(account);
 	if (!vtime)
 		return 0;
 	if (idle)

@@ -27,7 +27,8 @@
 
 #include "vruntime.h"
 
-RG_INLINE void rg_vtime_raise(struct rg_vtime *vtime, u64 by)
+/* All vruntimes of a virtual time go on, or back. */
+RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
 {
 	rg_add(&vtime->shift, by);
 	rg_add(&vtime->min_vruntime, by);
@@ -74,10 +75,8 @@ RG_INLINE void rg_span_of(struct rg_shared *shared, struct rg_queue *queue, stru
 
 		if (!rg_is_admitted(shared, here, i))
 			continue;
-		if (rg_precedes(first.vruntime, span->least))
-			span->least = first.vruntime;
-		if (span->floor == RG_NEVER || rg_before(span->floor, floor))
-			span->floor = floor;
+		span->least = rg_earliest(span->least, first.vruntime);
+		span->floor = span->floor == RG_NEVER ? floor : rg_latest(span->floor, floor);
 	}
 }
 
@@ -89,14 +88,11 @@ RG_INLINE void rg_span_raise(struct rg_shared *shared, struct rg_queue *queue,
 
 	RG_FOR_WAITING(i, waiting) {
 		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
-		u64 least = rg_foremost(queue, vtime, here, i).vruntime;
+		u64 first = rg_foremost(queue, vtime, here, i).vruntime;
+		u64 least = rg_latest(first, vtime->min_vruntime);
 
-		if (!rg_is_admitted(shared, here, i))
-			continue;
-		if (rg_before(least, vtime->min_vruntime))
-			least = vtime->min_vruntime;
-		if (rg_before(least, floor))
-			rg_vtime_raise(vtime, floor - least);
+		if (rg_is_admitted(shared, here, i) && rg_before(least, floor))
+			rg_vtime_move(vtime, floor - least);
 	}
 }
 
@@ -115,8 +111,7 @@ RG_INLINE struct rg_span rg_converge_sets(struct rg_shared *shared, u32 id, stru
 	rg_span_of(shared, queue, here, &span);
 	if (span.floor != RG_NEVER) {
 		rg_span_raise(shared, queue, here, span.floor);
-		if (rg_before(span.least, span.floor))
-			span.least = span.floor;
+		span.least = rg_latest(span.least, span.floor);
 	}
 	rg_queue_publish(shared, queue, 0);
 	rg_release(lock);
@@ -139,12 +134,11 @@ RG_INLINE void rg_converge_own(struct rg_shared *shared, struct rg_cpu *here, st
 	rg_acquire(lock);
 	first = rg_foremost(own, &own->vtime, here, 0);
 	ahead = rg_held_back(first.vruntime, first.weight);
-	least = rg_before(first.vruntime, own->vtime.min_vruntime) ? own->vtime.min_vruntime :
-								      first.vruntime;
+	least = rg_latest(first.vruntime, own->vtime.min_vruntime);
 	if (span->floor != RG_NEVER && rg_before(least, span->floor))
-		rg_vtime_raise(&own->vtime, span->floor - least);
+		rg_vtime_move(&own->vtime, span->floor - least);
 	else if (rg_precedes(span->least, ahead))
-		rg_vtime_raise(&own->vtime, span->least - ahead);
+		rg_vtime_move(&own->vtime, span->least - ahead);
 	rg_queue_publish(shared, own, 0);
 	rg_release(lock);
 }
@@ -190,11 +184,11 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	if (rg_is_converged(queue, own, here))
 		return;
 	floor = rg_converge_at(at);
-	vtime = rg_vtime_at(rg_number(account->vtime));
+	vtime = rg_vtime_of_account(account);
 	if (vtime)
 		rg_account_shift(account, vtime);
-	if (floor != RG_NEVER && rg_before(account->vruntime, floor))
-		account->vruntime = floor;
+	if (floor != RG_NEVER)
+		account->vruntime = rg_latest(account->vruntime, floor);
 	here->vruntime = account->vruntime;
 }
 

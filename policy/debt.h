@@ -74,7 +74,7 @@ RG_INLINE bool rg_may_owe(struct rg_thread *thread)
 RG_INLINE void rg_debt_charge(struct rg_thread *thread, struct rg_vtime *vtime, u64 ran_ns)
 {
 	u64 vruntime = thread->account.vruntime;
-	u64 from = rg_before(vruntime, vtime->min_vruntime) ? vtime->min_vruntime : vruntime;
+	u64 from = rg_latest(vruntime, vtime->min_vruntime);
 
 	thread->owes_ns += ran_ns;
 	if (thread->owes_ns > RG_DEBT_MOST_NS)

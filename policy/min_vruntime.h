@@ -8,7 +8,8 @@
  *          lag each queue has one instead.) CPUs look for the least vruntimes in turns: each, at
  *          most every 250 us, at the next two busy ones and the heads of their queues. When a look
  *          has been round, the least that was seen in each virtual time becomes its min_vruntime,
- *          which never falls. Vruntimes that move meanwhile are offered by whatever moves them.
+ *          which falls only with all others in it (converge.h). Vruntimes that move meanwhile are
+ *          offered by whatever moves them.
  * Why.     Vruntimes only grow while they are in use, so a min_vruntime that is late is too low: a
  *          waking thread is then placed a little earlier. One that is too high would make it wait
  *          until the others caught up. Threads bound to an overloaded CPU fall behind all others;
@@ -200,7 +201,7 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 		struct rg_thread *first = rg_thread_at(rg_heap_first(heap));
 		u64 floor = rg_held_back(vruntime, first->weight);
 
-		vtime->floor = rg_precedes(floor, vtime->floor) ? floor : vtime->floor;
+		vtime->floor = rg_earliest(vtime->floor, floor);
 		rg_vtime_note(vtime, first, vruntime, now);
 		shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime.used_at = now;
 	}
@@ -212,8 +213,8 @@ RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 runn
 {
 	u64 least = own->least;
 
-	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own) && rg_precedes(running, least))
-		least = running;
+	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own))
+		least = rg_earliest(least, running);
 	if (least != RG_NEVER && rg_before(own->vtime.min_vruntime, least))
 		own->vtime.min_vruntime = least;
 }
@@ -379,13 +380,11 @@ RG_INLINE void rg_look_around(s32 cpu, struct rg_cpu *here, u64 now)
  */
 RG_INLINE u64 rg_vruntime_cap(struct rg_vtime *vtime, s32 at, u64 before, u64 vruntime)
 {
-	u64 most = vtime->min_vruntime + RG_OPTION(vruntime_cap_ns);
+	u64 most = rg_latest(vtime->min_vruntime + RG_OPTION(vruntime_cap_ns), before);
 	struct rg_looking *looking;
 	struct rg_queue *own;
 	struct rg_cpu *cpu;
 
-	if (rg_before(most, before))
-		most = before;
 	if (RG_OPTION(vruntime_cap_ns) == RG_NEVER || !rg_before(most, vruntime))
 		return vruntime;
 	looking = rg_looking_of(at);

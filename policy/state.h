@@ -45,6 +45,18 @@ RG_INLINE bool rg_precedes(u64 a, u64 b)
 	return a != RG_NEVER && (b == RG_NEVER || rg_before(a, b));
 }
 
+/* The first of two that may each be RG_NEVER. */
+RG_INLINE u64 rg_earliest(u64 a, u64 b)
+{
+	return rg_precedes(b, a) ? b : a;
+}
+
+/* The last of two vruntimes. */
+RG_INLINE u64 rg_latest(u64 a, u64 b)
+{
+	return rg_before(a, b) ? b : a;
+}
+
 /* By how much a vruntime is ahead of another; 0: it is not. */
 RG_INLINE u64 rg_lead(u64 a, u64 b)
 {
@@ -179,7 +191,7 @@ struct rg_group {
 	struct rg_share share RG_LINE;
 	u64 surplus_ns; /* what it has received beyond its due: surplus.h */
 	u64 seen;       /* when that was settled last, and in which virtual time */
-	u64 aside_ns;   /* what it has received since then in others */
+	u64 aside_ns;   /* received in others since a thread of that one was charged */
 	u64 flat;       /* its effective weight then */
 	u64 tolerance_ns; /* how much surplus costs nothing */
 	struct rg_budget budget RG_LINE;
@@ -214,8 +226,8 @@ struct rg_entry {
  * and what the present look has seen of them (min_vruntime.h).
  */
 struct rg_vtime {
-	u64 min_vruntime RG_LINE; /* it never falls */
-	u64 shift;        /* by how much all its vruntimes were raised so far: see converge.h */
+	u64 min_vruntime RG_LINE; /* it falls only with all its vruntimes: converge.h */
+	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 least RG_LINE; /* of those seen in this look */

@@ -111,6 +111,7 @@ RG_INLINE void rg_surplus_open(struct rg_group *group)
 	struct rg_vtime *vtime = rg_vtime_at(0);
 
 	group->surplus_ns = 0;
+	group->aside_ns = 0;
 	if (vtime)
 		group->seen = rg_moment(0, vtime);
 }

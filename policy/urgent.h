@@ -38,7 +38,7 @@ RG_SUBPROGRAM bool rg_urgent_lend(u32 slot, u64 now)
 	struct rg_thread *thread = rg_thread_at(slot);
 	struct rg_promise *promise = &rg_group_at(thread->promise)->promise;
 	struct rg_account *account = &thread->account;
-	struct rg_vtime *vtime = account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+	struct rg_vtime *vtime = rg_vtime_of_account(account);
 	u64 front;
 
 	thread->lent = RG_LENT_NOTHING;

@@ -62,7 +62,13 @@ RG_INLINE void rg_set_curr(s32 at, struct task_struct *t, struct rg_thread *thre
 		rg_cpu_set_curr(cpu, thread, rg_account(t, thread)->vruntime, rg_now());
 }
 
-/* Takes part in what the account's virtual time was raised by. */
+/* The virtual time that an account has; 0: none yet. */
+RG_INLINE struct rg_vtime *rg_vtime_of_account(struct rg_account *account)
+{
+	return account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+}
+
+/* Takes part in how far the account's virtual time was moved. */
 RG_INLINE void rg_account_shift(struct rg_account *account, struct rg_vtime *vtime)
 {
 	account->vruntime += vtime->shift - account->shift;
@@ -89,7 +95,7 @@ RG_INLINE void rg_vruntime_limit(struct rg_thread *thread, struct rg_account *ac
 
 	if (rg_before(most, account->vruntime))
 		thread->owes_ns = 0;
-	account->vruntime = RG_OPTION(infeasible) && rg_before(most, least) ? least : most;
+	account->vruntime = RG_OPTION(infeasible) ? rg_latest(most, least) : most;
 }
 
 /* Charges what the thread has received since it was charged last. */
@@ -98,7 +104,7 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 	u64 exec = rg_exec_ns(t);
 	u64 ran = rg_less(exec, thread->exec_seen);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_vtime *vtime = account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+	struct rg_vtime *vtime = rg_vtime_of_account(account);
 	u64 before;
 
 	thread->exec_seen = exec;
@@ -144,7 +150,7 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 	to = rg_vtime_at(id);
 	if (!to)
 		return;
-	from = account->vtime ? rg_vtime_at(rg_number(account->vtime)) : 0;
+	from = rg_vtime_of_account(account);
 	if (from)
 		rg_account_shift(account, from);
 	if (!from)
@@ -155,8 +161,8 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 		most = rg_vruntime_most(to->min_vruntime, weight);
 		if (rg_before(most, account->vruntime))
 			account->vruntime = most;
-		if (rg_before(account->vruntime, to->min_vruntime - RG_HELD_BACK_NS))
-			account->vruntime = to->min_vruntime - RG_HELD_BACK_NS;
+		account->vruntime =
+			rg_latest(account->vruntime, to->min_vruntime - RG_HELD_BACK_NS);
 	}
 	account->shift = to->shift;
 	account->vtime = rg_some(id);
@@ -185,27 +191,6 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	thread->cpu = cpu;
 }
 
-/* The least vruntime that counts at a CPU of threads that others may run too; RG_NEVER: of none. */
-RG_INLINE u64 rg_least_of_sets(struct rg_cpu *cpu, struct rg_queue *queue)
-{
-	bool runs = cpu->pool && cpu->vtime < RG_CPUSETS;
-	struct rg_vtime *running = runs ? rg_vtime_at(cpu->vtime) : 0;
-	u64 least = running ? running->min_vruntime : RG_NEVER;
-
-	return rg_precedes(queue->least, least) ? queue->least : least;
-}
-
-/* The same of all, of whatever virtual time. */
-RG_INLINE u64 rg_least_at(struct rg_cpu *cpu, u64 least)
-{
-	struct rg_queue *own = rg_queue(cpu->own);
-	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
-
-	if (running && rg_precedes(running->min_vruntime, least))
-		least = running->min_vruntime;
-	return own && rg_precedes(own->least, least) ? own->least : least;
-}
-
 /*
  * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
  * set waits its virtual time takes up where theirs is; that of bound threads moves to a set's
@@ -216,22 +201,27 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 			      u32 cpuset)
 {
 	bool waited = queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1;
-	u64 least, sets, floor;
+	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
+	u64 sets = queue->least, least = queue->least;
+	struct rg_queue *own = rg_queue(cpu->own);
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
 		return vtime->min_vruntime;
-	sets = rg_least_of_sets(cpu, queue);
-	least = rg_least_at(cpu, sets);
+	if (running)
+		least = rg_earliest(least, running->min_vruntime);
+	if (own)
+		least = rg_earliest(least, own->least);
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
 	if (queue->is_own)
 		sets = least;
+	else if (running && cpu->vtime < RG_CPUSETS)
+		sets = rg_earliest(sets, running->min_vruntime);
 	if (!waited && sets != RG_NEVER && rg_before(vtime->min_vruntime, sets))
 		vtime->min_vruntime = sets;
 	if (!rg_before(least, vtime->min_vruntime))
 		return vtime->min_vruntime;
-	floor = vtime->min_vruntime - RG_HELD_BACK_NS;
-	return rg_before(floor, least) ? least : floor;
+	return rg_latest(least, vtime->min_vruntime - RG_HELD_BACK_NS);
 }
 
 /*
@@ -255,8 +245,7 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
 	earliest = min_vruntime - credit + delay;
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
-	if (rg_before(account->vruntime, earliest))
-		account->vruntime = earliest;
+	account->vruntime = rg_latest(account->vruntime, earliest);
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE &&
 	    rg_before(most, account->vruntime))
 		account->vruntime = most;

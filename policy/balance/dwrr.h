@@ -33,13 +33,10 @@ RG_INLINE bool rg_dwrr_take(s32 cpu, u32 id, u64 round)
 RG_INLINE void rg_dwrr_place(struct rg_account *account)
 {
 	struct rg_target *round = rg_target(0, RG_LEVEL_MACHINE);
-	u64 begin;
+	u64 interval = RG_OPTION(interval_ns[RG_LEVEL_MACHINE]);
 
-	if (!round)
-		return;
-	begin = round->at - RG_OPTION(interval_ns[RG_LEVEL_MACHINE]);
-	if (rg_before(account->vruntime, begin))
-		account->vruntime = begin;
+	if (round)
+		account->vruntime = rg_latest(account->vruntime, round->at - interval);
 }
 
 #endif

@@ -112,7 +112,7 @@ RG_INLINE u64 rg_gvts_least(s32 cpu, u64 vruntime)
 {
 	struct rg_queue *queue = cpu < 0 ? 0 : rg_queue(rg_queue_of(cpu));
 
-	return queue && rg_precedes(queue->least, vruntime) ? queue->least : vruntime;
+	return queue ? rg_earliest(vruntime, queue->least) : vruntime;
 }
 
 /*

@@ -375,8 +375,7 @@ RG_INLINE bool rg_pick_least_unlisted(s32 cpu, struct rg_cpu *here, u32 shared)
 	if (!own || !common || !(own->unlisted | common->unlisted))
 		return 0;
 	least = rg_least_for(cpu, shared);
-	limit = rg_precedes(least, limit) ? least : limit;
-	limit = rg_precedes(own->least, limit) ? own->least : limit;
+	limit = rg_earliest(rg_earliest(limit, least), own->least);
 	if (own->unlisted && rg_pick_unlisted(cpu, here->own, limit))
 		return 1;
 	return own != common && common->unlisted && rg_pick_unlisted(cpu, shared, limit);

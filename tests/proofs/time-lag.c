@@ -8,8 +8,8 @@
  * Assumed. The thread owes up to 1 s.
  * Run.     --unwind 9
  * Control. vruntime.h |     rg_before(most, account-> |     rg_before(0, account->
- * Control. vruntime.h | if (rg_before(account->vruntime, earliest)) | if (0)
- * Control. vruntime.h | rg_before(account->vruntime, earliest) | account->vruntime < earliest
+ * Control. vruntime.h | rg_latest(account->vruntime, earliest) | account->vruntime
+ * Control. state.h | return rg_before(a, b) ? b : a; | return a < b ? b : a;
  */
 #include "proof.h"
 

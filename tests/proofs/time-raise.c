@@ -20,7 +20,7 @@ int main(void)
 	u64 vruntime;
 
 	entries[0]->vruntime = nondet_u64();
-	rg_vtime_raise(&vtime, raise);
+	rg_vtime_move(&vtime, raise);
 	vruntime = rg_heap_vruntime(&heap, 0, &vtime);
 	PROVE(vruntime != RG_NEVER);
 	PROVE(vruntime == RG_NEVER - 1 || vruntime == entries[0]->vruntime + (shift + raise));
