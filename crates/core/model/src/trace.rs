@@ -189,6 +189,12 @@ impl Stages {
         [self.arrived, self.ready, self.running, self.read, self.sends, self.transmitted]
     }
 
+    /// The stages, T1-T2 to T5-T6, of a request that was answered.
+    pub fn spans(&self) -> [Nanos; 5] {
+        let moments = self.moments();
+        std::array::from_fn(|at| moments[at + 1].saturating_sub(moments[at]))
+    }
+
     /// Whether every moment was seen, in order.
     pub fn is_complete(&self) -> bool {
         self.transmitted != Nanos::NEVER && self.moments().is_sorted()

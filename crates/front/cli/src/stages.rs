@@ -188,12 +188,7 @@ fn row(names: (&str, &str), seen: &[&Seen], span: impl Fn(&Seen) -> Nanos) -> St
 
 /// T1-T2 to T5-T6, and what T4-T5 consists of.
 fn server_stages(seen: &[&Seen]) -> Vec<Stage> {
-    let part = |n: usize| {
-        row(SERVER_STAGES[n], seen, |seen| {
-            let moments = seen.stages.moments();
-            moments[n + 1] - moments[n]
-        })
-    };
+    let part = |n: usize| row(SERVER_STAGES[n], seen, |seen| seen.stages.spans()[n]);
     let at_it = |seen: &Seen| seen.stages.sends - seen.stages.read;
     let [on, off] = AT_IT;
     let mut stages: Vec<Stage> = (0..4).map(part).collect();

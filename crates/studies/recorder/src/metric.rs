@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use model::Nanos;
 
-/// Upper ends of buckets: 1, 2 and 5 of each power of ten from 10 us to 5 s.
-const BUCKETS_US: [u32; 18] = [
-    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000,
-    500_000, 1_000_000, 2_000_000, 5_000_000,
+/// Upper ends of buckets in seconds: 1, 2 and 5 of each power of ten from 10 us to 5 s.
+const BUCKETS: [f64; 18] = [
+    1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0,
+    2.0, 5.0,
 ];
 
 /// Names and values.
@@ -51,10 +51,10 @@ pub enum Data {
 /// How often a time was how long.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: [u64; BUCKETS_US.len() + 1],
+    counts: [u64; BUCKETS.len() + 1],
     /// All of them together, in seconds.
     pub sum: f64,
-    exemplars: [Option<Exemplar>; BUCKETS_US.len() + 1],
+    exemplars: [Option<Exemplar>; BUCKETS.len() + 1],
 }
 
 /// One of those that were counted, with where more is told of it.
@@ -90,7 +90,7 @@ impl Histogram {
 
     /// Upper ends of buckets in seconds, the last one without end, and how many were in each.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> {
-        bounds().chain([f64::INFINITY]).zip(self.counts)
+        BUCKETS.into_iter().chain([f64::INFINITY]).zip(self.counts)
     }
 
     /// Those that have a name.
@@ -99,10 +99,6 @@ impl Histogram {
     }
 }
 
-fn bounds() -> impl Iterator<Item = f64> {
-    BUCKETS_US.iter().map(|us| f64::from(*us) / 1e6)
-}
-
 fn bucket(seconds: f64) -> usize {
-    bounds().take_while(|end| *end < seconds).count()
+    BUCKETS.iter().take_while(|end| **end < seconds).count()
 }

@@ -52,16 +52,13 @@ impl Metrics {
         Ok(is_any.then_some(Metrics { shown, otlp, latencies, stages }))
     }
 
-    /// Deliveries requests of a port that have ended.
+    /// Counts requests of a port that have ended.
     pub fn count(&mut self, port: u16, ended: &[Ended]) {
         let latencies = self.latencies.entry(of_port(port)).or_default();
         ended.iter().for_each(|one| latencies.observe(one.stages.latency()));
         for (at, (stage, _)) in SERVER_STAGES.iter().enumerate() {
             let own = self.stages.entry(of_stage(port, stage)).or_default();
-            for one in ended {
-                let moments = one.stages.moments();
-                own.observe(moments[at + 1].saturating_sub(moments[at]));
-            }
+            ended.iter().for_each(|one| own.observe(one.stages.spans()[at]));
         }
     }
 

@@ -44,11 +44,8 @@ pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let service = service(observed);
     let mut trace = Vec::new();
     trace::write(&recorded.header, &recorded.trace, &mut trace).ok()?;
-    let moments = stages.moments();
-    let spans = moments.windows(2).map(|pair| pair[1] - pair[0]).zip(SERVER_STAGES);
-    let longest = spans.max_by_key(|(span, _)| *span);
+    let longest = stages.spans().into_iter().zip(SERVER_STAGES).max_by_key(|(span, _)| *span);
     let is_whole = begin.saturating_add(LEAST_BEFORE) <= stages.arrived;
-    let cannot = |why| (Told::cannot(why), Vec::new());
     let (told, findings) = match slow.lost_at.filter(|at| *at >= begin) {
         Some(_) => cannot("records of this time are missing"),
         None if !is_whole => cannot("the ring does not hold all that was before it"),
@@ -74,9 +71,12 @@ fn service(observed: Observed) -> String {
     observed.programs.into_iter().next().map_or(String::new(), |process| process.name)
 }
 
+fn cannot(why: &str) -> (Told, Vec<Finding>) {
+    (Told::cannot(why), Vec::new())
+}
+
 /// The verdict on the one request of a trace's window with this latency, and what took its time.
 fn told(recorded: &Recorded, latency: Nanos) -> (Told, Vec<Finding>) {
-    let cannot = |why| (Told::cannot(why), Vec::new());
     let Ok(document) = crate::explain::document(recorded) else {
         return cannot("no event names the thread that served it");
     };

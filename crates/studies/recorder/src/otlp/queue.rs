@@ -118,7 +118,7 @@ impl Queue {
         state.waiting.clear();
     }
 
-    /// Deliveries.
+    /// Counts what became of a message.
     pub fn count(&self, change: impl Fn(&mut Deliveries)) {
         change(&mut self.lock().counts);
     }

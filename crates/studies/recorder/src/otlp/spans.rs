@@ -80,12 +80,11 @@ impl Traced {
 /// A kept request in a histogram of latencies, or in that of a stage by its name; `None` where it has none
 /// such.
 pub fn exemplar(one: &Traced, stage: Option<&str>) -> Option<Exemplar> {
-    let moments = one.stages.moments();
     let (number, span) = match stage {
         None => (0, one.stages.latency()),
         Some(stage) => {
             let at = SERVER_STAGES.iter().position(|(name, _)| *name == stage)?;
-            (at + 1, moments[at + 1].saturating_sub(moments[at]))
+            (at + 1, one.stages.spans()[at])
         }
     };
     let at_ns = one.kept.ended_ns().ok()?;
