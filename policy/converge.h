@@ -27,13 +27,6 @@
 
 #include "vruntime.h"
 
-/* All vruntimes of a virtual time go on, or back. */
-RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
-{
-	rg_add(&vtime->shift, by);
-	rg_add(&vtime->min_vruntime, by);
-}
-
 /* The least vruntime of a set at a CPU, and the weight that it has: of those that wait or run. */
 struct rg_foremost {
 	u64 vruntime;

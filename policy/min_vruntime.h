@@ -9,7 +9,8 @@
  *          most every 250 us, at the next two busy ones and the heads of their queues. When a look
  *          has been round, the least that was seen in each virtual time becomes its min_vruntime,
  *          which falls only with all others in it (converge.h). Vruntimes that move meanwhile are
- *          offered by whatever moves them.
+ *          offered by whatever moves them. That of the pinned threads of a CPU is the least of what
+ *          they compete with there, and falls to it.
  * Why.     Vruntimes only grow while they are in use, so a min_vruntime that is late is too low: a
  *          waking thread is then placed a little earlier. One that is too high would make it wait
  *          until the others caught up. Threads bound to an overloaded CPU fall behind all others;
@@ -20,6 +21,9 @@
  *          the min_vruntime back. What a thread had received meanwhile would be forgiven at its
  *          next wake-up, at the cost of those that never sleep. So the min_vruntime is the least of
  *          the others, where there are any.
+ *          A light pinned thread is ahead of the sets by what its last turn was worth. If the
+ *          min_vruntime followed it, each waking pinned thread would come as far behind them,
+ *          however little it had received.
  *          One thread does not hold the min_vruntime back either: if it runs with more than twice
  *          a CPU's part of what else runs, its weight is infeasible (GVTS section 4). The
  *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
@@ -27,7 +31,9 @@
  *          ms, as far as one cache may be behind another.
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are.
  *          A spinning thread beside four that nap and a service of 35% on four CPUs has 13.0% of
- *          the machine of a due 13.1%, with infeasible=off 2.0%.
+ *          the machine of a due 13.1%, with infeasible=off 2.0%. A service of 60% of a CPU that is
+ *          bound there, beside spinners and a bound thread of nice 19: p99.9 1.00 of the ideal, 173
+ *          when the min_vruntime followed that thread.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
  */
@@ -208,14 +214,39 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 	rg_release(lock);
 }
 
-/* The pinned threads of a CPU have a virtual time that no other CPU knows of. */
-RG_INLINE void rg_look_at_own(struct rg_cpu *cpu, struct rg_queue *own, u64 running)
+/* The earliest min_vruntime of the sets that compete for a CPU with its pinned threads. */
+RG_INLINE u64 rg_least_of_rivals(struct rg_shared *shared, struct rg_queue *queue,
+				 struct rg_cpu *cpu)
+{
+	u64 waiting = queue->waiting;
+	u64 least = RG_NEVER;
+
+	if (cpu->pool && cpu->vtime < RG_CPUSETS)
+		least = shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].vtime.min_vruntime;
+	RG_FOR_WAITING(i, waiting) {
+		struct rg_cpuset *row = &shared->cpusets[rg_masked(i, RG_CPUSETS)];
+
+		if (rg_is_admitted(shared, cpu, i))
+			least = rg_earliest(least, row->vtime.min_vruntime);
+	}
+	return least;
+}
+
+/*
+ * The pinned threads of a CPU have a virtual time that no other CPU knows of. Its min_vruntime is
+ * no later than those of the sets that compete for the CPU, and falls to them.
+ */
+RG_INLINE void rg_look_at_own(struct rg_shared *shared, struct rg_queue *queue,
+			      struct rg_cpu *cpu, struct rg_queue *own, u64 running)
 {
 	u64 least = own->least;
 
-	if (cpu->pool && cpu->vtime == RG_VTIME_OF_QUEUE(cpu->own))
+	if (least == RG_NEVER && (!cpu->pool || cpu->vtime != RG_VTIME_OF_QUEUE(cpu->own)))
+		return;
+	if (cpu->pool)
 		least = rg_earliest(least, running);
-	if (least != RG_NEVER && rg_before(own->vtime.min_vruntime, least))
+	least = rg_earliest(least, rg_least_of_rivals(shared, queue, cpu));
+	if (own->vtime.min_vruntime != least)
 		own->vtime.min_vruntime = least;
 }
 
@@ -251,7 +282,7 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
 		shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].vtime.used_at = now;
 	if (own->is_own && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
-		rg_look_at_own(cpu, own, running);
+		rg_look_at_own(shared, queue, cpu, own, running);
 	else if (own->is_own)
 		rg_vtime_offer(&queue->vtime, own->least);
 	if (queue->least != RG_NEVER)

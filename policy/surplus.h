@@ -72,6 +72,19 @@ RG_INLINE u64 rg_since(u64 moment)
 }
 
 /*
+ * How far virtual time has come since the group was settled last. That of pinned threads may fall
+ * (min_vruntime.h): what it then passes a second time was earned.
+ */
+RG_INLINE u64 rg_advance(struct rg_group *group, u64 moment)
+{
+	bool same = (group->seen & RG_MOMENT_OF) == (moment & RG_MOMENT_OF);
+
+	if (same && !rg_before(group->seen, moment))
+		return 0;
+	return rg_since(rg_swap(&group->seen, moment));
+}
+
+/*
  * The number of the virtual time in which a group earns: of those that its threads compete in, one
  * of as many CPUs as any. They differ, so that to earn now in this and now in that would be to earn
  * twice.
@@ -97,7 +110,7 @@ RG_INLINE void rg_surplus_settle(struct rg_group *group, u32 id, u64 ran_ns)
 	if (!vtime)
 		return;
 	turn = vtime->turn < RG_LONGEST_TURN_NS ? vtime->turn : RG_LONGEST_TURN_NS;
-	advance = rg_since(rg_swap(&group->seen, rg_moment(clock, vtime)));
+	advance = rg_advance(group, rg_moment(clock, vtime));
 	group->flat = rg_flat_weight(group);
 	group->tolerance_ns = RG_SURPLUS_NS + rg_earned(turn, group->flat);
 	group->surplus_ns += ran_ns - rg_earned(advance, group->flat);

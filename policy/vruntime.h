@@ -8,7 +8,7 @@
  * Why.     Shares follow the vruntimes, and an exchange conserves them as a multiset: a process
  *          gets what its threads are due. Nothing is left to settle when the one that ran blocks.
  *          With a wakeup credit above 0 a waking thread wins against threads at the min_vruntime
- *          itself.
+ *          itself. Light threads of a CPU may be further apart in virtual time than that credit.
  * Figure.  A 64-thread service that wants 80% beside one spinning thread gets it. With one vruntime
  *          a process (fair=process) it gets half. Under `cts` each queue has a virtual time of its
  *          own, and a thread that moves keeps its distance to the min_vruntime, as in CFS. One
@@ -18,7 +18,9 @@
  *          lead to threads that come from another, without bound.
  *          The min_vruntime may follow another thread, whose weight is feasible (min_vruntime.h). A
  *          spinner due 7.6% of a machine had 25.0% of it after 30 s in which it had a CPU to itself
- *          and what it could not use was owed to it. Now it has 7.6%.
+ *          and what it could not use was owed to it. Now it has 7.6%. A bound service in a group of
+ *          weight 10, beside spinners of the group: p99.9 0.99 of the ideal, 42 with a credit of
+ *          virtual time.
  * Limits.  Fair within a queue. A thread that moves may gain or lose what the two queues' times
  *          differ by.
  */
@@ -191,6 +193,34 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	thread->cpu = cpu;
 }
 
+/* All vruntimes of a virtual time go on, or back. */
+RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
+{
+	rg_add(&vtime->shift, by);
+	rg_add(&vtime->min_vruntime, by);
+}
+
+/*
+ * What a waking pinned thread competes with, of which the least is known but for what waits for
+ * several CPUs. Where no other pinned thread wants this one their virtual time goes to where the
+ * least is: one that had the CPU to itself got ahead there, by what nobody else wanted.
+ */
+RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *own,
+			       u64 least)
+{
+	bool sleeps = own->least == RG_NEVER && cpu->vtime != RG_VTIME_OF_QUEUE(cpu->own);
+	struct rg_queue *shared = rg_queue(rg_queue_of(own->cpu));
+
+	if (sleeps && rg_before(least, vtime->min_vruntime))
+		rg_vtime_move(vtime, least - vtime->min_vruntime);
+	else if (rg_before(vtime->min_vruntime, least))
+		vtime->min_vruntime = least;
+	least = rg_earliest(least, vtime->min_vruntime);
+	if (!shared || !rg_precedes(shared->least, least))
+		return least;
+	return rg_latest(shared->least, least - RG_HELD_BACK_NS);
+}
+
 /*
  * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
  * set waits its virtual time takes up where theirs is; that of bound threads moves to a set's
@@ -209,19 +239,46 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 		return vtime->min_vruntime;
 	if (running)
 		least = rg_earliest(least, running->min_vruntime);
+	if (running && queue->is_own)
+		least = rg_earliest(least, rg_vruntime_running(cpu, rg_now()));
 	if (own)
 		least = rg_earliest(least, own->least);
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
 	if (queue->is_own)
-		sets = least;
-	else if (running && cpu->vtime < RG_CPUSETS)
+		return rg_min_of_pinned(vtime, cpu, queue, least);
+	if (running && cpu->vtime < RG_CPUSETS)
 		sets = rg_earliest(sets, running->min_vruntime);
 	if (!waited && sets != RG_NEVER && rg_before(vtime->min_vruntime, sets))
 		vtime->min_vruntime = sets;
 	if (!rg_before(least, vtime->min_vruntime))
 		return vtime->min_vruntime;
 	return rg_latest(least, vtime->min_vruntime - RG_HELD_BACK_NS);
+}
+
+/*
+ * How far before the min_vruntime a waking thread is placed. A pinned one competes with what its
+ * CPU runs: where both have less weight than nice 0 the credit is CPU time, since virtual time runs
+ * the faster. If it runs for longer than a slice it has less by as much: many of one CPU that wake
+ * at once would go before all others one after the other.
+ */
+RG_INLINE u64 rg_wakeup_credit(struct rg_thread *thread, struct rg_cpu *cpu,
+				struct rg_queue *queue)
+{
+	bool pinned = queue->is_own || RG_OPTION(cpus) == 1;
+	u64 most = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
+	u64 credit = RG_OPTION(wakeup_credit_ns);
+	u64 weight = thread->weight;
+
+	if (thread->helper)
+		return 0;
+	if (!pinned)
+		return credit;
+	if (thread->burst_mean_ns > RG_OPTION(slice_ns))
+		credit = rg_less(credit, thread->burst_mean_ns);
+	if (cpu->weight > weight)
+		weight = cpu->weight;
+	return rg_virtual(credit, cpu->pool && weight < most ? weight : most);
 }
 
 /*
@@ -232,8 +289,7 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 				 struct rg_cpu *cpu, struct rg_queue *queue)
 {
 	struct rg_vtime *vtime = rg_vtime_at(rg_number(account->vtime));
-	u64 credit = RG_OPTION(wakeup_credit_ns);
-	u64 delay = thread->helper ? credit : 0;
+	u64 delay = 0;
 	u64 min_vruntime, earliest, most;
 
 	if (!vtime)
@@ -241,9 +297,10 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 	account->vruntime += rg_virtual(thread->owes_ns, thread->weight);
 	thread->owes_ns = 0;
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
-		delay += rg_surplus_delay(thread->slot, rg_number(account->vtime));
+		delay = rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
-	earliest = min_vruntime - credit + delay;
+	rg_account_shift(account, vtime);
+	earliest = min_vruntime - rg_wakeup_credit(thread, cpu, queue) + delay;
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
 	account->vruntime = rg_latest(account->vruntime, earliest);
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE &&

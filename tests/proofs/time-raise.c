@@ -5,7 +5,7 @@
  * Bound.   All inputs.
  * Assumed. None beyond the bound.
  * Run.     --unwind 9
- * Control. converge.h | rg_add(&vtime->min_vruntime, by); | ;
+ * Control. vruntime.h | rg_add(&vtime->min_vruntime, by); | ;
  * Control. index/heap.h | return vruntime == RG_NEVER ? vruntime - 1 : vruntime; | return vruntime;
  */
 #include "proof.h"

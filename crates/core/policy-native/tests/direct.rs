@@ -8,24 +8,26 @@ use toy::{Bench, Thread};
 
 const MS: u64 = 1_000_000;
 const SLICE: u64 = 4 * MS;
+/// A thread that runs for so long from a wake-up to its next sleep may pass by the queue.
+const BRIEF: u64 = MS / 12;
 const ON: &str = "rearguard";
 const OFF: &str = "rearguard:direct=off";
 
-/// On one CPU a thread of each process has run for a millisecond and sleeps, but the first, which runs.
+/// On one CPU a thread of each process has run briefly and sleeps, but the first, which runs.
 fn bench(policy: &str, processes: &[u32]) -> (Bench, Vec<ThreadId>) {
     let mut bench = Bench::new(policy, 1);
     let threads: Vec<ThreadId> =
         processes.iter().map(|process| bench.thread(*process, 0)).collect();
-    each_runs(&mut bench, &threads);
+    each_runs(&mut bench, &threads, BRIEF);
     (bench, threads)
 }
 
-/// Each runs for a millisecond, the last first; all but the first then sleep.
-fn each_runs(bench: &mut Bench, threads: &[ThreadId]) {
+/// Each runs for so long, the last first; all but the first then sleep.
+fn each_runs(bench: &mut Bench, threads: &[ThreadId], ran_ns: u64) {
     for thread in threads.iter().rev() {
         bench.wake(*thread);
         assert_eq!(bench.dispatch(0, None), Some(*thread));
-        bench.run(*thread, MS, *thread != threads[0]);
+        bench.run(*thread, ran_ns, *thread != threads[0]);
     }
 }
 
@@ -57,7 +59,7 @@ fn only_one_goes_there_and_none_while_others_wait() {
     bench.toy.locals[0].clear();
     bench.wake(threads[3]);
     assert_eq!(local(&bench), []);
-    bench.run(threads[1], MS, true);
+    bench.run(threads[1], BRIEF, true);
     assert_eq!(bench.dispatch(0, None), Some(threads[2]));
     bench.run(threads[2], MS, true);
     // The control: with no thread left in the queue but the running one, the next one goes there.
@@ -90,12 +92,25 @@ fn only_a_due_thread_goes_there() {
         let runs = bench.thread(0, 0);
         let like = bench.toy.threads[0].clone();
         let light = bench.thread_like(Thread { process: 1, weight, ..like });
-        each_runs(&mut bench, &[runs, light]);
+        each_runs(&mut bench, &[runs, light], BRIEF);
         bench.wake(light);
         local(&bench) == [light]
     };
     assert!(went(1_024));
     assert!(!went(15));
+}
+
+#[test]
+fn only_a_thread_that_sleeps_again_soon_goes_there() {
+    let went = |ran_ns| {
+        let mut bench = Bench::new(ON, 1);
+        let threads = [0, 0].map(|process| bench.thread(process, 0));
+        each_runs(&mut bench, &threads, ran_ns);
+        bench.wake(threads[1]);
+        local(&bench) == [threads[1]]
+    };
+    assert!(went(BRIEF));
+    assert!(!went(MS));
 }
 
 #[test]

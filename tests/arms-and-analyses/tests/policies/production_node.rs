@@ -34,6 +34,13 @@ fn excess(scenario: &Scenario, policy: &str) -> f64 {
     tails(scenario, &run(scenario, policy)).excess(0.999)
 }
 
+/// The same where the first program has so many of the machine's CPUs to run on.
+fn excess_on(cpus: u32, scenario: &Scenario, policy: &str) -> f64 {
+    let machine = model::scenario::Machine { cpus, ..scenario.machine };
+    let its = Scenario { machine, ..scenario.clone() };
+    tails(&its, &run(scenario, policy)).excess(0.999)
+}
+
 /// The longest wait of any request of the first program that came in the measured part.
 fn latest(scenario: &Scenario, policy: &str) -> Nanos {
     let trace = run(scenario, policy);
@@ -59,14 +66,8 @@ fn no_cpu_sleeps_beside_a_thread_however_many_others_may_not_run_there() {
 fn a_service_on_cpus_of_its_own_is_alone_there() {
     let scenario = case("cpuset-service");
     // Its group's CPUs are two.
-    let trace = run(&scenario, "rearguard");
-    let two = Scenario {
-        machine: model::scenario::Machine { cpus: 2, ..scenario.machine },
-        ..scenario.clone()
-    };
-    let at = tails(&two, &trace).excess(0.999);
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(2, &scenario, policy));
     assert!(at < 1.1, "{at}");
-    let eevdf = tails(&two, &run(&scenario, "eevdf")).excess(0.999);
     assert!(eevdf > 1.1, "{eevdf}");
 }
 
@@ -134,6 +135,46 @@ fn what_a_bound_thread_finds_left_over_costs_nobody_on_other_cpus() {
     let [at, control] = ["rearguard", NO_ACCOUNTS].map(|policy| excess(&scenario, policy));
     assert!(at < 1.1, "{at}");
     assert!(control > 3.0, "{control}");
+}
+
+#[test]
+fn a_service_bound_to_a_cpu_keeps_its_tail() {
+    // An eighth or a half of a CPU, beside a thread of nice 19 that is bound there, too.
+    for part in ["0.06", "0.1", "0.25", "0.3"] {
+        let replaced = [("utilisation = 0.3", &*format!("utilisation = {part}"))];
+        let scenario = case_with("bound-service", &replaced);
+        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
+        assert!(at < 1.1, "{part}: {at}");
+        assert!(eevdf > 2.0, "{part}: {eevdf}");
+    }
+    let [at, eevdf] =
+        ["rearguard", "eevdf"].map(|policy| excess_on(1, &case("bound-light-group"), policy));
+    assert!(at < 1.1, "{at}");
+    assert!(eevdf > 5.0, "{eevdf}");
+}
+
+#[test]
+fn a_service_bound_to_a_cpu_is_not_late_for_light_threads_that_wake_there_at_once() {
+    let scenario = case("bound-and-periodic");
+    let [at, control] = ["rearguard", NO_ACCOUNTS].map(|policy| excess_on(1, &scenario, policy));
+    assert!(at < 1.3, "{at}");
+    assert!(control > 1.8, "{control}");
+}
+
+#[test]
+fn a_service_of_a_cpu_is_not_late_for_threads_that_wake_there_at_once_and_run_for_long() {
+    let bound = "\n[[change]]\nat = \"0s\"\nprogram = \"NAME\"\ncpus = [1]\n";
+    let bound = ["web", "parts"].map(|name| bound.replace("NAME", name)).concat();
+    for (machine, part, work) in
+        [("cpus = 1", "0.1", "5ms"), ("cpus = 1", "0.1", "20ms"), ("cpus = 2", "0.05", "20ms")]
+    {
+        let work = format!("work = \"{work}\"{}", if machine == "cpus = 2" { &bound } else { "" });
+        let replaced = [("cpus = 1", machine), ("0.1", part), ("work = \"20ms\"", &work)];
+        let scenario = case_with("bound-fork-join", &replaced);
+        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
+        assert!(at < 1.3, "{machine}, {work}: {at}");
+        assert!(eevdf > 5.0, "{machine}, {work}: {eevdf}");
+    }
 }
 
 #[test]
@@ -302,13 +343,8 @@ fn an_event_loop_has_no_cliff_up_to_its_due_share() {
     for part in ["0.025", "0.1", "0.12", "0.15"] {
         let replaced = [("utilisation = 0.15", &*format!("utilisation = {part}"))];
         let scenario = case_with("event-loop", &replaced);
-        let one = Scenario {
-            machine: model::scenario::Machine { cpus: 1, ..scenario.machine },
-            ..scenario.clone()
-        };
-        let at = tails(&one, &run(&scenario, "rearguard")).excess(0.999);
+        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
         assert!(at < 1.5, "{part}: {at}");
-        let eevdf = tails(&one, &run(&scenario, "eevdf")).excess(0.999);
         assert!(eevdf > 4.0, "{part}: {eevdf}");
     }
 }
