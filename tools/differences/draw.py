@@ -70,20 +70,35 @@ def program(draw: random.Random, number: int, groups: list[str], cpus: int) -> d
     return keys
 
 
-def scenario(seed: int) -> str:
+def bind(draw: random.Random, program: dict, groups: list[dict], cpus: int) -> list[str]:
+    """The program may run on one CPU alone, of those that its group may."""
+    top = program.get("group", "").split("/")[0]
+    may = next((keys["cpus"] for keys in groups if keys["name"] == top and "cpus" in keys), range(cpus))
+    if program["kind"] == "service":
+        program["arrivals"]["utilisation"] /= cpus
+    return table("[[change]]", {"at": "0s", "program": program["name"], "cpus": [draw.choice(may)]})
+
+
+def scenario(seed: int, binds: bool = False) -> str:
     """The text of a scenario; the same seed, the same text."""
     draw = random.Random(seed)
     cpus, llcs = draw.choice(MACHINES)
     groups: list[str] = []
+    made: list[dict] = []
     lines = [f"# Drawn from seed {seed}.", 'duration = "8s"', 'warm_up = "2s"', f"seeds = [{seed}]"]
     lines += table("[machine]", {"cpus": cpus, "llcs": llcs})
     for number in range(draw.randint(0, 4)):
         above = f"{draw.choice(groups)}/" if groups and draw.random() < 0.3 else ""
         groups.append(f"{above}g{number}")
-        lines += table("[[group]]", group(draw, groups[-1], cpus))
+        made.append(group(draw, groups[-1], cpus))
+        lines += table("[[group]]", made[-1])
     programs = draw.randint(2, 5)
-    for number in range(programs):
-        lines += table("[[program]]", program(draw, number, groups, cpus))
+    running = [program(draw, number, groups, cpus) for number in range(programs)]
+    bound = [keys for keys in running if binds and draw.random() < 0.5]
+    changes = [line for keys in bound for line in bind(draw, keys, made, cpus)]
+    for keys in running:
+        lines += table("[[program]]", keys)
+    lines += changes
     if draw.random() < 0.3:
         lines += table("[[change]]", {"at": "5s", "program": f"p{draw.randrange(programs)}", "nice": draw.choice([-10, 0, 5, 19])})
     if groups and draw.random() < 0.3:

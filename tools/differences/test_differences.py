@@ -45,3 +45,16 @@ class Differences(unittest.TestCase):
         drawn = [tomllib.loads(scenario(seed)) for seed in range(200)]
         kinds = {program["kind"] for one in drawn for program in one["program"]}
         self.assertEqual(kinds, {"service", "batch", "daemon", "periodic", "fork-join"})
+
+    def test_bound_programs_keep_to_a_cpu_of_their_group_and_to_its_time(self):
+        for seed in range(200):
+            drawn = tomllib.loads(scenario(seed, binds=True))
+            programs = {program["name"]: program for program in drawn["program"]}
+            groups = {group["name"]: group.get("cpus") for group in drawn.get("group", [])}
+            for change in drawn.get("change", []):
+                if "cpus" in change:
+                    bound = programs[change["program"]]
+                    may = groups.get(bound.get("group", "").split("/")[0]) or range(drawn["machine"]["cpus"])
+                    self.assertIn(change["cpus"][0], may)
+                    use = bound.get("arrivals", {"utilisation": 0})["utilisation"] * drawn["machine"]["cpus"]
+                    self.assertLess(use, 0.5)
