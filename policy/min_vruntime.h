@@ -222,12 +222,12 @@ RG_INLINE u64 rg_least_of_rivals(struct rg_shared *shared, struct rg_queue *queu
 	u64 least = RG_NEVER;
 
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
-		least = shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].vtime.min_vruntime;
+		least = rg_vtime_waiting(shared, queue, cpu->vtime)->min_vruntime;
 	RG_FOR_WAITING(i, waiting) {
-		struct rg_cpuset *row = &shared->cpusets[rg_masked(i, RG_CPUSETS)];
+		struct rg_vtime *vtime = rg_vtime_waiting(shared, queue, i);
 
 		if (rg_is_admitted(shared, cpu, i))
-			least = rg_earliest(least, row->vtime.min_vruntime);
+			least = rg_earliest(least, vtime->min_vruntime);
 	}
 	return least;
 }

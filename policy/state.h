@@ -226,7 +226,7 @@ struct rg_entry {
  * and what the present look has seen of them (min_vruntime.h).
  */
 struct rg_vtime {
-	u64 min_vruntime RG_LINE; /* of a set: it falls with all its vruntimes alone: converge.h */
+	u64 min_vruntime RG_LINE; /* of a set: it falls only with all its vruntimes */
 	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
 	/* Of this look, too: see rg_vtime_is_held_back. */

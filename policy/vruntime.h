@@ -201,16 +201,23 @@ RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
 }
 
 /*
- * What a waking pinned thread competes with, of which the least is known but for what waits for
- * several CPUs. Where no other pinned thread wants this one their virtual time goes to where the
- * least is: one that had the CPU to itself got ahead there, by what nobody else wanted.
+ * The least vruntime that a waking pinned thread competes with: of what waits for its CPU or runs
+ * there. Where no other pinned thread wants the CPU their virtual time goes to where that is: one
+ * that had the CPU to itself got ahead there, by what nobody else wanted.
  */
-RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *own,
-			       u64 least)
+RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *own)
 {
 	bool sleeps = own->least == RG_NEVER && cpu->vtime != RG_VTIME_OF_QUEUE(cpu->own);
+	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
 	struct rg_queue *shared = rg_queue(rg_queue_of(own->cpu));
+	u64 least = own->least;
 
+	if (running) {
+		least = rg_earliest(least, running->min_vruntime);
+		least = rg_earliest(least, rg_vruntime_running(cpu, rg_now()));
+	}
+	if (least == RG_NEVER)
+		return vtime->min_vruntime;
 	if (sleeps && rg_before(least, vtime->min_vruntime))
 		rg_vtime_move(vtime, least - vtime->min_vruntime);
 	else if (rg_before(vtime->min_vruntime, least))
@@ -237,16 +244,14 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
 		return vtime->min_vruntime;
+	if (queue->is_own)
+		return rg_min_of_pinned(vtime, cpu, queue);
 	if (running)
 		least = rg_earliest(least, running->min_vruntime);
-	if (running && queue->is_own)
-		least = rg_earliest(least, rg_vruntime_running(cpu, rg_now()));
 	if (own)
 		least = rg_earliest(least, own->least);
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
-	if (queue->is_own)
-		return rg_min_of_pinned(vtime, cpu, queue, least);
 	if (running && cpu->vtime < RG_CPUSETS)
 		sets = rg_earliest(sets, running->min_vruntime);
 	if (!waited && sets != RG_NEVER && rg_before(vtime->min_vruntime, sets))

@@ -71,7 +71,7 @@ def program(draw: random.Random, number: int, groups: list[str], cpus: int) -> d
 
 
 def bind(draw: random.Random, program: dict, groups: list[dict], cpus: int) -> list[str]:
-    """The program may run on one CPU alone, of those that its group may."""
+    """Binds the program to one CPU of those that its group may use. A service then wants a part of that one."""
     top = program.get("group", "").split("/")[0]
     may = next((keys["cpus"] for keys in groups if keys["name"] == top and "cpus" in keys), range(cpus))
     if program["kind"] == "service":

@@ -139,7 +139,7 @@ fn what_a_bound_thread_finds_left_over_costs_nobody_on_other_cpus() {
 
 #[test]
 fn a_service_bound_to_a_cpu_keeps_its_tail() {
-    // An eighth or a half of a CPU, beside a thread of nice 19 that is bound there, too.
+    // From 12 to 60% of one of two CPUs, beside a thread of nice 19 that is bound there, too.
     for part in ["0.06", "0.1", "0.25", "0.3"] {
         let replaced = [("utilisation = 0.3", &*format!("utilisation = {part}"))];
         let scenario = case_with("bound-service", &replaced);
@@ -165,10 +165,12 @@ fn a_service_bound_to_a_cpu_is_not_late_for_light_threads_that_wake_there_at_onc
 fn a_service_of_a_cpu_is_not_late_for_threads_that_wake_there_at_once_and_run_for_long() {
     let bound = "\n[[change]]\nat = \"0s\"\nprogram = \"NAME\"\ncpus = [1]\n";
     let bound = ["web", "parts"].map(|name| bound.replace("NAME", name)).concat();
-    for (machine, part, work) in
-        [("cpus = 1", "0.1", "5ms"), ("cpus = 1", "0.1", "20ms"), ("cpus = 2", "0.05", "20ms")]
-    {
-        let work = format!("work = \"{work}\"{}", if machine == "cpus = 2" { &bound } else { "" });
+    for (machine, part, work, bound) in [
+        ("cpus = 1", "0.1", "5ms", ""),
+        ("cpus = 1", "0.1", "20ms", ""),
+        ("cpus = 2", "0.05", "20ms", &*bound),
+    ] {
+        let work = format!("work = \"{work}\"{bound}");
         let replaced = [("cpus = 1", machine), ("0.1", part), ("work = \"20ms\"", &work)];
         let scenario = case_with("bound-fork-join", &replaced);
         let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
