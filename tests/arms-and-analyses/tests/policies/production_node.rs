@@ -180,6 +180,14 @@ fn a_service_of_a_cpu_is_not_late_for_threads_that_wake_there_at_once_and_run_fo
 }
 
 #[test]
+fn a_bound_service_of_a_heavy_group_keeps_what_it_is_owed_when_virtual_times_meet() {
+    let scenario = case("bound-heavy-group");
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
+    assert!(at < 1.1, "{at}");
+    assert!(eevdf > 2.0, "{eevdf}");
+}
+
+#[test]
 fn a_group_of_groups_keeps_to_its_weight() {
     let scenario = case("nested-groups");
     let at = |policy: &str| over_due(&summary(&scenario, policy), "light");
