@@ -19,8 +19,6 @@
 
 #include "../vruntime.h"
 
-#define RG_TOP 7 /* the root and two levels below */
-
 enum rg_verdict {
 	RG_NOBODY,
 	RG_STAYS, /* the CPU's own thread is the best */

@@ -17,6 +17,7 @@
 #include "cpusets.h"
 
 #define RG_HEAP_LEVELS 20
+#define RG_TOP 7 /* the root and two levels below */
 
 RG_INLINE struct rg_heap *rg_heap_of(struct rg_queue *queue, u32 cpuset)
 {

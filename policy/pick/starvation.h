@@ -4,10 +4,12 @@
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
  *          runnable thread wait for 30 s.
  * Rule.    Every 16th choice looks at the heads of both queues of the CPU: the first thread that it
- *          may run and that has waited for 6 s goes first, for one slice.
+ *          may run and that has waited for 6 s goes first, for one slice, on the min_vruntime.
  * Why.     A queue stands by arrival, so those that have waited longest are at its head, those of
  *          other CPUs among them.
- * Figure.  docs/reference/policies.md.
+ * Figure.  A service beside 40 spinners, the last of which had their first turn after 6 s: p99.9
+ *          1.07 of the ideal. On the vruntimes with which they had come each ran for 100 ms before
+ *          all others. docs/evidence/production-node.md.
  * Limits.  With more than 1,500 spinning threads a CPU all wait so long, and weights give way to
  *          turns. Orders other than fcfs have other heads.
  */
@@ -39,6 +41,21 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
 	rg_utilisation_block(thread, now);
 	thread->woke_at = now;
 	thread->arrival = rg_order_arrival(thread, now);
+}
+
+/*
+ * A thread that has waited so long owns the vruntime with which it came. Its siblings have
+ * exchanged that for others since. On its own it would go on until it had made up for all of the
+ * wait, before everybody else.
+ */
+RG_INLINE void rg_wait_raise(struct rg_account *account)
+{
+	struct rg_vtime *vtime = rg_vtime_of_account(account);
+
+	if (!vtime)
+		return;
+	rg_account_shift(account, vtime);
+	account->vruntime = rg_latest(account->vruntime, vtime->min_vruntime);
 }
 
 /*
@@ -98,6 +115,8 @@ RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
 	if (!slot || !here)
 		return 0;
 	late = rg_has_waited_long(thread, here->ask.now);
+	if (late)
+		rg_wait_raise(&thread->account);
 	if (!rg_pick_row(cpu, id, slot))
 		return 0;
 	if (late)

@@ -188,6 +188,18 @@ fn a_bound_service_of_a_heavy_group_keeps_what_it_is_owed_when_virtual_times_mee
 }
 
 #[test]
+fn a_service_is_not_late_when_threads_that_starved_have_their_turn() {
+    for cpus in [1, 4] {
+        let [machine, threads] = [format!("cpus = {cpus}\n"), format!("threads = {}", 40 * cpus)];
+        let replaced = [("cpus = 1\n", &*machine), ("threads = 40", &*threads)];
+        let scenario = case_with("starved-siblings", &replaced);
+        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&scenario, policy));
+        assert!(at < 1.1, "{cpus} CPUs: {at}");
+        assert!(eevdf > 50.0, "{cpus} CPUs: {eevdf}");
+    }
+}
+
+#[test]
 fn a_group_of_groups_keeps_to_its_weight() {
     let scenario = case("nested-groups");
     let at = |policy: &str| over_due(&summary(&scenario, policy), "light");

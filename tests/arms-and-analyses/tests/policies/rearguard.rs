@@ -49,7 +49,7 @@ fn sixteen_cpus_of_two_caches_have_the_ideal_tail_beside_batch() {
 }
 
 #[test]
-fn the_tail_beside_hogs_rests_on_preemption_slack_and_the_bucket() {
+fn the_tail_beside_hogs_rests_on_preemption_and_credit() {
     let at = |name: &str, policy: &str| {
         let (scenario, trace) = first(name, policy);
         tails(&scenario, &trace).excess(0.999)
@@ -58,7 +58,6 @@ fn the_tail_beside_hogs_rests_on_preemption_slack_and_the_bucket() {
         assert!(at(name, "rearguard:preempt=off") > 1.5, "{name}");
         assert!(at(name, "rearguard:wakeup_credit=off") > 1.3, "{name}");
     }
-    assert!(at("service-and-batch", "rearguard:burst_limit=off") > 1.2);
     assert!(at("null-rpc", "rearguard:order=lcfs") > 2.0);
     assert!(at("long-service", "rearguard:requeue=tail") > 1.3);
     assert!(at("four-cpus-and-batch", "rearguard:queue=cpu") > 1.01);
