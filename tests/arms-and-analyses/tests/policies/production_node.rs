@@ -200,6 +200,15 @@ fn a_service_is_not_late_when_threads_that_starved_have_their_turn() {
 }
 
 #[test]
+fn a_light_group_does_not_have_a_cache_to_itself_while_threads_wait_in_others() {
+    let scenario = case("light-and-fork-join");
+    let at = |policy: &str| over_due(&summary(&scenario, policy), "light");
+    let [ours, eevdf] = ["rearguard", "eevdf"].map(at);
+    assert!(ours < 1.2, "{ours}");
+    assert!(eevdf > 5.0, "{eevdf}");
+}
+
+#[test]
 fn a_group_of_groups_keeps_to_its_weight() {
     let scenario = case("nested-groups");
     let at = |policy: &str| over_due(&summary(&scenario, policy), "light");
