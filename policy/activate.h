@@ -27,6 +27,7 @@ RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
 		return 0;
 	if (idle)
 		rg_balance_place(account, thread, cpu, queue);
+	thread->cut_off = 0;
 	rg_vtime_offer(vtime, account->vruntime);
 	return 1;
 }
@@ -38,7 +39,8 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 
 	if (!cpu)
 		return;
-	rg_look_around(at, cpu, now);
+	if (!thread->cut_off)
+		rg_look_around(at, cpu, now);
 	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
 	rg_cpuset_refresh(t, thread, now);
 	rg_attach(t, at);

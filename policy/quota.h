@@ -6,9 +6,9 @@
  *          waits in a queue of that group, by the moment since when, which no CPU asks, and counts
  *          as asleep. The group's timer, at the beginning of a period or when an active thread
  *          leaves something, lets go as many as may have a turn; they enter their queue as if they
- *          woke. A thread that runs asks at the end of its turn whether it may have another, and
- *          is held if not. Not held are threads that end, and those that were held for
- *          RG_HELD_MOST_NS, whatever is left: the debt grows.
+ *          woke, but for those that were cut off (vruntime.h). A thread that runs asks at the end
+ *          of its turn whether it may have another, and is held if not. Not held are threads that
+ *          end, and those that were held for RG_HELD_MOST_NS, whatever is left: the debt grows.
  * Why.     One queue of held threads serves every balance, pick and order, and other queues hold no
  *          thread that may not run. First come, first served, since of a hundred threads that share
  *          a hundredth of a CPU each must have its turn, before a watchdog misses it.
@@ -289,12 +289,12 @@ RG_INLINE void rg_turn_begin(s32 at)
 	rg_cpu_timer(at, turn_ns);
 }
 
-/* A group has another quota; RG_NEVER: none. */
+/* A group has another quota; RG_NEVER: none. One of all CPUs limits nothing. */
 RG_INLINE void rg_quota_limit(u32 at, u64 quota_ns, u64 period_ns, u64 burst_ns)
 {
 	struct rg_budget *budget = &rg_group_at(at)->budget;
 	struct rg_shared *shared = rg_shared();
-	u32 limited = quota_ns != RG_NEVER;
+	u32 limited = rg_div(quota_ns, RG_OPTION(cpus)) < period_ns;
 	u64 now = rg_now();
 
 	if (!shared)

@@ -23,8 +23,10 @@ RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
 
 	if (!holder || !rg_held_begin(thread->slot, holder))
 		return 0;
-	if (thread->counted)
+	if (thread->counted) {
+		rg_cut_off(thread, rg_account(t, thread));
 		rg_withdraw(t, thread);
+	}
 	thread->queued_at = rg_now();
 	rg_insert_ordered(t, RG_HELD(holder), RG_OPTION(slice_ns), thread->held_at);
 	return 1;

@@ -122,6 +122,7 @@ struct rg_thread {
 	u64 asleep;    /* the least target when it last blocked */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
 	u64 held;      /* by which group: quota.h; 0: by none */
+	u64 cut_at;    /* the min_vruntime then */
 	u64 held_at;   /* since when, unless it has run since; 0: it has */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	rg_maybe queue; /* the one that it runs from or waits in */
@@ -131,6 +132,7 @@ struct rg_thread {
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
 	u32 spends;    /* it counts among the active threads of its groups: quota.h */
+	rg_maybe cut_off; /* the virtual time of one that was held when its turn was over */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
 	u32 boosted;   /* it woke with credit, and no tick of the account has met it since */

@@ -286,6 +286,32 @@ RG_INLINE u64 rg_wakeup_credit(struct rg_thread *thread, struct rg_cpu *cpu,
 	return rg_virtual(credit, cpu->pool && weight < most ? weight : most);
 }
 
+/* A quota takes the CPU from a thread that would go on. */
+RG_INLINE void rg_cut_off(struct rg_thread *thread, struct rg_account *account)
+{
+	struct rg_vtime *vtime = rg_vtime_of_account(account);
+
+	if (!vtime)
+		return;
+	rg_account_shift(account, vtime);
+	thread->cut_off = account->vtime;
+	thread->cut_at = vtime->min_vruntime;
+}
+
+/*
+ * Such a thread did not sleep: it keeps its distance to the min_vruntime. Else all of its group
+ * would begin each period alike, whatever each has received.
+ */
+RG_INLINE bool rg_keeps_distance(struct rg_thread *thread, struct rg_account *account,
+				 struct rg_vtime *vtime)
+{
+	if (!thread->cut_off || thread->cut_off != account->vtime)
+		return 0;
+	rg_account_shift(account, vtime);
+	account->vruntime += vtime->min_vruntime - thread->cut_at;
+	return 1;
+}
+
 /*
  * Places a waking thread: sleep earns no more than the wakeup credit, and debt has a bound. It
  * comes later by what its group has received in advance, and a helper without credit.
@@ -301,6 +327,8 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 		return;
 	account->vruntime += rg_virtual(thread->owes_ns, thread->weight);
 	thread->owes_ns = 0;
+	if (rg_keeps_distance(thread, account, vtime))
+		return;
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && thread->group)
 		delay = rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);

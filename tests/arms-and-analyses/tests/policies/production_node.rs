@@ -209,6 +209,23 @@ fn a_light_group_does_not_have_a_cache_to_itself_while_threads_wait_in_others() 
 }
 
 #[test]
+fn a_quota_of_all_cpus_delays_nobody_in_its_group() {
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&case("quota-of-all"), policy));
+    assert!(at < 1.1, "{at}");
+    assert!(eevdf > 50.0, "{eevdf}");
+}
+
+#[test]
+fn a_quota_leaves_requests_before_the_spinners_of_their_group_and_of_others() {
+    let pod = case_with("quota-of-all", &[("200ms/100ms", "150ms/100ms")]);
+    let next = case("quota-and-neighbour");
+    for (name, scenario) in [("pod", &pod), ("next", &next)] {
+        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(scenario, policy));
+        assert!(at < 0.7 * eevdf, "{name}: {at}, {eevdf}");
+    }
+}
+
+#[test]
 fn a_group_of_groups_keeps_to_its_weight() {
     let scenario = case("nested-groups");
     let at = |policy: &str| over_due(&summary(&scenario, policy), "light");
