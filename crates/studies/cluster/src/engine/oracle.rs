@@ -194,13 +194,15 @@ fn begin(server: &mut Server, now: u64, workers: u32) {
     }
 }
 
+// No two machines answer at one moment, whose order engine and oracle do not share: services of one length
+// that begin at a tick would.
 const MACHINE: &str = r#"# A front end beside batch work.
 duration = "1s"
 machine.cpus = 2
 [[program]]
 name = "front"
 kind = "service"
-service_time = "100us"
+service_time = { law = "exponential", mean = "100us" }
 arrivals.utilisation = 0.4
 [[program]]
 name = "hogs"
