@@ -39,7 +39,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 
 	if (!cpu)
 		return;
-	if (!thread->cut_off)
+	if (!thread->cut_off) /* it keeps its distance: no look comes between those of a group */
 		rg_look_around(at, cpu, now);
 	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
 	rg_cpuset_refresh(t, thread, now);

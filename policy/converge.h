@@ -179,7 +179,6 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	struct rg_queue *own = rg_queue(here->own);
 	struct rg_account *account = rg_account(t, thread);
 	struct rg_shared *shared = rg_shared();
-	struct rg_vtime *vtime;
 	u64 floor;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own || !shared)
@@ -188,9 +187,7 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	if (rg_is_converged(queue, own, here))
 		return;
 	floor = rg_converge_at(at);
-	vtime = rg_vtime_of_account(account);
-	if (vtime)
-		rg_account_shift(account, vtime);
+	rg_account_sync(account);
 	if (floor != RG_NEVER && !rg_is_moved(queue, own, here))
 		account->vruntime = rg_latest(account->vruntime, floor);
 	here->vruntime = account->vruntime;

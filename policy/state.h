@@ -122,8 +122,8 @@ struct rg_thread {
 	u64 asleep;    /* the least target when it last blocked */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
 	u64 held;      /* by which group: quota.h; 0: by none */
-	u64 cut_at;    /* the min_vruntime then */
 	u64 held_at;   /* since when, unless it has run since; 0: it has */
+	u64 cut_at;    /* the min_vruntime when it was cut off */
 	u32 counted;   /* what it adds to the sum of its process or group; 0: not active */
 	rg_maybe queue; /* the one that it runs from or waits in */
 	u32 fresh;     /* it has never been runnable */

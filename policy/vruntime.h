@@ -77,6 +77,16 @@ RG_INLINE void rg_account_shift(struct rg_account *account, struct rg_vtime *vti
 	account->shift = vtime->shift;
 }
 
+/* The virtual time that an account has, of which it has all the moves then; 0: none yet. */
+RG_INLINE struct rg_vtime *rg_account_sync(struct rg_account *account)
+{
+	struct rg_vtime *vtime = rg_vtime_of_account(account);
+
+	if (vtime)
+		rg_account_shift(account, vtime);
+	return vtime;
+}
+
 RG_INLINE void rg_surplus_note(struct task_struct *t, struct rg_thread *thread, u32 id, u64 ran_ns)
 {
 	struct rg_looking *looking = rg_looking_of(rg_thread_cpu(t));
@@ -106,12 +116,10 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 	u64 exec = rg_exec_ns(t);
 	u64 ran = rg_less(exec, thread->exec_seen);
 	struct rg_account *account = rg_account(t, thread);
-	struct rg_vtime *vtime = rg_vtime_of_account(account);
+	struct rg_vtime *vtime = rg_account_sync(account);
 	u64 before;
 
 	thread->exec_seen = exec;
-	if (vtime)
-		rg_account_shift(account, vtime);
 	before = account->vruntime;
 	if (vtime && rg_may_owe(thread))
 		rg_debt_charge(thread, vtime, ran);
@@ -152,9 +160,7 @@ RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
 	to = rg_vtime_at(id);
 	if (!to)
 		return;
-	from = rg_vtime_of_account(account);
-	if (from)
-		rg_account_shift(account, from);
+	from = rg_account_sync(account);
 	if (!from)
 		account->vruntime = to->min_vruntime + (RG_OPTION(slice_ns) >> 1);
 	else if (from != to)
@@ -289,11 +295,10 @@ RG_INLINE u64 rg_wakeup_credit(struct rg_thread *thread, struct rg_cpu *cpu,
 /* A quota takes the CPU from a thread that would go on. */
 RG_INLINE void rg_cut_off(struct rg_thread *thread, struct rg_account *account)
 {
-	struct rg_vtime *vtime = rg_vtime_of_account(account);
+	struct rg_vtime *vtime = rg_account_sync(account);
 
 	if (!vtime)
 		return;
-	rg_account_shift(account, vtime);
 	thread->cut_off = account->vtime;
 	thread->cut_at = vtime->min_vruntime;
 }

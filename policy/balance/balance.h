@@ -76,7 +76,7 @@ RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_th
 {
 	switch (RG_OPTION(balance)) {
 	case RG_BALANCE_GVTS:
-		return rg_gvts_before(cpu, thread) || rg_steal_ahead(cpu, thread);
+		return rg_gvts_before(cpu, thread) || rg_gvts_far_behind(cpu, thread);
 	case RG_BALANCE_DWRR:
 		return rg_gvts_before(cpu, thread);
 	case RG_BALANCE_CREDIT:

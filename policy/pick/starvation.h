@@ -50,12 +50,10 @@ RG_INLINE void rg_wait_anew(struct rg_thread *thread, u64 now)
  */
 RG_INLINE void rg_wait_raise(struct rg_account *account)
 {
-	struct rg_vtime *vtime = rg_vtime_of_account(account);
+	struct rg_vtime *vtime = rg_account_sync(account);
 
-	if (!vtime)
-		return;
-	rg_account_shift(account, vtime);
-	account->vruntime = rg_latest(account->vruntime, vtime->min_vruntime);
+	if (vtime)
+		account->vruntime = rg_latest(account->vruntime, vtime->min_vruntime);
 }
 
 /*
