@@ -41,6 +41,15 @@ fn excess_on(cpus: u32, scenario: &Scenario, policy: &str) -> f64 {
     tails(&its, &run(scenario, policy)).excess(0.999)
 }
 
+/// On so many CPUs the service has its p99.9 below `most` times the ideal; the control, under the class that
+/// `rearguard` replaces, above `eevdf`.
+#[track_caller]
+fn keeps_its_tail(cpus: u32, scenario: &Scenario, what: &str, [most, eevdf]: [f64; 2]) {
+    let [at, control] = ["rearguard", "eevdf"].map(|policy| excess_on(cpus, scenario, policy));
+    assert!(at < most, "{what}: {at}");
+    assert!(control > eevdf, "{what}: {control}");
+}
+
 /// The longest wait of any request of the first program that came in the measured part.
 fn latest(scenario: &Scenario, policy: &str) -> Nanos {
     let trace = run(scenario, policy);
@@ -64,11 +73,8 @@ fn no_cpu_sleeps_beside_a_thread_however_many_others_may_not_run_there() {
 
 #[test]
 fn a_service_on_cpus_of_its_own_is_alone_there() {
-    let scenario = case("cpuset-service");
     // Its group's CPUs are two.
-    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(2, &scenario, policy));
-    assert!(at < 1.1, "{at}");
-    assert!(eevdf > 1.1, "{eevdf}");
+    keeps_its_tail(2, &case("cpuset-service"), "on two CPUs", [1.1, 1.1]);
 }
 
 #[test]
@@ -143,14 +149,9 @@ fn a_service_bound_to_a_cpu_keeps_its_tail() {
     for part in ["0.06", "0.1", "0.25", "0.3"] {
         let replaced = [("utilisation = 0.3", &*format!("utilisation = {part}"))];
         let scenario = case_with("bound-service", &replaced);
-        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
-        assert!(at < 1.1, "{part}: {at}");
-        assert!(eevdf > 2.0, "{part}: {eevdf}");
+        keeps_its_tail(1, &scenario, part, [1.1, 2.0]);
     }
-    let [at, eevdf] =
-        ["rearguard", "eevdf"].map(|policy| excess_on(1, &case("bound-light-group"), policy));
-    assert!(at < 1.1, "{at}");
-    assert!(eevdf > 5.0, "{eevdf}");
+    keeps_its_tail(1, &case("bound-light-group"), "in a light group", [1.1, 5.0]);
 }
 
 #[test]
@@ -173,18 +174,13 @@ fn a_service_of_a_cpu_is_not_late_for_threads_that_wake_there_at_once_and_run_fo
         let work = format!("work = \"{work}\"{bound}");
         let replaced = [("cpus = 1", machine), ("0.1", part), ("work = \"20ms\"", &work)];
         let scenario = case_with("bound-fork-join", &replaced);
-        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
-        assert!(at < 1.3, "{machine}, {work}: {at}");
-        assert!(eevdf > 5.0, "{machine}, {work}: {eevdf}");
+        keeps_its_tail(1, &scenario, &format!("{machine}, {work}"), [1.3, 5.0]);
     }
 }
 
 #[test]
 fn a_bound_service_of_a_heavy_group_keeps_what_it_is_owed_when_virtual_times_meet() {
-    let scenario = case("bound-heavy-group");
-    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
-    assert!(at < 1.1, "{at}");
-    assert!(eevdf > 2.0, "{eevdf}");
+    keeps_its_tail(1, &case("bound-heavy-group"), "in a heavy group", [1.1, 2.0]);
 }
 
 #[test]
@@ -193,9 +189,7 @@ fn a_service_is_not_late_when_threads_that_starved_have_their_turn() {
         let [machine, threads] = [format!("cpus = {cpus}\n"), format!("threads = {}", 40 * cpus)];
         let replaced = [("cpus = 1\n", &*machine), ("threads = 40", &*threads)];
         let scenario = case_with("starved-siblings", &replaced);
-        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&scenario, policy));
-        assert!(at < 1.1, "{cpus} CPUs: {at}");
-        assert!(eevdf > 50.0, "{cpus} CPUs: {eevdf}");
+        keeps_its_tail(cpus, &scenario, &machine, [1.1, 50.0]);
     }
 }
 
@@ -210,9 +204,7 @@ fn a_light_group_does_not_have_a_cache_to_itself_while_threads_wait_in_others() 
 
 #[test]
 fn a_quota_of_all_cpus_delays_nobody_in_its_group() {
-    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&case("quota-of-all"), policy));
-    assert!(at < 1.1, "{at}");
-    assert!(eevdf > 50.0, "{eevdf}");
+    keeps_its_tail(2, &case("quota-of-all"), "all CPUs", [1.1, 50.0]);
 }
 
 #[test]
@@ -354,9 +346,7 @@ fn a_nice_value_counts_inside_a_process() {
 #[test]
 fn a_service_keeps_its_tail_beside_everything_at_once() {
     let scenario = case("mixture");
-    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&scenario, policy));
-    assert!(at < 3.0, "{at}");
-    assert!(eevdf > 10.0, "{eevdf}");
+    keeps_its_tail(scenario.machine.cpus, &scenario, "mixture", [3.0, 10.0]);
 }
 
 /// The p99.9 of the requests of all programs.
@@ -391,9 +381,7 @@ fn an_event_loop_has_no_cliff_up_to_its_due_share() {
     for part in ["0.025", "0.1", "0.12", "0.15"] {
         let replaced = [("utilisation = 0.15", &*format!("utilisation = {part}"))];
         let scenario = case_with("event-loop", &replaced);
-        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess_on(1, &scenario, policy));
-        assert!(at < 1.5, "{part}: {at}");
-        assert!(eevdf > 4.0, "{part}: {eevdf}");
+        keeps_its_tail(1, &scenario, part, [1.5, 4.0]);
     }
 }
 
