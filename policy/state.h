@@ -231,6 +231,7 @@ struct rg_vtime {
 	u64 min_vruntime RG_LINE; /* of a set: it falls only with all its vruntimes */
 	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
+	u64 met_at;       /* when a tick has last met it beside another: see converge.h */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 least RG_LINE; /* of those seen in this look */
 	u64 settled;      /* of those among them that want a CPU for most of the time */
@@ -297,6 +298,17 @@ struct rg_listing {
 
 #define RG_TRIES 4 /* a power of two */
 
+/* What competes for a CPU in a tick: see converge.h. RG_NEVER: nothing of the kind. */
+struct rg_span {
+	u64 now;
+	u64 running; /* the vruntime of what it runs of a set of which none waits */
+	u64 known;   /* the least vruntime of the sets that have met others lately */
+	u64 newest;  /* the last of the others */
+	u64 floor;   /* how far behind the foremost of those that wait sets may be */
+	u32 count;   /* how many virtual times */
+	u32 unused;
+};
+
 /* A CPU's question which thread is next, and what has been tried for it: see pick/pick.h. */
 struct rg_ask {
 	struct rg_listing pick;
@@ -341,6 +353,7 @@ struct rg_cpu {
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the min_vruntime */
 	struct rg_ask ask;
+	struct rg_span span;
 	u32 choices;   /* dispatches so far */
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 walked;    /* `came` of its queue when it last fell idle */

@@ -184,6 +184,29 @@ fn a_bound_service_of_a_heavy_group_keeps_what_it_is_owed_when_virtual_times_mee
 }
 
 #[test]
+fn a_service_that_had_its_cpus_to_itself_is_not_late_when_others_come() {
+    let [released, own, others] = ["cpus = [0, 1]", "cpus = [0]", "cpus = [1]"];
+    let created = [(released, "threads = 3"), (others, "threads = 0")];
+    let set = [
+        (released, "cpus = [0, 1, 2, 3]"),
+        (own, "cpus = [0, 1]"),
+        (others, "cpus = [2, 3]"),
+        ("cpus = 2\n", "cpus = 4\n"),
+        ("threads = 3", "threads = 9"),
+        ("utilisation = 0.3", "utilisation = 0.2"),
+    ];
+    for (cpus, replaced) in [(1, &[][..]), (1, &created), (2, &set)] {
+        let drawn = |seed| Scenario { seeds: vec![seed], ..case_with("alone-then-met", replaced) };
+        let worst = |policy: &str| {
+            [2, 3].map(|seed| excess_on(cpus, &drawn(seed), policy)).into_iter().fold(0.0, f64::max)
+        };
+        let [at, control] = ["rearguard", NOT_CONVERGED].map(worst);
+        assert!(at < 4.0, "{replaced:?}: {at}");
+        assert!(control > 8.0, "{replaced:?}: {control}");
+    }
+}
+
+#[test]
 fn a_service_is_not_late_when_threads_that_starved_have_their_turn() {
     for cpus in [1, 4] {
         let [machine, threads] = [format!("cpus = {cpus}\n"), format!("threads = {}", 40 * cpus)];
@@ -227,6 +250,9 @@ fn a_group_of_groups_keeps_to_its_weight() {
 
 /// Beside `min_vruntime=queue`, under which no group has an account of what it is owed.
 const NO_ACCOUNTS: &str = "rearguard:min_vruntime=queue";
+
+/// Where virtual times that meet stay apart.
+const NOT_CONVERGED: &str = "rearguard:min_vruntime=target";
 
 #[test]
 fn what_heavy_members_cannot_use_goes_to_the_light_ones_of_their_group() {
