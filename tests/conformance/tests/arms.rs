@@ -8,7 +8,7 @@ use sim::SimArm;
 use vm::VmArm;
 
 fn main() -> ExitCode {
-    let roles = [host::ROLES, lab::ROLES, vm::ROLES];
+    let roles = [host::ROLES, lab::ROLES, loader::ROLES, vm::ROLES];
     if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }

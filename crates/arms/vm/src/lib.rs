@@ -1,7 +1,7 @@
 //! The vm arm: boots a stock kernel with the scenario's CPUs in QEMU and runs the host arm inside it.
 //!
 //! What runs in the guest is this very executable in another role, so an executable that uses [`VmArm`] must
-//! play [`ROLES`] first thing in its `main`, and those of `lab` and `host`.
+//! play [`ROLES`] first thing in its `main`, and those of `lab`, `host` and `loader`.
 #![forbid(unsafe_code)]
 
 mod arm;
