@@ -55,13 +55,15 @@ impl Promised {
 
     fn of(option: &str, word: &str, mount: &Path) -> Result<Promised, Failure> {
         let wrong = |text: String| Failure::Input(format!("{option} {word}: {text}"));
-        let (name, promise) = word.rsplit_once(": ").ok_or_else(|| {
-            wrong("expected a cgroup or unit and what it is promised, such as 'web.service: 10ms=0.1%'".into())
-        })?;
-        let promise = Promise::read(promise.trim()).map_err(wrong)?;
-        let folder = only::group(option, name.trim(), mount)?;
-        let name = name.trim().to_string();
-        Ok(Promised { name, id: id(&folder), folder, promise, since: Instant::now() })
+        let (name, promise) = Promise::to_group(word).map_err(wrong)?;
+        let folder = only::group(option, name, mount)?;
+        Ok(Promised {
+            name: name.to_string(),
+            id: id(&folder),
+            folder,
+            promise,
+            since: Instant::now(),
+        })
     }
 
     /// Whether it is that of a cgroup (`/a/b`) or of a unit, which may be gone.

@@ -45,13 +45,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.explained(&explained)
 }
 
+/// What was seen of the service at a port.
 #[cfg(feature = "bpf")]
-fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
+pub fn watched(port: u16, duration: Nanos) -> Result<Recorded, Failure> {
     crate::stages::watch(port, duration).map(|(_, recorded)| recorded)
 }
 
+/// As without hooks in the kernel.
 #[cfg(not(feature = "bpf"))]
-fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
+pub fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
     Err(model::trace_session::unbuilt())
 }
 

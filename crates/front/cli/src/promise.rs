@@ -1,5 +1,7 @@
 //! `rearguard promise`: promises to groups while a policy is in force, through the loader's own socket.
 
+mod check;
+
 use loader::{Answer, Ask, PromiseStatus, ask};
 use model::{Failure, Nanos};
 
@@ -17,6 +19,8 @@ pub struct SetArgs {
     /// As load takes it: 'web.service: 10ms=0.1%, at most 60%'
     #[arg(value_name = "CGROUP|UNIT: PROMISE")]
     promise: String,
+    #[command(flatten)]
+    check: check::Args,
 }
 
 /// Take back what a group was promised
@@ -38,6 +42,7 @@ pub struct ListArgs {
 /// Runs the command.
 pub fn run(action: &Action) -> Result<(), Failure> {
     let (question, json) = match action {
+        Action::Set(args) if args.check.check => return check::run(&args.promise, &args.check),
         Action::Set(args) => (Ask::Set(args.promise.clone()), false),
         Action::Drop(args) => (Ask::Drop(args.group.clone()), false),
         Action::List(args) => (Ask::List, args.json),

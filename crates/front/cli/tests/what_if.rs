@@ -48,6 +48,33 @@ fn policies_neighbours_and_machines_are_foretold() {
     assert_eq!(again, asked("--policy rearguard --json"), "the same seeds give the same bytes");
 }
 
+#[test]
+fn a_promise_is_checked_before_it_is_made() {
+    let folder = traced();
+    let checked = |promise: &str, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+        let command = command.args(["promise", "set", promise, "--check"]).args(words);
+        let output = command.current_dir(folder.path()).output().expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code().expect("an exit code"), text(output.stdout) + &text(output.stderr))
+    };
+    let traced = &["--trace", "a.trace"][..];
+    for (promise, words, code, expected) in [
+        ("web: 10ms=10%, at most 60%", traced, 0, "  yes\n"),
+        ("web: 600us=1%, at most 60%", traced, 1, "  no; about"),
+        ("web: 10ms=10%, at most 20%", traced, 3, "others leave; promise at most 4"),
+        ("web: 10ms=0.01%, at most 60%", traced, 3, "look for longer"),
+        ("web: 10ms", traced, 2, "expected a time and a share"),
+        ("web", traced, 2, "expected a cgroup or unit"),
+        ("web: 10ms=10%", &[], 2, "--port"),
+        ("web: 10ms=10%", &["--trace", "none.trace"], 2, "none.trace"),
+    ] {
+        let (found, said) = checked(promise, words);
+        assert_eq!(found, code, "{promise} {words:?}: {said}");
+        assert!(said.contains(expected), "{promise}: {said}");
+    }
+}
+
 /// A trace is data: to ask of one that names a file as its policy runs no code.
 #[test]
 fn a_policy_in_a_file_is_not_run_for_a_trace() {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod admission;
 mod architecture;
 mod foretell;
 mod others;
@@ -13,6 +14,7 @@ mod service;
 mod usual;
 mod without;
 
+pub use admission::{Admission, Admitted, admission};
 pub use foretell::{Change, Question, foretell};
 pub use scenario::{Found, release, scenario};
 pub use usual::usual;

@@ -49,6 +49,15 @@ impl Requests {
         })
     }
 
+    /// Each as its arrival and what it cost.
+    pub fn timed(&self) -> Vec<(Nanos, Nanos)> {
+        let arrivals = self.gaps.iter().scan(Nanos::ZERO, |at, gap| {
+            *at += *gap;
+            Some(*at)
+        });
+        arrivals.zip(self.services.iter().copied()).collect()
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.gaps.len()

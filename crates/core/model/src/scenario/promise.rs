@@ -32,6 +32,14 @@ const DEFAULT_AT_MOST: u32 = MILLION / 2;
 const TOGETHER: u32 = MILLION / 100 * 95;
 
 impl Promise {
+    /// The group and the promise of `NAME: 10ms=0.1%, at most 60%`.
+    pub fn to_group(text: &str) -> Result<(&str, Promise), String> {
+        let (name, promise) = text.rsplit_once(": ").ok_or(
+            "expected a cgroup or unit and what it is promised, such as 'web.service: 10ms=0.1%'",
+        )?;
+        Ok((name.trim(), Promise::read(promise.trim())?))
+    }
+
     /// `10ms=0.1%`, with the default of what it may take, or `10ms=0.1%, at most 60%`.
     pub fn read(text: &str) -> Result<Promise, String> {
         const EXPECTED: &str = "expected a time and a share of requests such as \"10ms=0.1%\"";

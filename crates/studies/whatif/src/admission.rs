@@ -1,0 +1,254 @@
+//! Whether a promise can be kept for requests like those of a trace, told before it is made.
+//!
+//! No scheduler makes fewer requests late than the ideal queue does on all CPUs. A group with a promise comes
+//! near to it as long as its budget has something left. Without that it may have to wait for as long as
+//! others want the CPUs, so that what the ideal queue then finishes counts as late.
+
+use model::scenario::Promise;
+use model::{Failure, Nanos, ThreadId};
+use queue::Discipline;
+use stats::Estimate;
+use trace::Recorded;
+
+use crate::architecture::{Architecture, architecture};
+use crate::service::Requests;
+
+/// What a budget may save up: so long at its share (`RG_PROMISE_SAVED_NS` in policy/promise.h).
+const SAVED: Nanos = Nanos::from_millis(100);
+/// The most that all promises together may have, in percent.
+const MOST_PERCENT: u32 = 95;
+/// So many times the CPUs are tried.
+const MOST_CPUS: u32 = 4;
+const MILLION: u32 = 1_000_000;
+/// What is known of the late share of no requests.
+const NOTHING: Estimate = Estimate { value: 0.0, low: 0.0, high: 1.0 };
+
+/// What is to be said of a promise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admission {
+    /// How many requests it rests on.
+    pub requests: u64,
+    /// What they used of the machine, 0 to 1.
+    pub used: f64,
+    /// The share of requests that the ideal queue makes late on the whole machine.
+    pub ideal: Estimate,
+    /// The same if others want all that the budget does not give.
+    pub within_budget: Estimate,
+    /// What follows.
+    pub answer: Admitted,
+}
+
+/// Whether a promise can be kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Admitted {
+    /// By its budget alone.
+    Yes,
+    /// By no scheduler.
+    No {
+        /// About so much of the load, in percent, the ideal would keep it for; `None`: for none.
+        load_percent: Option<u32>,
+        /// And on so many CPUs; `None`: on up to four times as many it would not.
+        cpus: Option<u32>,
+    },
+    /// It depends on what others leave.
+    Budget {
+        /// About so many percent of the machine would be enough whatever they do; `None`: 95 are not.
+        at_most_percent: Option<u32>,
+    },
+    /// There are too few requests to tell.
+    Unknown,
+    /// By the ideal queue. But threads have queues of their own, which no scheduler joins.
+    Partitioned,
+}
+
+/// Requests, each (arrival, service time), beside what they are promised.
+struct Case<'a> {
+    requests: &'a [(Nanos, Nanos)],
+    promise: &'a Promise,
+    cpus: u32,
+}
+
+impl Case<'_> {
+    fn promised(&self) -> f64 {
+        f64::from(self.promise.outliers_per_million) / 1e6
+    }
+
+    /// What the requests use of the machine. From 1 on their queue grows, and has no late share.
+    fn used(&self) -> f64 {
+        let work: u64 = self.requests.iter().map(|(_, service)| service.0).sum();
+        let span = self.requests.last().map_or(0, |(arrival, _)| arrival.0).max(1);
+        work as f64 / (span as f64 * f64::from(self.cpus))
+    }
+
+    fn late(&self, latencies: Vec<Nanos>) -> Estimate {
+        let outlier = stats::outlier(&[latencies], self.promise.within, 1.0);
+        outlier.map_or(NOTHING, |outlier| outlier.proportion)
+    }
+
+    /// What the ideal queue of so many CPUs does, where so many percent of the requests come in that time.
+    fn ideal(&self, cpus: u32, load_percent: u32) -> Estimate {
+        let spread = |(arrival, service): &(Nanos, Nanos)| {
+            let arrival = u128::from(arrival.0) * 100 / u128::from(load_percent);
+            (Nanos(arrival as u64), *service)
+        };
+        let requests: Vec<(Nanos, Nanos)> = self.requests.iter().map(spread).collect();
+        self.late(queue::ideal(&requests, cpus, Discipline::Fifo, 0))
+    }
+
+    /// The same on this machine with a budget of so many millionths of it.
+    fn budgeted(&self, share: u32) -> Estimate {
+        let mut latencies = queue::ideal(self.requests, self.cpus, Discipline::Fifo, 0);
+        let done = |number: usize| self.requests[number].0.saturating_add(latencies[number]);
+        let mut order: Vec<usize> = (0..latencies.len()).collect();
+        order.sort_by_key(|number| done(*number));
+        let mut budget = Budget::full(share, self.cpus);
+        let spent = |number: &usize| !budget.spend(done(*number), self.requests[*number].1);
+        let without: Vec<usize> = order.into_iter().filter(spent).collect();
+        for number in without {
+            latencies[number] = Nanos::NEVER;
+        }
+        self.late(latencies)
+    }
+
+    fn answer(&self, ideal: Estimate, within_budget: Estimate) -> Admitted {
+        let promised = self.promised();
+        if within_budget.high <= promised {
+            Admitted::Yes
+        } else if ideal.low > promised || self.used() >= 1.0 {
+            let is_kept = |cpus, load| self.ideal(cpus, load).value <= promised;
+            let mut cpus = self.cpus + 1..=self.cpus * MOST_CPUS;
+            Admitted::No {
+                load_percent: first((1..100).rev(), |load| is_kept(self.cpus, load)),
+                cpus: cpus.find(|cpus| is_kept(*cpus, 100)),
+            }
+        } else if within_budget.value <= promised || ideal.value > promised {
+            Admitted::Unknown
+        } else {
+            let percents = 1..=MOST_PERCENT;
+            let enough = |percent| self.budgeted(percent * (MILLION / 100)).value <= promised;
+            Admitted::Budget { at_most_percent: first(percents, enough) }
+        }
+    }
+}
+
+/// A group's budget: CPU time that it has left, in millionths of ns.
+struct Budget {
+    left: i128,
+    most: i128,
+    fills_per_ns: i128,
+    at: Nanos,
+}
+
+impl Budget {
+    fn full(share: u32, cpus: u32) -> Budget {
+        let fills_per_ns = i128::from(share) * i128::from(cpus);
+        let most = fills_per_ns * i128::from(SAVED.0);
+        Budget { left: most, most, fills_per_ns, at: Nanos::ZERO }
+    }
+
+    /// Takes what a request has cost at the moment of its end. Whether something was left.
+    fn spend(&mut self, at: Nanos, cost: Nanos) -> bool {
+        let since = i128::from(at.saturating_sub(self.at).0);
+        self.at = at;
+        self.left = (self.left + since * self.fills_per_ns).min(self.most);
+        self.left -= i128::from(cost.0) * i128::from(MILLION);
+        self.left >= 0
+    }
+}
+
+/// The first that keeps it, of numbers after which all do.
+fn first(numbers: impl Iterator<Item = u32>, is_kept: impl Fn(u32) -> bool) -> Option<u32> {
+    let numbers: Vec<u32> = numbers.collect();
+    numbers.get(numbers.partition_point(|number| !is_kept(*number))).copied()
+}
+
+/// What is to be said of a promise to the one service of a trace.
+///
+/// [`Failure::Input`] for a trace with no service or several, without events, and where no request says what
+/// it cost.
+pub fn admission(recorded: &Recorded, promise: &Promise) -> Result<Admission, Failure> {
+    let Recorded { header, trace } = recorded;
+    let wrong =
+        |text: String| Failure::Input(format!("this trace of `{}` {text}", header.scenario));
+    let serves = |program: &usize| !trace.programs[*program].requests.is_empty();
+    let services: Vec<usize> = (0..trace.programs.len()).filter(serves).collect();
+    let [program] = services[..] else {
+        let found = services.len();
+        return Err(wrong(format!("has {found} services with requests; a promise is made to one")));
+    };
+    let events = trace.events.as_deref();
+    let events = events.ok_or_else(|| wrong("has no scheduling events".to_string()))?;
+    let requests = Requests::of(trace, program, Nanos::ZERO)?.timed();
+    let told = admission_of(&requests, header.cpus.cpus, promise);
+    let own = |thread: &usize| trace.threads[*thread].program == program;
+    let workers = (0..trace.threads.len()).filter(own).map(|thread| ThreadId(thread as u32));
+    let seen = architecture(&trace.programs[program].requests, events, &workers.collect());
+    let is_joint = seen != Architecture::Partitioned || told.answer != Admitted::Yes;
+    Ok(if is_joint { told } else { Admission { answer: Admitted::Partitioned, ..told } })
+}
+
+fn admission_of(requests: &[(Nanos, Nanos)], cpus: u32, promise: &Promise) -> Admission {
+    let case = Case { requests, promise, cpus };
+    let ideal = case.ideal(cpus, 100);
+    let within_budget = case.budgeted(promise.at_most_per_million);
+    Admission {
+        requests: requests.len() as u64,
+        used: case.used(),
+        ideal,
+        within_budget,
+        answer: case.answer(ideal, within_budget),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many requests of 500 us at once, every so often.
+    fn bursts(at_once: usize, every: Nanos) -> Vec<(Nanos, Nanos)> {
+        let burst = |at: u64| vec![(Nanos(at * every.0), Nanos::from_micros(500)); at_once];
+        (0..5_000).flat_map(burst).collect()
+    }
+
+    fn asked(requests: &[(Nanos, Nanos)], promise: &str) -> Admission {
+        admission_of(requests, 1, &Promise::read(promise).expect("a promise"))
+    }
+
+    #[test]
+    fn a_promise_is_kept_where_the_budget_is_enough() {
+        let requests = bursts(1, Nanos::from_millis(1));
+        for most in ["60%", "50%"] {
+            let told = asked(&requests, &format!("1ms=1%, at most {most}"));
+            assert_eq!(told.answer, Admitted::Yes, "{told:?}");
+            assert_eq!(told.within_budget.value, 0.0);
+        }
+        // What was saved lasts for 400 ms, then a tenth of a CPU is missing.
+        let told = asked(&requests, "1ms=1%, at most 40%");
+        assert_eq!(told.answer, Admitted::Budget { at_most_percent: Some(50) }, "{told:?}");
+        assert!((told.within_budget.value - 0.92).abs() < 0.001, "{told:?}");
+        assert!((told.used - 0.5).abs() < 0.001, "{told:?}");
+    }
+
+    #[test]
+    fn the_ideal_says_no_and_what_would_help() {
+        // The second of two at once is late on one CPU whatever the load, and not on two.
+        let told = asked(&bursts(2, Nanos::from_millis(4)), "900us=1%");
+        assert_eq!(told.answer, Admitted::No { load_percent: None, cpus: Some(2) }, "{told:?}");
+        assert!((told.ideal.value - 0.5).abs() < 1e-9);
+        // One that takes longer than is promised is late on any.
+        let told = asked(&bursts(1, Nanos::from_millis(4)), "400us=1%");
+        assert_eq!(told.answer, Admitted::No { load_percent: None, cpus: None }, "{told:?}");
+        // More than a CPU can do: 500 us every 450 us fit at nine tenths of the load.
+        let told = asked(&bursts(1, Nanos::from_micros(450)), "600us=1%");
+        assert_eq!(told.answer, Admitted::No { load_percent: Some(90), cpus: Some(2) }, "{told:?}");
+    }
+
+    #[test]
+    fn few_requests_tell_nothing() {
+        let requests = bursts(1, Nanos::from_millis(1));
+        let told = asked(&requests[..20], "1ms=1%, at most 60%");
+        assert_eq!(told.answer, Admitted::Unknown, "{told:?}");
+        let none = asked(&[], "1ms=1%");
+        assert_eq!((none.requests, none.answer), (0, Admitted::Unknown));
+    }
+}
