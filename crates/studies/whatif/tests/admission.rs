@@ -1,9 +1,9 @@
 //! What is said of a promise before it is made, held against what comes of it: in simulation that is known.
 
+mod support;
+
 use model::scenario::Promise;
-use model::{Arm, Events, PolicySpec, Scenario, Silent};
-use sim::SimArm;
-use trace::{Header, Making, Recorded};
+use support::recorded;
 use whatif::{Admitted, admission};
 
 /// A service beside as many spinners as there are CPUs, in groups of like weight.
@@ -23,23 +23,6 @@ const THREADS: &str =
     "connections = 64\nservice_time = { mean = \"500us\", law = \"lognormal\", cv = 1.5 }";
 const PARTITIONED: &str = "architecture = \"partitioned\"\nworkers = 4\nservice_time = \"400us\"";
 
-fn run(text: &str, policy: &str) -> Recorded {
-    let scenario = Scenario::read(text, "a.toml").unwrap_or_else(|wrong| panic!("{wrong}"));
-    let policy = PolicySpec::parse(policy).expect("a name");
-    let trace = SimArm
-        .run(&scenario, &policy, 1, Events::Recorded, &Silent)
-        .unwrap_or_else(|failure| panic!("{failure}"));
-    let making = Making {
-        scenario: &scenario,
-        scenario_text: text,
-        arm: "sim",
-        machine: "simulated",
-        replay: String::new(),
-        version: "0",
-    };
-    Recorded { header: Header::new(&making, &trace), trace }
-}
-
 /// What is said of requests that the default class served, and whether that promise is kept then.
 fn told_and_kept(
     [machine, service, load]: [&str; 3],
@@ -49,8 +32,9 @@ fn told_and_kept(
     let service = format!("{service}\narrivals = {{ utilisation = {load} }}");
     let text = text(machine, &service, promise, at_most);
     let made = Promise::read(&format!("{promise}, at most {at_most}%")).expect("a promise");
-    let told = admission(&run(&text, "eevdf"), &made).unwrap_or_else(|wrong| panic!("{wrong}"));
-    let latencies = stats::window_latencies(&run(&text, "rearguard").trace, 0);
+    let told =
+        admission(&recorded(&text, "eevdf"), &made).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let latencies = stats::window_latencies(&recorded(&text, "rearguard").trace, 0);
     let late = latencies.iter().filter(|latency| **latency > made.within).count();
     let is_kept =
         late as f64 / latencies.len() as f64 <= f64::from(made.outliers_per_million) / 1e6;

@@ -1,11 +1,14 @@
 //! Foretellings held against what happens when the change is made: of simulated traces that is known exactly.
 
+mod support;
+
 use model::edit::Edit;
-use model::{Answer, Arm, Events, Nanos, PolicySpec, Scenario, Silent};
+use model::{Answer, Nanos, Silent};
 use report::whatif::WhatIf;
 use sim::SimArm;
 use sim::costs::Costs;
-use trace::{Header, Making, Recorded};
+use support::{policy, recorded};
+use trace::Recorded;
 use whatif::{Change, Found, Question, foretell, scenario, usual};
 
 const BESIDE_BATCH: &str = "# A service beside batch work.\nduration = \"4s\"\n\
@@ -21,26 +24,6 @@ const PARTITIONED: &str = "# Workers with connections of their own.\nduration = 
     [machine]\ncpus = 2\n[[program]]\nname = \"web\"\nkind = \"service\"\nservice_time = \"300us\"\n\
     architecture = \"partitioned\"\nworkers = 2\narrivals = { utilisation = 0.5 }\n\
     [[program]]\nname = \"batch\"\nkind = \"batch\"\n";
-
-fn policy(name: &str) -> PolicySpec {
-    PolicySpec::parse(name).expect("a name")
-}
-
-fn recorded(text: &str, name: &str) -> Recorded {
-    let scenario = Scenario::read(text, "a.toml").expect("ours");
-    let trace = SimArm
-        .run(&scenario, &policy(name), 1, Events::Recorded, &Silent)
-        .unwrap_or_else(|failure| panic!("{failure}"));
-    let making = Making {
-        scenario: &scenario,
-        scenario_text: text,
-        arm: "sim",
-        machine: "simulated",
-        replay: String::new(),
-        version: "0",
-    };
-    Recorded { header: Header::new(&making, &trace), trace }
-}
 
 /// The same trace as one of a server that no scenario describes.
 fn unknown(mut recorded: Recorded) -> Recorded {
