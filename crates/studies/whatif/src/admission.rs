@@ -15,11 +15,10 @@ use crate::service::Requests;
 
 /// What a budget may save up: so long at its share (`RG_PROMISE_SAVED_NS` in policy/promise.h).
 const SAVED: Nanos = Nanos::from_millis(100);
-/// The most that all promises together may have, in percent.
-const MOST_PERCENT: u32 = 95;
 /// So many times the CPUs are tried.
 const MOST_CPUS: u32 = 4;
 const MILLION: u32 = 1_000_000;
+const PERCENT: u32 = MILLION / 100;
 /// What is known of the late share of no requests.
 const NOTHING: Estimate = Estimate { value: 0.0, low: 0.0, high: 1.0 };
 
@@ -66,9 +65,24 @@ struct Case<'a> {
     requests: &'a [(Nanos, Nanos)],
     promise: &'a Promise,
     cpus: u32,
+    /// What the ideal queue makes of them on all CPUs.
+    latencies: Vec<Nanos>,
+    /// Their numbers, in the order in which it finishes them.
+    finished: Vec<usize>,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn new(requests: &'a [(Nanos, Nanos)], promise: &'a Promise, cpus: u32) -> Case<'a> {
+        let latencies = queue::ideal(requests, cpus, Discipline::Fifo, 0);
+        let mut finished: Vec<usize> = (0..requests.len()).collect();
+        finished.sort_by_key(|number| requests[*number].0.saturating_add(latencies[*number]));
+        Case { requests, promise, cpus, latencies, finished }
+    }
+
+    fn done(&self, number: usize) -> Nanos {
+        self.requests[number].0.saturating_add(self.latencies[number])
+    }
+
     fn promised(&self) -> f64 {
         f64::from(self.promise.outliers_per_million) / 1e6
     }
@@ -97,15 +111,12 @@ impl Case<'_> {
 
     /// The same on this machine with a budget of so many millionths of it.
     fn budgeted(&self, share: u32) -> Estimate {
-        let mut latencies = queue::ideal(self.requests, self.cpus, Discipline::Fifo, 0);
-        let done = |number: usize| self.requests[number].0.saturating_add(latencies[number]);
-        let mut order: Vec<usize> = (0..latencies.len()).collect();
-        order.sort_by_key(|number| done(*number));
+        let mut latencies = self.latencies.clone();
         let mut budget = Budget::full(share, self.cpus);
-        let spent = |number: &usize| !budget.spend(done(*number), self.requests[*number].1);
-        let without: Vec<usize> = order.into_iter().filter(spent).collect();
-        for number in without {
-            latencies[number] = Nanos::NEVER;
+        for number in &self.finished {
+            if !budget.spend(self.done(*number), self.requests[*number].1) {
+                latencies[*number] = Nanos::NEVER;
+            }
         }
         self.late(latencies)
     }
@@ -124,8 +135,8 @@ impl Case<'_> {
         } else if within_budget.value <= promised || ideal.value > promised {
             Admitted::Unknown
         } else {
-            let percents = 1..=MOST_PERCENT;
-            let enough = |percent| self.budgeted(percent * (MILLION / 100)).value <= promised;
+            let percents = 1..=Promise::TOGETHER / PERCENT;
+            let enough = |percent| self.budgeted(percent * PERCENT).value <= promised;
             Admitted::Budget { at_most_percent: first(percents, enough) }
         }
     }
@@ -188,8 +199,8 @@ pub fn admission(recorded: &Recorded, promise: &Promise) -> Result<Admission, Fa
 }
 
 fn admission_of(requests: &[(Nanos, Nanos)], cpus: u32, promise: &Promise) -> Admission {
-    let case = Case { requests, promise, cpus };
-    let ideal = case.ideal(cpus, 100);
+    let case = Case::new(requests, promise, cpus);
+    let ideal = case.late(case.latencies.clone());
     let within_budget = case.budgeted(promise.at_most_per_million);
     Admission {
         requests: requests.len() as u64,

@@ -27,11 +27,12 @@ pub struct Promise {
 const SPANS: RangeInclusive<Nanos> = Nanos::from_micros(100)..=Nanos::from_secs(10);
 const MILLION: u32 = 1_000_000;
 const DEFAULT_AT_MOST: u32 = MILLION / 2;
-/// What all groups with promises may have together: a twentieth stays for the others, as for other classes
-/// beside real-time ones in Linux (`sched_rt_runtime_us`).
-const TOGETHER: u32 = MILLION / 100 * 95;
 
 impl Promise {
+    /// What all groups with promises may have together, in millionths of the machine: a twentieth stays for
+    /// the others, as for other classes beside real-time ones in Linux (`sched_rt_runtime_us`).
+    pub const TOGETHER: u32 = MILLION / 100 * 95;
+
     /// The group and the promise of `NAME: 10ms=0.1%, at most 60%`.
     pub fn to_group(text: &str) -> Result<(&str, Promise), String> {
         let (name, promise) = text.rsplit_once(": ").ok_or(
@@ -62,7 +63,7 @@ impl Promise {
     pub fn excess(promises: impl Iterator<Item = Promise>) -> Option<String> {
         let sum: u64 = promises.map(|promise| u64::from(promise.at_most_per_million)).sum();
         let percent = |per_million: u64| per_million as f64 / 1e4;
-        let most = u64::from(TOGETHER);
+        let most = u64::from(Promise::TOGETHER);
         (sum > most).then(|| {
             let (sum, most) = (percent(sum), percent(most));
             format!(
