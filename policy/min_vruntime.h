@@ -202,7 +202,7 @@ RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu,
  */
 RG_INLINE u64 rg_least_settled(struct rg_heap *heap, struct rg_vtime *vtime, u64 now)
 {
-	u64 least = RG_NEVER;
+	u64 least = rg_opaque(RG_NEVER);
 
 	RG_FOR(i, 0, RG_TOP) {
 		struct rg_pool *pool = rg_pool_at(rg_heap_at(heap, i)->row);
@@ -248,7 +248,7 @@ RG_INLINE u64 rg_least_of_rivals(struct rg_shared *shared, struct rg_queue *queu
 				 struct rg_cpu *cpu)
 {
 	u64 waiting = queue->waiting;
-	u64 least = RG_NEVER;
+	u64 least = rg_opaque(RG_NEVER);
 
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
 		least = rg_vtime_waiting(shared, queue, cpu->vtime)->min_vruntime;

@@ -369,8 +369,8 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 #endif
 
 /*
- * The same number, of which the BPF verifier then knows nothing: one that a loop under a lock
- * carries from step to step must not be followed value by value.
+ * The same number, of which the BPF verifier then knows nothing. What a loop carries from step to
+ * step begins so: else the verifier follows all that comes after it once for each value.
  */
 #ifndef rg_opaque
 #define rg_opaque(number) (number)

@@ -170,7 +170,7 @@ RG_SUBPROGRAM u64 rg_surplus_delay(u32 slot, u32 id)
 	struct rg_thread *thread = rg_thread_at(slot);
 	u64 own = thread->counted;
 	u32 at = thread->group;
-	u64 delay = 0;
+	u64 delay = rg_opaque(0);
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;

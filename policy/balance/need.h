@@ -78,7 +78,7 @@ RG_INLINE void rg_need_add_waiting(struct rg_need *need, u32 id, u64 target)
 	u32 length = rg_queue_length(id);
 	struct task_struct *t;
 	u64 total = rg_opaque(0), weight = rg_opaque(0);
-	u32 seen = 0;
+	u32 seen = rg_opaque(0);
 
 	RG_VISIT(t, id) {
 		struct rg_thread *thread = rg_thread(t);

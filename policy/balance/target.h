@@ -112,7 +112,7 @@ RG_INLINE void rg_target_advance(u64 least)
 /* The lowest domain of this CPU now has this least target: tells the domains above. */
 RG_INLINE void rg_target_tell(s32 cpu, u64 least)
 {
-	u32 below = RG_LEVELS;
+	u32 below = rg_opaque(RG_LEVELS);
 
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *target = rg_target(cpu, level);

@@ -92,7 +92,7 @@ RG_INLINE struct rg_thread *rg_mine(struct rg_cpu *here)
  */
 RG_INLINE u32 rg_least_of_top(struct rg_heap *heap, struct rg_cpu *here, bool near)
 {
-	u32 best = RG_TOP;
+	u32 best = rg_opaque(RG_TOP);
 
 	RG_FOR(i, 0, RG_TOP) {
 		struct rg_entry *entry = rg_heap_at(heap, i);
@@ -113,7 +113,11 @@ RG_INLINE u32 rg_least_of_top(struct rg_heap *heap, struct rg_cpu *here, bool ne
 RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *queue,
 				    struct rg_cpu *here)
 {
-	struct rg_best best = { .vruntime = RG_NEVER, .at = RG_TOP };
+	struct rg_best best = {
+		.vruntime = rg_opaque(RG_NEVER),
+		.cpuset = rg_opaque(0),
+		.at = rg_opaque(RG_TOP),
+	};
 	u64 waiting = queue->waiting;
 
 	RG_FOR_WAITING(i, waiting) {

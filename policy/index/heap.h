@@ -130,8 +130,8 @@ RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue
 	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
 	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit :
 							 queue->waiting & ~bit;
-	u64 least = RG_NEVER;
-	u32 first = 0;
+	u64 least = rg_opaque(RG_NEVER);
+	u32 first = rg_opaque(0);
 
 	queue->waiting = waiting;
 	RG_FOR_WAITING(i, waiting) {
