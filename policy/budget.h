@@ -8,16 +8,25 @@
  *          something is left, and enough for those that are active already: a turn on each CPU that
  *          they can run on, and the least turn for each of the others. A turn is a tick, or the
  *          quota, or what all held threads can have in turn within RG_ROUND_NS, whichever is least.
+ *          A batch thread may have a turn only if that leaves what the brief ones, which are not
+ *          batch, are expected to use until the period ends: what they used most of late, and
+ *          half of that. Where this leaves batch threads less than an eighth of the quota, all take
+ *          turns until they have had that.
  * Why.     A budget that may be overdrawn gives a group its quota to the nanosecond over time,
  *          though slices end at ticks. The turns of active threads are spoken for: else all threads
  *          that came while something was left would run on what the first of them used up. Those
  *          that wait meanwhile compete as without a quota, and may have the least turn after that.
  *          A hundred threads that share a hundredth of a CPU by ticks would wait for 40 s each.
+ *          A service wakes at any moment of a period. Spinners use up any quota at its beginning,
+ *          and a request that comes after that waits for the next.
  * Figure.  A service beside 40 spinners in one group, with a quota of all of two CPUs: p99.9 1.00
  *          of the ideal. When each active thread was to have a whole turn it lost its requests: it
  *          was held, first come, first served. docs/evidence/production-node.md.
+ *          One of 16% of a CPU beside 4 spinners, with a quota of one CPU of eight: p99.9 1.00 of
+ *          the ideal, 272 when nothing was kept for it.
  * Limits.  A group overdraws by a turn on each CPU, and by the least turn for each thread that
- *          waits. With less left than a turn on each CPU its threads are held as they come.
+ *          waits. Brief threads that want more than the quota take turns, whatever each uses. What
+ *          they use is not known in their first period.
  */
 #ifndef RG_BUDGET_H
 #define RG_BUDGET_H
@@ -26,6 +35,9 @@
 
 #define RG_TURN_NS 4000000ULL /* a tick at HZ=250: what a thread may use before it is seen */
 #define RG_TURN_LEAST_NS 50000ULL
+#define RG_EXPECT_SHIFT 3 /* what was used most fades by an eighth a period */
+#define RG_BATCH_SHIFT 3  /* an eighth of the quota is the batch threads' part */
+#define RG_MARGIN_SHIFT 4 /* brief threads may use more than that, in the last sixteenth, too */
 #define RG_ROUND_NS 8000000000ULL
 #define RG_BUDGET_PERIODS (1ULL << 20) /* at once: so many quotas are within 64 bits */
 
@@ -51,6 +63,9 @@ RG_INLINE void rg_budget_open(struct rg_budget *budget, u64 now)
 	budget->most_ns += turn_ns < budget->quota_ns ? budget->quota_ns : turn_ns;
 	budget->filled_at = now;
 	budget->left_ns = budget->quota_ns;
+	budget->brief_ns = 0;
+	budget->expected_ns = 0;
+	budget->owed_ns = 0;
 	rg_budget_turn(budget, budget->held);
 }
 
@@ -66,6 +81,39 @@ RG_INLINE u64 rg_budget_now(struct rg_budget *budget)
 	return now < came_at ? came_at : now;
 }
 
+/*
+ * What brief threads use in a period: of the last ones what they used most, which fades. Batch
+ * threads that were held at its end are owed their part of it, up to a quota.
+ */
+RG_INLINE void rg_budget_expect(struct rg_budget *budget, u64 periods)
+{
+	u64 used_ns = rg_div(rg_swap(&budget->brief_ns, 0), periods);
+	u64 faded_ns = budget->expected_ns - (budget->expected_ns >> RG_EXPECT_SHIFT);
+	u64 parts = periods < 1 << RG_BATCH_SHIFT ? periods : 1 << RG_BATCH_SHIFT;
+	u64 owed_ns = budget->owed_ns + parts * (budget->quota_ns >> RG_BATCH_SHIFT);
+
+	if (used_ns < faded_ns)
+		used_ns = faded_ns;
+	budget->expected_ns = used_ns > RG_TURN_LEAST_NS ? used_ns : 0;
+	if (budget->held > budget->held_brief)
+		budget->owed_ns = owed_ns < budget->quota_ns ? owed_ns : budget->quota_ns;
+}
+
+/* A thread has run for so long: a brief one, or a batch one, which is owed less then. */
+RG_INLINE void rg_budget_note(struct rg_budget *budget, u64 ran_ns, bool brief)
+{
+	if (brief)
+		rg_add(&budget->brief_ns, ran_ns);
+	else if (budget->owed_ns)
+		budget->owed_ns = rg_less(budget->owed_ns, ran_ns);
+}
+
+/* Whether brief threads take turns with batch ones, which have long had less than their part. */
+RG_INLINE bool rg_budget_is_even(struct rg_budget *budget)
+{
+	return budget->owed_ns > 2 * (budget->quota_ns >> RG_BATCH_SHIFT);
+}
+
 /* How many periods have ended since it was filled last. The CPU that asks first fills it. */
 RG_INLINE u64 rg_budget_periods(struct rg_budget *budget)
 {
@@ -77,6 +125,7 @@ RG_INLINE u64 rg_budget_periods(struct rg_budget *budget)
 	if (!periods || rg_compare_and_swap(&budget->filled_at, since, next) != since)
 		return 0;
 	budget->periods += periods;
+	rg_budget_expect(budget, periods);
 	if (budget->held)
 		budget->throttled += periods;
 	return periods < RG_BUDGET_PERIODS ? periods : RG_BUDGET_PERIODS;
@@ -87,38 +136,99 @@ RG_INLINE u64 rg_budget_running(u64 active)
 {
 	u64 cpus = RG_OPTION(cpus);
 
-	return active < cpus ? active : cpus;
+	return rg_opaque(active < cpus ? active : cpus);
 }
 
 /*
- * Brings a budget up to date, after threads have run for so long. What those that run now have run
- * since their last tick is not taken off yet, so it is not cut off either.
+ * What may be left at most. What those that run now have run since their last tick is not taken off
+ * yet, so it is not cut off either; nor is what was kept of a period while batch threads were held.
  */
+RG_INLINE u64 rg_budget_most(struct rg_budget *budget)
+{
+	u64 most_ns = budget->most_ns + rg_budget_running(budget->active) * RG_TURN_NS;
+
+	if (budget->held)
+		most_ns += budget->turn_ns + (budget->quota_ns >> RG_MARGIN_SHIFT);
+	return most_ns;
+}
+
+/* Brings a budget up to date, after threads have run for so long. */
 RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 ran_ns)
 {
 	u64 filled_ns = rg_budget_periods(budget) * budget->quota_ns;
 	u64 left_ns = rg_add(&budget->left_ns, filled_ns - ran_ns);
-	u64 most_ns = budget->most_ns + rg_budget_running(budget->active) * RG_TURN_NS;
+	u64 most_ns = rg_budget_most(budget);
 
 	if ((long long)(left_ns - most_ns) > 0)
 		rg_add(&budget->left_ns, most_ns - left_ns);
 }
 
-/* Whether one more than so many active threads may have a turn. */
-RG_INLINE bool rg_budget_admits(struct rg_budget *budget, u64 active)
+/*
+ * What a batch thread leaves to brief ones that wake before the period ends: what they are expected
+ * to use and a half of that, of the quota at most. 0: none is expected.
+ */
+RG_INLINE u64 rg_budget_reserve(struct rg_budget *budget)
 {
-	long long left_ns = budget->left_ns;
-	u64 running = rg_budget_running(active);
-	u64 turns_ns = running * budget->turn_ns + (active - running) * RG_TURN_LEAST_NS;
+	u64 rest_ns = rg_less(budget->filled_at + budget->period_ns, rg_budget_now(budget));
+	u64 reserve_ns = budget->expected_ns + (budget->expected_ns >> 1);
 
-	return left_ns > 0 &&
-	       (!active || (left_ns > (long long)turns_ns && budget->most_ns > turns_ns));
+	rest_ns += budget->period_ns >> RG_MARGIN_SHIFT;
+	if (reserve_ns > budget->quota_ns)
+		reserve_ns = budget->quota_ns;
+	return rg_div(reserve_ns, budget->period_ns >> 10) * (rest_ns >> 10);
 }
 
-/* What a thread may use that has a turn. */
-RG_INLINE u64 rg_budget_allows(struct rg_budget *budget)
+/* What there is to be kept for brief threads now: nothing where batch ones have had too little. */
+RG_INLINE u64 rg_budget_kept(struct rg_budget *budget)
 {
-	return (long long)budget->left_ns > 0 ? budget->turn_ns : RG_TURN_LEAST_NS;
+	u64 kept_ns = 0;
+
+	if (budget->expected_ns && !rg_budget_is_even(budget))
+		kept_ns = rg_budget_reserve(budget);
+	return rg_opaque(kept_ns);
+}
+
+/* What a batch thread may use: beside brief ones a quarter of a small quota, no more. */
+RG_INLINE u64 rg_budget_batch_turn(struct rg_budget *budget)
+{
+	u64 turn_ns = budget->turn_ns;
+
+	if (budget->expected_ns && turn_ns > budget->quota_ns >> 2)
+		turn_ns = budget->quota_ns >> 2;
+	if (turn_ns < RG_TURN_LEAST_NS)
+		turn_ns = RG_TURN_LEAST_NS;
+	return rg_opaque(turn_ns);
+}
+
+/*
+ * Whether one more than so many active threads may have a turn, `brief` of which use little of
+ * theirs. A batch thread beside brief ones may use all of its own.
+ */
+RG_INLINE bool rg_budget_admits(struct rg_budget *budget, u64 active, u64 brief, bool batch)
+{
+	long long left_ns = budget->left_ns;
+	u64 turn_ns = rg_budget_batch_turn(budget);
+	u64 running = rg_budget_running(rg_less(active, brief));
+	u64 turns_ns = running * turn_ns + (active - running) * RG_TURN_LEAST_NS;
+
+	if (batch && budget->expected_ns)
+		turns_ns += turn_ns + rg_budget_kept(budget);
+	return left_ns > (long long)turns_ns && budget->most_ns > turns_ns;
+}
+
+/*
+ * What a thread may use that has a turn. What a batch thread was let go for may have been used
+ * while it waited for a CPU.
+ */
+RG_INLINE u64 rg_budget_allows(struct rg_budget *budget, bool batch)
+{
+	u64 turn_ns = batch ? rg_budget_batch_turn(budget) : budget->turn_ns;
+	u64 running = rg_budget_running(rg_less(budget->active, budget->brief));
+	u64 others_ns = 0;
+
+	if (batch && budget->expected_ns)
+		others_ns = rg_less(running, 1) * turn_ns + rg_budget_kept(budget);
+	return (long long)(budget->left_ns - others_ns) > 0 ? turn_ns : RG_TURN_LEAST_NS;
 }
 
 /* When the next period begins that leaves something. */
@@ -128,6 +238,16 @@ RG_INLINE u64 rg_budget_next(struct rg_budget *budget)
 	u64 debt_ns = overdrawn ? -budget->left_ns : 0;
 
 	return budget->filled_at + (rg_div(debt_ns, budget->quota_ns) + 1) * budget->period_ns;
+}
+
+/* When held threads are looked at next: a reserve is for less and less of its period. */
+RG_INLINE u64 rg_budget_look(struct rg_budget *budget)
+{
+	u64 next = rg_budget_next(budget);
+	u64 soon = rg_budget_now(budget) + RG_TURN_NS;
+	bool reserved = (long long)budget->left_ns > 0 && budget->expected_ns;
+
+	return reserved && soon < next ? soon : next;
 }
 
 #endif

@@ -9,6 +9,7 @@
  *          woke, but for those that were cut off (vruntime.h). A thread that runs asks at the end
  *          of its turn whether it may have another, and is held if not. Not held are threads that
  *          end, and those that were held for RG_HELD_MOST_NS, whatever is left: the debt grows.
+ *          Of those that are held brief threads come first (budget.h).
  * Why.     One queue of held threads serves every balance, pick and order, and other queues hold no
  *          thread that may not run. First come, first served, since of a hundred threads that share
  *          a hundredth of a CPU each must have its turn, before a watchdog misses it.
@@ -30,9 +31,33 @@
 #define RG_LETTING_GO (1ULL << 32) /* of rg_thread.held: a timer has it */
 #define RG_AWAITED (1 << 20) /* how often that is looked at */
 
+/* How a thread counts among the active ones of its groups. */
+enum rg_spends {
+	RG_SPENDS_NOTHING,
+	RG_SPENDS_TURNS,
+	RG_SPENDS_BRIEFLY, /* no batch thread: of a turn it mostly needs little */
+};
+
 /* Where a thread shall wait that a timer looks at, if no queue is meant. */
 #define RG_HELD_STILL (~1U)
 #define RG_HELD_SKIPPED (~0U)
+
+/*
+ * Whether a thread is brief (budget.h): not batch, and it has not run for much longer since it woke
+ * than it did before. One that never slept may be the next spinner.
+ */
+RG_INLINE bool rg_spends_briefly(struct rg_thread *thread)
+{
+	u64 mean_ns = thread->burst_mean_ns;
+
+	return !thread->batch && mean_ns && thread->ran_ns < RG_TURN_NS + 2 * mean_ns;
+}
+
+/* Whether a thread goes before the batch threads of its group. */
+RG_INLINE bool rg_goes_before(struct rg_thread *thread, struct rg_budget *budget)
+{
+	return rg_spends_briefly(thread) && !rg_budget_is_even(budget);
+}
 
 /* Whether any group has a quota. */
 RG_INLINE bool rg_has_quotas(void)
@@ -75,30 +100,53 @@ RG_SUBPROGRAM bool rg_quota_charge(u32 slot, u64 ran_ns)
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		if (group->budget.limited)
+		if (group->budget.limited) {
+			rg_budget_note(&group->budget, ran_ns, rg_spends_briefly(thread));
 			rg_budget_settle(&group->budget, ran_ns);
+		}
 		at = group->parent;
 	}
 	return 1;
 }
 
+/* As rg_budget_admits, of a group. The verifier follows it once, and not for each level. */
+RG_SUBPROGRAM bool rg_quota_admits(u32 at, u64 active, u64 brief, bool batch)
+{
+	return rg_budget_admits(&rg_group_at(at)->budget, active, brief, batch);
+}
+
+/* As rg_budget_allows. */
+RG_SUBPROGRAM u64 rg_quota_allows(u32 at, bool batch)
+{
+	return rg_budget_allows(&rg_group_at(at)->budget, batch);
+}
+
+/* Whether the first of the threads that a group holds may have a turn. */
+RG_INLINE bool rg_quota_admits_first(u32 at, struct rg_budget *budget)
+{
+	return budget->held &&
+	       rg_quota_admits(at, budget->active, budget->brief, !budget->held_brief);
+}
+
 /* A thread becomes active (1) in its groups, or ceases to be (-1), which may let another go. */
 RG_SUBPROGRAM bool rg_quota_count(u32 slot, s32 by)
 {
-	u32 at = rg_thread_at(slot)->group;
+	struct rg_thread *thread = rg_thread_at(slot);
+	u32 at = thread->group;
 	u64 now = rg_now();
 
 	RG_FOR(i, 0, RG_DEPTH) {
-		struct rg_group *group;
-		u32 active;
+		struct rg_budget *budget;
 
 		if (!at)
 			break;
-		group = rg_group_at(at);
-		active = rg_add(&group->budget.active, by);
-		if (by < 0 && group->budget.held && rg_budget_admits(&group->budget, active))
-			rg_quota_timer(at, &group->budget, now);
-		at = group->parent;
+		budget = &rg_group_at(at)->budget;
+		if (thread->spends == RG_SPENDS_BRIEFLY)
+			rg_add(&budget->brief, by);
+		rg_add(&budget->active, by);
+		if (by < 0 && rg_quota_admits_first(at, budget))
+			rg_quota_timer(at, budget, now);
+		at = rg_group_at(at)->parent;
 	}
 	return 1;
 }
@@ -107,7 +155,7 @@ RG_INLINE void rg_quota_join(struct rg_thread *thread)
 {
 	if (!rg_has_quotas() || !thread->group || thread->spends)
 		return;
-	thread->spends = 1;
+	thread->spends = rg_spends_briefly(thread) ? RG_SPENDS_BRIEFLY : RG_SPENDS_TURNS;
 	rg_quota_count(thread->slot, 1);
 }
 
@@ -115,8 +163,8 @@ RG_INLINE void rg_quota_leave(struct rg_thread *thread)
 {
 	if (!RG_OPTION(quotas) || !thread->spends)
 		return;
-	thread->spends = 0;
 	rg_quota_count(thread->slot, -1);
+	thread->spends = RG_SPENDS_NOTHING;
 }
 
 /* The innermost group that has no turn for the thread; 0: all have. */
@@ -136,7 +184,9 @@ RG_SUBPROGRAM u32 rg_quota_holder(u32 slot)
 		budget = &rg_group_at(at)->budget;
 		if (budget->limited) {
 			rg_budget_settle(budget, 0);
-			if (!rg_budget_admits(budget, budget->active - thread->spends))
+			if (!rg_quota_admits(at, budget->active - !!thread->spends,
+					     budget->brief - (thread->spends == RG_SPENDS_BRIEFLY),
+					     !rg_goes_before(thread, budget)))
 				return at;
 		}
 		at = rg_group_at(at)->parent;
@@ -167,22 +217,36 @@ RG_SUBPROGRAM bool rg_held_begin(u32 slot, u32 at)
 
 	if (!thread->held_at)
 		thread->held_at = now;
+	thread->held_brief = rg_goes_before(thread, budget);
 	rg_budget_turn(budget, rg_add(&budget->held, 1));
-	if (!rg_quota_timer(at, budget, rg_budget_next(budget))) {
+	rg_add(&budget->held_brief, thread->held_brief);
+	if (!rg_quota_timer(at, budget, rg_budget_look(budget))) {
 		rg_add(&budget->held, -1);
+		rg_add(&budget->held_brief, -thread->held_brief);
 		return 0;
 	}
 	rg_swap(&thread->held, (u64)rg_some(at));
 	return 1;
 }
 
+/* The key among those that are held: brief threads come before batch ones. */
+RG_INLINE u64 rg_held_key(struct rg_thread *thread)
+{
+	return thread->held_at + (thread->held_brief ? 0 : RG_HELD_MOST_NS);
+}
+
 /* What holds the thread changes, unless another CPU has changed it; whether it did. */
 RG_INLINE bool rg_held_change(struct rg_thread *thread, u64 from, u64 to)
 {
+	struct rg_budget *budget;
+
 	if (rg_compare_and_swap(&thread->held, from, to) != from)
 		return 0;
-	if (from != RG_LETTING_GO)
-		rg_add(&rg_group_at(rg_number(from))->budget.held, -1);
+	if (from == RG_LETTING_GO)
+		return 1;
+	budget = &rg_group_at(rg_number(from))->budget;
+	rg_add(&budget->held, -1);
+	rg_add(&budget->held_brief, -thread->held_brief);
 	return 1;
 }
 
@@ -229,10 +293,10 @@ RG_SUBPROGRAM bool rg_quota_again(u32 at, bool retry)
 		return 0;
 	if (budget->limited) {
 		rg_budget_settle(budget, 0);
-		if (rg_budget_next(budget) < due_at)
-			due_at = rg_budget_next(budget);
+		if (rg_budget_look(budget) < due_at)
+			due_at = rg_budget_look(budget);
 	}
-	if (retry || !budget->limited || rg_budget_admits(budget, budget->active) ||
+	if (retry || !budget->limited || rg_quota_admits_first(at, budget) ||
 	    due_at < now + RG_RETRY_NS)
 		due_at = now + RG_RETRY_NS;
 	rg_quota_timer(at, budget, due_at);
@@ -246,7 +310,8 @@ RG_SUBPROGRAM bool rg_quota_again(u32 at, bool retry)
  */
 RG_SUBPROGRAM u64 rg_quota_turn(u32 slot)
 {
-	u32 at = rg_thread_at(slot)->group;
+	struct rg_thread *thread = rg_thread_at(slot);
+	u32 at = thread->group;
 	u64 turn_ns = RG_TURN_NS;
 
 	RG_FOR(i, 0, RG_DEPTH) {
@@ -259,7 +324,7 @@ RG_SUBPROGRAM u64 rg_quota_turn(u32 slot)
 			u64 allowed_ns;
 
 			rg_budget_settle(budget, 0);
-			allowed_ns = rg_budget_allows(budget);
+			allowed_ns = rg_quota_allows(at, !rg_goes_before(thread, budget));
 			if (allowed_ns < turn_ns)
 				turn_ns = allowed_ns;
 		}

@@ -28,7 +28,7 @@ RG_INLINE bool rg_quota_holds(struct task_struct *t, struct rg_thread *thread)
 		rg_withdraw(t, thread);
 	}
 	thread->queued_at = rg_now();
-	rg_insert_ordered(t, RG_HELD(holder), RG_OPTION(slice_ns), thread->held_at);
+	rg_insert_ordered(t, RG_HELD(holder), RG_OPTION(slice_ns), rg_held_key(thread));
 	return 1;
 }
 

@@ -240,7 +240,7 @@ RG_CALLBACK void rg_group_due(u32 at)
 			break;
 		if (to >= RG_HELD_STILL)
 			continue;
-		key = to < RG_QUEUES ? thread->arrival : thread->held_at;
+		key = to < RG_QUEUES ? thread->arrival : rg_held_key(thread);
 		if (!RG_MOVE_TO(t, to, RG_OPTION(slice_ns), key))
 			retry = 1;
 		rg_resume_on(idle, to);

@@ -131,7 +131,8 @@ struct rg_thread {
 	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
-	u32 spends;    /* it counts among the active threads of its groups: quota.h */
+	u32 spends;    /* an rg_spends: how it counts among the active threads of its groups */
+	u32 held_brief; /* it was held before batch threads */
 	rg_maybe cut_off; /* the virtual time of one that was held when its turn was over */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
@@ -167,7 +168,12 @@ struct rg_budget {
 	u32 limited;
 	u32 active;    /* how many threads below are active */
 	u32 held;      /* how many it holds */
+	u32 brief;     /* how many of the active ones are no batch threads */
+	u32 held_brief; /* how many of those that it holds come before batch threads */
 	u32 unused;
+	u64 brief_ns;  /* what they have used in this period */
+	u64 expected_ns; /* what they use in a period, at most */
+	u64 owed_ns;   /* what batch threads had less than their part */
 };
 
 /* What a group was promised, and what is left of the CPU time for it. */

@@ -9,5 +9,6 @@ mod fairness;
 mod files;
 mod gvts;
 mod production_node;
+mod quotas;
 mod rearguard;
 mod tails;

@@ -6,7 +6,7 @@ use crate::tails::tails;
 use model::{Nanos, Scenario, Trace};
 
 /// A case of this folder, with some words of its text replaced.
-fn case_with(name: &str, replaced: &[(&str, &str)]) -> Scenario {
+pub fn case_with(name: &str, replaced: &[(&str, &str)]) -> Scenario {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/cases");
     let mut text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();
     for (from, to) in replaced {
@@ -16,7 +16,7 @@ fn case_with(name: &str, replaced: &[(&str, &str)]) -> Scenario {
     Scenario { seeds: vec![1], ..Scenario::read(&text, name).unwrap() }
 }
 
-fn case(name: &str) -> Scenario {
+pub fn case(name: &str) -> Scenario {
     case_with(name, &[])
 }
 
@@ -25,12 +25,12 @@ fn run(scenario: &Scenario, policy: &str) -> Trace {
 }
 
 /// The share of the machine that the first group got; without groups, the first program.
-fn received(scenario: &Scenario, policy: &str) -> f64 {
+pub fn received(scenario: &Scenario, policy: &str) -> f64 {
     summary(scenario, policy).groups[0].share
 }
 
 /// The p99.9 of the first program over the ideal's; requests that were lost are infinitely late.
-fn excess(scenario: &Scenario, policy: &str) -> f64 {
+pub fn excess(scenario: &Scenario, policy: &str) -> f64 {
     tails(scenario, &run(scenario, policy)).excess(0.999)
 }
 
@@ -44,7 +44,7 @@ fn excess_on(cpus: u32, scenario: &Scenario, policy: &str) -> f64 {
 /// On so many CPUs the service has its p99.9 below `most` times the ideal; the control, under the class that
 /// `rearguard` replaces, above `eevdf`.
 #[track_caller]
-fn keeps_its_tail(cpus: u32, scenario: &Scenario, what: &str, [most, eevdf]: [f64; 2]) {
+pub fn keeps_its_tail(cpus: u32, scenario: &Scenario, what: &str, [most, eevdf]: [f64; 2]) {
     let [at, control] = ["rearguard", "eevdf"].map(|policy| excess_on(cpus, scenario, policy));
     assert!(at < most, "{what}: {at}");
     assert!(control > eevdf, "{what}: {control}");
@@ -223,21 +223,6 @@ fn a_light_group_does_not_have_a_cache_to_itself_while_threads_wait_in_others() 
     let [ours, eevdf] = ["rearguard", "eevdf"].map(at);
     assert!(ours < 1.2, "{ours}");
     assert!(eevdf > 5.0, "{eevdf}");
-}
-
-#[test]
-fn a_quota_of_all_cpus_delays_nobody_in_its_group() {
-    keeps_its_tail(2, &case("quota-of-all"), "all CPUs", [1.1, 50.0]);
-}
-
-#[test]
-fn a_quota_leaves_requests_before_the_spinners_of_their_group_and_of_others() {
-    let pod = case_with("quota-of-all", &[("200ms/100ms", "150ms/100ms")]);
-    let next = case("quota-and-neighbour");
-    for (name, scenario) in [("pod", &pod), ("next", &next)] {
-        let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(scenario, policy));
-        assert!(at < 0.7 * eevdf, "{name}: {at}, {eevdf}");
-    }
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! What a quota does to the requests of its group, to their spinners and to others. Each stands beside EEVDF.
+
+use crate::fairness::summary;
+use crate::production_node::{case, case_with, excess, keeps_its_tail, received};
+
+#[test]
+fn a_quota_of_all_cpus_delays_nobody_in_its_group() {
+    keeps_its_tail(2, &case("quota-of-all"), "all CPUs", [1.1, 50.0]);
+}
+
+#[test]
+fn a_quota_is_no_matter_for_requests_while_spinners_of_their_group_can_wait() {
+    let few = case_with("quota-of-all", &[("200ms/100ms", "150ms/100ms")]);
+    keeps_its_tail(2, &few, "three quarters of two CPUs", [1.2, 50.0]);
+    for max in ["100ms/100ms", "50ms/100ms", "10ms/10ms"] {
+        let pod = case_with("quota-of-one", &[("100ms/100ms", max)]);
+        keeps_its_tail(8, &pod, max, [1.2, 50.0]);
+    }
+}
+
+#[test]
+fn what_is_kept_for_requests_is_not_lost_to_the_spinners() {
+    let pod = case("quota-of-one");
+    let got = received(&pod, "rearguard") * 8.0;
+    assert!((0.98..1.02).contains(&got), "{got}");
+    let full = case_with("quota-of-one", &[("max = \"100ms/100ms\"", "")]);
+    assert!(received(&full, "rearguard") * 8.0 > 4.0);
+}
+
+/// Requests that want four fifths of a quota and more leave an eighth, and no more than they must.
+#[test]
+fn spinners_have_their_part_of_a_quota_that_requests_would_use_up() {
+    let pod = case_with("quota-of-one", &[("utilisation = 0.02", "utilisation = 0.1")]);
+    let used = |policy: &str| {
+        summary(&pod, policy).programs.iter().map(|own| own.utilisation * 8.0).collect::<Vec<_>>()
+    };
+    let [ours, eevdf] = ["rearguard", "eevdf"].map(used);
+    assert!(ours[0] > 0.8 && (0.12..0.2).contains(&ours[1]), "{ours:?}");
+    assert!(eevdf[1] > 0.4, "{eevdf:?}");
+}
+
+#[test]
+fn a_group_that_a_quota_holds_does_not_delay_its_neighbour() {
+    let next = case("quota-and-neighbour");
+    let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&next, policy));
+    assert!(at < 1.5, "{at}");
+    assert!(eevdf > 10.0, "{eevdf}");
+}
