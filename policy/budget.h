@@ -23,7 +23,7 @@
  *          of the ideal. When each active thread was to have a whole turn it lost its requests: it
  *          was held, first come, first served. docs/evidence/production-node.md.
  *          One of 16% of a CPU beside 4 spinners, with a quota of one CPU of eight: p99.9 1.00 of
- *          the ideal, 272 when nothing was kept for it.
+ *          the ideal, 270 when nothing was kept for it.
  * Limits.  A group overdraws by a turn on each CPU, and by the least turn for each thread that
  *          waits. Brief threads that want more than the quota take turns, whatever each uses. What
  *          they use is not known in their first period.
@@ -37,7 +37,7 @@
 #define RG_TURN_LEAST_NS 50000ULL
 #define RG_EXPECT_SHIFT 3 /* what was used most fades by an eighth a period */
 #define RG_BATCH_SHIFT 3  /* an eighth of the quota is the batch threads' part */
-#define RG_MARGIN_SHIFT 4 /* brief threads may use more than that, in the last sixteenth, too */
+#define RG_MARGIN_SHIFT 4 /* a sixteenth of a period more is kept: they may use more than before */
 #define RG_ROUND_NS 8000000000ULL
 #define RG_BUDGET_PERIODS (1ULL << 20) /* at once: so many quotas are within 64 bits */
 

@@ -26,7 +26,7 @@
 #define RG_DIRECT_BURST_NS 100000 /* of a thread that runs longer the way is no more than 1% */
 
 /* Whether a thread sleeps again soon, as far as is known. */
-RG_INLINE bool rg_is_brief(struct rg_thread *thread)
+RG_INLINE bool rg_sleeps_soon(struct rg_thread *thread)
 {
 	return thread->burst_mean_ns < RG_DIRECT_BURST_NS;
 }
@@ -49,7 +49,7 @@ RG_INLINE bool rg_direct(struct task_struct *t, struct rg_thread *thread, struct
 {
 	u32 shared = rg_queue_of(home);
 
-	if (!cpu->pool || rg_follower(cpu) || !rg_is_pinned(t) || !rg_is_brief(thread) ||
+	if (!cpu->pool || rg_follower(cpu) || !rg_is_pinned(t) || !rg_sleeps_soon(thread) ||
 	    rg_is_waited_in(cpu->own) || (cpu->own != shared && rg_is_waited_in(shared)) ||
 	    !rg_follows(cpu, thread))
 		return 0;
