@@ -31,7 +31,7 @@ impl Ext {
 
     /// A policy without callbacks for CPUs that come and go is ended by one, and its loader starts it anew
     /// (`handle_hotplug`, `SCX_ECODE_ACT_RESTART`). That takes no time here, so no event shows the class
-    /// between.
+    /// between. Each CPU then chooses anew (`scx_bypass`).
     pub(super) fn restart(&mut self, core: &mut Core) {
         for cpu in (0..core.machine.cpus).map(CpuId) {
             core.take_ran(cpu);
@@ -45,5 +45,10 @@ impl Ext {
         }
         self.threads.ids().for_each(|thread| self.init_thread(core, thread));
         self.threads.ids().for_each(|thread| self.put_in(core, thread));
+        for cpu in (0..core.machine.cpus).map(CpuId) {
+            if core.affinities.is_online(cpu) {
+                core.resched(cpu);
+            }
+        }
     }
 }
