@@ -8,10 +8,10 @@
  *          something is left, and enough for those that are active already: a turn on each CPU that
  *          they can run on, and the least turn for each of the others. A turn is a tick, or the
  *          quota, or what all held threads can have in turn within RG_ROUND_NS, whichever is least.
- *          A batch thread may have a turn only if that leaves what the brief ones, which are not
- *          batch, are expected to use until the period ends: what they used most of late, and
- *          half of that. Where this leaves batch threads less than an eighth of the quota, all take
- *          turns until they have had that.
+ *          A batch thread may have a turn only if that leaves what the brief ones are expected to
+ *          use until the period ends (expect.h): what they used most of late, and half of that.
+ *          Nor while the least turns of those that wait come to a sixteenth of the quota. Where
+ *          batch threads had less than their part, they leave nothing to others until they have.
  * Why.     A budget that may be overdrawn gives a group its quota to the nanosecond over time,
  *          though slices end at ticks. The turns of active threads are spoken for: else all threads
  *          that came while something was left would run on what the first of them used up. Those
@@ -25,19 +25,15 @@
  *          One of 16% of a CPU beside 4 spinners, with a quota of one CPU of eight: p99.9 1.00 of
  *          the ideal, 270 when nothing was kept for it.
  * Limits.  A group overdraws by a turn on each CPU, and by the least turn for each thread that
- *          waits. Brief threads that want more than the quota take turns, whatever each uses. What
- *          they use is not known in their first period.
+ *          waits. Brief threads whose bursts are alike and that want more than the quota take
+ *          turns, whatever each uses.
  */
 #ifndef RG_BUDGET_H
 #define RG_BUDGET_H
 
-#include "state.h"
+#include "expect.h"
 
 #define RG_TURN_NS 4000000ULL /* a tick at HZ=250: what a thread may use before it is seen */
-#define RG_TURN_LEAST_NS 50000ULL
-#define RG_EXPECT_SHIFT 3 /* what was used most fades by an eighth a period */
-#define RG_BATCH_SHIFT 3  /* an eighth of the quota is the batch threads' part */
-#define RG_MARGIN_SHIFT 4 /* a sixteenth of a period more is kept: they may use more than before */
 #define RG_ROUND_NS 8000000000ULL
 #define RG_BUDGET_PERIODS (1ULL << 20) /* at once: so many quotas are within 64 bits */
 
@@ -63,9 +59,7 @@ RG_INLINE void rg_budget_open(struct rg_budget *budget, u64 now)
 	budget->most_ns += turn_ns < budget->quota_ns ? budget->quota_ns : turn_ns;
 	budget->filled_at = now;
 	budget->left_ns = budget->quota_ns;
-	budget->brief_ns = 0;
-	budget->expected_ns = 0;
-	budget->owed_ns = 0;
+	rg_expect_open(budget);
 	rg_budget_turn(budget, budget->held);
 }
 
@@ -81,39 +75,6 @@ RG_INLINE u64 rg_budget_now(struct rg_budget *budget)
 	return now < came_at ? came_at : now;
 }
 
-/*
- * What brief threads use in a period: of the last ones what they used most, which fades. Batch
- * threads that were held at its end are owed their part of it, up to a quota.
- */
-RG_INLINE void rg_budget_expect(struct rg_budget *budget, u64 periods)
-{
-	u64 used_ns = rg_div(rg_swap(&budget->brief_ns, 0), periods);
-	u64 faded_ns = budget->expected_ns - (budget->expected_ns >> RG_EXPECT_SHIFT);
-	u64 parts = periods < 1 << RG_BATCH_SHIFT ? periods : 1 << RG_BATCH_SHIFT;
-	u64 owed_ns = budget->owed_ns + parts * (budget->quota_ns >> RG_BATCH_SHIFT);
-
-	if (used_ns < faded_ns)
-		used_ns = faded_ns;
-	budget->expected_ns = used_ns > RG_TURN_LEAST_NS ? used_ns : 0;
-	if (budget->held > budget->held_brief)
-		budget->owed_ns = owed_ns < budget->quota_ns ? owed_ns : budget->quota_ns;
-}
-
-/* A thread has run for so long: a brief one, or a batch one, which is owed less then. */
-RG_INLINE void rg_budget_note(struct rg_budget *budget, u64 ran_ns, bool brief)
-{
-	if (brief)
-		rg_add(&budget->brief_ns, ran_ns);
-	else if (budget->owed_ns)
-		budget->owed_ns = rg_less(budget->owed_ns, ran_ns);
-}
-
-/* Whether brief threads take turns with batch ones, which have long had less than their part. */
-RG_INLINE bool rg_budget_is_even(struct rg_budget *budget)
-{
-	return budget->owed_ns > 2 * (budget->quota_ns >> RG_BATCH_SHIFT);
-}
-
 /* How many periods have ended since it was filled last. The CPU that asks first fills it. */
 RG_INLINE u64 rg_budget_periods(struct rg_budget *budget)
 {
@@ -125,7 +86,7 @@ RG_INLINE u64 rg_budget_periods(struct rg_budget *budget)
 	if (!periods || rg_compare_and_swap(&budget->filled_at, since, next) != since)
 		return 0;
 	budget->periods += periods;
-	rg_budget_expect(budget, periods);
+	rg_expect_next(budget, periods);
 	if (budget->held)
 		budget->throttled += periods;
 	return periods < RG_BUDGET_PERIODS ? periods : RG_BUDGET_PERIODS;
@@ -163,6 +124,27 @@ RG_INLINE void rg_budget_settle(struct rg_budget *budget, u64 ran_ns)
 		rg_add(&budget->left_ns, most_ns - left_ns);
 }
 
+/* What a batch thread may use: beside brief ones a quarter of a small quota, no more. */
+RG_INLINE u64 rg_budget_batch_turn(struct rg_budget *budget)
+{
+	u64 turn_ns = budget->turn_ns;
+
+	if (budget->expected_ns && turn_ns > budget->quota_ns >> 2)
+		turn_ns = budget->quota_ns >> 2;
+	if (turn_ns < RG_TURN_LEAST_NS)
+		turn_ns = RG_TURN_LEAST_NS;
+	return rg_opaque(turn_ns);
+}
+
+/* Whether batch threads are owed more than the turns of those that are active. */
+RG_INLINE bool rg_budget_owes(struct rg_budget *budget)
+{
+	u64 turns = rg_less(budget->active, budget->brief) + 1;
+	u64 owed_ns = rg_less(budget->owed_ns, budget->quota_ns >> (RG_BATCH_SHIFT - 1));
+
+	return owed_ns > turns * rg_budget_batch_turn(budget);
+}
+
 /*
  * What a batch thread leaves to brief ones that wake before the period ends: what they are expected
  * to use and a half of that, of the quota at most. 0: none is expected.
@@ -178,41 +160,25 @@ RG_INLINE u64 rg_budget_reserve(struct rg_budget *budget)
 	return rg_div(reserve_ns, budget->period_ns >> 10) * (rest_ns >> 10);
 }
 
-/* What there is to be kept for brief threads now: nothing where batch ones have had too little. */
-RG_INLINE u64 rg_budget_kept(struct rg_budget *budget)
-{
-	u64 kept_ns = 0;
-
-	if (budget->expected_ns && !rg_budget_is_even(budget))
-		kept_ns = rg_budget_reserve(budget);
-	return rg_opaque(kept_ns);
-}
-
-/* What a batch thread may use: beside brief ones a quarter of a small quota, no more. */
-RG_INLINE u64 rg_budget_batch_turn(struct rg_budget *budget)
-{
-	u64 turn_ns = budget->turn_ns;
-
-	if (budget->expected_ns && turn_ns > budget->quota_ns >> 2)
-		turn_ns = budget->quota_ns >> 2;
-	if (turn_ns < RG_TURN_LEAST_NS)
-		turn_ns = RG_TURN_LEAST_NS;
-	return rg_opaque(turn_ns);
-}
-
 /*
  * Whether one more than so many active threads may have a turn, `brief` of which use little of
- * theirs. A batch thread beside brief ones may use all of its own.
+ * theirs. A batch thread beside brief ones may use all of its own; those may use what was kept.
  */
 RG_INLINE bool rg_budget_admits(struct rg_budget *budget, u64 active, u64 brief, bool batch)
 {
 	long long left_ns = budget->left_ns;
 	u64 turn_ns = rg_budget_batch_turn(budget);
-	u64 running = rg_budget_running(rg_less(active, brief));
+	u64 others = rg_less(active, brief);
+	u64 running = rg_budget_running(others);
 	u64 turns_ns = running * turn_ns + (active - running) * RG_TURN_LEAST_NS;
 
-	if (batch && budget->expected_ns)
-		turns_ns += turn_ns + rg_budget_kept(budget);
+	if (batch && budget->expected_ns) {
+		if ((others - running) * RG_TURN_LEAST_NS > budget->quota_ns >> RG_MARGIN_SHIFT)
+			return 0;
+		turns_ns += turn_ns + rg_budget_reserve(budget);
+	} else if (budget->expected_ns) {
+		turns_ns = brief * RG_TURN_LEAST_NS;
+	}
 	return left_ns > (long long)turns_ns && budget->most_ns > turns_ns;
 }
 
@@ -227,7 +193,7 @@ RG_INLINE u64 rg_budget_allows(struct rg_budget *budget, bool batch)
 	u64 others_ns = 0;
 
 	if (batch && budget->expected_ns)
-		others_ns = rg_less(running, 1) * turn_ns + rg_budget_kept(budget);
+		others_ns = rg_less(running, 1) * turn_ns + rg_budget_reserve(budget);
 	return (long long)(budget->left_ns - others_ns) > 0 ? turn_ns : RG_TURN_LEAST_NS;
 }
 

@@ -46,6 +46,13 @@ RG_INLINE u64 rg_mean(u64 mean, u64 value, u32 shift)
 	return mean ? mean - (mean >> shift) + (value >> shift) : value;
 }
 
+/* Whether a thread's bursts are much longer than those of its process. */
+RG_INLINE bool rg_outlasts_process(struct rg_thread *thread, struct rg_process *process)
+{
+	return thread->burst_mean_ns > RG_HELPER_NS &&
+	       thread->burst_mean_ns > RG_HELPER_RATIO * process->burst_mean_ns;
+}
+
 /* A thread falls asleep: one more burst of it and of its process; a helper's counts little. */
 RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 {
@@ -61,6 +68,9 @@ RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 			rg_mean(process->burst_mean_ns, most,
 				RG_PROCESS_BURSTS_SHIFT);
 	}
+	thread->burst_usual_ns = thread->burst_mean_ns;
+	if (process && !rg_outlasts_process(thread, process))
+		thread->burst_usual_ns = process->burst_mean_ns;
 	thread->ran_ns = 0;
 	thread->yields_ns = 0;
 }
@@ -71,8 +81,7 @@ RG_INLINE bool rg_is_helper(struct task_struct *t, struct rg_thread *thread)
 	struct rg_process *process = rg_process(t);
 
 	return RG_OPTION(burst_limit_ns) != RG_NEVER && process &&
-	       thread->burst_mean_ns > RG_HELPER_NS &&
-	       thread->burst_mean_ns > RG_HELPER_RATIO * process->burst_mean_ns;
+	       rg_outlasts_process(thread, process);
 }
 
 RG_INLINE void rg_burst_drain(struct task_struct *t, struct rg_thread *thread, u64 slept_ns)

@@ -9,7 +9,8 @@
  *          woke, but for those that were cut off (vruntime.h). A thread that runs asks at the end
  *          of its turn whether it may have another, and is held if not. Not held are threads that
  *          end, and those that were held for RG_HELD_MOST_NS, whatever is left: the debt grows.
- *          Of those that are held brief threads come first (budget.h).
+ *          A thread whose turn is over gives way to those that are held. Of these brief threads
+ *          come first (expect.h).
  * Why.     One queue of held threads serves every balance, pick and order, and other queues hold no
  *          thread that may not run. First come, first served, since of a hundred threads that share
  *          a hundredth of a CPU each must have its turn, before a watchdog misses it.
@@ -31,20 +32,17 @@
 #define RG_LETTING_GO (1ULL << 32) /* of rg_thread.held: a timer has it */
 #define RG_AWAITED (1 << 20) /* how often that is looked at */
 
-/* How a thread counts among the active ones of its groups. */
-enum rg_spends {
-	RG_SPENDS_NOTHING,
-	RG_SPENDS_TURNS,
-	RG_SPENDS_BRIEFLY, /* no batch thread: of a turn it mostly needs little */
-};
+/* How a thread counts among the active ones of its groups: not, or so, and as brief on a level. */
+#define RG_SPENDS 1
+#define RG_SPENDS_BRIEFLY(level) (2U << (level))
 
 /* Where a thread shall wait that a timer looks at, if no queue is meant. */
 #define RG_HELD_STILL (~1U)
 #define RG_HELD_SKIPPED (~0U)
 
 /*
- * Whether a thread is brief (budget.h): not batch, and it has not run for much longer since it woke
- * than it did before. One that never slept may be the next spinner.
+ * Whether a thread may be brief: not batch, and it has not run for much longer since it woke than
+ * it did before. One that never slept may be the next spinner.
  */
 RG_INLINE bool rg_spends_briefly(struct rg_thread *thread)
 {
@@ -53,10 +51,39 @@ RG_INLINE bool rg_spends_briefly(struct rg_thread *thread)
 	return !thread->batch && mean_ns && thread->ran_ns < RG_TURN_NS + 2 * mean_ns;
 }
 
-/* Whether a thread goes before the batch threads of its group. */
-RG_INLINE bool rg_goes_before(struct rg_thread *thread, struct rg_budget *budget)
+/* The class of a thread's bursts, RG_CLASSES: it never slept. */
+RG_SUBPROGRAM u32 rg_burst_class(u32 slot)
 {
-	return rg_spends_briefly(thread) && !rg_budget_is_even(budget);
+	struct rg_thread *thread = rg_thread_at(slot);
+	u64 burst_ns = thread->burst_usual_ns;
+	u32 class = 0;
+
+	if (!burst_ns)
+		return RG_CLASSES;
+	if (burst_ns < thread->ran_ns)
+		burst_ns = thread->ran_ns;
+	burst_ns >>= RG_CLASS_SHIFT;
+	RG_FOR(i, 0, RG_CLASSES - 1) {
+		if (!(burst_ns >> i))
+			break;
+		class = i + 1;
+	}
+	return class;
+}
+
+/* Whether a thread is brief, of those for whom a group keeps what they will use (expect.h). */
+RG_SUBPROGRAM u32 rg_comes_first(u32 slot, u32 at)
+{
+	struct rg_thread *thread = rg_thread_at(slot);
+
+	return rg_spends_briefly(thread) &&
+	       rg_burst_class(slot) < rg_group_at(at)->budget.classes;
+}
+
+/* Whether it need not leave theirs to those: also a batch thread that is owed its turn. */
+RG_INLINE bool rg_goes_before(struct rg_thread *thread, u32 at)
+{
+	return rg_opaque(thread->owed || rg_comes_first(thread->slot, at));
 }
 
 /* Whether any group has a quota. */
@@ -86,14 +113,24 @@ RG_INLINE bool rg_quota_timer(u32 at, struct rg_budget *budget, u64 due_at)
 	return 0;
 }
 
+/* As rg_budget_settle, of a group. The verifier follows it once, and not for each level. */
+RG_SUBPROGRAM bool rg_quota_settle(u32 at, u64 ran_ns)
+{
+	rg_budget_settle(&rg_group_at(at)->budget, ran_ns);
+	return 1;
+}
+
 /* A thread has run for so long: its groups take that off. */
 RG_SUBPROGRAM bool rg_quota_charge(u32 slot, u64 ran_ns)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
 	u32 at = thread->group;
+	u32 class = rg_burst_class(slot);
 
-	if (ran_ns)
+	if (ran_ns) {
 		thread->held_at = 0;
+		thread->owed = 0;
+	}
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
 
@@ -101,23 +138,27 @@ RG_SUBPROGRAM bool rg_quota_charge(u32 slot, u64 ran_ns)
 			break;
 		group = rg_group_at(at);
 		if (group->budget.limited) {
-			rg_budget_note(&group->budget, ran_ns, rg_spends_briefly(thread));
-			rg_budget_settle(&group->budget, ran_ns);
+			rg_expect_note(&group->budget, ran_ns, class,
+				       rg_opaque(rg_comes_first(slot, at)));
+			rg_quota_settle(at, ran_ns);
 		}
 		at = group->parent;
 	}
 	return 1;
 }
 
-/* As rg_budget_admits, of a group. The verifier follows it once, and not for each level. */
+/* As rg_budget_admits. */
 RG_SUBPROGRAM bool rg_quota_admits(u32 at, u64 active, u64 brief, bool batch)
 {
 	return rg_budget_admits(&rg_group_at(at)->budget, active, brief, batch);
 }
 
-/* As rg_budget_allows. */
-RG_SUBPROGRAM u64 rg_quota_allows(u32 at, bool batch)
+/* As rg_budget_allows, brought up to date. */
+RG_SUBPROGRAM u64 rg_quota_allows(u32 slot, u32 at)
 {
+	bool batch = !rg_goes_before(rg_thread_at(slot), at);
+
+	rg_quota_settle(at, 0);
 	return rg_budget_allows(&rg_group_at(at)->budget, batch);
 }
 
@@ -141,7 +182,9 @@ RG_SUBPROGRAM bool rg_quota_count(u32 slot, s32 by)
 		if (!at)
 			break;
 		budget = &rg_group_at(at)->budget;
-		if (thread->spends == RG_SPENDS_BRIEFLY)
+		if (by > 0 && budget->limited && rg_opaque(rg_comes_first(slot, at)))
+			thread->spends |= RG_SPENDS_BRIEFLY(i);
+		if (thread->spends & RG_SPENDS_BRIEFLY(i))
 			rg_add(&budget->brief, by);
 		rg_add(&budget->active, by);
 		if (by < 0 && rg_quota_admits_first(at, budget))
@@ -155,7 +198,7 @@ RG_INLINE void rg_quota_join(struct rg_thread *thread)
 {
 	if (!rg_has_quotas() || !thread->group || thread->spends)
 		return;
-	thread->spends = rg_spends_briefly(thread) ? RG_SPENDS_BRIEFLY : RG_SPENDS_TURNS;
+	thread->spends = RG_SPENDS;
 	rg_quota_count(thread->slot, 1);
 }
 
@@ -164,7 +207,25 @@ RG_INLINE void rg_quota_leave(struct rg_thread *thread)
 	if (!RG_OPTION(quotas) || !thread->spends)
 		return;
 	rg_quota_count(thread->slot, -1);
-	thread->spends = RG_SPENDS_NOTHING;
+	thread->spends = 0;
+}
+
+/*
+ * Whether a group on that level has no turn for a thread. One that had a turn gives way to those
+ * that are held, but no brief one to batch threads.
+ */
+RG_SUBPROGRAM bool rg_quota_refuses(u32 slot, u32 at, u32 level)
+{
+	struct rg_thread *thread = rg_thread_at(slot);
+	struct rg_budget *budget = &rg_group_at(at)->budget;
+	bool before = rg_goes_before(thread, at);
+	u32 spends = thread->spends;
+
+	rg_quota_settle(at, 0);
+	if (spends && (before ? budget->held_brief : budget->held))
+		return 1;
+	return !rg_quota_admits(at, budget->active - !!spends,
+				budget->brief - !!(spends & RG_SPENDS_BRIEFLY(level)), !before);
 }
 
 /* The innermost group that has no turn for the thread; 0: all have. */
@@ -177,19 +238,14 @@ RG_SUBPROGRAM u32 rg_quota_holder(u32 slot)
 	if (thread->held_at && rg_less(now, thread->held_at) > RG_HELD_MOST_NS)
 		return 0;
 	RG_FOR(i, 0, RG_DEPTH) {
-		struct rg_budget *budget;
+		struct rg_group *group;
 
 		if (!at)
 			break;
-		budget = &rg_group_at(at)->budget;
-		if (budget->limited) {
-			rg_budget_settle(budget, 0);
-			if (!rg_quota_admits(at, budget->active - !!thread->spends,
-					     budget->brief - (thread->spends == RG_SPENDS_BRIEFLY),
-					     !rg_goes_before(thread, budget)))
-				return at;
-		}
-		at = rg_group_at(at)->parent;
+		group = rg_group_at(at);
+		if (group->budget.limited && rg_opaque(rg_quota_refuses(slot, at, i)))
+			return at;
+		at = group->parent;
 	}
 	return 0;
 }
@@ -217,7 +273,7 @@ RG_SUBPROGRAM bool rg_held_begin(u32 slot, u32 at)
 
 	if (!thread->held_at)
 		thread->held_at = now;
-	thread->held_brief = rg_goes_before(thread, budget);
+	thread->held_brief = rg_comes_first(slot, at);
 	rg_budget_turn(budget, rg_add(&budget->held, 1));
 	rg_add(&budget->held_brief, thread->held_brief);
 	if (!rg_quota_timer(at, budget, rg_budget_look(budget))) {
@@ -292,7 +348,7 @@ RG_SUBPROGRAM bool rg_quota_again(u32 at, bool retry)
 	if (!held && !retry)
 		return 0;
 	if (budget->limited) {
-		rg_budget_settle(budget, 0);
+		rg_quota_settle(at, 0);
 		if (rg_budget_look(budget) < due_at)
 			due_at = rg_budget_look(budget);
 	}
@@ -312,23 +368,20 @@ RG_SUBPROGRAM u64 rg_quota_turn(u32 slot)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
 	u32 at = thread->group;
-	u64 turn_ns = RG_TURN_NS;
+	u64 turn_ns = rg_opaque(RG_TURN_NS);
 
 	RG_FOR(i, 0, RG_DEPTH) {
-		struct rg_budget *budget;
+		struct rg_group *group;
+		u64 allowed_ns = RG_TURN_NS;
 
 		if (!at)
 			break;
-		budget = &rg_group_at(at)->budget;
-		if (budget->limited) {
-			u64 allowed_ns;
-
-			rg_budget_settle(budget, 0);
-			allowed_ns = rg_quota_allows(at, !rg_goes_before(thread, budget));
-			if (allowed_ns < turn_ns)
-				turn_ns = allowed_ns;
-		}
-		at = rg_group_at(at)->parent;
+		group = rg_group_at(at);
+		if (group->budget.limited)
+			allowed_ns = rg_quota_allows(slot, at);
+		if (allowed_ns < turn_ns)
+			turn_ns = allowed_ns;
+		at = group->parent;
 	}
 	return turn_ns;
 }

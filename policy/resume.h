@@ -59,12 +59,14 @@ RG_INLINE u32 rg_queue_now(struct task_struct *t, struct rg_thread *thread, s32 
 }
 
 /*
- * The thread that was held waits in the queue of a CPU, which may idle. To be held is no sleep for
- * its burst, which does not drain meanwhile.
+ * The thread that was held waits in the queue of a CPU, which may idle. To be cut off is no sleep
+ * for its burst, which does not drain meanwhile. One that was held when it woke had nothing to do
+ * before: requests that queue up behind a quota are no batch work for that.
  */
 RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
-	thread->burst += rg_less(now, thread->queued_at);
+	if (thread->ran_ns)
+		thread->burst += rg_less(now, thread->queued_at);
 	rg_activate(t, thread, at, now);
 	thread->queued_at = now;
 	if (RG_OPTION(pick) != RG_PICK_CREDIT)

@@ -201,12 +201,14 @@ RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home
  */
 RG_INLINE u32 rg_resume(struct task_struct *t, struct rg_thread *thread, u32 at, s32 *idle)
 {
+	struct rg_budget *budget = &rg_group_at(at)->budget;
 	u64 held = thread->held;
 	u32 holder;
 	s32 home;
 
 	if (!held) /* it was let go before it was here */
 		return rg_queue_now(t, thread, rg_thread_cpu(t));
+	thread->owed = !thread->held_brief && rg_budget_owes(budget);
 	holder = rg_held_by(t, thread);
 	if (holder == at)
 		return RG_HELD_STILL;
@@ -216,7 +218,7 @@ RG_INLINE u32 rg_resume(struct task_struct *t, struct rg_thread *thread, u32 at,
 		return RG_HELD(holder);
 	*idle = rg_pick_idle(t);
 	home = *idle < 0 ? rg_thread_cpu(t) : *idle;
-	rg_let_go(t, thread, home, rg_budget_now(&rg_group_at(at)->budget));
+	rg_let_go(t, thread, home, rg_budget_now(budget));
 	return rg_queue_now(t, thread, home);
 }
 
@@ -297,7 +299,8 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 
 	if (thread)
 		thread = rg_go_on(prev, thread);
-	if (rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0)) {
+	if (rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0) ||
+	    (!thread && rg_balance_idle(cpu))) {
 		if (RG_OPTION(quotas)) {
 			rg_turn_begin(cpu);
 			rg_resume_elsewhere(cpu);
@@ -307,8 +310,6 @@ RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 	if (thread) {
 		rg_turn_begin(cpu);
 		rg_set_slice(prev, RG_OPTION(slice_ns));
-	} else {
-		rg_balance_idle(cpu);
 	}
 }
 

@@ -118,6 +118,7 @@ struct rg_thread {
 	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 burst;     /* the level of its bucket in ns */
 	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
+	u64 burst_usual_ns; /* the same of its process, if its own are not much longer */
 	u64 slept_at;  /* when it last blocked */
 	u64 asleep;    /* the least target when it last blocked */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
@@ -131,8 +132,9 @@ struct rg_thread {
 	u32 helper;    /* its bursts are much longer than those of its process: burst.h */
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
-	u32 spends;    /* an rg_spends: how it counts among the active threads of its groups */
+	u32 spends;    /* how it counts among the active threads of its groups: RG_SPENDS */
 	u32 held_brief; /* it was held before batch threads */
+	u32 owed;      /* a batch thread that has its turn since they had too little */
 	rg_maybe cut_off; /* the virtual time of one that was held when its turn was over */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
@@ -150,6 +152,8 @@ struct rg_process {
 	struct rg_account account; /* what fair=process charges instead of the threads' */
 	u64 burst_mean_ns; /* of its threads, as in rg_thread */
 };
+
+#define RG_CLASSES 16 /* of bursts, each twice as long: up to 64 us, 128 us, ... and the rest */
 
 /* What a group has left of its quota. */
 struct rg_budget {
@@ -170,10 +174,14 @@ struct rg_budget {
 	u32 held;      /* how many it holds */
 	u32 brief;     /* how many of the active ones are no batch threads */
 	u32 held_brief; /* how many of those that it holds come before batch threads */
-	u32 unused;
+	u32 classes;   /* of bursts, the shortest ones, that come before batch threads */
 	u64 brief_ns;  /* what they have used in this period */
 	u64 expected_ns; /* what they use in a period, at most */
 	u64 owed_ns;   /* what batch threads had less than their part */
+	u64 used_ns[RG_CLASSES];  /* by threads whose bursts are so long, in this period */
+	u64 wants_ns[RG_CLASSES]; /* what those use in a period: a mean */
+	u32 waits;     /* periods until more classes may come first */
+	u32 backoff;  /* how many that are the next time */
 };
 
 /* What a group was promised, and what is left of the CPU time for it. */

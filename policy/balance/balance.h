@@ -9,7 +9,7 @@
  *   rg_balance_leave   it blocks, or leaves; its weight still is
  *   rg_balance_tick    a tick meets what a CPU runs
  *   rg_balance_before  a CPU is to choose: whether a thread of another queue goes before its own
- *   rg_balance_idle    a CPU has found no thread in its own queues
+ *   rg_balance_idle    a CPU has found no thread in its own queues: whether it has taken another
  */
 #ifndef RG_BALANCE_H
 #define RG_BALANCE_H
@@ -86,10 +86,9 @@ RG_INLINE bool rg_balance_before(s32 cpu, struct task_struct *prev, struct rg_th
 	}
 }
 
-RG_INLINE void rg_balance_idle(s32 cpu)
+RG_INLINE bool rg_balance_idle(s32 cpu)
 {
-	if (RG_OPTION(balance) != RG_BALANCE_CREDIT)
-		rg_steal(cpu);
+	return RG_OPTION(balance) != RG_BALANCE_CREDIT && rg_steal(cpu);
 }
 
 #endif

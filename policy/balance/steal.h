@@ -68,16 +68,19 @@ RG_INLINE bool rg_steal_round(struct rg_cpu *here, s32 cpu, u32 queues)
 	return 0;
 }
 
-RG_INLINE void rg_steal(s32 cpu)
+/* Whether the CPU has taken a thread from another queue. */
+RG_INLINE bool rg_steal(s32 cpu)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(cpu);
 
 	if (!shared || !here || shared->queues < 2)
-		return;
-	if (rg_steal_hinted(here, cpu) ||
-	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_steal_round(here, cpu, shared->queues)))
-		rg_add(&shared->pulls, 1);
+		return 0;
+	if (!rg_steal_hinted(here, cpu) &&
+	    (RG_OPTION(balance) == RG_BALANCE_NONE || !rg_steal_round(here, cpu, shared->queues)))
+		return 0;
+	rg_add(&shared->pulls, 1);
+	return 1;
 }
 
 #endif

@@ -16,6 +16,35 @@ fn a_quota_is_no_matter_for_requests_while_spinners_of_their_group_can_wait() {
         let pod = case_with("quota-of-one", &[("100ms/100ms", max)]);
         keeps_its_tail(8, &pod, max, [1.2, 50.0]);
     }
+    let crowd = case_with("quota-of-one", &[("threads = 4", "threads = 400")]);
+    keeps_its_tail(8, &crowd, "400 spinners", [1.2, 50.0]);
+    let event_loop = [("connections = 16", "connections = 1"), ("0.02", "0.04")];
+    let alone = case_with("quota-of-one", &event_loop);
+    keeps_its_tail(8, &alone, "a single thread of a third of it", [5.0, 50.0]);
+}
+
+/// Where a period is hardly longer than a turn, a request may wait for the next one.
+#[test]
+fn a_quota_of_short_periods_delays_requests_by_no_more_than_one() {
+    for threads in ["threads = 4", "threads = 64"] {
+        for max in ["1ms/1ms", "2ms/2ms", "4ms/4ms", "8ms/4ms", "5ms/5ms"] {
+            let pod = case_with("quota-of-one", &[("100ms/100ms", max), ("threads = 4", threads)]);
+            keeps_its_tail(8, &pod, max, [10.0, 20.0]);
+        }
+    }
+}
+
+#[test]
+fn threads_of_longer_bursts_that_want_all_of_a_quota_do_not_delay_requests() {
+    keeps_its_tail(8, &case("quota-and-daemons"), "daemons", [1.2, 50.0]);
+    let meeting = [
+        ("kind = \"daemon\"", "kind = \"fork-join\""),
+        ("count = 12", "threads = 6"),
+        ("run = \"1ms\"", "work = \"5ms\""),
+        ("sleep = \"1ms\"\n", ""),
+        ("100ms/100ms", "200ms/100ms"),
+    ];
+    keeps_its_tail(8, &case_with("quota-and-daemons", &meeting), "fork-join", [1.5, 50.0]);
 }
 
 #[test]
