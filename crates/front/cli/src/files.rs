@@ -1,13 +1,16 @@
 //! Reading scenarios and writing reports, with errors that name the file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use model::edit::{Edit, edited};
 use model::{Failure, Scenario};
 use tempfile::NamedTempFile;
+
+/// Bytes of a file of headers at most.
+const LONGEST_HEADERS: usize = 64 << 10;
 
 /// A scenario and the text it was read from.
 pub struct ScenarioFile {
@@ -36,6 +39,38 @@ pub fn read_edited(path: &Path, edits: &[Edit]) -> Result<ScenarioFile, Failure>
 /// Reads a file of text.
 pub fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+/// [`content`] of a file of text.
+pub fn text_of(option: &str, path: &Path, most: usize) -> Result<String, Failure> {
+    let text = String::from_utf8(content(option, path, most)?);
+    text.map_err(|_| Failure::Input(format!("{option}: no UTF-8")))
+}
+
+/// A file that an option names, of so many bytes at most.
+pub fn content(option: &str, path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let wrong = |why: String| Failure::Input(format!("{option}: {why}"));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() > most {
+        return Err(wrong(format!("longer than {} KiB", most >> 10)));
+    }
+    Ok(bytes)
+}
+
+/// The headers that an option was given, a line each: `NAME: VALUE`, or `@FILE` with such lines.
+pub fn header_lines(option: &str, given: &[String]) -> Result<Vec<String>, Failure> {
+    let mut all = Vec::new();
+    for text in given {
+        let lines = match text.strip_prefix('@') {
+            Some(path) => text_of(&format!("{option} {text}"), Path::new(path), LONGEST_HEADERS)?,
+            None => text.clone(),
+        };
+        all.extend(lines.lines().filter(|line| !line.is_empty()).map(String::from));
+    }
+    Ok(all)
 }
 
 /// Says whether a file can be written there, by beginning one, before anything runs for minutes.

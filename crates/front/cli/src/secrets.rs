@@ -4,6 +4,8 @@ use ::measure::without_password;
 
 /// What stands for it.
 const HIDDEN: &str = "***";
+/// Options that take headers.
+const OPTIONS: [&str; 2] = ["--header", "--otlp-header"];
 /// Words in names of headers whose values are secrets.
 const SECRET: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "password"];
 
@@ -11,12 +13,14 @@ const SECRET: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "password
 pub fn without_secrets(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut is_header = false;
     let mut shown = |word: String| {
-        let was_header = std::mem::replace(&mut is_header, word == "--header");
+        let was_header = std::mem::replace(&mut is_header, OPTIONS.contains(&word.as_str()));
         let word = without_password(&word);
-        match word.strip_prefix("--header=") {
-            Some(header) => format!("--header={}", hidden(header)),
-            None if was_header => hidden(&word),
-            None => word,
+        match word.split_once('=') {
+            Some((option, header)) if OPTIONS.contains(&option) => {
+                format!("{option}={}", hidden(header))
+            }
+            _ if was_header => hidden(&word),
+            _ => word,
         }
     };
     words.map(&mut shown).collect()
@@ -45,6 +49,7 @@ mod tests {
         for header in ["Authorization: Bearer abc", "Cookie: abc", "x-api-KEY:abc"] {
             assert!(!shown(&["rearguard", "--header", header]).contains("abc"), "{header}");
             assert!(!shown(&[&format!("--header={header}")]).contains("abc"), "{header}");
+            assert!(!shown(&["watch", "--otlp-header", header]).contains("abc"), "{header}");
         }
         let url = ["measure", "--target", "redis://u:abc@h/1", "--target=redis://:abc@h"];
         assert_eq!(shown(&url), "measure --target redis://u@h/1 --target=redis://h");

@@ -59,6 +59,10 @@ pub struct Args {
     /// (http://127.0.0.1:4318); again for a second one, each then with /v1/traces or /v1/metrics at its end
     #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
     otlp: Vec<Endpoint>,
+    /// A header of what is sent there, such as `Authorization: Bearer ...` (repeatable); @FILE: those of a
+    /// file, a line each, which other users cannot see
+    #[arg(long, value_name = "NAME: VALUE|@FILE", requires = "otlp")]
+    otlp_header: Vec<String>,
     /// How often metrics are sent there
     #[arg(long, value_name = "DURATION", default_value = "15s", requires = "otlp", value_parser = units::duration)]
     otlp_every: Nanos,

@@ -1,14 +1,11 @@
 //! The options of `rearguard measure` that say what a web server is asked.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use ::measure::protocol::http::{Header, HttpOptions, LONGEST_BODY, Method, Statuses};
 use model::Failure;
 
-/// Bytes of a file of headers at most.
-const LONGEST_HEADERS: usize = 64 << 10;
+use crate::files::{content, header_lines};
 
 /// What HTTP requests are made of.
 #[derive(clap::Args)]
@@ -34,17 +31,8 @@ pub struct HttpArgs {
 impl HttpArgs {
     /// What they say, with what stands in files.
     pub fn options(&self) -> Result<HttpOptions, Failure> {
-        let mut headers: Vec<Header> = Vec::new();
-        for text in &self.header {
-            let lines = match text.strip_prefix('@') {
-                Some(path) => {
-                    text_of(&format!("--header {text}"), Path::new(path), LONGEST_HEADERS)?
-                }
-                None => text.clone(),
-            };
-            let lines = lines.lines().filter(|line| !line.is_empty());
-            headers.extend(lines.map(str::parse).collect::<Result<Vec<Header>, _>>()?);
-        }
+        let lines = header_lines("--header", &self.header)?;
+        let headers = lines.iter().map(|line| line.parse()).collect::<Result<Vec<Header>, _>>()?;
         let body = self.body.as_ref().map(|text| match text.strip_prefix('@') {
             Some(path) => content(&format!("--body {text}"), Path::new(path), LONGEST_BODY),
             None => Ok(text.as_bytes().to_vec()),
@@ -57,23 +45,4 @@ impl HttpArgs {
             streams: self.streams,
         })
     }
-}
-
-/// [`content`] of a file of text.
-pub fn text_of(option: &str, path: &Path, most: usize) -> Result<String, Failure> {
-    let text = String::from_utf8(content(option, path, most)?);
-    text.map_err(|_| Failure::Input(format!("{option}: no UTF-8")))
-}
-
-/// A file that an option names, of so many bytes at most.
-pub fn content(option: &str, path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
-    let wrong = |why: String| Failure::Input(format!("{option}: {why}"));
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() > most {
-        return Err(wrong(format!("longer than {} KiB", most >> 10)));
-    }
-    Ok(bytes)
 }

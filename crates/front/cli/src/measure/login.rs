@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::measure::{Secret, Target};
 use model::Failure;
 
-use super::http::text_of;
+use crate::files::text_of;
 
 /// Other users see a command line and not an environment.
 const VARIABLE: &str = "REARGUARD_PASSWORD";

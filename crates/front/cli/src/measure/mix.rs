@@ -6,7 +6,7 @@ use ::measure::Target;
 use ::measure::protocol::http::LONGEST_BODY;
 use model::Failure;
 
-use super::http::{content, text_of};
+use crate::files::{content, text_of};
 
 /// Bytes of a file of requests at most.
 const LONGEST: usize = 16 << 20;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::measure::tls::{TlsOptions, Trust, certificates};
 use model::Failure;
 
-use super::http::content;
+use crate::files::content;
 
 /// Bytes of a file of certificates at most.
 const LONGEST: usize = 16 << 20;

@@ -11,7 +11,7 @@ use tracer::Ended;
 use super::Args;
 use super::explainer::Fates;
 use super::open_metrics;
-use super::otlp::Otlp;
+use super::otlp::{Otlp, receivers};
 use super::samples::{Whole, of_port, of_services, of_signals, of_whole};
 use super::service::Service;
 use crate::exporter::Exporter;
@@ -46,7 +46,8 @@ impl Metrics {
         let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
         let shown = exporter.map(|exporter| Shown { exporter, at: None, is_failing: false });
         let is_sent = !args.otlp.is_empty();
-        let otlp = is_sent.then(|| Otlp::start(&args.otlp, args.otlp_every)).transpose()?;
+        let to = receivers(&args.otlp, &args.otlp_header)?;
+        let otlp = is_sent.then(|| Otlp::start(&to, args.otlp_every)).transpose()?;
         let (latencies, stages) = (Histograms::new(), Histograms::new());
         let is_any = shown.is_some() || otlp.is_some();
         Ok(is_any.then_some(Metrics { shown, otlp, latencies, stages }))

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 use model::{Failure, Nanos};
 use recorder::{Deliveries, Endpoint, Metric, Pace, Sender, Signal, Traced, metrics};
 
+use crate::files::header_lines;
+
 /// How long the receiver has for what is left at the end.
 const AT_THE_END: Duration = Duration::from_secs(5);
 /// More often would be a load of its own.
@@ -78,6 +80,19 @@ impl Otlp {
         }
         self.counts()
     }
+}
+
+/// Receivers with the headers that a user gave: secrets of one, which no other hears.
+pub fn receivers(to: &[Endpoint], given: &[String]) -> Result<Vec<Endpoint>, Failure> {
+    let wrong = |why: &str| Failure::Input(format!("--otlp-header: {why}"));
+    let lines = header_lines("--otlp-header", given)?;
+    if !lines.is_empty() && to.iter().any(|one| !one.is_beside(&to[0])) {
+        return Err(wrong(
+            "headers go to one receiver: give one --otlp, or two with one host and port",
+        ));
+    }
+    let with = |one: &Endpoint| one.clone().with_headers(&lines);
+    to.iter().map(with).collect::<Result<_, _>>().map_err(|why| wrong(&why))
 }
 
 /// To the one receiver of a signal, if there is one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::Failure;
 use rustls::crypto::ring;
 use ureq::Agent;
-use ureq::http::Uri;
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// What is sent. Each has an address of its own below the receiver's.
@@ -42,6 +42,7 @@ pub struct Endpoint {
     is_tls: bool,
     /// The one that it is for, where the address names one.
     only: Option<Signal>,
+    headers: HeaderMap,
 }
 
 impl Endpoint {
@@ -64,7 +65,37 @@ impl Endpoint {
         if url.query().is_some() || text.contains('#') {
             return Err(format!("nothing may follow the path: {EXPECTED}"));
         }
-        Ok(Endpoint { base: base.to_string(), is_tls, only })
+        Ok(Endpoint { base: base.to_string(), is_tls, only, headers: HeaderMap::new() })
+    }
+
+    /// With headers of its own, such as what shows who sends: `NAME: VALUE` each. Or why not, without the
+    /// values, which are secrets.
+    pub fn with_headers(mut self, lines: &[String]) -> Result<Endpoint, String> {
+        for line in lines {
+            let (name, value) = line.split_once(':').ok_or("expected NAME: VALUE")?;
+            let named: HeaderName =
+                name.trim().parse().map_err(|_| format!("{name:?} is no header's name"))?;
+            if OURS.contains(&named.as_str()) {
+                return Err(format!("{named} is not for you to say"));
+            }
+            let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
+                format!("{named}: its value has characters that no header may have")
+            })?;
+            value.set_sensitive(true);
+            self.headers.append(named, value);
+        }
+        Ok(self)
+    }
+
+    /// Those headers.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Whether another address is the same receiver's: host and port.
+    pub fn is_beside(&self, other: &Endpoint) -> bool {
+        let place = |text: &str| text.parse::<Uri>().ok()?.authority().cloned();
+        self.is_tls == other.is_tls && place(&self.base) == place(&other.base)
     }
 
     /// Whether a signal goes there.
@@ -91,6 +122,10 @@ impl Endpoint {
         Ok(config.build().into())
     }
 }
+
+/// Headers that say how a message is packed.
+const OURS: [&str; 5] =
+    ["content-type", "content-length", "content-encoding", "transfer-encoding", "host"];
 
 const EXPECTED: &str = "expected http://HOST:PORT or https://HOST:PORT";
 
@@ -146,6 +181,34 @@ mod tests {
         }
         let metrics = Endpoint::parse("http://a:1/x/v1/metrics").map(|to| to.url(Signal::Metrics));
         assert_eq!(metrics.as_deref(), Ok("http://a:1/x/v1/metrics"));
+    }
+
+    #[test]
+    fn headers_are_names_and_values_and_say_nothing_about_the_message() {
+        let with = |line: &str| {
+            let to = Endpoint::parse("https://a").expect("a URL");
+            to.with_headers(&[line.to_string()])
+        };
+        let to = with("Authorization: Bearer a:b").expect("a header");
+        assert_eq!(to.headers()["authorization"], "Bearer a:b");
+        for (line, why) in [
+            ("Authorization", "expected NAME: VALUE"),
+            ("a b: secret", "\"a b\" is no header's name"),
+            (": secret", "no header's name"),
+            ("A: sec\u{1}ret", "characters that no header may have"),
+            ("content-type: secret", "content-type is not for you to say"),
+        ] {
+            let refused = with(line).map(|_| ()).expect_err(line);
+            assert!(refused.contains(why) && !refused.contains("sec"), "{line}: {refused}");
+        }
+    }
+
+    #[test]
+    fn receivers_beside_each_other_have_a_host_and_a_port() {
+        let at = |url| Endpoint::parse(url).expect("a URL");
+        let beside = |other| at("https://a:1/v1/traces").is_beside(&at(other));
+        assert!(beside("https://a:1/x/v1/metrics"));
+        assert!(!beside("https://a:2") && !beside("https://b:1") && !beside("http://a:1"));
     }
 
     #[test]

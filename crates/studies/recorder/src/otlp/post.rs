@@ -31,8 +31,10 @@ pub enum Outcome {
 }
 
 /// Sends a message.
-pub fn post(client: &Agent, url: &str, message: &[u8]) -> Outcome {
-    let sent = client.post(url).header("Content-Type", PROTOBUF).send(message);
+pub fn post(client: &Agent, url: &str, headers: &HeaderMap, message: &[u8]) -> Outcome {
+    let request = client.post(url).header("Content-Type", PROTOBUF);
+    let request = headers.iter().fold(request, |all, (name, value)| all.header(name, value));
+    let sent = request.send(message);
     let mut response = match sent {
         Ok(response) => response,
         Err(error) => return Outcome::Later(told(&error), None),

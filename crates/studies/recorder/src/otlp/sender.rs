@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use model::Failure;
 use ureq::Agent;
+use ureq::http::HeaderMap;
 
 use super::endpoint::{Endpoint, Signal};
 use super::post::{Outcome, post};
@@ -57,9 +58,10 @@ impl Sender {
             Signal::Metrics => METRICS,
         }));
         let (ends, done) = channel();
-        let (client, url) = (to.client(pace.timeout)?, to.url(signal));
+        let (client, url, headers) =
+            (to.client(pace.timeout)?, to.url(signal), to.headers().clone());
         let own = Arc::clone(&queue);
-        let mut worker = Worker { queue: own, client, url, pace, say, tries: 0, told: 0 };
+        let mut worker = Worker { queue: own, client, url, headers, pace, say, tries: 0, told: 0 };
         thread::Builder::new()
             .name(format!("otlp-{}", signal.name()))
             .spawn(move || {
@@ -95,6 +97,7 @@ struct Worker {
     queue: Arc<Queue>,
     client: Agent,
     url: String,
+    headers: HeaderMap,
     pace: Pace,
     say: Say,
     /// That have failed since the last one that did not.
@@ -106,7 +109,7 @@ struct Worker {
 impl Worker {
     fn work(&mut self) {
         while let Some(oldest) = self.queue.pop() {
-            match post(&self.client, &self.url, &oldest.message) {
+            match post(&self.client, &self.url, &self.headers, &oldest.message) {
                 Outcome::Taken => {
                     self.queue.count(|all| all.sent += 1);
                     self.recover();

@@ -6,7 +6,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use recorder::{Deliveries, Pace, Sender, Signal};
+use recorder::{Deliveries, Endpoint, Pace, Sender, Signal};
 
 use crate::receiver::{TestReceiver, free_port, status, until};
 use crate::{QUICK, Said, lines, sender};
@@ -22,6 +22,25 @@ fn sent(sender: &Sender, count: u64) {
 fn line(said: &Said, at: usize) -> String {
     until(|| lines(said).len() > at);
     lines(said).swap_remove(at)
+}
+
+#[test]
+fn headers_of_the_user_come_with_each_message_and_each_try() {
+    let needs = |before| status(if before < 1 { 503 } else { 200 }, "", "");
+    let receiver = TestReceiver::start(0, needs);
+    let to = Endpoint::parse(&receiver.url()).expect("a URL");
+    let lines = ["Authorization: Bearer abc", "X-Scope-OrgID: 7"].map(String::from);
+    let to = to.with_headers(&lines).expect("headers");
+    let sender = Sender::start(&to, Signal::Metrics, QUICK, Box::new(|_| {})).expect("a thread");
+    sender.offer(b"one".to_vec());
+    sent(&sender, 1);
+    let came = receiver.came();
+    assert_eq!(came.len(), 2);
+    for one in came {
+        let head = one.head.to_ascii_lowercase();
+        assert!(head.contains("authorization: bearer abc"), "{head}");
+        assert!(head.contains("x-scope-orgid: 7"), "{head}");
+    }
 }
 
 #[test]
