@@ -125,7 +125,10 @@ impl<'a> Sampler<'a> {
             switches: total.map(|(first, last)| switches(last) - switches(first)),
             migrations: since(before.migrations, after.migrations),
             pulls: since(before.pulls, after.pulls),
-            idle: before.idle.zip(after.idle).map(|(first, last)| last.saturating_sub(first)),
+            idle: before.idle.zip(after.idle).map(|(first, last)| {
+                let idle = last.saturating_sub(first);
+                left(window, self.cpus.len() as u64).map_or(idle, |left| idle.min(left))
+            }),
         }
     }
 
@@ -133,6 +136,15 @@ impl<'a> Sampler<'a> {
     fn migrations(&self) -> Option<u64> {
         self.threads.iter().map(Probe::migrations).sum()
     }
+}
+
+/// What the threads of a run have left of so many CPUs. A kernel that counts idle time by ticks takes a CPU
+/// for idle whose threads run between two ticks, as a quota may have it.
+fn left(window: &[Sample], cpus: u64) -> Option<Nanos> {
+    let used = |sample: &Sample| sample.readings.iter().map(|reading| reading.cpu.0).sum::<u64>();
+    let (first, last) = window.first().zip(window.last())?;
+    let all = (last.at - first.at).0 * cpus;
+    Some(Nanos(all.saturating_sub(used(last).saturating_sub(used(first)))))
 }
 
 impl Probe {
@@ -167,6 +179,18 @@ pub fn doze(until: Nanos, stop: &AtomicBool) -> bool {
 mod tests {
     use super::*;
     use crate::cpu_time::burn;
+
+    #[test]
+    fn what_threads_used_was_not_idle() {
+        let sample = |ms, cpu_ms: [u64; 2]| {
+            let reading = |cpu| Reading { cpu: Nanos::from_millis(cpu), ..Reading::own() };
+            Sample { at: Nanos::from_millis(ms), readings: cpu_ms.map(reading).to_vec() }
+        };
+        let window = [sample(100, [5, 7]), sample(150, [6, 9]), sample(200, [30, 32])];
+        assert_eq!(left(&window, 2), Some(Nanos::from_millis(150)));
+        assert_eq!(left(&window[..1], 2), Some(Nanos::ZERO));
+        assert_eq!(left(&[], 2), None);
+    }
 
     #[test]
     fn work_shows_in_the_reading() {
