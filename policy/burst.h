@@ -68,11 +68,18 @@ RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 			rg_mean(process->burst_mean_ns, most,
 				RG_PROCESS_BURSTS_SHIFT);
 	}
-	thread->burst_usual_ns = thread->burst_mean_ns;
-	if (process && !rg_outlasts_process(thread, process))
-		thread->burst_usual_ns = process->burst_mean_ns;
 	thread->ran_ns = 0;
 	thread->yields_ns = 0;
+}
+
+/* What the thread's bursts take: the mean of its process, if its own is not much longer. */
+RG_INLINE u64 rg_burst_usual(struct task_struct *t, struct rg_thread *thread)
+{
+	struct rg_process *process = rg_process(t);
+
+	if (!process || rg_outlasts_process(thread, process))
+		return thread->burst_mean_ns;
+	return process->burst_mean_ns;
 }
 
 /* Whether the thread has other work than its siblings. */

@@ -118,7 +118,6 @@ struct rg_thread {
 	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 burst;     /* the level of its bucket in ns */
 	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
-	u64 burst_usual_ns; /* the same of its process, if its own are not much longer */
 	u64 slept_at;  /* when it last blocked */
 	u64 asleep;    /* the least target when it last blocked */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
@@ -134,7 +133,6 @@ struct rg_thread {
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
 	u32 spends;    /* how it counts among the active threads of its groups: RG_SPENDS */
 	u32 held_brief; /* it was held before batch threads */
-	u32 owed;      /* a batch thread that has its turn since they had too little */
 	rg_maybe cut_off; /* the virtual time of one that was held when its turn was over */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
@@ -145,6 +143,10 @@ struct rg_thread {
 	u64 credit;    /* in ns above RG_CREDIT_ZERO (balance/credits.h) */
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those that share credits */
+	/* Where there are quotas: */
+	u64 burst_usual_ns; /* the mean burst of its process, if its own are not much longer */
+	u32 owed;      /* a batch thread that has its turn since they had too little */
+	u32 unused;
 };
 
 struct rg_process {
