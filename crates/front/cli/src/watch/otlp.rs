@@ -82,7 +82,7 @@ impl Otlp {
     }
 }
 
-/// Receivers with the headers that a user gave: secrets of one, which no other hears.
+/// Receivers with the headers that a user gave: secrets of one, which no other gets.
 pub fn receivers(to: &[Endpoint], given: &[String]) -> Result<Vec<Endpoint>, Failure> {
     let wrong = |why: &str| Failure::Input(format!("--otlp-header: {why}"));
     let lines = header_lines("--otlp-header", given)?;
