@@ -132,7 +132,7 @@ struct rg_thread {
 	u32 process;   /* rg_process_id */
 	rg_maybe victim; /* the CPU that it preempts when it is enqueued: preempt.h */
 	u32 spends;    /* how it counts among the active threads of its groups: RG_SPENDS */
-	u32 held_brief; /* it was held before batch threads */
+	u32 held_brief; /* it was brief when it was held */
 	rg_maybe cut_off; /* the virtual time of one that was held when its turn was over */
 	u32 top;       /* the greatest weight lately of its group below the root */
 	u32 instalments; /* how often it has paid since it ran */
@@ -174,16 +174,16 @@ struct rg_budget {
 	u32 limited;
 	u32 active;    /* how many threads below are active */
 	u32 held;      /* how many it holds */
-	u32 brief;     /* how many of the active ones are no batch threads */
-	u32 held_brief; /* how many of those that it holds come before batch threads */
-	u32 classes;   /* of bursts, the shortest ones, that come before batch threads */
-	u64 brief_ns;  /* what they have used in this period */
+	u32 brief;     /* how many of the active ones are brief: expect.h */
+	u32 held_brief; /* how many of those that it holds are */
+	u32 classes;   /* of bursts: threads of so many, the shortest ones, are brief */
+	u64 brief_ns;  /* what brief threads have used in this period */
 	u64 expected_ns; /* what they use in a period, at most */
 	u64 owed_ns;   /* what batch threads had less than their part */
 	u64 used_ns[RG_CLASSES];  /* by threads whose bursts are so long, in this period */
 	u64 wants_ns[RG_CLASSES]; /* what those use in a period: a mean */
 	u32 waits;     /* periods until more classes may come first */
-	u32 backoff;  /* how many that are the next time */
+	u32 backoff;   /* how many that are the next time */
 };
 
 /* What a group was promised, and what is left of the CPU time for it. */
