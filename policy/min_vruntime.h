@@ -43,7 +43,6 @@
 #define RG_MIN_VRUNTIME_H
 
 #include "balance/utilisation.h"
-#include "index/heap.h"
 #include "queue.h"
 #include "weight.h"
 

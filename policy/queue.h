@@ -12,6 +12,7 @@
 #define RG_QUEUE_H
 
 #include "balance/target.h"
+#include "index/extents.h"
 
 /* The queue that serves a CPU with others. */
 RG_INLINE u32 rg_queue_of(s32 cpu)
@@ -19,36 +20,28 @@ RG_INLINE u32 rg_queue_of(s32 cpu)
 	return rg_domain(cpu, RG_OPTION(queue));
 }
 
-/* Rows of each of `count` heaps that share half of the table: a power of two. */
+/* Rows of each of `count` queues that share a quarter of the table: a power of two. */
 RG_INLINE u32 rg_queue_capacity(u32 count)
 {
-	u32 capacity = RG_ENTRIES >> 1;
+	u32 capacity = RG_SHARES;
 
 	RG_FOR(i, 0, 16) {
-		if (capacity * count > RG_ENTRIES >> 1)
+		if (capacity * count > RG_SHARES)
 			capacity >>= 1;
 	}
 	return capacity;
 }
 
-/*
- * The rows of a queue's heaps: half for threads that may run on all CPUs, the rest by equal parts
- * for those of sets of CPUs. A CPU's own queue has one heap.
- */
+/* A queue's own rows, and its heaps in them. A CPU's own queue has one heap. */
 RG_INLINE void rg_queue_share_out(struct rg_queue *queue, u32 base, u32 capacity)
 {
-	u32 part = capacity >> 7; /* by 2 * RG_CPUSETS */
-
-	queue->heaps[0].base = base;
-	queue->heaps[0].capacity = queue->is_own ? capacity : capacity >> 1;
+	queue->base = base;
+	queue->capacity = capacity;
+	rg_heap_settle(queue, 0);
 	if (queue->is_own)
 		return;
-	RG_FOR(i, 1, RG_CPUSETS - 1) {
-		struct rg_heap *heap = &queue->heaps[rg_masked(i, RG_CPUSETS)];
-
-		heap->base = base + (capacity >> 1) + i * part;
-		heap->capacity = part;
-	}
+	RG_FOR(i, 1, RG_CPUSETS - 1)
+		rg_heap_settle(queue, i);
 }
 
 RG_INLINE void rg_vtime_init(struct rg_vtime *vtime)
@@ -65,12 +58,11 @@ RG_INLINE s32 rg_queue_init(u32 id, s32 cpu, u32 base, u32 capacity)
 	struct rg_queue *queue = rg_queue(id);
 	s32 error;
 
-	if (!queue || queue->created)
+	if (!queue || queue->capacity)
 		return 0;
 	error = rg_queue_create(id);
 	if (error)
 		return error;
-	queue->created = 1;
 	queue->cpu = cpu;
 	queue->is_own = id >= RG_OPTION(cpus);
 	queue->least = RG_NEVER;
@@ -112,7 +104,7 @@ RG_INLINE s32 rg_queue_join(s32 cpu, u32 queues)
 		return error;
 	queue->cpus++;
 	rg_target_create(cpu);
-	return rg_queue_init(row->own, cpu, (RG_ENTRIES >> 1) + cpu * own_capacity, own_capacity);
+	return rg_queue_init(row->own, cpu, RG_SHARES + cpu * own_capacity, own_capacity);
 }
 
 /* In init. */
@@ -148,7 +140,7 @@ RG_INLINE bool rg_is_waited_in(u32 id)
 {
 	struct rg_queue *queue = rg_queue(id);
 
-	return queue && queue->created && (queue->least != RG_NEVER || queue->unlisted);
+	return queue && queue->capacity && (queue->least != RG_NEVER || queue->unlisted);
 }
 
 /* The row of the thread in a CPU's local queue that passed all others; 0: none is known. */

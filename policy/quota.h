@@ -72,7 +72,7 @@ RG_SUBPROGRAM u32 rg_burst_class(u32 slot)
 }
 
 /* Whether a thread is brief, of those for whom a group keeps what they will use (expect.h). */
-RG_SUBPROGRAM u32 rg_comes_first(u32 slot, u32 at)
+RG_SUBPROGRAM bool rg_comes_first(u32 slot, u32 at)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
 
@@ -260,6 +260,13 @@ RG_INLINE u32 rg_held_by(struct task_struct *t, struct rg_thread *thread)
 	return rg_is_ending(t) ? 0 : rg_quota_holder(thread->slot);
 }
 
+/* A group holds a thread more or less; how many now. */
+RG_INLINE u32 rg_held_count(struct rg_budget *budget, struct rg_thread *thread, s32 by)
+{
+	rg_add(&budget->held_brief, thread->held_brief ? by : 0);
+	return rg_add(&budget->held, by);
+}
+
 /*
  * A thread is about to enter the queue of those that a group holds, by the moment since when it is
  * held; 0: it may not, since no timer would let it go. It counts before the timer is looked at, for
@@ -274,11 +281,9 @@ RG_SUBPROGRAM bool rg_held_begin(u32 slot, u32 at)
 	if (!thread->held_at)
 		thread->held_at = now;
 	thread->held_brief = rg_comes_first(slot, at);
-	rg_budget_turn(budget, rg_add(&budget->held, 1));
-	rg_add(&budget->held_brief, thread->held_brief);
+	rg_budget_turn(budget, rg_held_count(budget, thread, 1));
 	if (!rg_quota_timer(at, budget, rg_budget_look(budget))) {
-		rg_add(&budget->held, -1);
-		rg_add(&budget->held_brief, -thread->held_brief);
+		rg_held_count(budget, thread, -1);
 		return 0;
 	}
 	rg_swap(&thread->held, (u64)rg_some(at));
@@ -294,15 +299,10 @@ RG_INLINE u64 rg_held_key(struct rg_thread *thread)
 /* What holds the thread changes, unless another CPU has changed it; whether it did. */
 RG_INLINE bool rg_held_change(struct rg_thread *thread, u64 from, u64 to)
 {
-	struct rg_budget *budget;
-
 	if (rg_compare_and_swap(&thread->held, from, to) != from)
 		return 0;
-	if (from == RG_LETTING_GO)
-		return 1;
-	budget = &rg_group_at(rg_number(from))->budget;
-	rg_add(&budget->held, -1);
-	rg_add(&budget->held_brief, -thread->held_brief);
+	if (from != RG_LETTING_GO)
+		rg_held_count(&rg_group_at(rg_number(from))->budget, thread, -1);
 	return 1;
 }
 

@@ -400,9 +400,9 @@ struct rg_queue {
 	u32 came;     /* how many threads came so far that the index had no room for */
 	s32 cpu;      /* the first one that it serves */
 	u32 cpus;     /* how many */
-	u32 created;  /* in init */
 	u32 is_own;   /* it serves the threads of one CPU that may run there alone */
-	u32 unused;
+	u32 base;     /* its part of the rows of entries: index/extents.h */
+	u32 capacity; /* 0: nobody has created it */
 	struct rg_heap heaps[RG_CPUSETS]; /* that of all CPUs ends the line */
 	/* What wake-ups change without its lock. */
 	u32 threads RG_LINE; /* how many run from it or wait in it; kept where there are several */
@@ -430,6 +430,7 @@ struct rg_shared {
 	u64 balance;      /* the sum of the credits of active threads, in ns; wraps below 0 */
 	struct rg_looking looking; /* at the whole machine */
 	struct rg_cpuset cpusets[RG_CPUSETS];
+	u64 extents; /* a bit for each that a heap has: index/extents.h */
 };
 
 /* The words of policies.def: RG_BALANCE_STEAL and so on. */

@@ -7,7 +7,7 @@
  * Why.     Vruntimes of a pool are interchangeable, so they need not stay with threads: no entry
  *          but those near the root is ever looked for, and an array needs no memory of its own.
  * Figure.  17 steps for 65,536 vruntimes.
- * Limits.  A full heap takes no more: the thread is then served from the queue alone.
+ * Limits.  A full heap takes no more: index/extents.h.
  *
  * All of this runs under the queue's lock.
  */
@@ -119,34 +119,6 @@ RG_INLINE u64 rg_heap_exchange(struct rg_heap *heap, u32 i, u64 vruntime)
 	entry.stamp = heap->stamp++;
 	rg_heap_sink(heap, i, &entry);
 	return least;
-}
-
-/*
- * Other CPUs compare what waits in a queue without the lock: after each change of a heap of it. A
- * look for the best may have emptied other heaps, too.
- */
-RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
-{
-	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
-	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit :
-							 queue->waiting & ~bit;
-	u64 least = rg_opaque(RG_NEVER);
-	u32 first = rg_opaque(0);
-
-	queue->waiting = waiting;
-	RG_FOR_WAITING(i, waiting) {
-		struct rg_heap *heap = rg_heap_of(queue, i);
-		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
-
-		if (!heap->count)
-			queue->waiting &= ~(1ULL << i);
-		if (!heap->count || !rg_precedes(vruntime, least))
-			continue;
-		least = vruntime;
-		first = rg_heap_first(heap);
-	}
-	queue->least = least;
-	queue->first = first;
 }
 
 #endif

@@ -22,7 +22,7 @@
 #ifndef RG_INDEX_H
 #define RG_INDEX_H
 
-#include "heap.h"
+#include "extents.h"
 #include "pools.h"
 
 #define RG_DROPS 16
@@ -41,10 +41,14 @@ RG_INLINE void rg_index_add(struct rg_shared *shared, struct rg_queue *queue,
 			    struct rg_thread *thread, struct rg_listing *pick)
 {
 	struct rg_heap *heap = rg_heap_of(queue, pick->cpuset);
-	bool full = heap->count >= heap->capacity;
-	rg_maybe row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	struct rg_pool *pool;
+	rg_maybe row;
+	bool full;
 
+	if (heap->count >= heap->capacity)
+		rg_extent_enter(shared, queue, pick->cpuset);
+	full = heap->count >= heap->capacity;
+	row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	if (!row && !full)
 		row = rg_pool_claim(pick->key);
 	if (!row) {

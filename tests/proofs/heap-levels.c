@@ -2,8 +2,8 @@
 /*
  * Claim.   On the way from any position to the root, and from the root to any leaf, the steps of
  *          a heap are enough for the greatest one.
- * Bound.   All positions of 2^19 entries, half of the table.
- * Assumed. No heap has more than half of the table (index-parts).
+ * Bound.   All positions of 2^19 entries.
+ * Assumed. No heap has more (index-parts, index-extents).
  * Run.     --unwind 21
  * Control. index/heap.h | #define RG_HEAP_LEVELS 20 | #define RG_HEAP_LEVELS 18
  */

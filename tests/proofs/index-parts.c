@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Claim.   The heaps of all queues lie inside the table and share no row, and none has more than
- *          half of it.
+ * Claim.   The heaps' own parts of all queues lie in the first half of the table and share no row,
+ *          and none has more than a quarter of it.
  * Bound.   All machines of up to 4,096 CPUs with any number of queues up to that.
  * Assumed. Numbers of queues that serve domains are below their count.
  * Run.     --unwind 66
- * Control. queue.h | capacity * count > RG_ENTRIES >> 1 | capacity * count > RG_ENTRIES
- * Control. queue.h | u32 part = capacity >> 7; | u32 part = capacity >> 6;
+ * Control. queue.h | capacity * count > RG_SHARES | capacity * count > RG_ENTRIES >> 1
+ * Control. index/extents.h | part = queue->capacity >> 7; | part = queue->capacity >> 6;
  */
 #include "proof.h"
 
@@ -37,22 +37,23 @@ static void prove_parts(u32 base, u32 capacity, bool own)
 
 int main(void)
 {
-	u32 count = nondet_u32(), id = nondet_u32(), half = RG_ENTRIES >> 1;
-	u32 first = nondet_bool() ? 0 : half;
+	u32 count = nondet_u32(), id = nondet_u32(), share = RG_SHARES;
+	u32 first = nondet_bool() ? 0 : share;
 
 	ASSUME(count > 0 && count <= RG_MAX_CPUS && id < count);
 	/* By cases, so that a capacity is a constant. */
 	for (u32 i = 0; i <= 12; i++) {
-		u32 capacity = half >> i;
+		u32 capacity = share >> i;
 
 		if (count <= 1U << i && count > 1U << i >> 1) {
 			PROVE(rg_queue_capacity(count) == capacity);
-			PROVE(first + id * capacity + capacity <= first + half);
+			PROVE(first + id * capacity + capacity <= first + share);
 		}
 		/* A base is added to each row and asked nowhere: one stands for all. */
-		prove_parts(half, capacity, 0);
-		prove_parts(half, capacity, 1);
+		prove_parts(share, capacity, 0);
+		prove_parts(share, capacity, 1);
 	}
+	PROVE(2 * RG_SHARES <= RG_EXTENTS_BEGIN);
 	PROVE(RG_MAX_CPUS + RG_MAX_CPUS <= RG_QUEUES);
 	return 0;
 }

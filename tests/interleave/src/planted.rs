@@ -122,9 +122,9 @@ pub const RACES: &[Race] = &[
         name: "shows-emptied-heaps",
         what: "a heap that a look for the best thread has emptied goes on being shown",
         changes: &[[
-            "index/heap.h",
-            "		if (!heap->count)\n			queue->waiting &= ~(1ULL << i);\n		if (!heap->count || !rg_precedes(vruntime, least))\n",
-            "		if (!rg_precedes(vruntime, least))\n",
+            "index/extents.h",
+            "			queue->waiting &= ~(1ULL << i);\n			rg_extent_leave(shared, queue, i);\n			continue;\n",
+            "",
         ]],
     },
     Race {

@@ -271,7 +271,7 @@ impl<'a> Rows<'a> {
         let min_vruntime = |of: u64| of.max(machine);
         let queues =
             self.maps.bss_queues_data.iter().flat_map(|table| &table.rg_queues).take(self.cpus);
-        let used = queues.enumerate().filter(|(_, queue)| now(&queue.created) != 0);
+        let used = queues.enumerate().filter(|(_, queue)| now(&queue.capacity) != 0);
         used.map(|(at, queue)| {
             (at as u32, (now(&queue.threads), min_vruntime(since_begin(&queue.vtime.min_vruntime))))
         })
