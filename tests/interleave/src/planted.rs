@@ -123,8 +123,8 @@ pub const RACES: &[Race] = &[
         what: "a heap that a look for the best thread has emptied goes on being shown",
         changes: &[[
             "index/extents.h",
-            "			queue->waiting &= ~(1ULL << i);\n			rg_extent_leave(shared, queue, i);\n			continue;\n",
-            "",
+            "		if (!heap->count) {\n			queue->waiting",
+            "		if (!heap->count && i == cpuset) {\n			queue->waiting",
         ]],
     },
     Race {

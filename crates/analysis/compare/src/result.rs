@@ -83,7 +83,7 @@ fn group(one: &GroupShare, course: Option<&Course>, index: usize) -> GroupResult
     GroupResult {
         name: one.name.clone(),
         weight: Some(one.weight),
-        due_share: Some(one.due_share),
+        due_share: one.due_share,
         share: Some(one.share),
         share_samples: course.map(|course| share_samples(course, index)).unwrap_or_default(),
     }

@@ -5,7 +5,7 @@ use model::trace::Usage;
 use model::{Nanos, Scenario, Trace};
 
 use crate::capacity;
-use crate::share::Shares;
+use crate::due::Due;
 use crate::waiting::Waiting;
 
 /// Lag and shares at the regular moments of one run, for charts and for their extremes.
@@ -36,13 +36,13 @@ pub struct ThreadLag {
 }
 
 impl Course {
-    /// The lags of one run.
+    /// The lags of one run; none where nothing says what is due.
     ///
     /// What is due is found anew for each span between two moments: batch threads want a CPU all the time,
     /// all others what they received in it and what requests ask for that waited throughout.
     pub(crate) fn lags(scenario: &Scenario, trace: &Trace) -> Vec<ThreadLag> {
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
-        let shares = Shares::new(scenario, &programs);
+        let Some(weights) = Due::new(scenario, &programs) else { return Vec::new() };
         let is_batch =
             |thread: usize| matches!(scenario.programs[programs[thread]].kind, Kind::Batch { .. });
         let mut due_s = vec![0.0; programs.len()];
@@ -61,10 +61,10 @@ impl Course {
             let by_program: Vec<f64> = (0..scenario.programs.len())
                 .map(|program| waiting.per_thread_s(program, from, to))
                 .collect();
-            let wanted = |t: usize| (received[t] + by_program[programs[t]]).min(span_s);
-            let demand: Vec<f64> =
-                (0..programs.len()).map(|t| if is_batch(t) { span_s } else { wanted(t) }).collect();
-            let due = shares.due(cpus, span_s, &demand);
+            let wanted = |t: usize| ((received[t] + by_program[programs[t]]) / span_s).min(1.0);
+            let wants: Vec<f64> =
+                (0..programs.len()).map(|t| if is_batch(t) { 1.0 } else { wanted(t) }).collect();
+            let due = weights.in_span(cpus, [from, to], &wants);
             add(&mut due_s, &due);
             add(&mut got_s, &received);
             lags.iter_mut().for_each(|lag| lag.lag_s.push(due_s[lag.thread] - got_s[lag.thread]));

@@ -7,7 +7,7 @@ use model::{Scenario, Trace};
 
 use crate::capacity;
 use crate::course::received_s;
-use crate::share::Shares;
+use crate::due::Due;
 use crate::summary::window_requests;
 
 /// What one group received; a program that belongs to no group stands for itself.
@@ -19,15 +19,15 @@ pub struct GroupShare {
     /// 0).
     pub weight: u64,
     /// The share of the machine's CPU time that was due, 0 to 1: weighted max-min fairness of what its
-    /// programs want.
-    pub due_share: f64,
+    /// programs want. `None`: it depends on which CPUs threads are bound to.
+    pub due_share: Option<f64>,
     /// The share that it received.
     pub share: f64,
 }
 
 /// Every group of the scenario, those inside it included in its numbers, then every program that has none.
 pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupShare> {
-    let (mut due, mut got, mut whole) = (Vec::new(), Vec::new(), 0.0);
+    let (mut due, mut got, mut whole, mut known) = (Vec::new(), Vec::new(), 0.0, true);
     for trace in traces {
         let (Some(first), Some(last)) = (trace.usage.first(), trace.usage.last()) else { continue };
         let window = last.at.saturating_sub(first.at).as_secs_f64();
@@ -35,12 +35,15 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
         whole += capacity;
         let programs: Vec<usize> = trace.threads.iter().map(|thread| thread.program).collect();
         let wanted: Vec<f64> = (0..scenario.programs.len())
-            .map(|program| window * wanted_cpus(scenario, trace, program))
+            .map(|program| wanted_cpus(scenario, trace, program))
             .collect();
-        let demand: Vec<f64> = programs.iter().map(|program| wanted[*program]).collect();
-        let due_now =
-            Shares::new(scenario, &programs).due(capacity::cpus(scenario, trace), window, &demand);
-        sum_into(&mut due, by_entry(scenario, trace, &due_now));
+        let wants: Vec<f64> = programs.iter().map(|program| wanted[*program]).collect();
+        known &= Due::new(scenario, &programs).is_some_and(|weights| {
+            let cpus = capacity::cpus(scenario, trace);
+            let now = weights.in_span(cpus, [first.at, last.at], &wants);
+            sum_into(&mut due, by_entry(scenario, trace, &now));
+            true
+        });
         sum_into(&mut got, by_entry(scenario, trace, &received_s(first, last)));
     }
     let share = |sums: &[f64], i: usize| sums.get(i).map_or(0.0, |sum| sum / whole);
@@ -49,7 +52,7 @@ pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupS
         .map(|(i, (name, weight))| GroupShare {
             name,
             weight,
-            due_share: share(&due, i),
+            due_share: known.then(|| share(&due, i)),
             share: share(&got, i),
         })
         .collect()

@@ -10,6 +10,7 @@ mod capacity;
 mod ccdf;
 mod course;
 mod delta;
+mod due;
 mod estimate;
 mod fan_out;
 mod group;

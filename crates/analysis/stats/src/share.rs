@@ -42,9 +42,11 @@ impl Shares {
             let weight = thread_weight(program.nice);
             nodes[inside(program.group)].push(Member { weight, who: Who::Thread(thread) });
         }
-        let quotas =
-            scenario.groups.iter().map(|group| group.max.map_or(f64::MAX, |max| max.cpus()));
-        Shares { nodes, limits: std::iter::once(f64::MAX).chain(quotas).collect() }
+        let limits = (0..).zip(&scenario.groups).map(|(index, group)| {
+            let cpus = scenario.cpus_of(Some(index)).0.len() as f64;
+            group.max.map_or(cpus, |max| cpus.min(max.cpus()))
+        });
+        Shares { nodes, limits: std::iter::once(f64::MAX).chain(limits).collect() }
     }
 
     /// What is due to each thread of `cpus` CPUs in a span, when each wants what `demand_s` says and no more,
@@ -52,7 +54,7 @@ impl Shares {
     ///
     /// At every node a child gets capacity in proportion to its weight, but never more than it wants; what it
     /// leaves goes to its siblings. Demands are at most one CPU, which is what makes an infeasible weight
-    /// feasible (GVTS section 2.1). A group wants no more than its quota.
+    /// feasible (GVTS section 2.1). A group wants no more than its quota, and than its cpuset has CPUs.
     pub fn due(&self, cpus: f64, span_s: f64, demand_s: &[f64]) -> Vec<f64> {
         let wanted = self.wanted(span_s, demand_s);
         let mut due = vec![0.0; demand_s.len()];

@@ -42,6 +42,11 @@ fn threads(scenario: &Scenario) -> Vec<usize> {
     scenario.programs.iter().enumerate().flat_map(|(i, p)| vec![i; count(p)]).collect()
 }
 
+/// What was due to an entry of a summary's groups, which is known.
+fn due(summary: &stats::Summary, entry: usize) -> f64 {
+    summary.groups[entry].due_share.unwrap()
+}
+
 /// What is due when every thread wants a CPU.
 fn all_busy(scenario: &Scenario) -> Vec<f64> {
     let threads = threads(scenario);
@@ -214,12 +219,12 @@ fn what_interrupts_took_is_due_to_no_group() {
     trace.counters.idle = Some(Nanos::ZERO);
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.0]);
-    assert_close(&[summary.groups[0].due_share, summary.groups[0].share], &[0.9, 0.9]);
+    assert_close(&[due(&summary, 0), summary.groups[0].share], &[0.9, 0.9]);
     // The control: where events do not tell whether it was idle, it may have been.
     trace.counters.idle = None;
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.1]);
-    assert_close(&[summary.groups[0].due_share], &[1.0]);
+    assert_close(&[due(&summary, 0)], &[1.0]);
 }
 
 #[test]
@@ -231,7 +236,7 @@ fn what_others_use_is_not_due_to_batch() {
     assert_eq!(summary.fairness, Some((1.0, 1.0)));
     let found: Vec<_> =
         summary.groups.iter().map(|g| (&*g.name, g.weight, g.due_share, g.share)).collect();
-    assert_eq!(found, [("b", 100, 0.75, 0.75), ("d", 100, 0.25, 0.25)]);
+    assert_eq!(found, [("b", 100, Some(0.75), 0.75), ("d", 100, Some(0.25), 0.25)]);
     let starved = summarise(&scenario, &[&trace(&scenario, &[0, 1], &[vec![0.25, 0.25]])]);
     assert_close(
         &[starved.fairness.unwrap().0, starved.threads_lag_s.unwrap().1],
@@ -291,7 +296,7 @@ fn a_service_is_due_what_its_load_wants() {
     (lost.received, lost.completed) = (Nanos::NEVER, Nanos::NEVER);
     run.programs[0].requests = vec![request(50, 500), request(200, 20), request(201, 5), lost];
     let summary = summarise(&scenario, &[&run]);
-    assert_close(&[summary.groups[0].due_share, summary.groups[1].due_share], &[0.3, 0.7]);
+    assert_close(&[due(&summary, 0), due(&summary, 1)], &[0.3, 0.7]);
     let program = &summary.programs[0];
     assert_eq!((program.requests, program.lost, program.kind), (3, 1, "service"));
     // The readings span a second, the window 900 ms.
@@ -347,7 +352,7 @@ fn a_quota_bounds_what_is_due() {
     let mut run = trace(&one, &threads(&one), &received);
     run.counters.idle = Some(Nanos::ZERO);
     let summary = summarise(&one, &[&run]);
-    assert_close(&[summary.groups[0].due_share, summary.groups[2].due_share], &[0.125, 0.875]);
+    assert_close(&[due(&summary, 0), due(&summary, 2)], &[0.125, 0.875]);
     let lags = summary.threads_lag_s.unwrap();
     assert_close(&[lags.0, lags.1], &[0.0, 0.0]);
     run.usage.iter_mut().for_each(|usage| usage.at.0 /= 2);
@@ -358,4 +363,69 @@ fn a_quota_bounds_what_is_due() {
     one.groups[0].idle = true;
     let due = all_busy(&one);
     assert!(due[0] < 0.003 && due[4] > 0.997, "{due:?}");
+}
+
+/// Two groups of two batch threads each on two CPUs for four seconds, with words of a scenario's file behind it.
+fn changing(words: &str) -> Scenario {
+    let groups = "[[group]]\nname = \"a\"\nweight = 100\n[[group]]\nname = \"b\"\nweight = 100\n";
+    let program = |name: &str| {
+        format!(
+            "[[program]]\nname = \"{name}\"\nkind = \"batch\"\ngroup = \"{name}\"\nthreads = 2\n"
+        )
+    };
+    let text = format!(
+        "# Changes.\nduration = \"4s\"\nwarm_up = \"0s\"\n[machine]\ncpus = 2\n{groups}{}{}{words}",
+        program("a"),
+        program("b")
+    );
+    Scenario::read(&text, "changing").unwrap()
+}
+
+/// What is due to the two groups, if anything says so, and the greatest lag in seconds where `received` is what
+/// each thread received in each second.
+fn due_to_both(words: &str, received: [f64; 4]) -> (Vec<Option<f64>>, Option<f64>) {
+    let scenario = changing(words);
+    let run = trace(&scenario, &threads(&scenario), &vec![received.to_vec(); 4]);
+    let summary = summarise(&scenario, &[&run]);
+    let lag = summary.threads_lag_s.map(|(least, most)| most.max(-least));
+    (summary.groups.iter().map(|group| group.due_share).collect(), lag)
+}
+
+#[test]
+fn what_is_due_follows_changes_of_a_run() {
+    let change = |at: &str, what: &str| format!("[[change]]\nat = \"{at}\"\n{what}\n");
+    let even = [0.5; 4];
+    let of = |words: &str, received| {
+        let (due, lag) = due_to_both(words, received);
+        (due.into_iter().map(Option::unwrap).collect::<Vec<f64>>(), lag.unwrap())
+    };
+    // The control: without a change.
+    assert_eq!(of("", even), (vec![0.5, 0.5], 0.0));
+    let (due, lag) = of(&change("0s", "group = \"a\"\nweight = 25"), [0.2, 0.2, 0.8, 0.8]);
+    assert_close(&[due[0], due[1], lag], &[0.2, 0.8, 0.0]);
+    // In the middle of a reading's span: two and a half seconds of a half, one and a half of a fifth.
+    let (due, _) = of(&change("2500ms", "group = \"a\"\nweight = 25"), even);
+    assert_close(&due, &[(2.5 * 0.5 + 1.5 * 0.2) / 4.0, (2.5 * 0.5 + 1.5 * 0.8) / 4.0]);
+    let (due, _) = of(&change("2s", "group = \"a\"\nmax = \"50ms/100ms\""), even);
+    assert_close(&due, &[(0.5 + 0.25) / 2.0, (0.5 + 0.75) / 2.0]);
+    let (due, _) = of(&change("2s", "program = \"a\"\nthreads = 0"), even);
+    assert_close(&due, &[0.25, 0.75]);
+}
+
+#[test]
+fn a_group_is_due_no_more_cpus_than_it_has() {
+    let cpus = |group: &str, cpus: &str| {
+        format!("[[change]]\nat = \"0s\"\ngroup = \"{group}\"\ncpus = {cpus}\n")
+    };
+    let heavy = "[[change]]\nat = \"0s\"\ngroup = \"a\"\nweight = 300\n";
+    let of = |words: String| due_to_both(&words, [0.5; 4]);
+    // The control: by weight alone.
+    assert_eq!(of(heavy.into()).0, [Some(0.75), Some(0.25)]);
+    assert_eq!(of(heavy.to_string() + &cpus("a", "[0]")).0, [Some(0.5), Some(0.5)]);
+    assert_eq!(of(cpus("a", "[0]") + &cpus("b", "[1]")).0, [Some(0.5), Some(0.5)]);
+    // Sets that overlap, and programs that are bound by themselves: weights do not say.
+    let bound = "[[change]]\nat = \"0s\"\nprogram = \"a\"\ncpus = [0]\n";
+    for words in [cpus("a", "[0]") + &cpus("b", "[0]"), bound.into()] {
+        assert_eq!(of(words), (vec![None, None], None));
+    }
 }

@@ -55,10 +55,11 @@ impl Rule for Share {
         let capacity_s = f64::from(self.scenario.machine.cpus) * span.as_secs_f64();
         let bound = self.promise.share_s(&self.scenario) / capacity_s;
         let summary = stats::summarise(&self.scenario, &[&trace]);
-        let off = summary.groups.into_iter().find(|g| (g.share - g.due_share).abs() > bound)?;
-        let (share, due) = (off.share, off.due_share);
-        let text =
-            format!("`{}` has {share:.4} of the machine, due {due:.4} +- {bound:.4}", off.name);
+        let known =
+            summary.groups.into_iter().filter_map(|g| Some((g.name, g.share, g.due_share?)));
+        let (name, share, due) =
+            known.into_iter().find(|(_, share, due)| (share - due).abs() > bound)?;
+        let text = format!("`{name}` has {share:.4} of the machine, due {due:.4} +- {bound:.4}");
         Some(Finding::general(text))
     }
 }

@@ -45,17 +45,28 @@ impl Scenario {
         changes
     }
 
-    /// What an alteration does to threads and CPUs, and to the scenario as far as later ones depend on it.
+    /// The scenario as `[[change]]` has made it by a moment: weights, nice values, limits, groups of programs
+    /// and CPUs of groups. How many threads there are, and affinities of programs, are not in it.
+    pub fn as_of(&self, moment: Nanos) -> Scenario {
+        let mut scenario = self.clone();
+        for alteration in self.alterations.iter().take_while(|own| own.at <= moment) {
+            scenario.altered(&alteration.kind);
+        }
+        scenario
+    }
+
+    /// What an alteration does to threads and CPUs, and to the scenario.
     fn altered(&mut self, kind: &AlterationKind) -> Vec<ChangeKind> {
         match kind {
             AlterationKind::Affinity { program, cpus } => self
                 .threads_of(*program)
                 .map(|thread| ChangeKind::Affinity { thread, cpus: cpus.clone() })
                 .collect(),
-            AlterationKind::Nice { program, nice } => self
-                .threads_of(*program)
-                .map(|thread| ChangeKind::Nice { thread, nice: *nice })
-                .collect(),
+            AlterationKind::Nice { program, nice } => {
+                self.programs[*program].nice = *nice;
+                let threads = self.threads_of(*program);
+                threads.map(|thread| ChangeKind::Nice { thread, nice: *nice }).collect()
+            }
             AlterationKind::Threads { program, count } => {
                 let (stay, go) = (*count as usize, ChangeKind::Exit);
                 let ids = self.threads_of(*program).enumerate();
@@ -63,12 +74,15 @@ impl Scenario {
             }
             AlterationKind::Move { program, group } => self.moved(*program, *group),
             AlterationKind::Weight { group, weight } => {
+                self.groups[*group].weight = *weight;
                 vec![ChangeKind::Weight { group: *group, weight: *weight }]
             }
             AlterationKind::Max { group, max } => {
+                self.groups[*group].max = *max;
                 vec![ChangeKind::Max { group: *group, max: *max }]
             }
             AlterationKind::Idle { group, idle } => {
+                self.groups[*group].idle = *idle;
                 vec![ChangeKind::Idle { group: *group, idle: *idle }]
             }
             AlterationKind::Cpus { group, cpus } => self.recpused(*group, cpus),
@@ -173,8 +187,8 @@ impl Scenario {
         threads.map(|(turn, thread)| ChangeKind::Affinity { thread, cpus: set(turn) }).collect()
     }
 
-    /// Where threads of a group may run, and whether they are pinned.
-    fn cpus_of(&self, group: Option<usize>) -> (Vec<CpuId>, bool) {
+    /// Where threads of a group, of none with `None`, may run, and whether they are pinned.
+    pub fn cpus_of(&self, group: Option<usize>) -> (Vec<CpuId>, bool) {
         let (cpus, pinned) = self.effective(group);
         (self.without_taken(&cpus, group), pinned)
     }
