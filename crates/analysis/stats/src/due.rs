@@ -22,8 +22,8 @@ struct Period {
 }
 
 impl Due {
-    /// That of a scenario with these threads, each given by the index of its program. `None`: they are bound to
-    /// CPUs so that weights alone do not say what is due.
+    /// That of a scenario with these threads, each given by the index of its program. `None`: they are bound
+    /// to CPUs so that weights alone do not say what is due.
     pub fn new(scenario: &Scenario, programs_of_threads: &[usize]) -> Option<Due> {
         let moments: BTreeSet<Nanos> = scenario.alterations.iter().map(|own| own.at).collect();
         let mut periods = Vec::new();
@@ -42,8 +42,8 @@ impl Due {
         Some(Due { periods })
     }
 
-    /// What is due to each thread of `cpus` CPUs in a span, in CPU seconds, if each wants so much of a CPU and
-    /// no more.
+    /// What is due to each thread of `cpus` CPUs in a span, in CPU seconds, if each wants so much of a CPU
+    /// and no more.
     pub fn in_span(&self, cpus: f64, [from, to]: [Nanos; 2], wants: &[f64]) -> Vec<f64> {
         let mut due = vec![0.0; wants.len()];
         let ends = self.periods.iter().skip(1).map(|next| next.from).chain([Nanos::NEVER]);
@@ -76,8 +76,8 @@ fn there(scenario: &Scenario, moment: Nanos, programs_of_threads: &[usize]) -> V
     there
 }
 
-/// Whether weights say what is due where groups have CPUs of their own: no program is bound by itself, and sets
-/// of CPUs lie one in another, or have none in common. A group then wants at most as many CPUs as it has.
+/// Whether weights say what is due where groups have CPUs of their own: no program is bound by itself, and
+/// sets of CPUs lie one in another, or have none in common. A group wants at most as many CPUs as it has.
 fn weights_say(scenario: &Scenario) -> bool {
     let bound = |own: &Alteration| matches!(own.kind, AlterationKind::Affinity { .. });
     let in_none = |program: &Program| program.group.is_none();

@@ -365,7 +365,7 @@ fn a_quota_bounds_what_is_due() {
     assert!(due[0] < 0.003 && due[4] > 0.997, "{due:?}");
 }
 
-/// Two groups of two batch threads each on two CPUs for four seconds, with words of a scenario's file behind it.
+/// Two groups of two batch threads each on two CPUs for four seconds, and words of a scenario's file.
 fn changing(words: &str) -> Scenario {
     let groups = "[[group]]\nname = \"a\"\nweight = 100\n[[group]]\nname = \"b\"\nweight = 100\n";
     let program = |name: &str| {
@@ -381,8 +381,8 @@ fn changing(words: &str) -> Scenario {
     Scenario::read(&text, "changing").unwrap()
 }
 
-/// What is due to the two groups, if anything says so, and the greatest lag in seconds where `received` is what
-/// each thread received in each second.
+/// What is due to the two groups, if anything says so, and the greatest lag in seconds where `received` is
+/// what each thread received in each second.
 fn due_to_both(words: &str, received: [f64; 4]) -> (Vec<Option<f64>>, Option<f64>) {
     let scenario = changing(words);
     let run = trace(&scenario, &threads(&scenario), &vec![received.to_vec(); 4]);
