@@ -25,7 +25,8 @@
 #define RG_SHARES (RG_ENTRIES >> 2) /* the rows that one kind of queues shares out */
 #define RG_EXTENTS 64
 #define RG_EXTENTS_BEGIN (RG_ENTRIES >> 1)
-#define RG_EXTENT (RG_EXTENTS_BEGIN / RG_EXTENTS)
+#define RG_EXTENT_SHIFT 13
+#define RG_EXTENT (1 << RG_EXTENT_SHIFT)
 
 /* Gives an empty heap the rows that are its part of the queue's. */
 RG_INLINE void rg_heap_settle(struct rg_queue *queue, u32 cpuset)
@@ -67,7 +68,7 @@ RG_INLINE void rg_extent_enter(struct rg_shared *shared, struct rg_queue *queue,
 	extent = rg_extent_claim(shared);
 	if (!extent)
 		return;
-	base = RG_EXTENTS_BEGIN + rg_number(extent) * RG_EXTENT;
+	base = RG_EXTENTS_BEGIN + (rg_number(extent) << RG_EXTENT_SHIFT);
 	RG_FOR(i, 0, heap->count)
 		*rg_entry_at(base + i) = *rg_heap_at(heap, i);
 	heap->base = base;
@@ -81,7 +82,7 @@ RG_INLINE void rg_extent_leave(struct rg_shared *shared, struct rg_queue *queue,
 
 	if (base < RG_EXTENTS_BEGIN)
 		return;
-	rg_add(&shared->extents, -(1ULL << (base - RG_EXTENTS_BEGIN) / RG_EXTENT));
+	rg_add(&shared->extents, -(1ULL << ((base - RG_EXTENTS_BEGIN) >> RG_EXTENT_SHIFT)));
 	rg_heap_settle(queue, cpuset);
 }
 

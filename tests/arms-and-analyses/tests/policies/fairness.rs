@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::{Arm, Events, Nanos, PolicySpec, Scenario, Silent, Trace};
 use sim::SimArm;
-use stats::Summary;
+use stats::{GroupShare, Summary};
 
 /// The text of a shipped scenario.
 pub fn shipped_text(name: &str) -> String {
@@ -38,16 +38,21 @@ pub fn worst_lag_s(summary: &Summary) -> f64 {
     most.max(-least)
 }
 
+/// What is due to a group that weights say it of.
+pub fn due(group: &GroupShare) -> f64 {
+    group.due_share.expect("no group is bound")
+}
+
 /// By how much of its due the worst group is off.
 pub fn worst_share(summary: &Summary) -> f64 {
-    let off = |group: &stats::GroupShare| (group.share / group.due_share - 1.0).abs();
+    let off = |group: &GroupShare| (group.share / due(group) - 1.0).abs();
     summary.groups.iter().map(off).fold(0.0, f64::max)
 }
 
 /// The share over the due share of a group.
 pub fn over_due(summary: &Summary, name: &str) -> f64 {
     let group = summary.groups.iter().find(|group| group.name == name).expect("the group");
-    group.share / group.due_share
+    group.share / due(group)
 }
 
 /// Threads that moved to another CPU a second.

@@ -1,7 +1,7 @@
 //! What `rearguard` promises where threads are bound to CPUs, help, take turns or loop over events. Each
 //! promise stands beside a run without the rule that keeps it, or under a policy that has none.
 
-use crate::fairness::{over_due, runs, summary};
+use crate::fairness::{due, over_due, runs, summary};
 use crate::tails::tails;
 use model::{Nanos, Scenario, Trace};
 
@@ -346,7 +346,7 @@ fn a_nice_value_counts_inside_a_process() {
     // Shares: entry 0 is the service, 1 the threads with a nice value of their own.
     let over_due_at = |nice: &str| {
         let part = &summary(&at_nice(nice), "rearguard").groups[1];
-        part.share / part.due_share
+        part.share / due(part)
     };
     assert!(excess_at("nice = 10") < 1.1, "{}", excess_at("nice = 10"));
     assert!((0.97..1.03).contains(&over_due_at("nice = 10")), "{}", over_due_at("nice = 10"));

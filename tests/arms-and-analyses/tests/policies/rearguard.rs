@@ -2,7 +2,7 @@
 //! keeps it.
 
 use crate::common::{scenario, share};
-use crate::fairness::{migrations_per_s, runs, shipped, summary, worst_lag_s, worst_share};
+use crate::fairness::{due, migrations_per_s, runs, shipped, summary, worst_lag_s, worst_share};
 use crate::tails::{inversions, tails};
 use model::scenario::{Kind, Scenario};
 use model::{Nanos, PolicySpec, Trace};
@@ -69,7 +69,7 @@ fn weights_hold_within_a_hundredth_of_the_machine() {
         for cpus in ["", "-on-4"] {
             let name = format!("weights-{name}{cpus}");
             let summary = summary(&shipped(&name), "rearguard");
-            let off = |group: &stats::GroupShare| (group.share - group.due_share).abs();
+            let off = |group: &stats::GroupShare| (group.share - due(group)).abs();
             let worst = summary.groups.iter().map(off).fold(0.0, f64::max);
             assert!(worst < 0.01, "{name}: {:?}", summary.groups);
         }
