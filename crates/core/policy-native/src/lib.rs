@@ -18,7 +18,7 @@ mod shim;
 mod state;
 mod table;
 
-pub use file::{HEADERS, compiles};
+pub use file::{HEADERS, Source, compiles, trusted};
 pub use file_options::FileOptions;
 pub use options::policies;
 pub use platform::{Kick, Level, Local, Move, Place, Platform};

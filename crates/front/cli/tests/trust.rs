@@ -1,6 +1,7 @@
 //! Code of others runs only where the user named it as code, and then nothing but its callbacks.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -59,6 +60,77 @@ fn what_would_run_at_a_load_is_refused_and_does_not_run() {
         assert_eq!(output.status.code(), Some(2), "{more}: {}", stderr(&output));
         assert!(stderr(&output).contains("constructor"), "{more}: {}", stderr(&output));
     }
+}
+
+/// A template that needs a header beside it.
+fn with_own_header(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("mine.c");
+    fs::write(&path, format!("#include \"own.h\"\n{TEMPLATE}")).expect("a file");
+    fs::write(folder.join("own.h"), "#define OWN 1\n").expect("a file");
+    path
+}
+
+#[test]
+fn nothing_of_the_current_folder_is_compiled_in() {
+    let [own, foreign] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let policy = with_own_header(own.path()).display().to_string();
+    for name in ["platform.h", "sizes.h", "defaults.h", "own.h"] {
+        let header = "#error \"of the current folder\"\n";
+        fs::write(foreign.path().join(name), header).expect("a file");
+    }
+    let output = compare(foreign.path(), &policy);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // The control: what stands beside the policy is its own.
+    fs::copy(foreign.path().join("own.h"), own.path().join("own.h")).expect("a file");
+    let output = compare(foreign.path(), &policy);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("of the current folder"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_was_checked_is_what_is_compiled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [mine, cc] = ["mine.c", "cc"].map(|name| folder.path().join(name));
+    let exchanged = "#!/bin/sh\necho '#error exchanged' > mine.c\nexec cc \"$@\"\n";
+    fs::write(&cc, exchanged).expect("a file");
+    fs::set_permissions(&cc, fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::write(&mine, TEMPLATE).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.args(["compare", SCENARIO, "--policy", "./mine.c", "--duration", "100ms"]);
+    command.args(["--seeds", "1"]).current_dir(folder.path()).env("CC", "./cc");
+    let output = command.output().expect("the built command runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = compare(folder.path(), "./mine.c");
+    assert!(stderr(&output).contains("./mine.c:1:2: error: #error exchanged"), "{output:?}");
+}
+
+#[test]
+fn headers_and_folders_are_trusted_as_the_policy_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_own_header(folder.path());
+    let said = || {
+        let output = compare(folder.path(), "./mine.c");
+        output.status.code().filter(|code| *code != 0).map(|_| stderr(&output))
+    };
+    assert_eq!(said(), None, "the control");
+    if fs::metadata("/proc/self").expect("Linux").uid() != 0 {
+        eprintln!("not root: a user runs what files are there at his own risk");
+        return;
+    }
+    let mode = |name: &str, mode| {
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(mode))
+            .expect("ours");
+    };
+    mode("own.h", 0o666);
+    assert!(said().is_some_and(|said| said.contains("own.h: others may write to it")));
+    mode("own.h", 0o644);
+    for (open, why) in [(0o777, "of its folder"), (0o1777, "own.h: others may write to its folder")]
+    {
+        mode("", open);
+        assert!(said().is_some_and(|said| said.contains(why)), "{:?}", said());
+    }
+    mode("", 0o755);
+    assert_eq!(said(), None);
 }
 
 #[test]

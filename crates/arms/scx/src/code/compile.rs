@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use flate2::read::GzDecoder;
 use model::Failure;
+use policy_native::Source;
 
 /// The adapter with all that it includes but the policy, packed by the build, and the flags that it is
 /// compiled with.
@@ -21,39 +22,43 @@ const CLANGS: [&str; 6] = ["clang", "clang-22", "clang-21", "clang-20", "clang-1
 /// Compiles a policy with the adapter. It is compiled natively first, which finds the same faults and names
 /// them better.
 pub fn object(path: &Path) -> Result<Vec<u8>, Failure> {
-    policy_native::compiles(path)?;
+    let source = policy_native::compiles(path)?;
     let clang = clang()?;
     let folder = tempfile::tempdir().map_err(|error| failed("make a folder", &error))?;
-    for (name, text) in policy_native::HEADERS {
-        fs::write(folder.path().join(name), text)
-            .map_err(|error| failed("write headers", &error))?;
-    }
-    let whole = path.canonicalize().map_err(|error| failed("find the policy", &error))?;
     let object = folder.path().join("policy.bpf.o");
     let mut compile = Command::new(clang);
     compile.args(["-target", "bpf", "-w", "-fno-color-diagnostics", "-xc", "-"]);
-    compile.args(FLAGS.lines()).arg("-I").arg(folder.path()).arg("-c").arg("-o").arg(&object);
-    run(&mut compile, &unit(&whole)?, path)?;
+    compile.args(FLAGS.lines()).args(source.arguments(folder.path())?);
+    compile.arg("-c").arg("-o").arg(&object).current_dir(source.folder());
+    run(&mut compile, &unit(&source)?, &source)?;
+    source.check_headers(folder.path())?;
     fs::read(&object).map_err(|error| failed("read what was compiled", &error))
 }
 
 /// The translation unit. Tables of the policy's own go into a section of their own, because the bindings know
 /// by heart where the adapter's constants are in theirs.
-fn unit(policy: &Path) -> Result<String, Failure> {
+fn unit(source: &Source) -> Result<Vec<u8>, Failure> {
     let mut adapter = String::new();
     GzDecoder::new(ADAPTER)
         .read_to_string(&mut adapter)
         .map_err(|error| failed("unpack the adapter", &error))?;
     let section = |name| format!("#pragma clang section rodata=\"{name}\"\n");
-    let include = format!("#include \"{}\"\n", policy.display());
-    let spliced = [section(".rodata.policy"), include, section("")].concat();
-    Ok(adapter.replacen(PLACE, &spliced, 1))
+    let (before, behind) = adapter.split_once(PLACE).expect("the build has put it there");
+    let [own, adapters] = [".rodata.policy", ""].map(section);
+    let parts = [
+        before.as_bytes(),
+        own.as_bytes(),
+        &source.spliced(),
+        adapters.as_bytes(),
+        behind.as_bytes(),
+    ];
+    Ok(parts.concat())
 }
 
 /// `BPF_CLANG`, or the first clang here that compiles BPF.
 fn clang() -> Result<String, Failure> {
     if let Some(named) = std::env::var("BPF_CLANG").ok().filter(|name| !name.is_empty()) {
-        return Ok(named);
+        return from_anywhere(named);
     }
     let fits = |name: &&&str| {
         let targets = Command::new(name).arg("--print-targets").output();
@@ -69,7 +74,16 @@ fn clang() -> Result<String, Failure> {
     })
 }
 
-fn run(compile: &mut Command, unit: &str, path: &Path) -> Result<(), Failure> {
+/// A program that can be started in another folder than this process's.
+fn from_anywhere(program: String) -> Result<String, Failure> {
+    if !program.contains('/') {
+        return Ok(program);
+    }
+    let whole = std::path::absolute(&program).map_err(|error| failed("find clang", &error))?;
+    Ok(whole.display().to_string())
+}
+
+fn run(compile: &mut Command, unit: &[u8], source: &Source) -> Result<(), Failure> {
     let piped = compile.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => Failure::Machine(format!(
@@ -79,13 +93,13 @@ fn run(compile: &mut Command, unit: &str, path: &Path) -> Result<(), Failure> {
         _ => failed("start clang", &error),
     })?;
     // A compiler that ends early says why itself.
-    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(unit.as_bytes()));
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(unit));
     let output = child.wait_with_output().map_err(|error| failed("run clang", &error))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let path = path.display();
+    let said = source.as_shown(&output.stderr);
+    let path = source.shown();
     Err(Failure::Input(format!("policy {path} does not compile as BPF:\n{}", said.trim_end())))
 }
 

@@ -1,6 +1,5 @@
 //! From a policy's source to a shared object, by the machine's C compiler.
 
-use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,19 +7,13 @@ use std::process::{Command, Output, Stdio};
 use model::Failure;
 use tempfile::TempDir;
 
+use super::source::Source;
 use crate::file_options::FileOptions;
 use crate::program::CALLBACKS;
 use crate::shim::calls;
 
 /// What stands behind a call's name in that of the pointer to it.
 pub const SUFFIX: &str = "_call";
-
-/// What a policy's source may include, by name.
-pub const HEADERS: [(&str, &str); 3] = [
-    ("platform.h", include_str!("../../../../../policy/platform.h")),
-    ("defaults.h", include_str!("../../../../../policy/defaults.h")),
-    ("sizes.h", include_str!("../../sizes.h")),
-];
 
 /// As native.c and policy/check-bpf are compiled.
 const FLAGS: [&str; 10] = [
@@ -47,44 +40,47 @@ impl Built {
 }
 
 /// Compiles a policy's source.
-pub fn shared_object(path: &Path) -> Result<Built, Failure> {
-    let shown =
-        path.to_str().filter(|path| !path.contains(['"', '\n', '\\'])).ok_or_else(|| {
-            Failure::Input(format!("policy {}: rename it without quotes", path.display()))
-        })?;
+pub fn shared_object(source: &Source) -> Result<Built, Failure> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::Machine(format!("no folder for temporary files: {error}; set TMPDIR to one"))
     })?;
-    for (name, text) in HEADERS {
-        fs::write(folder.path().join(name), text)
-            .map_err(|error| failed("write headers", &error))?;
-    }
+    let shown = source.shown();
     let object = folder.path().join("policy.o");
-    compile(shown, folder.path(), &object)?;
+    compile(source, folder.path(), &object)?;
     check_symbols(shown, &object)?;
     let built = Built(folder);
-    let mut link = Command::new(compiler());
+    let mut link = Command::new(compiler()?);
     // Without what the compiler would run at a load by itself, so that what is left is the policy's.
     link.args(["-shared", "-nostartfiles", "-Wl,-z,defs", "-o"]).arg(built.path()).arg(&object);
-    checked(shown, "link", &run(&mut link, "")?)?;
+    link.current_dir(built.0.path());
+    checked(shown, "link", &run(&mut link, b"")?)?;
     refuse_constructors(shown, &built.path())?;
     Ok(built)
 }
 
-/// `CC`, or what Debian calls any C compiler.
-fn compiler() -> String {
-    std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_string())
+/// `CC`, or what Debian calls any C compiler. It is started in another folder than this process's.
+fn compiler() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os("CC").filter(|cc| !cc.is_empty());
+    let named = named.map_or(PathBuf::from("cc"), PathBuf::from);
+    if named.components().count() == 1 {
+        return Ok(named);
+    }
+    std::path::absolute(named).map_err(|error| failed("find what CC names", &error))
 }
 
-fn compile(path: &str, headers: &Path, object: &Path) -> Result<(), Failure> {
-    let mut compile = Command::new(compiler());
-    compile.args(FLAGS).arg("-I").arg(headers).arg("-c").arg("-o").arg(object).arg("-");
-    checked(path, "compile", &run(&mut compile, &unit(path))?)
+fn compile(source: &Source, folder: &Path, object: &Path) -> Result<(), Failure> {
+    let mut compile = Command::new(compiler()?);
+    compile.args(FLAGS).args(source.arguments(folder)?).arg("-c").arg("-o").arg(object).arg("-");
+    let mut output = run(compile.current_dir(source.folder()), &unit(source))?;
+    output.stderr = source.as_shown(&output.stderr).into_bytes();
+    checked(source.shown(), "compile", &output)?;
+    source.check_headers(folder)
 }
 
 /// The translation unit: every call of platform.h goes by a pointer, so that nothing depends on what this
-/// executable exports. Function-like macros leave `struct rg_thread` alone beside `rg_thread()`.
-fn unit(path: &str) -> String {
+/// executable exports. Function-like macros leave `struct rg_thread` alone beside `rg_thread()`. Headers of
+/// this crate's are never looked for beside the policy.
+fn unit(source: &Source) -> Vec<u8> {
     let pointer = |(name, _): (&str, *const ())| {
         format!(
             "__typeof__({name}) *{name}{SUFFIX};\n#define {name}(...) (*{name}{SUFFIX})(__VA_ARGS__)\n"
@@ -96,15 +92,15 @@ fn unit(path: &str) -> String {
         "_Static_assert(sizeof(struct rg_options) == {}, \"expected the rg_options of defaults.h\");\n",
         size_of::<FileOptions>()
     );
-    format!(
-        "#include \"platform.h\"\n{pointers}#include \"{path}\"\n#include \"sizes.h\"\n{options}"
-    )
+    let first = format!("#include <platform.h>\n{pointers}");
+    let last = format!("#line 1 \"rearguard\"\n#include <sizes.h>\n{options}");
+    [first.into_bytes(), source.spliced(), last.into_bytes()].concat()
 }
 
 /// A variable of the policy's own would be shared by simulations that run side by side; a callback that is
 /// missing is better said before the link.
 fn check_symbols(path: &str, object: &Path) -> Result<(), Failure> {
-    let symbols = run(Command::new("nm").arg("--format=posix").arg(object), "")?;
+    let symbols = run(Command::new("nm").arg("--format=posix").arg(object), b"")?;
     let text = String::from_utf8_lossy(&symbols.stdout).into_owned();
     let symbols = text.lines().filter_map(|line| {
         let mut words = line.split(' ');
@@ -130,7 +126,7 @@ fn check_symbols(path: &str, object: &Path) -> Result<(), Failure> {
 fn refuse_constructors(path: &str, object: &Path) -> Result<(), Failure> {
     let said = run(
         Command::new("readelf").args(["--wide", "--dynamic", "--relocs", "--syms"]).arg(object),
-        "",
+        b"",
     )?;
     checked(path, "link", &said)?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -154,7 +150,7 @@ fn lacks(path: &str, name: &str) -> Failure {
     ))
 }
 
-fn run(command: &mut Command, input: &str) -> Result<Output, Failure> {
+fn run(command: &mut Command, input: &[u8]) -> Result<Output, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(|error| match error.kind() {
@@ -163,7 +159,7 @@ fn run(command: &mut Command, input: &str) -> Result<Output, Failure> {
         )),
         _ => failed(&name, &error),
     })?;
-    let sent = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input.as_bytes()));
+    let sent = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input));
     // A compiler that ends early says why itself.
     drop(sent);
     child.wait_with_output().map_err(|error| failed(&name, &error))

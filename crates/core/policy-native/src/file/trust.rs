@@ -1,61 +1,156 @@
 //! Whose code root runs: its own, and that of the user who called sudo.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+mod walk;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use model::Failure;
+use rustix::fs::{FileType, Stat};
 
-/// [`Failure::Input`] where this process is root's and the file is another user's, or others may write to it.
-pub fn check(path: &Path) -> Result<(), Failure> {
-    let refused = |what: String| Failure::Input(format!("policy {}: {what}", path.display()));
-    let about = fs::metadata(path).map_err(|error| refused(error.to_string()))?;
-    let caller = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
-    match distrusted(&about, rustix::process::geteuid().as_raw(), caller) {
+use walk::{Found, find};
+
+/// A file that root would run, read once: what was checked is what comes back, whatever stands at the path
+/// afterwards. It has `most` bytes at most.
+///
+/// [`Failure::Input`] where it is no regular file; or where this process is root's and the file or a folder
+/// above it is another user's, or others may write there.
+pub fn trusted(what: &str, path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    read(path, most)
+        .map_err(|refusal| Failure::Input(format!("{what} {}: {refusal}", path.display())))
+}
+
+/// As [`trusted`], with the reason alone.
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Refusal> {
+    content(&Judge::here(), path, most)
+}
+
+/// As [`trusted`], of what was read already: it stands where no other user can have put another file
+/// meanwhile, which a folder that all may write does not promise.
+pub fn check_header(path: &Path) -> Result<(), Refusal> {
+    let found = open(&Judge::here(), path)?;
+    match found.shared {
+        Some(folder) => Err(Refusal::Distrusted {
+            why: format!("others may write to its folder {}", folder.display()),
+            remedy: "move it, and the policy, into a folder of root's own".to_string(),
+        }),
         None => Ok(()),
-        Some(why) => {
-            Err(refused(format!("{why}, and root would run it: make it root's own, `chmod go-w`")))
+    }
+}
+
+/// Why a file is not taken.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It cannot be read.
+    Unread(io::Error),
+    /// It is not what is asked for.
+    Unfit(String),
+    /// Root must not run it.
+    Distrusted {
+        /// Whose it is, or who may write.
+        why: String,
+        /// What makes it fit.
+        remedy: String,
+    },
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Refusal::Unread(error) => write!(f, "{error}"),
+            Refusal::Unfit(why) => f.write_str(why),
+            Refusal::Distrusted { why, remedy } => {
+                write!(f, "{why}, and root would run it: {remedy}")
+            }
         }
     }
 }
 
-/// Why a user must not run it.
-fn distrusted(about: &Metadata, user: u32, caller: Option<u32>) -> Option<String> {
-    if user != 0 {
-        return None;
+impl From<rustix::io::Errno> for Refusal {
+    fn from(error: rustix::io::Errno) -> Refusal {
+        Refusal::Unread(error.into())
     }
-    let owner = about.uid();
-    if owner != 0 && Some(owner) != caller {
-        return Some(format!("it belongs to user {owner}"));
+}
+
+/// Who runs the code, and for whom.
+struct Judge {
+    user: u32,
+    caller: Option<u32>,
+}
+
+impl Judge {
+    fn here() -> Judge {
+        let caller = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
+        Judge { user: rustix::process::geteuid().as_raw(), caller }
     }
-    (about.mode() & 0o022 != 0).then(|| "others may write to it".to_string())
+
+    /// Why root must not run what others can change.
+    fn file(&self, about: &Stat) -> Result<(), Refusal> {
+        match self.stranger(about).or_else(|| self.is_open(about).then(written_by_others)) {
+            None => Ok(()),
+            Some(why) => {
+                let remedy = "make it root's own, `chmod go-w`".to_string();
+                Err(Refusal::Distrusted { why, remedy })
+            }
+        }
+    }
+
+    /// As of a file. In a sticky folder others cannot replace what is root's.
+    fn folder(&self, place: &Path, about: &Stat) -> Result<(), Refusal> {
+        let open = self.is_open(about) && about.st_mode & 0o1000 == 0;
+        match self.stranger(about).or_else(|| open.then(written_by_others)) {
+            None => Ok(()),
+            Some(why) => Err(Refusal::Distrusted {
+                why: format!("of its folder {}: {why}", place.display()),
+                remedy: "make that root's own, `chmod go-w`, or move the file".to_string(),
+            }),
+        }
+    }
+
+    fn stranger(&self, about: &Stat) -> Option<String> {
+        let owner = about.st_uid;
+        let known = self.user != 0 || owner == 0 || Some(owner) == self.caller;
+        (!known).then(|| format!("it belongs to user {owner}"))
+    }
+
+    /// Whether others may write to it.
+    fn is_open(&self, about: &Stat) -> bool {
+        self.user == 0 && about.st_mode & 0o022 != 0
+    }
+}
+
+fn written_by_others() -> String {
+    "others may write to it".to_string()
+}
+
+/// A file open for reading.
+struct Opened {
+    file: File,
+    /// Its folder, where others may put files beside it.
+    shared: Option<PathBuf>,
+}
+
+/// Opens it once and looks at what was opened.
+fn open(judge: &Judge, path: &Path) -> Result<Opened, Refusal> {
+    let Found { file, shared } = find(judge, path)?;
+    let about = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+        return Err(Refusal::Unfit("it is no regular file: name one".to_string()));
+    }
+    judge.file(&about)?;
+    Ok(Opened { file: file.into(), shared })
+}
+
+fn content(judge: &Judge, path: &Path, most: u64) -> Result<Vec<u8>, Refusal> {
+    let opened = open(judge, path)?;
+    let mut content = Vec::new();
+    opened.file.take(most + 1).read_to_end(&mut content).map_err(Refusal::Unread)?;
+    if content.len() as u64 > most {
+        return Err(Refusal::Unfit(format!("it has more than {} MiB", most >> 20)));
+    }
+    Ok(content)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-
-    #[test]
-    fn root_runs_its_own_files_and_its_callers_that_no_other_may_write() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let about = |mode| {
-            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
-            fs::metadata(file.path()).unwrap()
-        };
-        let owner = about(0o600).uid();
-        let (closed, open) = (about(0o644), about(0o666));
-        assert_eq!(distrusted(&closed, 0, Some(owner)), None);
-        assert!(distrusted(&open, 0, Some(owner)).is_some_and(|why| why.contains("write")));
-        assert!(distrusted(&about(0o664), 0, Some(owner)).is_some());
-        assert_eq!(distrusted(&open, 1000, None), None, "a user's own risk");
-        if owner == 0 {
-            std::os::unix::fs::chown(file.path(), Some(65534), None).unwrap();
-            assert!(distrusted(&about(0o644), 0, None).is_some_and(|why| why.contains("65534")));
-            assert!(check(file.path()).is_err());
-        } else {
-            assert!(distrusted(&closed, 0, None).is_some_and(|why| why.contains("belongs")));
-        }
-    }
-}
+mod tests;
