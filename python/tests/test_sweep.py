@@ -92,13 +92,39 @@ def test_failed_points_name_their_seed_and_the_command_that_fails_again(command,
         "seeds": [3],
         "values": {"duration": ["200ms"]},
     }
-    found = rearguard.sweep(grid, folder=tmp_path / "f", executor=ThreadPoolExecutor(2))
+    found = rearguard.sweep(
+        grid, folder=tmp_path / "f", executor=ThreadPoolExecutor(2), allow_own_policies=True
+    )
     assert found.points == 2 and found.tables["policies"].num_rows == 2
     (failed,) = found.failed
     assert (failed.seed, failed.policy, failed.values) == (3, policy, {"duration": '"200ms"'})
     assert "CPU 999" in failed.reason
     again = command(shlex.split(failed.replay))
     assert again.returncode == 1 and "CPU 999" in again.stderr
+
+
+def test_a_grid_is_data_unless_it_is_allowed_code(tmp_path):
+    (tmp_path / "mine.c").write_text(Path("policy/examples/template.c").read_text())
+    (tmp_path / "s.toml").write_text(Path("scenarios/null-rpc.toml").read_text())
+    mine = str(tmp_path / "mine.c")
+    in_a_file = tmp_path / "grid.toml"
+    in_a_file.write_text(
+        f'scenario = "s.toml"\npolicies = ["cts", "{mine}"]\nseeds = [1]\n[values]\nduration = ["100ms"]\n'
+    )
+    commands = tmp_path / "commands.toml"
+    commands.write_text(f'command = ["touch", "{tmp_path / "ran"}"]\nseeds = [1]\n')
+    values = {"duration": ["100ms"]}
+    as_a_dict = {"scenario": tmp_path / "s.toml", "policies": [mine], "seeds": [1], "values": values}
+    for grid in [in_a_file, commands, as_a_dict]:
+        with pytest.raises(rearguard.InputError, match="allow_own_policies=True"):
+            rearguard.sweep(grid, folder=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists() and not (tmp_path / "ran").exists()
+    for grid, points in [(in_a_file, 2), (as_a_dict, 1)]:
+        folder = tmp_path / f"kept-{points}"
+        found = rearguard.sweep(
+            grid, folder=folder, executor=ThreadPoolExecutor(1), allow_own_policies=True
+        )
+        assert (found.points, found.failed) == (points, []), "the control"
 
 
 def test_mistakes_are_said_before_anything_runs(grid, tmp_path):

@@ -91,10 +91,16 @@ class Results:
 @final
 class Grid:
     @staticmethod
-    def load(path: str | PathLike[str], folder: str | PathLike[str]) -> Grid: ...
+    def load(
+        path: str | PathLike[str], folder: str | PathLike[str], *, allow_own_policies: bool
+    ) -> Grid: ...
     @staticmethod
     def of(
-        entries: dict[str, Any], scenarios: Sequence[Scenario], folder: str | PathLike[str]
+        entries: dict[str, Any],
+        scenarios: Sequence[Scenario],
+        folder: str | PathLike[str],
+        *,
+        allow_own_policies: bool,
     ) -> Grid: ...
     def __len__(self) -> int: ...
     def missing(self) -> list[int]: ...

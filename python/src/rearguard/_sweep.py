@@ -60,14 +60,16 @@ def sweep(
     folder: str | PathLike[str],
     executor: Executor | None = None,
     progress: Callable[[int, int], object] | None = None,
+    allow_own_policies: bool = False,
 ) -> Sweep:
     """Runs every point of a grid that ``folder`` does not have yet.
 
     ``grid`` is a grid file, or a dict with its keys, whose ``scenario`` may be a :class:`Scenario`, a path, or a list of these.
     ``executor`` is any of ``concurrent.futures``: a process a core by default, Dask's ``client.get_executor()`` for a cluster. It needs
     no folder: points come back as text and are kept here. ``progress`` is called with the finished points and all; by default a terminal shows them.
+    ``allow_own_policies`` runs policies in files, ``./mine.c``, that the grid names: they are code, and refused otherwise.
     """
-    native = _grid(grid, Path(folder))
+    native = _grid(grid, Path(folder), allow_own_policies)
     missing = native.missing()
     board = _Board(native, len(missing), progress or _terminal)
     if executor is not None:
@@ -137,9 +139,11 @@ class _Board:
         self.progress(self.done, self.missing)
 
 
-def _grid(grid: Mapping[str, Any] | str | PathLike[str], folder: Path) -> _native.Grid:
+def _grid(
+    grid: Mapping[str, Any] | str | PathLike[str], folder: Path, allow_own_policies: bool
+) -> _native.Grid:
     if not isinstance(grid, Mapping):
-        return _native.Grid.load(fspath(grid), folder)
+        return _native.Grid.load(fspath(grid), folder, allow_own_policies=allow_own_policies)
     entries = dict(grid)
     named = entries.pop("scenario", [])
     several = named if isinstance(named, (list, tuple)) else [named]
@@ -148,7 +152,7 @@ def _grid(grid: Mapping[str, Any] | str | PathLike[str], folder: Path) -> _nativ
     ]
     if not scenarios:
         raise _native.InputError("missing key `scenario`")
-    return _native.Grid.of(entries, scenarios, folder)
+    return _native.Grid.of(entries, scenarios, folder, allow_own_policies=allow_own_policies)
 
 
 def _terminal(done: int, of: int) -> None:

@@ -26,7 +26,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    fn new(plan: Plan, folder: PathBuf) -> Result<Grid, Failure> {
+    fn new(plan: Plan, folder: PathBuf, allow_own_policies: bool) -> Result<Grid, Failure> {
+        if !allow_own_policies {
+            plan.check_shipped().map_err(in_python)?;
+        }
         if plan.on() != SimArm.name() {
             let said = format!("on = \"{}\": from Python plans are simulated", plan.on());
             return Err(Failure::Input(format!("{said}; use `rearguard sweep`")));
@@ -41,7 +44,8 @@ impl Grid {
 impl Grid {
     /// From a grid file; scenarios are looked for beside it.
     #[staticmethod]
-    fn load(path: PathBuf, folder: PathBuf) -> PyResult<Grid> {
+    #[pyo3(signature = (path, folder, *, allow_own_policies))]
+    fn load(path: PathBuf, folder: PathBuf, allow_own_policies: bool) -> PyResult<Grid> {
         let text = read(&path)?;
         let beside = path.parent().unwrap_or(Path::new(""));
         let source = |file: &str| {
@@ -51,15 +55,17 @@ impl Grid {
             Ok(Source { file: path.display().to_string(), text, edits: Vec::new() })
         };
         let plan = Plan::read(&text, &path.display().to_string(), source);
-        plan.and_then(|plan| Grid::new(plan, folder)).map_err(exception)
+        plan.and_then(|plan| Grid::new(plan, folder, allow_own_policies)).map_err(exception)
     }
 
     /// From a dict with the keys of a grid file, but for the scenarios.
     #[staticmethod]
+    #[pyo3(signature = (entries, scenarios, folder, *, allow_own_policies))]
     fn of(
         entries: &Bound<PyDict>,
         scenarios: Vec<PyRef<Scenario>>,
         folder: PathBuf,
+        allow_own_policies: bool,
     ) -> PyResult<Grid> {
         let Value::InlineTable(table) = value::toml(entries)? else {
             return Err(wrong("expected a dict"));
@@ -70,7 +76,7 @@ impl Grid {
             edits: scenario.edits.clone(),
         };
         let plan = Plan::of(&table, scenarios.iter().map(source).collect());
-        plan.and_then(|plan| Grid::new(plan, folder)).map_err(exception)
+        plan.and_then(|plan| Grid::new(plan, folder, allow_own_policies)).map_err(exception)
     }
 
     /// How many points there are.
@@ -122,6 +128,16 @@ pub fn run_point(py: Python, point: &str) -> PyResult<(Option<String>, Option<St
         Ok(found) => (Some(found), None),
         Err(failed) => (None, Some(failed)),
     })
+}
+
+/// The remedy is a keyword here, not an option.
+fn in_python(failure: Failure) -> Failure {
+    match failure {
+        Failure::Input(said) => {
+            Failure::Input(said.replace("--allow-own-policies", "allow_own_policies=True"))
+        }
+        other => other,
+    }
 }
 
 fn json(failed: &Failed) -> String {
