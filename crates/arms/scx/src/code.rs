@@ -5,8 +5,12 @@ mod compile;
 mod tests;
 
 use std::cell::Cell;
+use std::path::Path;
 
 use model::{Failure, PolicySpec};
+
+/// An object has no more bytes.
+const MOST: u64 = 64 << 20;
 
 /// BPF programs of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,13 @@ impl Code {
             None => Ok(Code::BuiltIn),
             Some(path) => compile::object(path).map(Code::object),
         }
+    }
+
+    /// What another process left in a file, which root takes as it takes a policy.
+    ///
+    /// [`Failure::Input`] where it cannot be read, or root must not run it.
+    pub fn read(path: &Path) -> Result<Code, Failure> {
+        policy_native::trusted("object", path, MOST).map(Code::object)
     }
 
     /// What another process compiled. It stays in memory: an object is loaded again whenever CPUs come or go.

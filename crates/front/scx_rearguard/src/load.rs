@@ -1,6 +1,5 @@
 //! A policy in this machine's kernel, until Ctrl-C.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Control, Ending, Loaded, Only, Poll, Promised, Scope};
 
-use crate::{plan, service};
+use crate::{output, plan, service};
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -115,7 +114,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scx::verbose(args.verbose);
     let code = match &args.object {
         None => Code::of(&policy)?,
-        Some(object) => Code::object(read(object)?),
+        Some(object) => Code::read(object)?,
     };
     let only = if args.only.is_empty() { None } else { Some(Only::of(&args.only)?) };
     let promised = Promised::all("--promise", &args.promise)?;
@@ -201,11 +200,7 @@ fn compile(policy: &PolicySpec, to: &Path) -> Result<(), Failure> {
             "--compile: `{policy}` is built in and needs no object: name a file"
         ))
     })?;
-    fs::write(to, object).map_err(|error| Failure::Input(format!("{}: {error}", to.display())))
-}
-
-fn read(object: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(object).map_err(|error| Failure::Input(format!("{}: {error}", object.display())))
+    output::replace(to, object)
 }
 
 /// Turns true at Ctrl-C, SIGTERM or SIGHUP. The second one ends the process at once: the kernel then detaches

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod documented;
 mod load;
+mod output;
 mod plan;
 mod service;
 

@@ -1,6 +1,7 @@
 //! What the program says and answers where it loads nothing.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
 /// Runs it; its exit code, stdout and stderr.
@@ -64,4 +65,45 @@ fn no_code_of_a_file_runs_in_this_process() {
     let (code, _, said) = run(&["--compile", object.to_str().expect("a name"), mine]);
     assert!(code == 2 && said.contains("constructor"), "{code} {said}");
     assert!(!mark.exists());
+}
+
+#[test]
+fn an_object_is_trusted_as_a_policy_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let object = folder.path().join("o");
+    let take = || run(&["--object", object.to_str().expect("a name"), "./mine.c"]);
+    fs::write(&object, "no object").expect("a file");
+    let (_, _, control) = take();
+    assert!(!control.contains("object /"), "it was taken: {control}");
+    fs::File::options()
+        .write(true)
+        .open(&object)
+        .expect("ours")
+        .set_len((64 << 20) + 1)
+        .expect("sparse");
+    let (code, _, said) = take();
+    assert!(code == 2 && said.contains("more than 64 MiB"), "{code} {said}");
+    fs::remove_file(&object).expect("ours");
+    std::os::unix::fs::symlink("/dev/zero", &object).expect("room");
+    let (code, _, said) = take();
+    assert!(code == 2 && said.contains("no regular file"), "{code} {said}");
+    fs::remove_file(&object).expect("ours");
+    fs::write(&object, "no object").expect("a file");
+    fs::set_permissions(&object, fs::Permissions::from_mode(0o666)).expect("ours");
+    let (code, _, said) = take();
+    let root = fs::metadata("/proc/self").expect("Linux").uid() == 0;
+    assert_eq!(code == 2 && said.contains("others may write to it"), root, "{code} {said}");
+}
+
+#[test]
+fn compiling_follows_no_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [link, target] = ["link", "target"].map(|name| folder.path().join(name));
+    fs::write(&target, "theirs").expect("a file");
+    std::os::unix::fs::symlink(&target, &link).expect("room");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../policy/examples/fifo.c");
+    let (code, _, said) = run(&["--compile", link.to_str().expect("a name"), example]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(fs::read(&target).expect("there"), b"theirs");
+    assert!(fs::read(&link).expect("there").starts_with(b"\x7fELF"));
 }
