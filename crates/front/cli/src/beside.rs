@@ -60,7 +60,7 @@ pub fn found(given: &Given, queue: &QueueArgs) -> Result<Option<(MeasuredBeside,
 }
 
 fn of_histogram(path: &Path, unit: Nanos, queue: &QueueArgs) -> Result<(Curve, Curve), Failure> {
-    let all = Measured::read(&files::read(path)?, &path.display().to_string(), unit)?;
+    let all = Measured::read(&files::read_measured(path)?, &path.display().to_string(), unit)?;
     let measured = &all[0];
     let ideal = drawn(queue, measured.rate_per_s)?;
     let at = |beyond: f64| Estimate::exact(measured.latency_ns(beyond));

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 use model::Failure;
 
-use crate::files;
-
 /// How long a client has, from its first byte to the answer's last.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Clients at a time. One more, and the oldest is hung up on: a silent client delays no other.
@@ -33,7 +31,7 @@ impl Exporter {
     /// An address with a port is served; anything else is a file.
     pub fn open(place: &str) -> Result<Exporter, Failure> {
         let Ok(address) = place.parse::<SocketAddr>() else {
-            return Ok(Exporter::File(place.into()));
+            return Ok(Exporter::File(file(place)?));
         };
         let listener = TcpListener::bind(address).map_err(|error| {
             Failure::Machine(format!("--metrics: cannot listen at {address}: {error}"))
@@ -51,12 +49,23 @@ impl Exporter {
                 *served.lock().expect("no panic while it is held") = text.into();
                 Ok(())
             }
-            // Readers see the old text or the new, never a part.
-            Exporter::File(path) => files::replace(path, text.as_bytes()).map_err(|error| {
+            // Readers see the old text or the new, never a part. No reader is waited for.
+            Exporter::File(path) => fileio::replace_file(path, text.as_bytes()).map_err(|error| {
                 Failure::Input(format!("--metrics: cannot write {}: {error}", path.display()))
             }),
         }
     }
+}
+
+/// A file to be replaced every few seconds. A pipe is replaced once, and its reader sees nothing more.
+fn file(place: &str) -> Result<PathBuf, Failure> {
+    let path = PathBuf::from(place);
+    if fileio::is_replaceable(&path) {
+        return Ok(path);
+    }
+    Err(Failure::Input(format!(
+        "--metrics {place}: a pipe or a device: name a file, an address, or /dev/stdout"
+    )))
 }
 
 fn serve(listener: &TcpListener, text: &Mutex<Arc<str>>) {
@@ -207,6 +216,23 @@ mod tests {
         });
         let late = read_request(&mut stream, Instant::now() + Duration::from_millis(300));
         assert!(late.is_err(), "it waits for as long as bytes come");
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_the_file_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("metrics");
+        let pipe = || nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let exporter = Exporter::open(path.to_str().expect("UTF-8")).expect("a file");
+        pipe();
+        let (tell, told) = std::sync::mpsc::channel();
+        thread::spawn(move || tell.send(exporter.show("a 1\n".to_string())));
+        told.recv_timeout(10 * PATIENCE).expect("it hangs").expect("shown");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), "a 1\n");
+        std::fs::remove_file(&path).expect("there");
+        pipe();
+        let refused = Exporter::open(path.to_str().expect("UTF-8")).map(drop).unwrap_err();
+        assert!(refused.exit_code() == 2, "a pipe that is named is told at the start: {refused}");
     }
 
     #[test]

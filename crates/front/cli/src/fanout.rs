@@ -113,7 +113,7 @@ impl Args {
     fn measured(&self) -> Result<Vec<Measured>, Failure> {
         if let Some(path) = &self.file {
             let name = path.display().to_string();
-            return Measured::read(&files::read(path)?, &name, self.unit);
+            return Measured::read(&files::read_measured(path)?, &name, self.unit);
         }
         if self.queue.service.is_some() {
             return self.simulated();

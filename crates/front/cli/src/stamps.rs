@@ -1,6 +1,5 @@
 //! Reading a trace of requests for the ideal.
 
-use std::fs;
 use std::path::Path;
 
 use model::{Failure, Nanos};
@@ -12,8 +11,8 @@ use model::{Failure, Nanos};
 /// A mistake is a [`Failure::Input`] that names file and line.
 pub fn read_stamps(path: &Path, service: Nanos) -> Result<Vec<(Nanos, Nanos)>, Failure> {
     let file = path.display();
-    let text =
-        fs::read_to_string(path).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let text = fileio::text(path, fileio::LONGEST_LIST)
+        .map_err(|error| Failure::Input(format!("{file}: {error}")))?;
     let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
     let requests = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let read = requests.map(|(number, line)| {

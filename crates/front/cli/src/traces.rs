@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use model::{Failure, Nanos};
 use trace::Recorded;
 
-use crate::files::{self, check_writable};
+use crate::files::check_writable;
 
 /// Show a trace that `--trace` wrote, or export it
 #[derive(clap::Args)]
@@ -63,8 +63,17 @@ pub fn export_perfetto(recorded: &Recorded, out: &Path) -> Result<(), Failure> {
 
 /// Reads a trace file.
 pub fn read(path: &Path) -> Result<Recorded, Failure> {
+    parsed(path, fileio::whole(path, fileio::LONGEST_TRACE))
+}
+
+/// Reads a trace in a folder of kept requests, which may be another user's.
+pub fn read_kept(path: &Path) -> Result<Recorded, Failure> {
+    parsed(path, fileio::regular(path, fileio::LONGEST_TRACE))
+}
+
+fn parsed(path: &Path, bytes: io::Result<Vec<u8>>) -> Result<Recorded, Failure> {
     let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let bytes = bytes.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
     trace::read(&bytes, &name)
 }
 
@@ -72,7 +81,7 @@ fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {
     let written = match to {
         Format::Perfetto => {
             check_writable(out)?;
-            files::replace(out, &trace::perfetto::encode(recorded))
+            fileio::replace(out, &trace::perfetto::encode(recorded))
         }
         Format::Parquet => export_tables(recorded, columnar::Format::Parquet, out)?,
         Format::Arrow => export_tables(recorded, columnar::Format::Arrow, out)?,

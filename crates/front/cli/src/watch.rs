@@ -121,7 +121,7 @@ fn record(_args: &Args) -> Result<(), Failure> {
 fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
     output.check_page()?;
     let kept = read_kept(folder, id)?;
-    let recorded = traces::read(&trace_path(folder, id))?;
+    let recorded = traces::read_kept(&trace_path(folder, id))?;
     anstream::eprintln!("{}", line(&kept));
     output.explained(&explain::document(&recorded)?)
 }

@@ -38,7 +38,8 @@ pub fn run(
 
 /// Files by name.
 fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    let text = |path: &PathBuf| Ok((path.display().to_string(), files::read(Path::new(path))?));
+    let text =
+        |path: &PathBuf| Ok((path.display().to_string(), files::read_measured(Path::new(path))?));
     paths.iter().map(text).collect()
 }
 

@@ -13,7 +13,6 @@ use ::lab::{Counting, Entry, Job, Lab, Outcome, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
-use crate::files;
 use crate::terminal::interrupt_flag;
 
 /// Below this QEMU does little else than to change turns.
@@ -131,7 +130,7 @@ impl Args {
 fn write(path: &std::path::Path, file: &Entry) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     // A link in the folder may lead elsewhere, and the guest chooses the name.
-    files::replace(path, &file.content)?;
+    fileio::replace_file(path, &file.content)?;
     fs::set_permissions(path, fs::Permissions::from_mode(file.mode & 0o777))
 }
 

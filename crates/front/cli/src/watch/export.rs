@@ -15,7 +15,7 @@ const OTLP: &str = ".otlp.json";
 /// Writes a request to a file, as its name asks.
 pub fn export(folder: &Path, id: &str, out: &Path) -> Result<(), Failure> {
     let kept = read_kept(folder, id)?;
-    let recorded = traces::read(&trace_path(folder, id))?;
+    let recorded = traces::read_kept(&trace_path(folder, id))?;
     if !out.to_string_lossy().ends_with(OTLP) {
         return traces::export_perfetto(&recorded, out);
     }
@@ -27,7 +27,7 @@ pub fn export(folder: &Path, id: &str, out: &Path) -> Result<(), Failure> {
     let findings = services.into_iter().next().map(|one| one.findings).unwrap_or_default();
     let text = Traced { kept, stages, findings }.json(env!("CARGO_PKG_VERSION"))?;
     files::check_writable(out)?;
-    files::replace(out, text.as_bytes())
+    fileio::replace(out, text.as_bytes())
         .map_err(|error| Failure::Run(format!("{}: {error}", out.display())))
 }
 
