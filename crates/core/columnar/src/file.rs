@@ -47,7 +47,7 @@ pub struct Options {
     pub differences: bool,
 }
 
-/// Writes batches of one schema to a file, each a row group of its own.
+/// Writes batches of one schema to a file, each a row group of its own: whole, or not at all.
 pub fn write(
     path: &Path,
     format: Format,
@@ -55,9 +55,7 @@ pub fn write(
     schema: SchemaRef,
     batches: impl Iterator<Item = RecordBatch>,
 ) -> io::Result<()> {
-    let mut out = io::BufWriter::new(File::create(path)?);
-    fill(&mut out, format, options, schema, batches)?;
-    out.flush()
+    fileio::replace_with(path, |mut out| fill(&mut out, format, options, schema, batches))
 }
 
 /// What a Parquet file notes under a key; `None` where it notes nothing there.

@@ -70,3 +70,23 @@ fn comma_separated_text_has_every_cell() {
     let text = String::from_utf8(encode(&quoted.batch, Format::Csv)).unwrap();
     assert!(text.ends_with(",,,\"a, \"\"b\"\"\"\n"), "{text}");
 }
+
+/// A table that stood there is whole, or replaced by a whole one; a link is not followed.
+#[test]
+fn a_table_is_whole_and_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let [victim, path] = ["victim", "all.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&victim, "kept").unwrap();
+    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    let batch = table(&ROWS).batch;
+    let rows = std::iter::once(batch.clone());
+    write(&path, Format::Csv, Options::default(), batch.schema(), rows).unwrap();
+    let first = std::fs::read(&path).unwrap();
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
+    assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
+    // The second batch has other columns, so the writer stops behind the first.
+    let other = Columns::of(&ROWS[..]).number("number", |row| row.0).batch();
+    let rows = [batch.slice(0, 1), other].into_iter();
+    write(&path, Format::Parquet, Options::default(), batch.schema(), rows).unwrap_err();
+    assert_eq!(std::fs::read(&path).unwrap(), first, "it is as it was");
+}
