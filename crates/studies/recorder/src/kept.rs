@@ -1,13 +1,10 @@
 //! What is kept of a slow request beside its trace, and the folder of those.
 
-use std::fs::{self, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDateTime;
 use model::{Failure, printable};
-use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 use crate::told::Told;
@@ -113,13 +110,10 @@ pub fn read_kept(folder: &Path, id: &str) -> Result<KeptRequest, Failure> {
         return Err(refuse("no such request".to_string()));
     }
     // A link would lead out of the folder, a pipe would not end.
-    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(kept_path(folder, id));
-    let mut text = String::new();
-    file.and_then(|file| file.take(LONGEST).read_to_string(&mut text))
+    let text = fileio::regular(&kept_path(folder, id), LONGEST)
         .map_err(|error| refuse(error.to_string()))?;
     let kept: KeptRequest =
-        serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| refuse(error.to_string()))?;
     if kept.schema != KEPT_SCHEMA || kept.id != id {
         return Err(refuse(format!("expected {KEPT_SCHEMA} of this name")));
     }

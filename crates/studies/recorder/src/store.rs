@@ -1,9 +1,9 @@
 //! A folder of kept requests, within a budget.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -45,15 +45,9 @@ impl Store {
     /// Opens a folder, makes it where it is missing, and removes what a killed process left on the way.
     pub fn open(folder: &Path, budget: u64) -> Result<Store, Failure> {
         let refuse = |why: String| Failure::Input(format!("--keep {}: {why}", folder.display()));
-        let fails = |error: io::Error| refuse(error.to_string());
-        match fs::symlink_metadata(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                DirBuilder::new().mode(0o700).create(folder).map_err(fails)?;
-            }
-            there => check_private(&there.map_err(fails)?).map_err(refuse)?,
-        }
+        fileio::private_folder(folder).map_err(refuse)?;
         let lock = lock(folder).map_err(refuse)?;
-        sweep(folder).map_err(fails)?;
+        sweep(folder).map_err(|error| refuse(error.to_string()))?;
         let kept = ids(folder, ".json")?.into_iter().map(|id| (id.clone(), size(folder, &id)));
         let kept = kept.collect();
         let mut store = Store { folder: folder.to_path_buf(), budget, kept, _lock: lock };
@@ -128,17 +122,6 @@ impl Store {
     }
 }
 
-/// In a folder that others write to they could put what they like in the place of ours.
-fn check_private(folder: &fs::Metadata) -> Result<(), String> {
-    if !folder.is_dir() {
-        return Err("no folder (a symbolic link is not followed): name another one".to_string());
-    }
-    if folder.uid() != nix::unistd::geteuid().as_raw() || folder.mode() & 0o022 != 0 {
-        return Err("others may write there: name a folder of your own, mode 0700".to_string());
-    }
-    Ok(())
-}
-
 fn lock(folder: &Path) -> Result<File, String> {
     let path = folder.join(LOCK);
     let told = |error: io::Error| format!("{}: {error}", path.display());
@@ -179,7 +162,7 @@ fn size(folder: &Path, id: &str) -> Size {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, symlink};
     use std::time::Duration;
 
     use super::*;
