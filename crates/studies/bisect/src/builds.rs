@@ -1,6 +1,6 @@
 //! A version's own folder: its tree, what was built in it, and what its runs showed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,14 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// In this folder, which may hold what an earlier search has built.
-    pub fn new(folder: PathBuf, recipe: Recipe) -> Builds {
-        Builds { folder, recipe }
+    /// In this folder, which may hold what an earlier search has built: it is run, so no other user may have
+    /// put it there.
+    pub fn new(folder: PathBuf, recipe: Recipe) -> Result<Builds, Failure> {
+        let refuse = |why: String| Failure::Input(format!("--keep {}: {why}", folder.display()));
+        let above = folder.parent().map_or(Ok(()), fs::create_dir_all);
+        above.map_err(|error| refuse(error.to_string()))?;
+        fileio::private_folder(&folder).map_err(refuse)?;
+        Ok(Builds { folder, recipe })
     }
 
     /// What belongs to a version alone.
@@ -61,7 +66,7 @@ impl Builds {
         fs::create_dir_all(&tree).map_err(failed)?;
         self.fill(version, &tree)?;
         self.build(version, &own, watch)?;
-        fs::write(own.join(WHOLE), "").map_err(failed)?;
+        fileio::replace(&own.join(WHOLE), b"").map_err(failed)?;
         Ok(tree)
     }
 
@@ -81,7 +86,7 @@ impl Builds {
         let Some(build) = &self.recipe.build else { return Ok(()) };
         let log = own.join(LOG);
         let failed = |error: io::Error| Failure::Machine(format!("sh -c '{build}': {error}"));
-        let said = File::create(&log).map_err(failed)?;
+        let said = fileio::create_new(&log).map_err(failed)?;
         let mut shell = Command::new("sh");
         shell.args(["-c", build]).current_dir(own.join("tree")).env("VERSION", &version.name);
         shell.stdin(Stdio::null()).stdout(said.try_clone().map_err(failed)?).stderr(said);
