@@ -12,6 +12,9 @@ pub use record::{Entry, Header, Purpose};
 pub use session::{Session, Taken};
 pub use undo::{Undone, undo};
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use model::Failure;
 
 use crate::platform::Platform;
@@ -22,24 +25,71 @@ pub struct Journal<'a> {
     /// The machine.
     pub on: &'a dyn Platform,
     folder: String,
+    unwritten: &'a Unwritten,
 }
+
+/// Changes that were undone where the journal could not be written any more: by the file of their session,
+/// and by their number. What is undone next has to know of them.
+#[derive(Default)]
+pub struct Unwritten(RefCell<BTreeSet<(String, usize)>>);
 
 /// What [`Header::schema`] says.
 const SCHEMA: &str = "rearguard.journal/1";
+/// Bytes of a session of another user that are looked at.
+const LONGEST_OF_ANOTHER: u64 = 1 << 20;
+/// Sessions of another user that are looked at.
+const MOST_OF_ANOTHER: usize = 64;
+
+impl Unwritten {
+    fn add(&self, session: &Session, number: usize) {
+        self.0.borrow_mut().insert((session.path.clone(), number));
+    }
+
+    fn mark(&self, session: &mut Session) {
+        for (_, number) in self.0.borrow().iter().filter(|(path, _)| *path == session.path) {
+            if let Some(entry) = session.entries.get_mut(*number) {
+                entry.undone = true;
+            }
+        }
+    }
+
+    /// The next session may get the file's number.
+    fn forget(&self, path: &str) {
+        self.0.borrow_mut().retain(|(of, _)| of != path);
+    }
+}
 
 impl<'a> Journal<'a> {
     /// The journal in this folder of the machine.
-    pub fn new(on: &'a dyn Platform, folder: &str) -> Journal<'a> {
-        Journal { on, folder: format!("{folder}/journal") }
+    pub fn new(on: &'a dyn Platform, folder: &str, unwritten: &'a Unwritten) -> Journal<'a> {
+        Journal { on, folder: format!("{folder}/journal"), unwritten }
     }
 
     /// All sessions that are not undone, the oldest first.
     pub fn sessions(&self) -> Result<Vec<Session<'a>>, Failure> {
         let mut numbers = self.numbers();
         numbers.sort_unstable();
-        let sessions = numbers.into_iter().map(|number| Session::open(self.on, self.path(number)));
+        let open = |number| {
+            let mut session = Session::open(self.on, self.path(number))?;
+            session.iter_mut().for_each(|session| self.unwritten.mark(session));
+            Ok(session)
+        };
+        let sessions = numbers.into_iter().map(open);
         // A session without a header died before it changed anything.
         sessions.filter_map(Result::transpose).collect()
+    }
+
+    /// What the latest sessions of another user say of themselves, the oldest first. He may have put anything
+    /// there, so little of it is read, and none of it is obeyed.
+    pub fn headers_of_another(&self) -> Vec<Header> {
+        let mut numbers = self.numbers();
+        numbers.sort_unstable();
+        let latest = &numbers[numbers.len().saturating_sub(MOST_OF_ANOTHER)..];
+        let header = |number: &u64| {
+            let text = self.on.beginning(&self.path(*number), LONGEST_OF_ANOTHER).ok()?;
+            serde_json::from_str(text.split_once('\n')?.0).ok()
+        };
+        latest.iter().filter_map(header).collect()
     }
 
     /// Begins a session.
@@ -60,12 +110,11 @@ impl<'a> Journal<'a> {
         Ok(self.sessions()?.into_iter().find(|session| session.number() == number))
     }
 
-    /// Removes sessions whose writers died before they changed anything.
+    /// Removes sessions whose writers died before they changed anything. One that stays is in no one's way.
     pub fn sweep(&self) -> Result<(), Failure> {
         for path in self.numbers().into_iter().map(|number| self.path(number)) {
             if Session::open(self.on, path.clone())?.is_none() {
-                let removed = self.on.remove(&path);
-                removed.map_err(|error| Failure::Run(format!("{path}: {error}")))?;
+                let _ = self.on.remove(&path);
             }
         }
         Ok(())

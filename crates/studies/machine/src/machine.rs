@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use model::Failure;
 
-use crate::journal::Journal;
+use crate::journal::{Journal, Unwritten};
 use crate::platform::{Live, Platform};
 
 /// The variable that names the folder of the journal.
@@ -19,6 +19,7 @@ pub(crate) const OF_USERS: &str = ".local/state/rearguard";
 pub struct Machine {
     platform: Box<dyn Platform>,
     state: String,
+    unwritten: Unwritten,
     /// Whether a process stands by that undoes what a command leaves when it is killed.
     pub guarded: bool,
 }
@@ -32,7 +33,7 @@ impl Machine {
 
     /// Another platform, with its journal in this folder of it.
     pub fn new(platform: Box<dyn Platform>, state: &str, guarded: bool) -> Machine {
-        Machine { platform, state: state.to_string(), guarded }
+        Machine { platform, state: state.to_string(), unwritten: Unwritten::default(), guarded }
     }
 
     /// The platform.
@@ -42,7 +43,7 @@ impl Machine {
 
     /// The journal.
     pub fn journal(&self) -> Journal<'_> {
-        Journal::new(self.on(), &self.state)
+        Journal::new(self.on(), &self.state, &self.unwritten)
     }
 
     /// The folder of the journal.

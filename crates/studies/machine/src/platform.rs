@@ -18,6 +18,8 @@ use crate::cpus::Cpus;
 pub trait Platform {
     /// A file's text.
     fn read(&self, path: &str) -> io::Result<String>;
+    /// The first bytes of a file that another user may have put there, so many at most.
+    fn beginning(&self, path: &str, most: u64) -> io::Result<String>;
     /// The names in a folder, sorted.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
     /// Writes to a file that is there, as one write.

@@ -128,8 +128,10 @@ pub fn take_back(
     session: Session,
     force: bool,
 ) -> Result<Undone, Failure> {
-    let undone = undo(journal, session, force)?;
-    // An undo is not stopped half-way.
-    housekeeping::refresh(machine, &Stop::new(false))?;
+    let mut undone = undo(journal, session, force)?;
+    // An undo is not stopped half-way, also not where the journal can take no more.
+    if let Err(failure) = housekeeping::refresh(machine, &Stop::new(false)) {
+        undone.refused.push(failure.to_string());
+    }
     Ok(undone)
 }

@@ -24,7 +24,7 @@ pub enum Taken {
 /// A session of changes.
 pub struct Session<'a> {
     on: &'a dyn Platform,
-    path: String,
+    pub(super) path: String,
     /// What it says of itself.
     pub header: Header,
     /// Its changes, in their order.
@@ -187,9 +187,11 @@ impl<'a> Session<'a> {
         name.trim_end_matches(".jsonl").parse().expect("named by its number")
     }
 
-    /// Forgets the session: all of it is undone.
-    pub(super) fn forget(self) -> Result<(), Failure> {
-        let removed = self.on.remove(&self.path);
-        removed.map_err(|error| Failure::Run(format!("{}: {error}", self.path)))
+    /// Forgets the session: all of it is undone. Where its file cannot be removed the rest has to be restored
+    /// all the same; undone again, it needs nothing.
+    pub(super) fn forget(self, journal: &Journal) {
+        if self.on.remove(&self.path).is_ok() {
+            journal.unwritten.forget(&self.path);
+        }
     }
 }

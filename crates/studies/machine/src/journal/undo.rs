@@ -53,7 +53,7 @@ pub fn undo(journal: &Journal, mut session: Session, force: bool) -> Result<Undo
     let live = |session: &Session| session.entries.iter().filter(|entry| !entry.undone).count();
     if session.header.boot != journal.boot()? {
         undone.rebooted = live(&session);
-        session.forget()?;
+        session.forget(journal);
         return Ok(undone);
     }
     for number in (0..session.entries.len()).rev() {
@@ -73,13 +73,15 @@ pub fn undo(journal: &Journal, mut session: Session, force: bool) -> Result<Undo
                 continue;
             }
         }
-        // A full disk must not keep the rest from being restored. Undone again, this one needs nothing.
+        // A disk that is full or read-only must not keep the rest from being restored. Undone again, this one
+        // needs nothing.
         if session.record(Record::Undone { number }).is_err() {
             session.entries[number].undone = true;
+            journal.unwritten.add(&session, number);
         }
     }
     if live(&session) == 0 {
-        session.forget()?;
+        session.forget(journal);
     }
     Ok(undone)
 }

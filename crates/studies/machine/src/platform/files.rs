@@ -32,6 +32,13 @@ impl Files {
         Ok(String::from_utf8_lossy(&fs::read(self.place(path))?).into_owned())
     }
 
+    /// The first bytes of a file that another user may have put there: no link is followed, no pipe is waited
+    /// for.
+    pub fn beginning(&self, path: &str, most: u64) -> io::Result<String> {
+        let bytes = fileio::beginning(&self.place(path), most)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// The names in a folder, sorted.
     pub fn list(&self, path: &str) -> io::Result<Vec<String>> {
         let entries = fs::read_dir(self.place(path))?.collect::<io::Result<Vec<_>>>()?;
@@ -74,14 +81,13 @@ impl Files {
     }
 
     /// Waits until no other process has the file locked, locks it, and writes its own process into it. Where
-    /// the disk is full it is locked all the same: an undo waits for it.
+    /// the disk is full or cannot be written any more it is locked all the same: an undo waits for it.
     pub fn lock(&self, path: &str) -> io::Result<fs::File> {
         let place = self.place(path);
         let folder = place.parent().unwrap_or(Path::new("/"));
         own_folder(folder)?;
         check_owner(folder)?;
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(false).mode(0o644).open(place)?;
+        let mut file = open_lock(&place)?;
         file.lock()?;
         if write!(file, "{:<10}", std::process::id()).is_err() {
             // The number of the one before would be taken for this one's.
@@ -93,6 +99,15 @@ impl Files {
     /// Removes a file.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         fs::remove_file(self.place(path))
+    }
+}
+
+/// A file system that had errors may have been made read-only since.
+fn open_lock(place: &Path) -> io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    match options.write(true).create(true).truncate(false).mode(0o644).open(place) {
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => fs::File::open(place),
+        opened => opened,
     }
 }
 
@@ -138,6 +153,34 @@ mod tests {
         fs::set_permissions(root.path().join("state"), Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink("/dev/full", root.path().join("state/lock")).unwrap();
         Files::below(root.path()).lock("/state/lock").unwrap();
+    }
+
+    /// A bind mount that was made read-only, in a namespace of mounts of this test's own.
+    #[test]
+    fn a_read_only_disk_keeps_no_undo_from_its_lock() {
+        let root = tempfile::tempdir().unwrap();
+        Files::below(root.path()).lock("/state/lock").unwrap();
+        let state = root.path().join("state");
+        let read_only = std::thread::spawn(move || {
+            bind_read_only(&state)?;
+            fs::write(state.join("lock"), "x").expect_err("control: it cannot be written");
+            Files::below(state.parent().unwrap()).lock("/state/lock").expect("it is locked");
+            nix::Result::Ok(())
+        });
+        match read_only.join().expect("no panic") {
+            Err(error) => eprintln!("skipped: no mounts here without root: {error}"),
+            Ok(()) => Files::below(root.path()).lock("/state/lock").map(drop).unwrap(),
+        }
+    }
+
+    fn bind_read_only(folder: &Path) -> nix::Result<()> {
+        use nix::mount::{MsFlags, mount};
+        let none = None::<&str>;
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS)?;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+        mount(Some(folder), folder, none, MsFlags::MS_BIND, none)?;
+        let again = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+        mount(none, folder, none, again, none)
     }
 
     #[test]

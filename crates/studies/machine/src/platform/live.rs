@@ -47,6 +47,10 @@ impl Platform for Live {
         self.files.read(path)
     }
 
+    fn beginning(&self, path: &str, most: u64) -> io::Result<String> {
+        self.files.beginning(path, most)
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<String>> {
         self.files.list(path)
     }

@@ -1,14 +1,17 @@
 //! What is turned now, and by whom.
 
-use model::Failure;
+use model::{Failure, printable};
 use serde::Serialize;
 
-use crate::journal::{Journal, Purpose, Session};
+use crate::journal::{Journal, Purpose, Session, Unwritten};
 use crate::machine::{Machine, OF_ROOT, OF_USERS};
 use crate::platform::Platform;
 
 /// What [`Status::schema`] says.
 const SCHEMA: &str = "rearguard.tuned/1";
+
+/// Characters of another user's words at most.
+const LONGEST_WORDS: usize = 500;
 
 /// All that `tune undo` would turn back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,7 +65,8 @@ pub fn status(machine: &Machine) -> Result<Status, Failure> {
     Ok(Status { schema: SCHEMA, sessions, others: others(machine) })
 }
 
-/// What users whose journals lie at the usual places have turned, as far as this one may read them.
+/// What users whose journals lie at the usual places have turned, as far as this one may read them. To be
+/// asked without the lock: their file systems may be slow.
 pub fn others(machine: &Machine) -> Vec<Other> {
     let on = machine.on();
     let homes = on.list("/home").unwrap_or_default();
@@ -72,14 +76,20 @@ pub fn others(machine: &Machine) -> Vec<Other> {
     });
     let all = [("root".to_string(), OF_ROOT.to_string())].into_iter().chain(of_users);
     let other = |(user, folder): (String, String)| {
-        let journal = Journal::new(on, &folder);
+        let unwritten = Unwritten::default();
+        let journal = Journal::new(on, &folder, &unwritten);
         let boot = journal.boot().ok()?;
-        let sessions = tuned(&journal).unwrap_or_default();
-        let live = sessions.iter().filter(|session| session.header.boot == boot);
-        let asked: Vec<String> = live.map(|session| session.header.asked.clone()).collect();
-        (!asked.is_empty()).then_some(Other { user, asked })
+        let headers = journal.headers_of_another().into_iter();
+        let live = headers.filter(|one| one.purpose == Purpose::Tune && one.boot == boot);
+        let asked: Vec<String> = live.map(|header| fit(&header.asked)).collect();
+        (!asked.is_empty()).then(|| Other { user: fit(&user), asked })
     };
     all.filter(|(_, folder)| folder != machine.state()).filter_map(other).collect()
+}
+
+/// Words of another user, fit for a terminal.
+fn fit(text: &str) -> String {
+    printable(text).chars().take(LONGEST_WORDS).collect()
 }
 
 /// The sessions of `tune apply`, the oldest first.

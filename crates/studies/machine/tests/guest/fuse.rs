@@ -34,6 +34,10 @@ impl Platform for Fuse {
         self.live.read(path)
     }
 
+    fn beginning(&self, path: &str, most: u64) -> io::Result<String> {
+        self.live.beginning(path, most)
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<String>> {
         self.live.list(path)
     }

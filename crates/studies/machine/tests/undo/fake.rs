@@ -30,14 +30,14 @@ pub struct Fake {
     left: Cell<Option<u32>>,
     /// Some: after those acts its user wants it to stop, and it lives.
     wish: Option<Arc<Stop>>,
-    /// Whether nothing more fits on its disk.
-    full: bool,
+    /// Whether its disk takes no more, and why.
+    disk: Option<ErrorKind>,
 }
 
 impl Fake {
     /// For a process that lives.
     pub fn new(root: &Path) -> Fake {
-        Fake { files: Files::below(root), left: Cell::new(None), wish: None, full: false }
+        Fake { files: Files::below(root), left: Cell::new(None), wish: None, disk: None }
     }
 
     /// For a process that is killed when it has done this many acts.
@@ -52,7 +52,16 @@ impl Fake {
 
     /// For a process whose disk is full.
     pub fn full(root: &Path) -> Fake {
-        Fake { full: true, ..Fake::new(root) }
+        Fake { disk: Some(ErrorKind::StorageFull), ..Fake::new(root) }
+    }
+
+    /// For a process whose disk had errors, and was made read-only.
+    pub fn read_only(root: &Path) -> Fake {
+        Fake { disk: Some(ErrorKind::ReadOnlyFilesystem), ..Fake::new(root) }
+    }
+
+    fn room(&self) -> io::Result<()> {
+        self.disk.map_or(Ok(()), |why| Err(why.into()))
     }
 
     /// One act more, unless the process is dead.
@@ -119,6 +128,10 @@ impl Platform for Fake {
         self.files.read(path)
     }
 
+    fn beginning(&self, path: &str, most: u64) -> io::Result<String> {
+        self.files.beginning(path, most)
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<String>> {
         self.files.list(path)
     }
@@ -137,13 +150,12 @@ impl Platform for Fake {
     }
 
     fn reserve(&self, path: &str) -> io::Result<()> {
-        if self.full { Err(ErrorKind::StorageFull.into()) } else { self.files.reserve(path) }
+        self.room()?;
+        self.files.reserve(path)
     }
 
     fn append(&self, path: &str, text: &str) -> io::Result<()> {
-        if self.full {
-            return Err(ErrorKind::StorageFull.into());
-        }
+        self.room()?;
         if self.left.get() == Some(0) && self.wish.is_none() {
             // It dies in the middle of the line, once.
             self.left.set(Some(u32::MAX));
@@ -157,6 +169,9 @@ impl Platform for Fake {
 
     fn remove(&self, path: &str) -> io::Result<()> {
         self.act()?;
+        if self.disk == Some(ErrorKind::ReadOnlyFilesystem) {
+            self.room()?;
+        }
         self.files.remove(path)
     }
 

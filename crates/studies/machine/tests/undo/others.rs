@@ -1,12 +1,15 @@
 //! Others change the machine, too.
 
 use std::fs;
+use std::time::Duration;
 
 use machine::{Machine, tune};
 
 use crate::fake::{BOUND_IRQ, FIRST_STARTED, Fake, assert_same};
 use crate::{alive, apply, machine, tree};
 
+/// In a home.
+const JOURNAL: &str = ".local/state/rearguard/journal";
 const GOVERNOR: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
 
 #[test]
@@ -161,6 +164,36 @@ fn what_another_user_turned_is_theirs_to_undo() {
     assert_eq!(users(), ["root"]);
     tree::put(folder.path(), "proc/sys/kernel/random/boot_id", "second");
     assert_eq!(users(), [""; 0], "a reboot has ended it");
+}
+
+/// A pipe in the place of a journal would hang root, a link to `/dev/zero` would take its memory, and words
+/// would reach its terminal.
+#[test]
+fn journals_of_others_neither_hang_root_nor_reach_its_terminal() {
+    let (folder, _) = machine();
+    let of = |state: &str| Machine::new(Box::new(Fake::new(folder.path())), state, false);
+    apply(&of("/home/ann/.local/state/rearguard"), &["governor"]).expect("applied");
+    let journal = |name: &str| folder.path().join(format!("home/ann/{JOURNAL}/{name}.jsonl"));
+    let honest = fs::read_to_string(journal("000001")).expect("a journal");
+    let escape = honest.replace("\"asked\":\"test\"", "\"asked\":\"a\\u001b[2J\"");
+    assert_ne!(escape, honest, "the control: there is an escape in it");
+    fs::write(journal("000002"), escape).expect("a file");
+    nix::unistd::mkfifo(&journal("000003"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", journal("000004")).expect("a link");
+    fs::write(journal("000005"), vec![b'x'; 3 << 20]).expect("a file");
+    let others = answer_of(move || {
+        let root = folder;
+        tune::others(&Machine::new(Box::new(Fake::new(root.path())), "/var/lib/rearguard", false))
+    });
+    let asked = ["test".to_string(), "a?[2J".to_string()].into();
+    assert_eq!(others, [tune::Other { user: "ann".to_string(), asked }]);
+}
+
+/// The answer, if there is one before long.
+fn answer_of<T: Send + 'static>(ask: impl FnOnce() -> T + Send + 'static) -> T {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(ask()));
+    told.recv_timeout(Duration::from_secs(20)).expect("it hangs")
 }
 
 #[test]

@@ -142,6 +142,28 @@ fn after_a_reboot_nothing_is_written() {
     assert_same(folder.path(), &before, "undone");
 }
 
+/// Two sessions, the one upon the other: the lower one's undo has to know of the upper one's, which no
+/// journal tells of.
+#[test]
+fn a_read_only_disk_keeps_nothing_from_being_restored() {
+    let (folder, mut before) = machine();
+    apply(&alive(folder.path()), &ALL).expect("applied");
+    apply(&alive(folder.path()), &["governor=powersave", "real-time=30"]).expect("applied");
+    assert_ne!(snapshot(folder.path()), before, "the control: something was changed");
+    let broken = Machine::new(Box::new(Fake::read_only(folder.path())), STATE, false);
+    let (sessions, undone) = tune::undo_all(&broken, false).expect("undone");
+    assert!(sessions == 2 && undone.is_complete(), "{undone:?}");
+    let kept = |name: &String| name.starts_with("var/lib/rearguard/journal/");
+    let journal = snapshot(folder.path()).into_iter().filter(|(name, _)| kept(name));
+    before.extend(journal);
+    assert_same(folder.path(), &before, "undone on a read-only disk");
+    // It can be written again: what is undone is undone again, and forgotten.
+    let (_, undone) = tune::undo_all(&alive(folder.path()), false).expect("undone");
+    assert!(undone.is_complete() && undone.restored.is_empty(), "{undone:?}");
+    before.retain(|name, _| !kept(name));
+    assert_same(folder.path(), &before, "undone again");
+}
+
 #[test]
 fn a_full_disk_keeps_nothing_from_being_restored() {
     let (folder, before) = machine();
