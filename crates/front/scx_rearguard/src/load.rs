@@ -13,7 +13,7 @@ use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Control, Ending, Loaded, Only, Poll, Promised, Scope};
 
-use crate::{output, plan, service};
+use crate::{plan, service};
 
 /// How often the command looks at its scheduler and for the user's wish to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -200,7 +200,8 @@ fn compile(policy: &PolicySpec, to: &Path) -> Result<(), Failure> {
             "--compile: `{policy}` is built in and needs no object: name a file"
         ))
     })?;
-    output::replace(to, object)
+    fileio::replace(to, object)
+        .map_err(|error| Failure::Input(format!("{}: {error}", to.display())))
 }
 
 /// Turns true at Ctrl-C, SIGTERM or SIGHUP. The second one ends the process at once: the kernel then detaches

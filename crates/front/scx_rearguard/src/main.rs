@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod documented;
 mod load;
-mod output;
 mod plan;
 mod service;
 
