@@ -217,7 +217,9 @@ impl Measured {
         let document = self.as_document();
         let mut block = blocks::blocks(&document).into_iter().next().unwrap_or_default();
         let least = self.disturbance.as_ref().map(|one| one.at_least_ns);
-        let row = |least| blocks::least_row(&block.grid, "at least", least, self.service.ideal_ns);
+        // An ideal that cannot be has no ratio, and gives none to this row either.
+        let ideal = self.service.ideal_ns.filter(|_| self.service.excess_p99_9.is_some());
+        let row = |least| blocks::least_row(&block.grid, "at least", least, ideal);
         block.grid.rows.extend(least.as_ref().map(row));
         Block { notes: self.notes(), ..block }
     }

@@ -20,6 +20,7 @@ mod socket_stages;
 mod sockets;
 mod target;
 pub mod tls;
+mod warnings;
 
 pub use hdr::write_log;
 pub use measurement::{Load, Measurement, Quiet, fill, first_loss, measure, scenario_text};

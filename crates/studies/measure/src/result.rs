@@ -13,9 +13,7 @@ use crate::observe::Setup;
 use crate::saturate::Saturation;
 use crate::service_time::ServiceTime;
 use crate::target::Target;
-
-/// A server that answers a smaller share of what is due is overloaded.
-const ANSWERED: f64 = 0.98;
+use crate::warnings::{Due, doubtful_ideal, impossible_ideal};
 
 /// Everything that a report is made of.
 pub struct Reported<'a> {
@@ -112,52 +110,36 @@ impl Reported<'_> {
         }
     }
 
-    /// What must be known before the figures are believed. An ideal that cannot be is no measure.
+    /// What must be known before the figures are believed.
     fn warnings(&self, program: &mut ProgramResult) -> Vec<String> {
-        let impossible = self.impossible_ideal(program);
+        let ideal = self.ideal_warning(program);
+        [self.overload(), ideal].into_iter().flatten().collect()
+    }
+
+    /// An ideal that cannot be takes its ratio along; one that may be keeps it, with a word where it is below
+    /// 1.
+    fn ideal_warning(&self, program: &mut ProgramResult) -> Option<String> {
+        let (ideal, measured) = (program.ideal_ns?, program.latency_ns?);
+        let time = self.measurement.service_time?;
+        let impossible = impossible_ideal(&measured, &ideal, &time);
         if impossible.is_some() {
             program.excess_p99_9 = None;
         }
-        [self.overload(), impossible].into_iter().flatten().collect()
+        impossible.or_else(|| doubtful_ideal(&measured, &ideal))
     }
 
-    /// The ideal has no better median than the server: it takes a longer service time than requests have.
-    fn impossible_ideal(&self, program: &ProgramResult) -> Option<String> {
-        let ideal = program.ideal_ns?.p50.value?;
-        let measured = program.latency_ns?.p50;
-        let time = self.measurement.service_time?;
-        let shown = |ns: f64| Nanos(ns.round() as u64);
-        (ideal > measured.high.or(measured.value)?).then(|| {
-            format!(
-                "the ideal's p50, {}, is above the measured one, {}: {}. So nothing is held against the ideal; \
-                 --service-time says the time",
-                shown(ideal),
-                shown(measured.value.unwrap_or_default()),
-                time.too_long()
-            )
-        })
-    }
-
-    /// More was due than the server answered, or than it has time for.
     fn overload(&self) -> Option<String> {
-        let (trace, check) = (&self.measurement.trace, &self.measurement.self_check);
-        let due = check.requests as f64 / trace.window.span().as_secs_f64();
+        let (trace, records) = (&self.measurement.trace, &self.measurement.records);
         let requests = trace.programs[0].requests.iter();
-        let answered = requests.filter(|one| trace.window.contains(one.received)).count();
-        let answered = answered as f64 / trace.window.span().as_secs_f64();
-        let behind = (due - answered) * trace.window.span().as_secs_f64();
-        let connections = f64::from(self.setup.connections);
-        // Connections' worth of requests may be under way when the window ends.
-        (answered < ANSWERED * due && behind > connections).then(|| {
-            let limit = match check.own.is_at_limit() {
-                true => "the generator is at its limit (--cpus gives it more CPUs)",
-                false => "the server cannot keep up",
-            };
-            format!(
-                "overload: {due:.0} requests/s were due and {answered:.0} were answered: {limit}, \
-                 and latencies grow for as long as this goes on; lower --rate"
-            )
-        })
+        let due = Due {
+            records,
+            window: trace.window,
+            answered: requests.filter(|one| trace.window.contains(one.received)).count(),
+            timeout: self.setup.limits.timeout,
+            connections: self.setup.connections,
+            is_generator_at_limit: self.measurement.self_check.own.is_at_limit(),
+        };
+        due.overload()
     }
 
     fn late(&self, faults: &[String]) -> Failure {
