@@ -311,6 +311,14 @@ pub struct Verdict {
     pub ratio: Estimate,
 }
 
+impl ProgramResult {
+    /// Whether a figure of its latency surely lies beyond any: lost requests rank as infinitely slow, and
+    /// infinity is no number of a document.
+    pub fn is_never(&self, latency: &Estimate) -> bool {
+        self.lost > 0 && *latency == Estimate::default()
+    }
+}
+
 impl Document {
     /// The results that stand for their policies: pooled over the seeds where that exists, else the policy's
     /// only run.

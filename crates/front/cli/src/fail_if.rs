@@ -58,6 +58,8 @@ impl FromStr for Bound {
 enum Found {
     /// The whole interval lies beyond.
     Beyond,
+    /// So many requests are lost that no number bounds the figure.
+    Lost,
     /// The interval holds the bound, or has no known end on that side.
     CannotTell,
     /// The whole interval lies within.
@@ -65,16 +67,18 @@ enum Found {
 }
 
 impl Bound {
-    fn of(&self, program: &ProgramResult) -> Option<Estimate> {
+    /// `None`: the program has no such figure.
+    fn found(&self, program: &ProgramResult) -> Option<Found> {
         if self.figure == OUTLIERS {
-            return Some(program.outlier?.proportion);
+            return Some(self.hold(&program.outlier?.proportion));
         }
         let latency = program.latency_ns?;
         let all = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p99_9];
-        Some(all[self.figure])
+        let estimate = all[self.figure];
+        Some(if program.is_never(&estimate) { Found::Lost } else { self.hold(&estimate) })
     }
 
-    fn found(&self, estimate: &Estimate) -> Found {
+    fn hold(&self, estimate: &Estimate) -> Found {
         match (estimate.low, estimate.high) {
             (Some(low), _) if low > self.limit => Found::Beyond,
             (_, Some(high)) if high <= self.limit => Found::Within,
@@ -100,11 +104,15 @@ pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Fai
     for bound in bounds {
         let its = |policy: &str| bound.policy.as_deref().is_none_or(|own| own == policy);
         for (policy, program) in all.iter().filter(|(policy, _)| its(policy)) {
-            let Some(estimate) = bound.of(program) else { continue };
+            let Some(found) = bound.found(program) else { continue };
             let who = format!("{policy} {}", program.name);
             let (text, who) = (&bound.text, who.trim());
-            match bound.found(&estimate) {
+            match found {
                 Found::Beyond => beyond.push(format!("{who} surely has {text} (--fail-if)")),
+                Found::Lost => beyond.push(format!(
+                    "{who} surely has {text}, as {} of {} requests are lost (--fail-if)",
+                    program.lost, program.requests
+                )),
                 Found::CannotTell => {
                     anstream::eprintln!(
                         "rearguard: cannot tell whether {who} has {text}, so --fail-if passes"
@@ -155,6 +163,22 @@ mod tests {
         assert_eq!(code("cfs p99.9>5ms", 5.1e6, 6e6), Ok(()));
         let known = |text: &str| check_policies(&[bound(text)], &["cts".to_string()]).is_ok();
         assert!(known("p99.9>5ms") && known("cts p99.9>5ms") && !known("cfs p99.9>5ms"));
+    }
+
+    #[test]
+    fn lost_requests_are_slower_than_any_limit() {
+        let code = |lost, p99_9| {
+            let mut one = service(5.1e6, 6e6);
+            (one.requests, one.lost) = (600, lost);
+            one.latency_ns = Some(Latency { p99_9, ..Latency::default() });
+            check(&[bound("p99.9>5ms")], &[("", &one)]).map_err(|failure| failure.to_string())
+        };
+        let infinite = f64::INFINITY;
+        let lost = code(30, Estimate::new(infinite, infinite, infinite)).unwrap_err();
+        assert!(lost.contains("as 30 of 600 requests are lost"), "{lost}");
+        // Controls: few are lost, so that it may be finite; and nothing is known, with none lost.
+        assert_eq!(code(1, Estimate::new(infinite, 4e6, infinite)), Ok(()));
+        assert_eq!(code(0, Estimate::default()), Ok(()));
     }
 
     #[test]
