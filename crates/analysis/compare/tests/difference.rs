@@ -182,6 +182,78 @@ fn lost_requests_and_unknown_figures_are_no_numbers() {
     assert!(refused.to_string().contains("nothing to hold against each other"), "{refused}");
 }
 
+/// Runs of a server: of 600 requests so many are lost and so many complained about, p99.9 in ms (with losses
+/// beyond any number).
+fn failing(runs: &[(u64, u64, f64)]) -> Vec<String> {
+    let one = |(run, (lost, complaints, p99_9)): (usize, &(u64, u64, f64))| {
+        let p99_9 = if *lost == 0 { ms(*p99_9) } else { Estimate::default() };
+        let mut one = measured(&format!("http://web:{run}"), p99_9);
+        let latency = one.service.latency_ns.as_mut().expect("a service has latencies");
+        (latency.p50, latency.p90, latency.p99) = (ms(0.1), ms(0.2), ms(0.3));
+        latency.mean = if *lost == 0 { ms(0.15) } else { Estimate::default() };
+        (one.service.requests, one.service.lost) = (600, *lost);
+        let over = stats::share_of(*lost, 600).expect("of 600");
+        let proportion = Estimate::new(over.value, over.low, over.high);
+        one.service.outlier = Some(Outlier { proportion, ..Outlier::default() });
+        if *complaints > 0 {
+            one.complaints.insert("HTTP 503".into(), *complaints);
+        }
+        report::json(&one)
+    };
+    runs.iter().enumerate().map(one).collect()
+}
+
+/// The answers by figure.
+fn told(before: &[(u64, u64, f64)], after: &[(u64, u64, f64)]) -> Vec<(String, Option<Answer>)> {
+    let found = between(&failing(before), &failing(after)).expect("the same service");
+    let figures = found.changes.into_iter().flat_map(|change| change.figures);
+    figures.map(|one| (one.figure, one.answer)).collect()
+}
+
+fn of<'a>(told: &'a [(String, Option<Answer>)], key: &str) -> Option<&'a Option<Answer>> {
+    told.iter().find(|one| one.0 == key).map(|one| &one.1)
+}
+
+#[test]
+fn lost_requests_that_grew_are_worse_and_come_first() {
+    let well = [(0, 0, 2.0), (0, 0, 2.1), (0, 0, 1.9)];
+    let ill = [(30, 0, 2.0), (31, 0, 2.1), (29, 0, 1.9)];
+    for (before, after) in [(&well[..], &ill[..]), (&well[..1], &ill[..1])] {
+        let worse = told(before, after);
+        assert_eq!(worse[0], ("lost_share".into(), Some(Answer::Worse)));
+        for key in ["latency_ns.p99_9", "latency_ns.mean", "outlier.proportion"] {
+            assert_eq!(of(&worse, key), Some(&Some(Answer::Worse)), "{key}: {worse:?}");
+        }
+        let better = told(after, before);
+        assert_eq!(of(&better, "latency_ns.p99_9"), Some(&Some(Answer::Better)), "{better:?}");
+    }
+    // Controls: one lost request is no change, and without any there is no such row.
+    let one = told(&well, &[(1, 0, 2.0), (0, 0, 2.1), (0, 0, 1.9)]);
+    assert_eq!(of(&one, "lost_share"), Some(&Some(Answer::CannotTell)));
+    assert_eq!(of(&one, "latency_ns.mean"), Some(&Some(Answer::CannotTell)));
+    assert_eq!(of(&told(&well, &well[..2]), "lost_share"), None);
+    // What is lost in every run of both sides shows nothing but the losses.
+    let both = told(&ill, &[(30, 0, 2.0), (32, 0, 2.1), (28, 0, 1.9)]);
+    assert_eq!(of(&both, "lost_share"), Some(&Some(Answer::CannotTell)));
+    assert_eq!(of(&both, "latency_ns.p99_9"), None);
+}
+
+#[test]
+fn fast_complaints_are_not_better() {
+    let slow = [(0, 0, 20.0), (0, 0, 21.0), (0, 0, 19.0)];
+    let refused = [(0, 600, 2.0), (0, 600, 2.1), (0, 600, 1.9)];
+    let found = told(&slow, &refused);
+    assert_eq!(found[0], ("complained_share".into(), Some(Answer::Worse)));
+    assert_eq!(of(&found, "latency_ns.p99_9"), Some(&Some(Answer::CannotTell)));
+    let mended = told(&refused, &slow);
+    assert_eq!(mended[0], ("complained_share".into(), Some(Answer::Better)));
+    assert_eq!(of(&mended, "latency_ns.p99_9"), Some(&Some(Answer::CannotTell)));
+    // The control: the same latencies of good answers.
+    let good = told(&slow, &[(0, 0, 2.0), (0, 0, 2.1), (0, 0, 1.9)]);
+    assert_eq!(of(&good, "latency_ns.p99_9"), Some(&Some(Answer::Better)));
+    assert_eq!(of(&good, "complained_share"), None);
+}
+
 #[test]
 fn conditions_that_differ_are_named() {
     let text = |load: &str| {

@@ -79,7 +79,10 @@ pub struct FigureChange {
     pub answer: Option<Answer>,
 }
 
-/// What is said first of a service: the first of these that is told, else the first that is known.
+/// What is said before all else where it grew.
+const FAILURES: [&str; 2] = ["lost_share", "complained_share"];
+/// What is said first of a service then: the first of these that is told, else failures that are, else the
+/// first of these that is known.
 const HEADLINES: [&str; 5] =
     ["latency_ns.p99_9", "latency_ns.p99", "latency_ns.p90", "latency_ns.p50", "rate_per_s"];
 
@@ -156,25 +159,37 @@ impl Change {
     }
 
     fn sentence(&self) -> Option<String> {
-        let known =
-            HEADLINES.iter().filter_map(|key| self.figures.iter().find(|one| one.figure == *key));
-        let told =
-            |one: &&FigureChange| one.answer.is_some_and(|answer| answer != Answer::CannotTell);
-        let figure = known.clone().find(told).or(known.clone().next())?;
+        let figure = self.headline()?;
         let (name, what) = (self.name(), figure.name());
         let (before, after) = (figure.shown(&figure.before).0, figure.shown(&figure.after).0);
         let (ratio, interval) = human::ratio(&figure.ratio);
-        let ratio = format!("{ratio} {interval}").trim_end().to_string();
+        let ratio = match &ratio[..] {
+            human::UNKNOWN => String::new(),
+            ratio => format!(" ({})", format!("{ratio} {interval}").trim_end()),
+        };
         Some(match figure.answer {
             None | Some(Answer::CannotTell) => {
                 format!(
-                    "{name}: whether {what} changed cannot be told: {before}, then {after} ({ratio})."
+                    "{name}: whether {what} changed cannot be told: {before}, then {after}{ratio}."
                 )
             }
             Some(answer) => {
-                format!("{name}: {what} is {}: {before}, then {after} ({ratio}).", answer.word())
+                format!("{name}: {what} is {}: {before}, then {after}{ratio}.", answer.word())
             }
         })
+    }
+
+    fn headline(&self) -> Option<&FigureChange> {
+        let of = |keys: &'static [&str]| {
+            keys.iter().filter_map(|key| self.figures.iter().find(|one| one.figure == *key))
+        };
+        let told =
+            |one: &&FigureChange| one.answer.is_some_and(|answer| answer != Answer::CannotTell);
+        let grew = of(&FAILURES).find(|one| one.answer == Some(Answer::Worse));
+        grew.or_else(|| of(&HEADLINES).find(told))
+            .or_else(|| of(&FAILURES).find(told))
+            .or_else(|| of(&HEADLINES).next())
+            .or_else(|| of(&FAILURES).next())
     }
 
     fn block(&self) -> Block {
@@ -192,6 +207,7 @@ impl FigureChange {
             "rate_per_s" => "carries".to_string(),
             "of_ideal" => "of the ideal".to_string(),
             "lost_share" => "lost".to_string(),
+            "complained_share" => "complaints".to_string(),
             "outlier.proportion" => "outliers".to_string(),
             other => other.replace("latency_ns.", "").replace("_ns.", " ").replace("stages.", ""),
         };
@@ -199,9 +215,15 @@ impl FigureChange {
     }
 
     fn shown(&self, value: &Estimate) -> (String, String) {
+        // Only what is beyond any number has an answer without figures.
+        if self.answer.is_some() && *value == Estimate::default() {
+            return ("lost".to_string(), String::new());
+        }
         match &self.figure[..] {
             "rate_per_s" => human::rate(value),
-            "of_ideal" | "lost_share" | "outlier.proportion" => human::percent(value),
+            "of_ideal" | "lost_share" | "complained_share" | "outlier.proportion" => {
+                human::percent(value)
+            }
             _ => human::latency(value),
         }
     }

@@ -38,7 +38,7 @@ pub use inversion::{Inversions, inverted_pairs};
 pub use latency::{Latency, latency_estimates};
 pub use needed::{Needed, needed};
 pub use paired::paired_p;
-pub use proportion::{Outlier, batch_proportion, outlier, telling};
+pub use proportion::{Outlier, batch_proportion, outlier, share_of, telling};
 pub use quantile::Quantile;
 pub use runs::{geometric_mean, mean_of_runs, ratio_of_pairs, ratio_of_runs};
 pub use share::Shares;

@@ -54,6 +54,13 @@ pub fn batch_proportion(hits: u64, batches: &[(u64, u64)]) -> Estimate {
     proportion(hits as usize, requests as usize, reference as usize, &spread)
 }
 
+/// The share of `hits` in `n` with the exact 95% interval of independent ones; `None` of nothing.
+pub fn share_of(hits: u64, n: u64) -> Option<Estimate> {
+    let (value, (low, high)) =
+        (hits as f64 / n as f64, exact_proportion(hits as f64, n.max(1) as f64));
+    (n > 0).then_some(Estimate { value, low, high })
+}
+
 /// The interval of a proportion of `hits` in `n`, where the mean of `reference` hits in `n` has a known
 /// spread.
 ///

@@ -1,6 +1,8 @@
 //! What result documents say that can be held against another: services with figures, and the facts of their
 //! making.
 
+use std::collections::BTreeMap;
+
 use model::{Failure, Nanos};
 use report::capacity::{CAPACITY_SCHEMA, CapacityRun, Carried};
 use report::document::{COMPARE_SCHEMA, Document, Estimate, Latency, Outlier, ProgramResult};
@@ -10,6 +12,10 @@ use serde::de::DeserializeOwned;
 
 /// The fact that a capacity hangs on.
 pub(super) const OBJECTIVE: &str = "objective";
+/// The figure of requests that were never answered.
+pub(super) const LOST: &str = "lost_share";
+/// The figure of requests that were answered otherwise than wanted.
+pub(super) const COMPLAINED: &str = "complained_share";
 
 /// A result document, as far as it can be held against another.
 #[derive(Debug)]
@@ -41,6 +47,8 @@ pub(super) struct Figure {
     /// Figures of other limits are other figures.
     pub given: Option<String>,
     pub value: Estimate,
+    /// Surely beyond any number: so many requests are lost.
+    pub is_never: bool,
 }
 
 impl Subject {
@@ -94,7 +102,11 @@ fn of_comparison(document: Document) -> Parts {
     let shown = document.shown();
     let services = shown.iter().flat_map(|result| {
         let services = result.programs.iter().filter(|program| program.latency_ns.is_some());
-        services.map(|program| service(Some(result.policy.clone()), &program.name, program))
+        services.map(|program| {
+            let mut found = service(Some(result.policy.clone()), &program.name, program);
+            found.figures.extend(lost(&runs_of(&document, &result.policy, program)));
+            found
+        })
     });
     let kernels: Vec<&str> = shown.iter().filter_map(|result| result.kernel.as_deref()).collect();
     let facts = vec![
@@ -109,9 +121,24 @@ fn of_comparison(document: Document) -> Parts {
     (document.seeds.len(), facts, services.collect())
 }
 
+/// The seeds' own results, where the document has them: losses of one seed say little of the next.
+fn runs_of<'a>(
+    document: &'a Document,
+    policy: &str,
+    pooled: &'a ProgramResult,
+) -> Vec<&'a ProgramResult> {
+    let own = document.results.iter().filter(|one| one.policy == policy && one.seed.is_some());
+    let programs = own.flat_map(|one| &one.programs);
+    let runs: Vec<_> = programs.filter(|program| program.name == pooled.name).collect();
+    if runs.is_empty() { vec![pooled] } else { runs }
+}
+
 fn of_measurement(measured: Measured) -> Parts {
     let least = measured.at_least();
     let mut subject = service(None, &measured.target, &least);
+    subject.figures.extend(lost(&[&least]));
+    let complaints = measured.complaints.values().sum();
+    subject.figures.extend(share(COMPLAINED, complaints, least.requests));
     let stages = measured.stages.iter().flatten();
     subject.figures.extend(stages.flat_map(|stage| {
         let spans = [("mean", stage.span_ns.mean), ("p99_9", stage.span_ns.p99_9)];
@@ -122,6 +149,8 @@ fn of_measurement(measured: Measured) -> Parts {
         ("requests due", format!("{}/s", measured.self_check.intended_rate_per_s.round())),
         ("connections", measured.connections.to_string()),
         ("duration", Nanos(measured.duration_ns).to_string()),
+        ("lost by", names(&measured.losses)),
+        ("answered otherwise than wanted", names(&measured.complaints)),
         ("machine", measured.machine.clone()),
         ("version", measured.version.clone()),
     ];
@@ -167,11 +196,40 @@ fn numbers(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
+fn names(counts: &BTreeMap<String, u64>) -> String {
+    counts.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The share of requests without an answer: in all of the runs, and within what any of them allows for.
+fn lost(runs: &[&ProgramResult]) -> Option<Figure> {
+    let sum = |of: fn(&ProgramResult) -> u64| runs.iter().map(|one| of(one)).sum();
+    let pooled = share(LOST, sum(|one| one.lost), sum(|one| one.requests))?;
+    let each = runs.iter().filter_map(|one| Some(share(LOST, one.lost, one.requests)?.value));
+    let value = Estimate { value: pooled.value.value, ..hull(each) };
+    Some(Figure { value, ..pooled })
+}
+
+fn share(key: &str, hits: u64, requests: u64) -> Option<Figure> {
+    Some(figure(key, figures::estimate(stats::share_of(hits, requests)?)))
+}
+
+/// The interval that holds all of several; no value.
+pub(super) fn hull(all: impl Iterator<Item = Estimate>) -> Estimate {
+    let both = |a: Option<f64>, b: Option<f64>, of: fn(f64, f64) -> f64| Some(of(a?, b?));
+    let join = |a: Estimate, b: Estimate| Estimate {
+        value: None,
+        low: both(a.low, b.low, f64::min),
+        high: both(a.high, b.high, f64::max),
+    };
+    all.reduce(join).unwrap_or_default()
+}
+
 fn service(policy: Option<String>, name: &str, program: &ProgramResult) -> Subject {
     let mut figures = latencies("latency_ns", &program.latency_ns.unwrap_or_default());
+    for figure in &mut figures {
+        figure.is_never = program.latency_ns.is_some() && program.is_never(&figure.value);
+    }
     figures.extend(program.outlier.as_ref().map(outliers));
-    let lost = program.lost as f64 / program.requests.max(1) as f64;
-    figures.extend((program.lost > 0).then(|| figure("lost_share", Estimate::exact(lost))));
     let ideal = program.ideal_ns.map(|ideal| figure("ideal_ns.p99_9", ideal.p99_9));
     figures.extend(ideal);
     Subject { policy, service: name.to_string(), figures }
@@ -189,5 +247,5 @@ fn outliers(outlier: &Outlier) -> Figure {
 }
 
 fn figure(key: &str, value: Estimate) -> Figure {
-    Figure { key: key.to_string(), given: None, value }
+    Figure { key: key.to_string(), given: None, value, is_never: false }
 }
