@@ -188,13 +188,19 @@ pub fn verdict_cell(verdict: &Verdict) -> Cell {
 
 /// [`verdict_cell`] of its parts.
 pub fn answer_cell(answer: Answer, ratio: &Estimate) -> Cell {
-    let (ratio, interval) = human::ratio(ratio);
+    let (text, interval) = match human::ratio(ratio) {
+        // Beyond any number: so many requests are lost.
+        (unknown, _) if unknown == human::UNKNOWN && answer == Answer::Worse => {
+            (format!("{}, lost", answer.word()), String::new())
+        }
+        (ratio, interval) => (format!("{} {ratio}", answer.word()), interval),
+    };
     let tone = match answer {
         Answer::Better => Tone::Good,
         Answer::Worse => Tone::Bad,
         Answer::CannotTell => Tone::Faint,
     };
-    Cell { text: format!("{} {ratio}", answer.word()), interval, tone }
+    Cell { text, interval, tone }
 }
 
 /// The A/A pair of the headline, any A/A pair that was told apart, and what is not told.

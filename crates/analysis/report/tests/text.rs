@@ -75,6 +75,43 @@ fn what_is_unknown_or_unbounded_is_null() {
 }
 
 #[test]
+fn a_policy_that_loses_its_requests_is_worse_without_a_number() {
+    let shown = |ratio: report::document::Estimate| {
+        let mut document = fixture::comparison();
+        let worse = report::document::Answer::Worse;
+        for verdict in document.verdicts.iter_mut().filter(|one| one.a != one.b) {
+            (verdict.answer, verdict.ratio) = (worse, ratio);
+        }
+        plain(&report::table(&document, 200))
+    };
+    let infinite = f64::INFINITY;
+    let lost = shown(report::document::Estimate::new(infinite, infinite, infinite));
+    assert!(lost.contains("worse, lost") && !lost.contains("worse -"), "{lost}");
+    let number = shown(report::document::Estimate::new(3.0, 2.0, 4.0));
+    assert!(number.contains("worse 3.00x") && !number.contains("lost"), "the control: {number}");
+}
+
+#[test]
+fn an_ideal_that_cannot_be_has_no_ratio_in_any_row() {
+    let of = |ms: f64| report::document::Estimate::new(ms * 1e6, ms * 9e5, ms * 1.1e6);
+    let latency = |ms| report::document::Latency { p99_9: of(ms), ..Default::default() };
+    let table = |excess_p99_9| {
+        let at_least_ns = latency(8.0);
+        let disturbance = Some(report::Disturbance { at_least_ns, ..Default::default() });
+        let service = report::document::ProgramResult {
+            latency_ns: Some(latency(10.0)),
+            ideal_ns: Some(latency(2.0)),
+            excess_p99_9,
+            ..Default::default()
+        };
+        let measured = report::Measured { service, disturbance, ..Default::default() };
+        plain(&report::measure_table(&measured, 200))
+    };
+    assert!(table(Some(5.0)).contains("4.00x"), "the control: {}", table(Some(5.0)));
+    assert!(!table(None).contains("4.00x"), "{}", table(None));
+}
+
+#[test]
 fn no_table_is_wider_than_its_terminal_where_columns_can_go() {
     for width in [80, 100, 120, 160] {
         for line in plain(&report::table(&fixture::comparison(), width)).lines() {

@@ -94,13 +94,20 @@ fn figure(pool: &Pool, metric: Metric) -> Option<f64> {
 
 /// All ratios that a test does not reject: `a` divided by such a ratio is not told from `b`.
 fn interval(sides: &Sides, value: f64, miss: f64) -> Estimate {
+    let furthest = f64::from(FURTHEST);
     let centre = if value.is_finite() { value.log2() } else { value };
-    let centre =
-        if centre.is_nan() { 0.0 } else { centre.clamp(-f64::from(FURTHEST), f64::from(FURTHEST)) };
+    let centre = if centre.is_nan() { 0.0 } else { centre.clamp(-furthest, furthest) };
     let below = |log: f64| sides.test(log.exp2()).against_more() < miss;
     let above = |log: f64| sides.test(log.exp2()).against_less() < miss;
-    let low = end(centre, -1.0, below).map_or(0.0, f64::exp2);
-    let high = end(centre, 1.0, above).map_or(f64::INFINITY, f64::exp2);
+    // A side that is lost so far is so by any ratio: the last one that is searched is no end.
+    let low = match value == f64::INFINITY && below(furthest) {
+        true => value,
+        false => end(centre, -1.0, below).map_or(0.0, f64::exp2),
+    };
+    let high = match value == 0.0 && above(-furthest) {
+        true => value,
+        false => end(centre, 1.0, above).map_or(f64::INFINITY, f64::exp2),
+    };
     // The estimate is rejected by no test of its own, but the order statistics lie beside the pooled one.
     let (low, high) = if value.is_nan() { (low, high) } else { (low.min(value), high.max(value)) };
     Estimate { value, low, high }

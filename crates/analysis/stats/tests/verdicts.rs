@@ -200,6 +200,29 @@ fn surely_lost_is_slower_than_answered() {
     assert_eq!(answer(&mostly_lost, &mostly_lost), Answer::CannotTell);
 }
 
+/// Where the search for a ratio ends is no ratio.
+#[test]
+fn what_is_surely_lost_has_no_number() {
+    let answered: Vec<Vec<Nanos>> = (1..=3).map(|seed| QUEUES[0].latencies(seed, 4_000)).collect();
+    let losing = |every: usize| {
+        let lose = |run: &Vec<Nanos>| {
+            let lost = |(at, x): (usize, &Nanos)| if at % every == 0 { Nanos::NEVER } else { *x };
+            run.iter().enumerate().map(lost).collect::<Vec<_>>()
+        };
+        answered.iter().map(lose).collect::<Vec<_>>()
+    };
+    let ratio = |a: &[Vec<Nanos>], b: &[Vec<Nanos>]| {
+        let pairs: Vec<_> = a.iter().zip(b).collect();
+        compare(&pairs, Metric::Quantile(Quantile::P99)).unwrap().ratio
+    };
+    let mostly = losing(2);
+    assert_eq!(ratio(&mostly, &answered).low, f64::INFINITY);
+    assert_eq!(ratio(&answered, &mostly).high, 0.0);
+    // The control: so few are lost that the p99 may be a number.
+    let few = ratio(&losing(99), &answered);
+    assert!(few.value.is_infinite() && few.low < 1e9, "{few:?}");
+}
+
 /// One seed shows nothing of how much whole runs differ: what a slower moment could explain is not told.
 #[test]
 fn one_pair_tells_only_what_no_slower_moment_explains() {
