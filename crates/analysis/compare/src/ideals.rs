@@ -1,21 +1,15 @@
 //! Ideal queues as curves of a document.
 
-use std::time::Instant;
-
 use model::{Failure, Nanos, Watch};
 use queue::{Discipline, Ideal};
 use report::Curve;
 use stats::latency_estimates;
 
-/// A drawn queue, with the speed at which this machine simulated it.
+/// A drawn queue, with its load.
 pub fn drawn(ideal: &Ideal, watch: &dyn Watch) -> Result<Curve, Failure> {
-    let started = Instant::now();
     let result = ideal.run(watch)?;
-    let took_s = started.elapsed().as_secs_f64();
-    Ok(Curve {
-        requests_per_s: Some(result.simulated as f64 / took_s),
-        ..figures::queue("ideal", &result)
-    })
+    let rate_per_s = Some(ideal.rate_per_s());
+    Ok(Curve { rate_per_s, ..figures::queue("ideal", &result) })
 }
 
 /// A replayed trace, each request (arrival, service).

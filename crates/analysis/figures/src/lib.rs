@@ -70,7 +70,7 @@ pub fn queue(name: &str, result: &IdealResult) -> Curve {
             p99: exact.p99,
             p99_9: exact.p99_9,
         }),
-        requests_per_s: None,
+        rate_per_s: None,
         ccdf: result.ccdf.iter().map(point).collect(),
     }
 }

@@ -12,7 +12,7 @@ pub fn block(figure: &Figure) -> Block {
 
 /// A row a queue, and one with its exact values where there is a closed form.
 pub fn grid(curves: &[Curve]) -> Grid {
-    let titles = ["queue", "requests", "mean", "p50", "p90", "p99", "p99.9", "requests/s"];
+    let titles = ["queue", "requests", "mean", "p50", "p90", "p99", "p99.9", "arrivals/s"];
     let mut grid = Grid::new(titles.map(String::from));
     for curve in curves {
         grid.rows.push(simulated(curve));
@@ -28,7 +28,7 @@ fn simulated(curve: &Curve) -> Vec<Cell> {
     let mut row = vec![Cell::plain(&curve.name), Cell::plain(human::count(Some(curve.requests)))];
     let figures = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p99_9];
     row.extend(figures.iter().map(|q| Cell::estimate(human::latency(q))));
-    row.push(Cell::plain(human::count(curve.requests_per_s.map(|rate| rate.round() as u64))));
+    row.push(Cell::plain(human::number(curve.rate_per_s)));
     row
 }
 

@@ -83,8 +83,9 @@ pub struct Curve {
     pub latency_ns: Latency,
     /// Latency in closed form, where there is one; `None` inside where a figure has none.
     pub exact_ns: Option<ExactLatency>,
-    /// Requests that were simulated in a second of this machine's time; not reproducible.
-    pub requests_per_s: Option<f64>,
+    /// The load: how often requests arrive, a second; `None` where that is not known.
+    #[serde(default)]
+    pub rate_per_s: Option<f64>,
     /// The tail as a curve.
     pub ccdf: Vec<CcdfPoint>,
 }

@@ -34,7 +34,7 @@ pub fn queue<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Curve) -> Colum
     let with_exact = EXACT.iter().fold(columns, |columns, (name, read)| {
         columns.float(name, |row| of(row).exact_ns.as_ref().and_then(read))
     });
-    with_exact.float("requests_per_s", |row| of(row).requests_per_s)
+    with_exact.float("rate_per_s", |row| of(row).rate_per_s)
 }
 
 fn curves(ideal: &Ideal) -> RecordBatch {
