@@ -61,6 +61,17 @@ fn the_base_has_no_mistake() {
     assert_eq!(scenario.programs[0].group, Some(1));
 }
 
+/// Zero needs no unit, in keys whose defaults it takes away.
+#[test]
+fn zero_is_a_duration() {
+    let text = "nodes = 1\ntick_late = 0\nmigration = { core = 0, llc = 0 }";
+    let scenario = Scenario::read(&BASE.replace("nodes = 1", text), "x.toml").unwrap();
+    let migration = scenario.mechanisms.migration.expect("it stands there");
+    assert_eq!((scenario.mechanisms.tick_late, migration.llc), (Some(Nanos::ZERO), Nanos::ZERO));
+    let usual = Scenario::read(BASE, "x.toml").unwrap().mechanisms;
+    assert_eq!((usual.tick_late, usual.migration), (None, None), "the control");
+}
+
 #[test]
 fn all_problems_are_shown_in_the_order_of_the_file() {
     let text = BASE.replace("weight = 100", "weight = 0").replace("cpus = 4", "cpu = 4");

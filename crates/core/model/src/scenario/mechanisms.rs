@@ -100,6 +100,12 @@ fn idle(table: &Table) -> IdleStates {
         exit: Nanos::from_micros(exit_us),
         residency: Nanos::from_micros(residency_us),
     };
+    let given = table.get("states").and_then(|value| value.get_ref().as_array());
+    if given.is_some_and(|states| states.is_empty()) {
+        let why =
+            "found an empty list; expected at least one state, or no `states` for the usual three";
+        table.wrong("states", why);
+    }
     let mut states: Vec<IdleState> = table.tables("states").iter().filter_map(state).collect();
     if states.is_empty() {
         states = SKYLAKE.map(known).to_vec();

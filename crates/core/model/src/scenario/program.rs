@@ -80,10 +80,13 @@ fn named(table: &Table) -> Vec<String> {
 fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Program> {
     let words = KINDS.map(|(word, _)| word);
     let kind = table.required("kind", word(&words));
-    let of_kind: Vec<&str> = match kind {
+    let mut of_kind: Vec<&str> = match kind {
         Some(kind) => KINDS[kind].1.to_vec(),
         None => KINDS.iter().flat_map(|(_, keys)| *keys).copied().collect(),
     };
+    // Several kinds have the same key.
+    let mut seen = BTreeSet::new();
+    of_kind.retain(|key| seen.insert(*key));
     table.expect_keys(&[&KEYS, &of_kind[..]].concat());
     let group = table.optional("group", path).map(|name| find(groups, &name));
     if let Some(Err(text)) = &group {

@@ -6,6 +6,9 @@ use super::problem::did_you_mean;
 use super::table::list;
 use crate::{CpuId, Nanos, units};
 
+/// Of a name.
+const MOST_LETTERS: usize = 64;
+
 /// A value as messages name it.
 pub fn found(value: &DeValue) -> String {
     match value {
@@ -23,8 +26,11 @@ fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
     value.as_str().ok_or_else(|| format!("found {}; expected {expected}", found(value)))
 }
 
-/// A duration, zero included.
+/// A duration, zero included, which needs no unit.
 pub fn duration(value: &DeValue) -> Result<Nanos, String> {
+    if matches!(value, DeValue::Integer(number) if integer(number) == Some(0)) {
+        return Ok(Nanos::ZERO);
+    }
     units::duration(text(value, "a duration in quotes such as \"50us\", \"10ms\" or \"1.5s\"")?)
 }
 
@@ -150,6 +156,10 @@ fn named(value: &DeValue, fits: impl Fn(&str) -> bool) -> Result<String, String>
     let name = text(value, EXPECTED)?;
     match fits(name) {
         true => Ok(name.to_string()),
+        false if name.split('/').any(|part| part.len() > MOST_LETTERS) => Err(format!(
+            "found {}; expected a name of at most {MOST_LETTERS} characters",
+            found(value)
+        )),
         false => Err(format!("found {}; expected {EXPECTED}", found(value))),
     }
 }
@@ -158,5 +168,5 @@ fn is_name(name: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(inside)
-        && name.len() <= 64
+        && name.len() <= MOST_LETTERS
 }
