@@ -99,6 +99,14 @@ enum Command {
     Sweep(sweep::Args),
     #[cfg(feature = "bpf")]
     Stages(stages::Args),
+    /// Needs a build with the kernel's part
+    #[cfg(not(feature = "bpf"))]
+    #[command(disable_help_flag = true)]
+    Stages {
+        /// Whatever the command takes elsewhere
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        any: Vec<std::ffi::OsString>,
+    },
     Top(top::Args),
     Trace(traces::Args),
     Watch(watch::Args),
@@ -151,6 +159,8 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(&args),
         #[cfg(feature = "bpf")]
         Command::Stages(args) => stages::run(&args),
+        #[cfg(not(feature = "bpf"))]
+        Command::Stages { .. } => Err(model::trace_session::unbuilt()),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => traces::run(&args),
         Command::Watch(args) => watch::run(&args),

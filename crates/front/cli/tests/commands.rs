@@ -161,6 +161,31 @@ fn bad_input_ends_with_2_and_one_message() {
     }
 }
 
+/// The commands that need the kernel's part say so in a build without it, whatever they are asked.
+#[test]
+#[cfg(not(feature = "bpf"))]
+fn what_a_build_left_out_is_said() {
+    for asked in [&["stages", "--port", "80", "x.trace"][..], &["stages"], &["stages", "--help"]] {
+        let output = rearguard(asked);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(stderr(&output).contains("without the kernel's part"), "{}", stderr(&output));
+    }
+    let unknown = rearguard(&["stagez"]);
+    assert_eq!(unknown.status.code(), Some(2), "the control: {}", stderr(&unknown));
+}
+
+#[test]
+fn an_ideal_is_the_same_bytes_each_time() {
+    let words = "ideal --requests 100k --utilisation 0.5 --service-time 500us --json --seed";
+    let printed = |seed: &str| {
+        let words: Vec<&str> = words.split(' ').chain([seed]).collect();
+        stdout(&rearguard(&words))
+    };
+    assert_eq!(printed("3"), printed("3"));
+    assert!(printed("3").contains("\"rate_per_s\": 1000.0"), "{}", printed("3"));
+    assert_ne!(printed("3"), printed("4"), "the control");
+}
+
 #[test]
 fn every_shipped_scenario_checks() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");

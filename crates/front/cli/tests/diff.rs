@@ -83,6 +83,8 @@ fn what_cannot_be_held_against_each_other_is_refused() {
         assert!(code == 2 && stdout.is_empty() && stderr.contains(why), "{code}: {stderr}");
     };
     refused("eevdf.json none.json", "none.json: ");
+    fs::write(folder.path().join("b.trace"), [0xffu8, 0xfe, 0, 1]).expect("room");
+    refused("eevdf.json b.trace", "b.trace: a trace, or no text: two traces can be held");
     refused("eevdf.json s.toml", "s.toml: neither a trace nor a result document");
     refused("eevdf.json,eevdf.json eevdf.json", "the same result is given twice");
     refused("eevdf.json eevdf.json --report d.svg", "ask for a .html");

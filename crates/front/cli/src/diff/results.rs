@@ -7,7 +7,6 @@ use compare::difference::{Found, difference};
 use gate::{Base, GATE_SCHEMA, Least, between, table};
 use model::{Answer, Failure};
 
-use crate::files;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
 
@@ -38,9 +37,19 @@ pub fn run(
 
 /// Files by name.
 fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    let text =
-        |path: &PathBuf| Ok((path.display().to_string(), files::read_measured(Path::new(path))?));
-    paths.iter().map(text).collect()
+    paths.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect()
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let wrong = |why: &str| Failure::Input(format!("{}: {why}", path.display()));
+    let bytes = fileio::whole(path, fileio::LONGEST_LIST);
+    let bytes = bytes.map_err(|error| wrong(&error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| {
+        wrong(
+            "a trace, or no text: two traces can be held against each other, or results that --json wrote, one \
+             or several a side",
+        )
+    })
 }
 
 /// As `gate check`, which runs the second one.
