@@ -118,8 +118,9 @@ fn service(
     let foretold = would_be.iter().map(|(change, document)| {
         let then = by_seed(document, name);
         let p99_9 = |all: &[Latency]| values(all, |latency| latency.p99_9);
-        let ratio = stats::ratio_of_runs(&p99_9(&then), &p99_9(&was));
-        let told = ratio.filter(|_| known).map(|ratio| Answer::of(ratio.low, ratio.high));
+        // A factor of a model that is not believed is as little worth as its answer.
+        let ratio = stats::ratio_of_runs(&p99_9(&then), &p99_9(&was)).filter(|_| known);
+        let told = ratio.map(|ratio| Answer::of(ratio.low, ratio.high));
         let simulated_ns = over_seeds(&then);
         Foretold {
             policy: change.policy.to_string(),

@@ -4,6 +4,7 @@ mod support;
 
 use model::edit::Edit;
 use model::{Answer, Nanos, Silent};
+use report::document::Estimate;
 use report::whatif::WhatIf;
 use sim::SimArm;
 use sim::costs::Costs;
@@ -82,11 +83,13 @@ fn a_model_that_lacks_the_cause_foretells_nothing() {
     let whole = found(&recorded);
     let of =
         |found: &Found| asked(&recorded, found, &["fifo"], &[]).services[0].foretold[0].clone();
-    assert_eq!(of(&whole).answer, Answer::Better, "the control");
+    let control = of(&whole);
+    assert!(control.answer == Answer::Better && control.ratio.value.is_some(), "{control:?}");
     let batch = whole.text.find("\n[[program]]\nname = \"batch").expect("it is there");
     let lacking = Found { text: whole.text[..batch].to_string(), ..whole };
     let foretold = of(&lacking);
     assert_eq!((foretold.answer, foretold.latency_ns.p99_9.value), (Answer::CannotTell, None));
+    assert_eq!(foretold.ratio, Estimate::default(), "nor by what factor");
 }
 
 #[test]
