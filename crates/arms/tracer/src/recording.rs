@@ -115,9 +115,8 @@ impl Left {
         match kept & STATE {
             0 if has(IS_THROTTLED) => Left::Throttled,
             0 => Left::Preempted,
-            state if state & (STOPPED | TRACED | FROZEN) != 0 || has(IS_FROZEN) => {
-                Left::Blocked(Cause::Stopped)
-            }
+            state if state & (STOPPED | TRACED | FROZEN) != 0 => Left::Blocked(Cause::Stopped),
+            state if has(IS_FROZEN) && state & INTERRUPTIBLE != 0 => Left::Blocked(Cause::Stopped),
             _ if has(IN_IOWAIT) && call < 0 => Left::Blocked(Cause::PageFault),
             _ if has(IN_IOWAIT) => Left::Blocked(Cause::Disk),
             _ => Left::Blocked(waits_in(call)),
@@ -127,11 +126,14 @@ impl Left {
 
 // Bits of a thread's state (include/linux/sched.h) and, above them, those of the hook.
 const STATE: u32 = 0xffff;
+const INTERRUPTIBLE: u32 = 0x1;
 const STOPPED: u32 = 0x4;
 const TRACED: u32 = 0x8;
 const FROZEN: u32 = 0x8000;
 const IN_IOWAIT: u32 = 1 << 16;
 const IS_THROTTLED: u32 = 1 << 17;
+// A frozen group's thread sleeps interruptibly (do_freezer_trap in kernel/signal.c). One that waits for the
+// child of its vfork counts as frozen, too, and sleeps killably (wait_for_vfork_done in kernel/fork.c).
 const IS_FROZEN: u32 = 1 << 18;
 // The same of a thread that is woken.
 const IS_NEW: u32 = 2;
@@ -307,6 +309,8 @@ mod tests {
         assert_eq!(blocked(2, -1), Cause::Other);
         assert_eq!(blocked(STOPPED, 232), Cause::Stopped);
         assert_eq!(blocked(1 | IS_FROZEN, 232), Cause::Stopped);
+        let killable_freezable = 0x2102;
+        assert_eq!(blocked(killable_freezable | IS_FROZEN, 58), Cause::Other, "vfork");
         assert_eq!(blocked(2, 9), Cause::Other);
     }
 }
