@@ -15,7 +15,7 @@ use crate::setting::{Names, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
-use crate::verdict::Confidence;
+use crate::verdict::{Confidence, Lack};
 
 /// So many of the slowest requests have timelines, each of at most so many moments: without bounds a growing
 /// queue has timelines of all that happened for each of a thousandth of its requests.
@@ -192,6 +192,18 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         events: verdict.events as u64,
         source: verdict.worst.map(|(source, _)| source.key().to_string()),
         culprit,
+        note: verdict.lack.map(|lack| lack.words().to_string()),
+    }
+}
+
+impl Lack {
+    fn words(self) -> &'static str {
+        match self {
+            Lack::Ideal => {
+                "without an ideal: its service time holds what the service's other threads do, and is longer than requests have"
+            }
+            Lack::Requests => "so few requests tell no more: watch for longer, or under load",
+        }
     }
 }
 

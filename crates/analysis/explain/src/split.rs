@@ -23,6 +23,8 @@ pub struct Explained {
     pub ideal: Nanos,
     /// Its service time.
     pub service: Nanos,
+    /// For how long its thread was at work for it; its service time at most.
+    pub ran: u64,
     /// The wait for siblings that came first, as far as the ideal has it too.
     pub inherent: u64,
     /// The parts of its excess.
@@ -44,6 +46,11 @@ impl Explained {
     /// What all sources took.
     pub fn excess(&self) -> u64 {
         self.blames.iter().map(|blame| blame.ns).sum()
+    }
+
+    /// What the load took of it as it was seen, whatever its service time is said to be.
+    pub fn load(&self) -> u64 {
+        (self.ran + self.inherent).min(self.latency.0.saturating_sub(self.excess()))
     }
 
     /// Its latency if a source were gone. Without inversions no request passes another, so what was saved by
@@ -136,6 +143,7 @@ impl Whole {
             latency: self.latency,
             ideal: self.ideal,
             service: self.service,
+            ran: own.own.min(self.service.0),
             inherent,
             other: self.latency.0 as i64 - self.service.0 as i64 - accounted as i64,
             saved: ideal_wait - inherent,

@@ -1,9 +1,11 @@
 //! What made a service slow, in one sentence.
 
+use std::collections::BTreeMap;
+
 use model::Nanos;
 
 use crate::explanation::Service;
-use crate::finding::p99_9;
+use crate::ideal::Standing;
 use crate::source::{Culprit, Source};
 use crate::split::Explained;
 
@@ -45,6 +47,15 @@ pub enum Confidence {
     None,
 }
 
+/// What a verdict has to do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// An ideal: its service time is longer than requests have, so their time is divided without it.
+    Ideal,
+    /// Requests: they are too few to tell the load from a cause.
+    Requests,
+}
+
 /// What made the slowest requests slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
@@ -58,14 +69,16 @@ pub struct Verdict {
     pub events: usize,
     /// The source and the culprit with the most of the class.
     pub worst: Option<(Source, Culprit)>,
+    /// What it has to do without.
+    pub lack: Option<Lack>,
 }
 
 /// From this part of a latency on a class has most of the time.
 pub const MOST_OF_TIME: f64 = 0.6;
 /// From here on it may have more than all others.
 const MANY: f64 = 0.4;
-/// A tail that is no longer than this beside its ideal is the load's.
-const NEAR_IDEAL: f64 = 1.25;
+/// Fewer requests in all of a trace say nothing of a load: what threads do besides is divided by them.
+const FEWEST: usize = 20;
 
 impl Class {
     fn of(source: Source, culprit: Culprit, service: &Service) -> Class {
@@ -73,7 +86,7 @@ impl Class {
         let is_kin = matches!(culprit, Culprit::Program(one) if service.kin.contains(&one));
         match source {
             Source::Background if is_own => Class::OwnCode,
-            Source::Socket if is_kin => Class::OwnCode,
+            Source::Socket if is_own || is_kin => Class::OwnCode,
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,
             Source::Socket => Class::Behind,
@@ -105,46 +118,82 @@ impl Class {
     }
 }
 
+type Classes = BTreeMap<Class, f64>;
+
 impl Service {
     /// What made its slowest requests slow. What is told by a smaller part of their time is no verdict.
     pub fn verdict(&self) -> Verdict {
-        let latency = self.slowest().map(|one| one.latency.0).sum::<u64>().max(1) as f64;
-        let load = self.slowest().map(|one| one.ideal.min(one.latency).0).sum::<u64>() as f64;
+        let standing = self.standing();
         let (parts, unknown) = self.parts();
-        let whole = parts.iter().map(|part| part.2).sum::<u64>() as f64 + unknown;
-        let of_excess = |ns: f64| (latency - load) / latency * ns / whole.max(1.0);
-        let mut classes = std::collections::BTreeMap::<Class, f64>::new();
-        for (source, culprit, ns) in &parts {
-            let class = Class::of(*source, *culprit, self);
-            *classes.entry(class).or_default() += of_excess(*ns as f64);
-        }
-        classes.insert(Class::Unknown, of_excess(unknown));
-        classes.insert(Class::Load, load / latency);
+        let classes = match standing {
+            Standing::Impossible => self.by_parts(&parts),
+            _ => self.beside_ideal(&parts, unknown),
+        };
         let greatest = classes.iter().max_by(|a, b| a.1.total_cmp(b.1));
-        let (class, share) =
-            greatest.map_or((Class::Unknown, 1.0), |(class, share)| (*class, *share));
-        let class = if self.is_near_ideal() { Class::Load } else { class };
-        let share = classes.get(&class).copied().unwrap_or(share);
+        let class = greatest.map_or(Class::Unknown, |(class, _)| *class);
+        let class = if standing == Standing::Near { Class::Load } else { class };
+        let share = classes.get(&class).copied().unwrap_or(1.0);
+        let own = parts.iter().filter(|p| Class::of(p.0, p.1, self) == class);
+        let worst = own.max_by_key(|part| part.2).map(|part| (part.0, part.1));
+        let lack = self.lack(class, standing);
         let confidence = match share {
-            _ if class == Class::Unknown => Confidence::None,
-            _ if class == Class::Load && self.is_near_ideal() => Confidence::Sure,
+            _ if class == Class::Unknown || lack == Some(Lack::Requests) => Confidence::None,
+            _ if standing == Standing::Near => Confidence::Sure,
             share if share >= MOST_OF_TIME => Confidence::Sure,
             share if share >= MANY => Confidence::Likely,
             _ => Confidence::None,
         };
-        let own = parts.iter().filter(|p| Class::of(p.0, p.1, self) == class);
-        let worst = own.max_by_key(|part| part.2).map(|part| (part.0, part.1));
-        Verdict { class, share, confidence, events: self.events(), worst }
+        Verdict { class, share, confidence, events: self.events(), worst, lack }
     }
 
-    fn is_near_ideal(&self) -> bool {
-        let tail = |of: fn(&Explained) -> Nanos| p99_9(self.requests.iter().map(of)).0 as f64;
-        tail(|one| one.latency) <= NEAR_IDEAL * tail(|one| one.ideal)
+    fn lack(&self, class: Class, standing: Standing) -> Option<Lack> {
+        let needs_many = class == Class::Load || standing == Standing::Impossible;
+        if needs_many && self.intended.len() < FEWEST {
+            return Some(Lack::Requests);
+        }
+        (standing == Standing::Impossible).then_some(Lack::Ideal)
+    }
+
+    /// By class, the part of the slowest requests' time: their ideal is the load's, what is beyond it goes
+    /// to all causes alike.
+    fn beside_ideal(&self, parts: &[(Source, Culprit, u64)], unknown: f64) -> Classes {
+        let latency = self.slow_time();
+        let load = self.slowest().map(|one| one.ideal.min(one.latency).0).sum::<u64>() as f64;
+        let whole = parts.iter().map(|part| part.2).sum::<u64>() as f64 + unknown;
+        let of_excess = (latency - load) / latency / whole.max(1.0);
+        let mut classes = self.classes(parts, of_excess);
+        classes.insert(Class::Unknown, unknown * of_excess);
+        classes.insert(Class::Load, load / latency);
+        classes
+    }
+
+    /// The same without an ideal: the load has the time in which their threads were at work for them, and
+    /// in which they waited for siblings that came first.
+    fn by_parts(&self, parts: &[(Source, Culprit, u64)]) -> Classes {
+        let latency = self.slow_time();
+        let load = self.slowest().map(Explained::load).sum::<u64>() as f64;
+        let mut classes = self.classes(parts, 1.0 / latency);
+        let told = classes.values().sum::<f64>() + load / latency;
+        classes.insert(Class::Unknown, (1.0 - told).max(0.0));
+        classes.insert(Class::Load, load / latency);
+        classes
+    }
+
+    fn classes(&self, parts: &[(Source, Culprit, u64)], scale: f64) -> Classes {
+        let mut classes = Classes::new();
+        for (source, culprit, ns) in parts {
+            *classes.entry(Class::of(*source, *culprit, self)).or_default() += *ns as f64 * scale;
+        }
+        classes
+    }
+
+    fn slow_time(&self) -> f64 {
+        self.slowest().map(|one| one.latency.0).sum::<u64>().max(1) as f64
     }
 
     /// What each culprit took of the slowest requests, and what no event accounts for.
     fn parts(&self) -> (Vec<(Source, Culprit, u64)>, f64) {
-        let mut parts = std::collections::BTreeMap::<(Source, Culprit), u64>::new();
+        let mut parts = BTreeMap::<(Source, Culprit), u64>::new();
         for blame in self.slowest().flat_map(|one| &one.blames) {
             *parts.entry((blame.source, blame.culprit)).or_default() += blame.ns;
         }

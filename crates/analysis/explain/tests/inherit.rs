@@ -6,6 +6,7 @@
 //! when it is lost.
 
 mod server;
+mod verdicts;
 
 use std::time::{Duration, Instant};
 

@@ -129,6 +129,9 @@ pub struct Verdict {
     pub source: Option<String>,
     /// The greatest culprit of that.
     pub culprit: Option<String>,
+    /// What it has to do without, and what would help.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// A source of excess.
@@ -264,7 +267,7 @@ impl ExplainedService {
 
     /// What made the slow requests slow, in a sentence.
     pub(crate) fn sentence(&self) -> String {
-        let Verdict { class, share, confidence, events, source, culprit } = &self.verdict;
+        let Verdict { class, share, confidence, events, source, culprit, note } = &self.verdict;
         let share = human::share(Some(*share));
         let culprit = match (source, culprit) {
             (Some(source), Some(culprit)) => {
@@ -277,7 +280,7 @@ impl ExplainedService {
             _ => format!("; in {events} separate events"),
         };
         let what = match (class.as_str(), confidence.as_str()) {
-            ("load", "sure") => {
+            ("load", "sure") if note.is_none() => {
                 format!("the load itself ({share} of the slowest requests' time is the ideal's)")
             }
             (_, "cannot tell") => format!(
@@ -288,7 +291,8 @@ impl ExplainedService {
             }
             _ => format!("probably {class} ({share} of the slowest requests' time{culprit}{once})"),
         };
-        format!("{}: {what}", self.name)
+        let note = note.as_ref().map_or(String::new(), |note| format!("; {note}"));
+        format!("{}: {what}{note}", self.name)
     }
 
     /// Whether a source is worth advice: it has a tenth of the slow requests' time, and without it the tail

@@ -37,6 +37,8 @@ impl Told {
         let verdict = &explained.verdict;
         let percent = format!("{:.0}% of its time", 100.0 * verdict.share);
         match (verdict.class.as_str(), verdict.confidence.as_str()) {
+            // What a thread did for one request is seen, however few there are to tell the load by.
+            ("load", _) if verdict.note.is_some() => Told::of_load(explained, ran),
             (class, "cannot tell") => {
                 Told::cannot(&format!("no cause has most of its time, {class} has {percent}"))
             }

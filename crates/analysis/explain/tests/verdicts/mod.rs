@@ -1,0 +1,76 @@
+//! Verdicts where the plain reading of a trace is wrong.
+
+use explain::{Class, Confidence, Lack, Source, Verdict};
+use model::Nanos;
+
+use crate::server::{Cause, Run, Server};
+
+/// Requests at half of a server's capacity that stalls once, for as long as fifty of them take.
+fn stalled(requests: u64, stalls: &[(u64, Cause, u64)]) -> Server {
+    let requests = (0..requests).map(|n| (n * 2_000, 1_000)).collect();
+    Server { requests, stalls: stalls.to_vec(), told: true }
+}
+
+/// Service times that hold what other threads of the service do, as those of a watched service may.
+fn inflated(mut run: Run, by_ns: u64) -> Run {
+    run.trace.programs[0].requests.iter_mut().for_each(|one| one.service += Nanos(by_ns));
+    run
+}
+
+fn verdict(server: &Server, inflated_by_ns: u64) -> Verdict {
+    server.explained(&inflated(server.run(), inflated_by_ns)).verdict()
+}
+
+/// A helper thread burns CPU time while requests wait for a lock or sleep: the ideal is far above what was
+/// measured.
+#[test]
+fn an_ideal_above_what_was_measured_makes_no_load() {
+    for (cause, source) in [(Cause::Lock, Source::Lock), (Cause::Sleep, Source::Sleep)] {
+        let server = stalled(100, &[(40_500, cause, 50_000)]);
+        let told = |by_ns| {
+            let Verdict { class, confidence, worst, lack, .. } = verdict(&server, by_ns);
+            (class, confidence, worst.map(|worst| worst.0), lack)
+        };
+        let (class, sure, source) = (Class::OwnCode, Confidence::Sure, Some(source));
+        for by_ns in [3_000, 20_000] {
+            assert_eq!(told(by_ns), (class, sure, source, Some(Lack::Ideal)), "{by_ns} {cause:?}");
+        }
+        assert_eq!(told(0), (class, sure, source, None), "the control: {cause:?}");
+    }
+    // The control: where nothing keeps them, their own work is the load, whatever the ideal.
+    let calm = verdict(&stalled(100, &[]), 3_000);
+    assert_eq!((calm.class, calm.lack), (Class::Load, Some(Lack::Ideal)));
+    assert!(calm.share > 0.99, "{calm:?}");
+}
+
+/// What a tail has by chance of such an ideal is no load either.
+#[test]
+fn service_that_was_never_done_makes_no_load() {
+    let server = stalled(100, &[(40_500, Cause::Lock, 50_000)]);
+    let near = |by_ns: &u64| {
+        let service = server.explained(&inflated(server.run(), *by_ns));
+        let most = |of: fn(&explain::Explained) -> Nanos| service.requests.iter().map(of).max();
+        let (latency, ideal) = (most(|one| one.latency), most(|one| one.ideal));
+        ideal > latency.map(|ns| Nanos(ns.0 * 9 / 10))
+            && ideal < latency.map(|ns| Nanos(ns.0 * 11 / 10))
+    };
+    let by_ns = (1_000..2_000).step_by(20).find(near).expect("an ideal near what was measured");
+    let told = verdict(&server, by_ns);
+    assert_eq!((told.class, told.confidence), (Class::OwnCode, Confidence::Sure), "{by_ns}");
+}
+
+#[test]
+fn a_handful_of_requests_is_no_load() {
+    for by_ns in [0, 3_000] {
+        for few in 1..4 {
+            let told = verdict(&stalled(few, &[]), by_ns);
+            let expected = (Confidence::None, Some(Lack::Requests));
+            assert_eq!((told.confidence, told.lack), expected, "{few} {by_ns}");
+        }
+    }
+    let many = verdict(&stalled(100, &[]), 0);
+    assert_eq!((many.class, many.confidence, many.lack), (Class::Load, Confidence::Sure, None));
+    // The control: what one request of few waited for was seen.
+    let asleep = verdict(&stalled(3, &[(500, Cause::Sleep, 50_000)]), 0);
+    assert_eq!((asleep.class, asleep.confidence), (Class::OwnCode, Confidence::Sure));
+}
