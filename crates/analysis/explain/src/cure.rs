@@ -105,6 +105,12 @@ impl Source {
                 "look at that server or process: `rearguard explain` there",
                 "none",
             ),
+            Source::Client => words(
+                "client",
+                "its answer was written, or was to be, and the client or the network did not take it",
+                "look at the client and the network (`ss -ti` shows windows and retransmissions); shorter answers, or larger socket buffers",
+                "memory for buffers",
+            ),
             Source::Disk => words(
                 "disk",
                 "its thread waited for a disk",

@@ -170,6 +170,7 @@ fn kept<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> OffCpu {
         lock: of(Source::Lock),
         sleep: of(Source::Sleep),
         socket: of(Source::Socket),
+        client: of(Source::Client),
         disk: of(Source::Disk),
         page_fault: of(Source::PageFault),
         stopped: of(Source::Stopped),
@@ -289,6 +290,10 @@ fn culprit_name(
         Culprit::Worker => "its worker was busy".to_string(),
         Culprit::Placement => format!("placement by {}", names.trace.policy),
         Culprit::Remote => "remote memory".to_string(),
+        Culprit::Itself if source == Source::Client => {
+            "its client, or the network to it".to_string()
+        }
+        Culprit::Itself if source == Source::Socket => "what no event names".to_string(),
         Culprit::Itself => {
             let program = &names.setting.programs[own];
             return (program.name.clone(), program.group.clone());

@@ -27,6 +27,8 @@ pub enum Source {
     Sleep,
     /// Its thread waited for another socket.
     Socket,
+    /// Its answer waited for the client, or for the network to it.
+    Client,
     /// Its thread waited for a disk.
     Disk,
     /// Its thread waited for a page.
@@ -45,6 +47,7 @@ impl From<Cause> for Source {
             Cause::Lock => Source::Lock,
             Cause::Sleep => Source::Sleep,
             Cause::Socket => Source::Socket,
+            Cause::Client => Source::Client,
             Cause::Disk => Source::Disk,
             Cause::PageFault => Source::PageFault,
             Cause::Stopped => Source::Stopped,
@@ -56,7 +59,7 @@ impl From<Cause> for Source {
 
 impl Source {
     /// All that are ever blamed.
-    pub const ALL: [Source; 14] = [
+    pub const ALL: [Source; 15] = [
         Source::Inversion,
         Source::Background,
         Source::Interrupt,
@@ -67,6 +70,7 @@ impl Source {
         Source::Lock,
         Source::Sleep,
         Source::Socket,
+        Source::Client,
         Source::Disk,
         Source::PageFault,
         Source::Stopped,

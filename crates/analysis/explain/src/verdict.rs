@@ -32,6 +32,8 @@ pub enum Class {
     Architecture,
     /// Idle states and remote memory.
     Machine,
+    /// The client, or the network to it.
+    Client,
     /// No event accounts for it.
     Unknown,
 }
@@ -90,6 +92,7 @@ impl Class {
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,
             Source::Socket => Class::Behind,
+            Source::Client => Class::Client,
             Source::Throttled => Class::Limits,
             Source::Disk | Source::PageFault => Class::Disk,
             Source::Stopped => Class::Stopped,
@@ -113,6 +116,7 @@ impl Class {
             Class::Scheduler => "scheduler",
             Class::Architecture => "architecture",
             Class::Machine => "machine",
+            Class::Client => "client",
             Class::Unknown => "unknown",
         }
     }

@@ -103,6 +103,8 @@ pub struct OffCpu {
     pub sleep: f64,
     /// Another socket.
     pub socket: f64,
+    /// The client, or the network to it.
+    pub client: f64,
     /// A disk.
     pub disk: f64,
     /// A page of memory.
@@ -117,7 +119,7 @@ pub struct OffCpu {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// `load`, `neighbours`, `own code`, `a server behind`, `limits`, `disk`, `stopped`, `scheduler`,
-    /// `architecture`, `machine` or `unknown`.
+    /// `architecture`, `machine`, `client` or `unknown`.
     pub class: String,
     /// Its part of their latency.
     pub share: f64,
@@ -226,7 +228,7 @@ pub struct Span {
 
 impl Split {
     /// The parts that sum to the latency, with the words for people, in the order of reports.
-    pub(crate) fn parts(&self) -> [(&'static str, f64); 17] {
+    pub(crate) fn parts(&self) -> [(&'static str, f64); 18] {
         let Sources { inherent, inversion, background, interrupt, idle_elsewhere, power, numa } =
             self.sources;
         [
@@ -242,6 +244,7 @@ impl Split {
             ("lock", self.kept.lock),
             ("sleep", self.kept.sleep),
             ("other sockets", self.kept.socket),
+            ("client", self.kept.client),
             ("disk", self.kept.disk),
             ("page faults", self.kept.page_fault),
             ("stopped", self.kept.stopped),

@@ -41,6 +41,7 @@ pub fn cause_word(cause: Cause) -> &'static str {
         Cause::Stopped => "stopped",
         Cause::Throttled => "throttled",
         Cause::Other => "other",
+        Cause::Client => "client",
     }
 }
 

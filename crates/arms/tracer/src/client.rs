@@ -5,6 +5,7 @@ use std::ops::Range;
 use model::trace::{ProgramTrace, Request, Stages, Trace};
 use model::{Failure, Nanos};
 
+use super::answering::Answering;
 use super::connection::Connections;
 use super::recording::{Peer, Recording};
 use super::scene::{Exchanged, Scene};
@@ -40,7 +41,7 @@ pub fn join(
         let found =
             asked.as_ref().and_then(|asked| find(&connections, asked, begin + request.sent));
         let (stages, thread) = found.unwrap_or((Stages::UNSEEN, 0));
-        Exchanged { stages: stages.since(begin), thread }
+        Exchanged { stages: stages.since(begin), thread, answering: Answering::default() }
     };
     let exchanged: Vec<Exchanged> = requests.iter().zip(asked).map(one).collect();
     let window = trace.window;

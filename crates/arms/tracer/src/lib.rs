@@ -6,6 +6,7 @@
 //! request by its bytes: the client's own offsets, or those that [`Connection::exchanges`] finds where no
 //! client tells. [`Hooks`] records the holders of the CPUs alone, for arms that run real programs.
 
+mod answering;
 mod client;
 mod compact;
 mod connection;

@@ -4,6 +4,7 @@ use model::event::{Event, Process, Tables, What};
 use model::trace::{Stages, ThreadTrace, Usage, Window};
 use model::{CpuId, Nanos};
 
+use super::answering::{Answering, tell_waits};
 use super::cpu_time::CpuTime;
 use super::events::translate;
 use super::process_cache::ProcessInfo;
@@ -15,6 +16,8 @@ pub(super) struct Exchanged {
     pub stages: Stages,
     /// The thread that read it; 0: not seen.
     pub thread: u32,
+    /// How its answer went out.
+    pub answering: Answering,
 }
 
 /// What surrounds the requests. Program 0 is the service: every process that served.
@@ -45,6 +48,7 @@ impl Scene {
         let threads = table.programs_of.iter().map(|&program| ThreadTrace { program }).collect();
         let place = |cpu: usize| Some(CpuId(cpu as u32));
         let (mut events, mut tables) = translate(recording, &table.numbers, &place, begin);
+        tell_waits(&mut events, exchanged, &table.numbers);
         events.extend(affinities(recording, &table, cpus, &mut tables));
         for (request, one) in (0..).zip(exchanged).filter(|(_, one)| one.thread != 0) {
             let Stages { read, transmitted, .. } = one.stages;

@@ -7,6 +7,7 @@ use model::event::Process;
 use model::trace::{Counters, ProgramTrace, Request, Stages, Trace, Window};
 use model::{Failure, Nanos};
 
+use super::answering::Answering;
 use super::connection::Connections;
 use super::cpu_time::CpuTime;
 use super::recording::Recording;
@@ -108,10 +109,15 @@ fn nothing() -> Failure {
 /// Every request that was answered, with moments from the beginning of the recording.
 fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
     let mut all = Vec::new();
-    for (_, own) in connections.iter() {
+    for (peer, own) in connections.iter() {
         for exchange in own.exchanges() {
+            // Of datagrams no hook tells the thread that answers.
+            let answering = match peer.is_udp {
+                true => Answering::default(),
+                false => Answering::of(own, &exchange.answer, begin),
+            };
             let (stages, thread) = connections.stages(own, exchange.request_end, exchange.answer);
-            all.push(Exchanged { stages: stages.since(begin), thread });
+            all.push(Exchanged { stages: stages.since(begin), thread, answering });
         }
     }
     // What arrived before the recording has no first moment and counts as no loss.
@@ -189,6 +195,7 @@ mod tests {
         let exchanged = |(read, transmitted)| Exchanged {
             stages: Stages { read: Nanos(read), transmitted: Nanos(transmitted), ..Stages::UNSEEN },
             thread: 7,
+            answering: Answering::default(),
         };
         let own = |spans: &[(u64, u64)]| {
             let all: Vec<Exchanged> = spans.iter().copied().map(exchanged).collect();

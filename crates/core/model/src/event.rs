@@ -181,6 +181,8 @@ pub enum Cause {
     Throttled,
     /// Something else in the kernel.
     Other,
+    /// The client of the service, or the network, takes the answer more slowly than it is written.
+    Client,
 }
 
 /// What takes a CPU from its thread without the scheduler's doing.

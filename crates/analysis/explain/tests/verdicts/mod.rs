@@ -1,6 +1,9 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
-use explain::{Class, Confidence, Lack, Source, Verdict};
+use explain::{Class, Confidence, Culprit, Lack, Program, Setting, Source, Verdict, explain};
+use model::event::{Cause as Off, What};
+use model::scenario::Machine;
+use model::trace::{ProgramTrace, ThreadTrace, Trace};
 use model::Nanos;
 
 use crate::server::{Cause, Run, Server};
@@ -73,4 +76,40 @@ fn a_handful_of_requests_is_no_load() {
     // The control: what one request of few waited for was seen.
     let asleep = verdict(&stalled(3, &[(500, Cause::Sleep, 50_000)]), 0);
     assert_eq!((asleep.class, asleep.confidence), (Class::OwnCode, Confidence::Sure));
+}
+
+/// The class and what is blamed where the holder of the lock is a thread of the service, and a third program
+/// is there.
+fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
+    trace.threads = [0, 0, 1].map(|program| ThreadTrace { program }).to_vec();
+    trace.programs.truncate(1);
+    trace.programs.push(ProgramTrace::default());
+    let program = |(process, name): (usize, &str)| Program {
+        name: name.to_string(),
+        group: None,
+        serves: process == 0,
+        process,
+        memory: None,
+    };
+    let programs = (0..).zip(["service[1]", "hog[2]"]).map(program).collect();
+    let setting = Setting { machine: Machine::ONE_CPU, programs };
+    let verdict = explain(&trace, &setting).expect("events").services[0].verdict();
+    (verdict.class, verdict.worst)
+}
+
+#[test]
+fn an_answer_that_its_client_does_not_take_is_no_server_behind() {
+    let waits = |cause: Off| {
+        let mut trace = stalled(100, &[(40_500, Cause::Sleep, 50_000)]).run().trace;
+        for event in trace.events.iter_mut().flatten() {
+            if let What::Off { cause: told, .. } = &mut event.what {
+                *told = cause;
+            }
+        }
+        blamed(trace)
+    };
+    let itself = Culprit::Itself;
+    assert_eq!(waits(Off::Client), (Class::Client, Some((Source::Client, itself))));
+    assert_eq!(waits(Off::Socket), (Class::Behind, Some((Source::Socket, itself))), "the control");
+    assert_eq!(waits(Off::Other).0, Class::Unknown, "handed on to another thread");
 }

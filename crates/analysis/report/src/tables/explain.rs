@@ -81,6 +81,7 @@ fn split<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Split) -> Columns<'
         .float("lock_ns", |row| Some(of(row).kept.lock))
         .float("sleep_ns", |row| Some(of(row).kept.sleep))
         .float("socket_ns", |row| Some(of(row).kept.socket))
+        .float("client_ns", |row| Some(of(row).kept.client))
         .float("disk_ns", |row| Some(of(row).kept.disk))
         .float("page_fault_ns", |row| Some(of(row).kept.page_fault))
         .float("stopped_ns", |row| Some(of(row).kept.stopped))
