@@ -135,16 +135,38 @@ impl Scene<'_> {
     /// The cause where a thread was kept off the CPUs at a moment: of a lock, or what looks like another
     /// socket, the thread that ended it. What that thread waited for itself at that moment, outside of the
     /// service's own code, is the cause instead: a commit waits for a lock whose holder waits for the disk.
+    /// So is what has the CPU that the holder of a lock waits at.
     pub fn cause_key(&self, kept: &OffSpan, now: Nanos) -> Key {
         let is_handed_on = |one: &OffSpan| matches!(one.cause, Cause::Lock | Cause::Socket);
         let next = |one: &OffSpan| {
             one.by.filter(|_| is_handed_on(one)).and_then(|by| self.serving.kept_by(by, now))
         };
-        let mut hops = std::iter::successors(next(kept), next).take(MOST_HOPS);
-        let root = hops.find(|one| is_outside(one.cause)).unwrap_or(*kept);
+        let hops = || std::iter::successors(next(kept), next).take(MOST_HOPS);
+        let outside = hops().find(|one| is_outside(one.cause));
+        let last = hops().last().unwrap_or(*kept);
+        let holder = last.by.filter(|_| outside.is_none() && last.cause == Cause::Lock);
+        if let Some(key) = holder.and_then(|holder| self.ahead_of(holder, now)) {
+            return key;
+        }
+        let root = outside.unwrap_or(*kept);
         let by = root.by.filter(|_| is_handed_on(&root));
         let culprit = by.map(|by| Culprit::Program(self.serving.program(by) as u32));
         (Source::from(root.cause), culprit.unwrap_or(Culprit::Itself))
+    }
+
+    /// What has the CPU that a thread waits at, where it is none of the thread's own program.
+    fn ahead_of(&self, thread: ThreadId, now: Nanos) -> Option<Key> {
+        let serving = &self.serving;
+        let cpu = serving.place(thread, now).filter(|_| serving.is_awake(thread, now))?;
+        match self.timeline.holder(cpu, now) {
+            holder if holder.occupant() == Some(thread) => None,
+            Holder::Interrupt(name, _) => Some((Source::Interrupt, Culprit::Interrupt(name))),
+            Holder::Thread(other) if serving.program(other) != serving.program(thread) => {
+                let program = serving.program(other) as u32;
+                Some((Source::Background, Culprit::Program(program)))
+            }
+            _ => None,
+        }
     }
 
     /// Sweeps one request from when its thread was free for it until that was done with it. `from` stands

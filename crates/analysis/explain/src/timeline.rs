@@ -20,6 +20,8 @@ pub(crate) struct Change {
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     pub changes: Vec<Change>,
+    /// The same by CPU.
+    of_cpu: Vec<Vec<(Nanos, Holder)>>,
 }
 
 /// A CPU as far as events have told.
@@ -67,7 +69,18 @@ impl Timeline {
             building.follow(event);
         }
         building.end_exits(Nanos::NEVER);
-        Timeline { changes: building.changes }
+        let mut of_cpu = vec![Vec::new(); cpus];
+        for Change { at, cpu, holder } in &building.changes {
+            of_cpu[*cpu].push((*at, *holder));
+        }
+        Timeline { changes: building.changes, of_cpu }
+    }
+
+    /// The holder of a CPU at a moment.
+    pub fn holder(&self, cpu: usize, now: Nanos) -> Holder {
+        let changes = &self.of_cpu[cpu];
+        let last = changes[..changes.partition_point(|(at, _)| *at <= now)].last();
+        last.map_or(Holder::Idle, |(_, holder)| *holder)
     }
 }
 

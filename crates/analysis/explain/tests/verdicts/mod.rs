@@ -1,10 +1,10 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
 use explain::{Class, Confidence, Culprit, Lack, Program, Setting, Source, Verdict, explain};
-use model::event::{Cause as Off, What};
+use model::event::{Cause as Off, Event, What, Why};
 use model::scenario::Machine;
 use model::trace::{ProgramTrace, ThreadTrace, Trace};
-use model::Nanos;
+use model::{CpuId, Nanos, ThreadId};
 
 use crate::server::{Cause, Run, Server};
 
@@ -78,6 +78,10 @@ fn a_handful_of_requests_is_no_load() {
     assert_eq!((asleep.class, asleep.confidence), (Class::OwnCode, Confidence::Sure));
 }
 
+const CPU: CpuId = CpuId(0);
+const HOLDER: ThreadId = ThreadId(1);
+const HOG: ThreadId = ThreadId(2);
+
 /// The class and what is blamed where the holder of the lock is a thread of the service, and a third program
 /// is there.
 fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
@@ -95,6 +99,45 @@ fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
     let setting = Setting { machine: Machine::ONE_CPU, programs };
     let verdict = explain(&trace, &setting).expect("events").services[0].verdict();
     (verdict.class, verdict.worst)
+}
+
+/// Its events, each with those that come right before and behind it.
+fn with(mut trace: Trace, around: impl Fn(What) -> [Vec<What>; 2]) -> Trace {
+    let events = trace.events.take().expect("events").into_iter().flat_map(|event| {
+        let [before, behind] = around(event.what);
+        let whole = before.into_iter().chain([event.what]).chain(behind);
+        whole.map(move |what| Event { what, ..event }).collect::<Vec<_>>()
+    });
+    trace.events = Some(events.collect());
+    trace
+}
+
+/// The holder of the lock is taken from its CPU as soon as the others wait for it, and gets it back only to
+/// let the lock go.
+fn inverted(why: Why) -> Trace {
+    let trace = stalled(100, &[(40_500, Cause::Lock, 50_000)]).run().trace;
+    let switch = |from, to| What::Switch { cpu: CPU, from: Some(from), to: Some(to), why };
+    let sleeps = (why == Why::Blocked).then_some(What::Block { thread: HOLDER, cpu: CPU });
+    let wakes = (why == Why::Blocked).then_some(What::Wake { thread: HOLDER, cpu: CPU, by: None });
+    with(trace, |what| match what {
+        What::Switch { to: Some(HOLDER), .. } => {
+            [vec![], sleeps.into_iter().chain([switch(HOLDER, HOG)]).collect()]
+        }
+        What::Wake { by: Some(_), .. } => {
+            [wakes.into_iter().chain([switch(HOG, HOLDER)]).collect(), vec![]]
+        }
+        _ => [vec![], vec![]],
+    })
+}
+
+#[test]
+fn a_lock_whose_holder_is_preempted_is_the_neighbours() {
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(blamed(inverted(Why::Preempted)), (Class::Neighbours, hog));
+    let own = (Class::OwnCode, Some((Source::Lock, Culprit::Program(0))));
+    assert_eq!(blamed(inverted(Why::Blocked)), own, "the control: it sleeps");
+    let runs = stalled(100, &[(40_500, Cause::Lock, 50_000)]).run().trace;
+    assert_eq!(blamed(runs), own, "the control: it runs");
 }
 
 #[test]
