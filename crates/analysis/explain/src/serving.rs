@@ -41,11 +41,18 @@ pub(crate) struct OffSpan {
     pub cause: Cause,
     /// The thread that ended it, if one did.
     pub by: Option<ThreadId>,
+    /// Whether its time was over.
+    pub timed_out: bool,
 }
 
+/// A thread that runs for less than this between two waits for a lock looks what keeps its holder, and waits
+/// on: threads of Python do for the interpreter's lock.
+const LOOKS: Nanos = Nanos::from_micros(50);
+
 /// Whether a cause keeps a thread from work whatever it was at: a thread without work waits in the others.
-fn is_hard(cause: Cause) -> bool {
-    !matches!(cause, Cause::Lock | Cause::Socket | Cause::Other)
+fn is_hard(kept: &OffSpan) -> bool {
+    !kept.timed_out
+        && !matches!(kept.cause, Cause::Lock | Cause::Socket | Cause::Other | Cause::Client)
 }
 
 /// What a list of changes says of a moment.
@@ -88,15 +95,15 @@ impl<'a> Serving<'a> {
         serving.log.iter_mut().for_each(|log| log.sort_unstable());
         serving.free();
         for thread in 0..threads {
+            serving.tell_sleeps(thread);
             let all = std::mem::take(&mut serving.kept[thread]);
-            let is_real =
-                |one: &OffSpan| is_hard(one.cause) || serving.is_at_work(thread, one.from);
+            let is_real = |one: &OffSpan| is_hard(one) || serving.is_at_work(thread, one.from);
             serving.kept[thread] = all.into_iter().filter(is_real).collect();
         }
         serving
     }
 
-    /// A wake-up or a switch ends what kept a thread. A wait for sockets that a timer ended was a sleep.
+    /// A wake-up or a switch ends what kept a thread.
     fn release(&mut self, event: &Event, occupants: &Occupants) {
         let (thread, cpu) = match event.what {
             What::Wake { thread, by, .. } => (thread, by),
@@ -106,9 +113,28 @@ impl<'a> Serving<'a> {
         let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);
         let Some(kept) = open else { return };
         (kept.to, kept.by) = (event.at, cpu.and_then(|cpu| occupants.of(cpu)));
-        if kept.cause == Cause::Socket && cpu.is_some_and(|cpu| occupants.is_timer(cpu)) {
-            kept.cause = Cause::Sleep;
+        let may_time_out = matches!(kept.cause, Cause::Socket | Cause::Lock);
+        kept.timed_out = may_time_out && cpu.is_some_and(|cpu| occupants.is_timer(cpu));
+    }
+
+    /// A wait for sockets or a lock that a timer ended was a sleep. It was none where its thread waits for a
+    /// lock again at once: whether that was one, the last of these waits says.
+    fn tell_sleeps(&mut self, thread: usize) {
+        for at in (0..self.kept[thread].len()).rev() {
+            let OffSpan { cause, timed_out, .. } = self.kept[thread][at];
+            let next = self.kept[thread].get(at + 1).filter(|next| next.cause == Cause::Lock);
+            let waits_on = next.is_some_and(|next| self.ran_before(thread, next.from) < LOOKS);
+            if timed_out && !(cause == Cause::Lock && waits_on) {
+                self.kept[thread][at].cause = Cause::Sleep;
+            }
         }
+    }
+
+    /// For how long a thread had its CPU when it left it.
+    fn ran_before(&self, thread: usize, left: Nanos) -> Nanos {
+        let places = &self.place[thread];
+        let last = places[..places.partition_point(|(at, _)| *at < left)].last();
+        last.map_or(Nanos::ZERO, |(at, _)| left.saturating_sub(*at))
     }
 
     /// Whether a thread had read a request and not answered it.
@@ -151,7 +177,8 @@ impl<'a> Serving<'a> {
             }
             What::Block { thread, .. } => self.enter(states, thread, State::Asleep, event.at),
             What::Off { thread, cause } => {
-                let kept = OffSpan { from: event.at, to: Nanos::NEVER, cause, by: None };
+                let kept =
+                    OffSpan { from: event.at, to: Nanos::NEVER, cause, by: None, timed_out: false };
                 let open = self.kept[thread.index()].last_mut().filter(|k| k.to == Nanos::NEVER);
                 open.into_iter().for_each(|before| before.to = event.at);
                 self.kept[thread.index()].push(kept);

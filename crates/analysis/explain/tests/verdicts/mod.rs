@@ -1,7 +1,7 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
 use explain::{Class, Confidence, Culprit, Lack, Program, Setting, Source, Verdict, explain};
-use model::event::{Cause as Off, Event, What, Why};
+use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
 use model::scenario::Machine;
 use model::trace::{ProgramTrace, ThreadTrace, Trace};
 use model::{CpuId, Nanos, ThreadId};
@@ -138,6 +138,44 @@ fn a_lock_whose_holder_is_preempted_is_the_neighbours() {
     assert_eq!(blamed(inverted(Why::Blocked)), own, "the control: it sleeps");
     let runs = stalled(100, &[(40_500, Cause::Lock, 50_000)]).run().trace;
     assert_eq!(blamed(runs), own, "the control: it runs");
+}
+
+/// Waits for a lock of which a timer ends the first so many.
+fn timed_out(server: &Server, most: usize) -> (Class, Option<(Source, Culprit)>) {
+    let mut trace = server.run().trace;
+    trace.tables.names = vec!["local timer".to_string()];
+    let (cpu, kind, name) = (CPU, Interrupt::Hard, NameId(0));
+    let count = std::cell::Cell::new(0);
+    blamed(with(trace, |what| match what {
+        What::Wake { by: Some(_), .. } if count.replace(count.get() + 1) < most => {
+            let begin = What::InterruptBegin { cpu, kind, name };
+            [vec![begin], vec![What::InterruptEnd { cpu, kind, name }]]
+        }
+        _ => [vec![], vec![]],
+    }))
+}
+
+/// Thread.sleep of Java is a wait for a condition that nothing signals.
+#[test]
+fn a_lock_that_a_timer_ends_is_a_sleep() {
+    let once = stalled(100, &[(40_500, Cause::Lock, 50_000)]);
+    let slept = (Class::OwnCode, Some((Source::Sleep, Culprit::Itself)));
+    let locked = (Class::OwnCode, Some((Source::Lock, Culprit::Program(0))));
+    assert_eq!(timed_out(&once, 1), slept);
+    assert_eq!(timed_out(&once, 0), locked, "the control");
+}
+
+/// Threads of Python wait for the interpreter's lock for 5 ms at most, and then again.
+#[test]
+fn a_thread_that_waits_for_a_lock_again_at_once_did_not_sleep() {
+    let thrice = stalled(100, &[(40_500, Cause::Lock, 20_000); 3]);
+    let locked = (Class::OwnCode, Some((Source::Lock, Culprit::Itself)));
+    assert_eq!(timed_out(&thrice, 2), locked);
+    let slept = (Class::OwnCode, Some((Source::Sleep, Culprit::Itself)));
+    assert_eq!(timed_out(&thrice, 3), slept, "the control: nothing lets it go");
+    let stalls = vec![(1_000, Cause::Lock, 500_000), (700_000, Cause::Lock, 10_000)];
+    let apart = Server { requests: vec![(0, 300_000)], stalls, told: true };
+    assert_eq!(timed_out(&apart, 1), slept, "the control: it works in between");
 }
 
 #[test]
