@@ -1,17 +1,12 @@
 //! What a trace says of itself.
 
 use model::event::{Process, Tables};
-use model::printable;
 use model::scenario::{Group, Machine, Scenario};
 use model::trace::Trace;
+use model::{Nanos, printable};
 use serde::{Deserialize, Serialize};
 
-/// The largest machine of a kernel: `CONFIG_NR_CPUS` of x86 ends there.
-const MOST_CPUS: u32 = 8_192;
-/// The longest name: a path's.
-const LONGEST_NAME: usize = 4_096;
-/// Bytes of the names of all threads together, each with its program's in front.
-const NAMES_BYTES: usize = 256 << 20;
+use crate::limits::{self, MOST_CPUS, Moments};
 
 /// Where a trace is from. It stands in the file as JSON, so that it can be read without this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -158,7 +153,7 @@ impl Header {
                 "a machine of {cpus} CPUs, {smt} a core, {llcs} caches and {nodes} nodes"
             ));
         }
-        if let Some(fault) = self.too_long() {
+        if let Some(fault) = limits::long_names(self) {
             return Some(fault);
         }
         let group = |index: &usize| *index < self.groups.len();
@@ -176,19 +171,15 @@ impl Header {
         if !cpus.all(|cpu| cpu.0 < self.cpus.cpus) {
             return Some("a thread may run on a CPU that there is not".to_string());
         }
+        if limits::repeats_cpus(self) {
+            return Some("a set of more CPUs than there are".to_string());
+        }
+        let moments = Moments::new(self.cpus.cpus);
+        let window = [self.window_start_ns, self.window_end_ns];
+        if !window.into_iter().all(|at| moments.is_reached(Nanos(at))) {
+            return Some(moments.fault("a measured part"));
+        }
         (self.window_start_ns > self.window_end_ns)
             .then(|| "the measured part ends before it starts".to_string())
-    }
-
-    /// A few bytes of a header stand for many of memory where a name is shown with each thread.
-    fn too_long(&self) -> Option<String> {
-        let programs = self.programs.iter().map(|program| &program.name);
-        let mut names = programs.chain(self.groups.iter().map(|group| &group.name));
-        if names.any(|name| name.len() > LONGEST_NAME) {
-            return Some(format!("a name of more than {LONGEST_NAME} bytes"));
-        }
-        let length = |program: &usize| self.programs.get(*program).map_or(0, |one| one.name.len());
-        let bytes: usize = self.threads.iter().map(length).sum();
-        (bytes > NAMES_BYTES).then(|| format!("names of {bytes} bytes for its threads"))
     }
 }

@@ -6,6 +6,7 @@
 mod block;
 pub mod diff;
 mod header;
+mod limits;
 mod names;
 pub mod perfetto;
 mod read;

@@ -6,6 +6,7 @@ use model::{CpuId, Failure, Nanos, ThreadId, Trace};
 use serde::de::DeserializeOwned;
 
 use crate::block::{self, End, EventEntry, Kind, PREFIX, Requests};
+use crate::limits::{self, Moments, Spent};
 use crate::{Header, Recorded, SCHEMA};
 
 /// Reads a trace; `name` is the file's, for messages.
@@ -91,12 +92,25 @@ struct Reader {
     usage: Vec<Usage>,
     events: Vec<Event>,
     end: Option<End>,
+    spent: Spent,
+    moments: Moments,
+    /// By program, by request: when a thread was done with it, by the events.
+    finished: Vec<Vec<Option<Nanos>>>,
 }
 
 impl Reader {
     fn new(header: Header) -> Reader {
         let programs = vec![ProgramTrace::default(); header.programs.len()];
-        Reader { header, programs, usage: Vec::new(), events: Vec::new(), end: None }
+        Reader {
+            moments: Moments::new(header.cpus.cpus),
+            finished: vec![Vec::new(); programs.len()],
+            header,
+            programs,
+            usage: Vec::new(),
+            events: Vec::new(),
+            end: None,
+            spent: Spent::default(),
+        }
     }
 
     fn take(&mut self, kind: Kind, content: &[u8]) -> Result<(), String> {
@@ -119,12 +133,17 @@ impl Reader {
     }
 
     fn requests(&mut self, block: Requests) -> Result<(), String> {
-        let program = usize::try_from(block.program).ok();
-        let program = program.and_then(|index| self.programs.get_mut(index));
+        let index = usize::try_from(block.program).unwrap_or(usize::MAX);
+        let program = self.programs.get_mut(index);
         let program = program.ok_or("requests of a program that there is not")?;
+        self.spent.requests(&self.header, index, block.stamps.len())?;
         let mut last = Nanos::ZERO;
+        let first = program.requests.len();
         program.requests.extend(block.stamps.iter().map(|stamps| request(&mut last, stamps)));
-        Ok(())
+        program.requests[first..].iter().try_for_each(|one| {
+            self.moments.fault_of(one).map_or(Ok(()), Err)?;
+            self.spent.request(one)
+        })
     }
 
     fn stages(&mut self, block: block::Stages) -> Result<(), String> {
@@ -132,7 +151,10 @@ impl Reader {
         let program = program.and_then(|index| self.programs.get_mut(index));
         let program = program.ok_or("stages of a program that there is not")?;
         let mut last = Nanos::ZERO;
+        let first = program.stages.len();
         program.stages.extend(block.moments.iter().map(|moments| stages(&mut last, moments)));
+        let in_time = program.stages[first..].iter().all(|one| self.moments.has_stages(one));
+        ensure(in_time, &self.moments.fault("a stage"))?;
         ensure(program.stages.len() <= program.requests.len(), "stages without a request")
     }
 
@@ -140,12 +162,14 @@ impl Reader {
         ensure(block.grown.len() == self.header.threads.len(), "CPU time of other threads")?;
         let last = self.usage.last();
         ensure(last.is_none_or(|last| last.at <= block.at), "CPU time goes back in time")?;
+        ensure(self.moments.is_reached(block.at), &self.moments.fault("CPU time of a moment"))?;
         let before = |i: usize| last.map_or(0, |last| last.cpu_time[i].0);
         let sum = |(i, grown): (usize, &u64)| before(i).checked_add(*grown).map(Nanos);
         let cpu_time = block.grown.iter().enumerate().map(sum).collect::<Option<_>>();
         let cpu_time = cpu_time.ok_or("CPU time beyond all bounds")?;
         self.usage.push(Usage { at: block.at, cpu_time });
-        Ok(())
+        let fits = !limits::too_many_readings(&self.header, self.usage.len());
+        ensure(fits, "too many readings of CPU time for so many programs")
     }
 
     fn events(&mut self, block: Vec<EventEntry>) -> Result<(), String> {
@@ -157,7 +181,32 @@ impl Reader {
                 self.is_possible(&what),
                 "an event of a thread, CPU, request or name that there is not",
             )?;
+            if !self.moments.has_event(at, &what) {
+                return Err(self.moments.fault("an event"));
+            }
+            self.spent.event(&self.header, &what)?;
+            self.finish_request(at, &what)?;
             self.events.push(Event { at, what });
+        }
+        Ok(())
+    }
+
+    /// Analyses count requests under way: one that ends twice would make them one too few.
+    fn finish_request(&mut self, at: Nanos, what: &What) -> Result<(), String> {
+        let (What::Start { thread, request } | What::Finish { thread, request }) = *what else {
+            return Ok(());
+        };
+        let program = self.header.threads[thread.index()];
+        let finished = &mut self.finished[program];
+        finished.resize(self.programs[program].requests.len(), None);
+        let finished = &mut finished[request as usize];
+        match (what, *finished) {
+            (What::Finish { .. }, None) => *finished = Some(at),
+            (What::Finish { .. }, Some(_)) => return Err("a request that ends twice".to_string()),
+            (_, Some(end)) if end < at => {
+                return Err("a request that begins after its end".to_string());
+            }
+            _ => {}
         }
         Ok(())
     }
