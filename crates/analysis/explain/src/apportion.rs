@@ -1,6 +1,7 @@
 //! Whole nanoseconds by weights, without a remainder.
 
-/// Bits of a weight that count: with a total of 40 bits (18 minutes) the product has room.
+/// Bits of a weight that count, fewer where the product with the total would have no room: from 43 bits on
+/// (2 hours).
 const BITS: u32 = 84;
 
 /// Divides `total` in proportion to the weights, by the method of largest remainders. Each part is its exact
@@ -8,7 +9,8 @@ const BITS: u32 = 84;
 /// where all weights are zero.
 pub(crate) fn apportion(total: u64, weights: &[u128]) -> Option<Vec<u64>> {
     let greatest: u128 = weights.iter().sum();
-    let surplus = (u128::BITS - greatest.leading_zeros()).saturating_sub(BITS);
+    let bits = BITS.min(u64::BITS - 1 + total.leading_zeros());
+    let surplus = (u128::BITS - greatest.leading_zeros()).saturating_sub(bits);
     let weights: Vec<u128> = weights.iter().map(|weight| weight >> surplus).collect();
     let whole: u128 = weights.iter().sum();
     if whole == 0 {
@@ -34,6 +36,7 @@ mod tests {
         assert_eq!(apportion(0, &[5, 1]), Some(vec![0, 0]));
         assert_eq!(apportion(3, &[0, 0]), None);
         let huge = 1 << 100;
+        assert_eq!(apportion(1 << 62, &[huge, huge]), Some(vec![1 << 61, 1 << 61]));
         assert_eq!(apportion(1 << 40, &[huge, huge]), Some(vec![1 << 39, 1 << 39]));
     }
 }

@@ -4,6 +4,7 @@
 //! have used is to blame for its wait. Knows neither the arm that made the trace nor the policy that ran.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod apportion;
 mod cure;
 mod debt;

@@ -152,7 +152,8 @@ fn edges(
         let request = &requests[one.subject.request as usize];
         let head = one.subject.head(request);
         edges.push((request.intended, Edge::Intended(at)));
-        edges.push((request.completed, Edge::Completed(at)));
+        // Clocks of client and server are one on one machine only.
+        edges.push((request.completed.max(request.intended), Edge::Completed(at)));
         edges.push((one.subject.ideal_start, Edge::IdealStart));
         edges.push((one.ideal_end, Edge::IdealEnd));
         if head > request.intended {
@@ -252,7 +253,7 @@ impl<'a, 's> Walk<'a, 's> {
     fn turn(&mut self, edge: Edge, kept: &[(ThreadId, OffSpan)], met: &mut [Met]) {
         match edge {
             Edge::IdealStart => self.ideal_busy += 1,
-            Edge::IdealEnd => self.ideal_busy -= 1,
+            Edge::IdealEnd => self.ideal_busy = self.ideal_busy.saturating_sub(1),
             Edge::Intended(at) => self.open(at),
             Edge::Sent(at) => {
                 let sums = self.sums(at);
@@ -300,7 +301,7 @@ impl<'a, 's> Walk<'a, 's> {
 
     /// What a request met in all.
     fn close(&mut self, at: u32) -> Met {
-        self.outstanding -= 1;
+        self.outstanding = self.outstanding.saturating_sub(1);
         let Some(open) = self.open.remove(&at) else { return Met::default() };
         let mut met = Met::default();
         if let (Some((sent, sums)), Some((head, end))) = (&open.sent, &open.head) {

@@ -1,10 +1,12 @@
 //! Which thread served which request, and what each thread was at.
 
+use std::sync::Arc;
+
 use model::event::{Cause, Event, NameId, What};
 use model::trace::Request;
 use model::{CpuId, Nanos, ThreadId, Trace};
 
-use crate::timeline::indices;
+use crate::admission::Admission;
 
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub(crate) struct Serving<'a> {
     /// By program: how many of its threads wait for a CPU, from a moment on.
     waiting: Vec<Vec<(Nanos, i64)>>,
     /// By program: CPUs that any of its threads may run on, from a moment on.
-    usable: Vec<Vec<(Nanos, Vec<usize>)>>,
+    usable: Vec<Vec<(Nanos, Arc<[usize]>)>>,
     /// By thread: what kept it off the CPUs while it had work to do, in order of time.
     kept: Vec<Vec<OffSpan>>,
 }
@@ -74,6 +76,7 @@ impl<'a> Serving<'a> {
     pub fn new(trace: &'a Trace, events: &[Event], cpus: usize) -> Serving<'a> {
         let threads = trace.threads.len();
         let programs = &trace.programs;
+        let mut admission = Admission::new(trace, cpus);
         let mut serving = Serving {
             trace,
             served: programs.iter().map(|p| vec![None; p.requests.len()]).collect(),
@@ -81,16 +84,15 @@ impl<'a> Serving<'a> {
             awake: vec![Vec::new(); threads],
             place: vec![Vec::new(); threads],
             waiting: vec![Vec::new(); programs.len()],
-            usable: vec![vec![(Nanos::ZERO, (0..cpus).collect())]; programs.len()],
+            usable: vec![vec![(Nanos::ZERO, admission.all())]; programs.len()],
             kept: vec![Vec::new(); threads],
         };
         let mut states = vec![State::Asleep; threads];
-        let mut admitted: Vec<Vec<usize>> = vec![(0..cpus).collect(); threads];
         let mut occupants = Occupants::new(cpus, trace);
         for event in events {
             serving.release(event, &occupants);
             occupants.follow(&event.what);
-            serving.follow(event, &mut states, &mut admitted);
+            serving.follow(event, &mut states, &mut admission);
         }
         serving.log.iter_mut().for_each(|log| log.sort_unstable());
         serving.free();
@@ -168,7 +170,7 @@ impl<'a> Serving<'a> {
         own().filter(|thread| answered(thread) > 0 && 20 * answered(thread) >= most).collect()
     }
 
-    fn follow(&mut self, event: &Event, states: &mut [State], admitted: &mut [Vec<usize>]) {
+    fn follow(&mut self, event: &Event, states: &mut [State], admission: &mut Admission) {
         match event.what {
             What::Start { thread, request } => self.start(thread, request),
             What::Wake { thread, cpu, .. } => {
@@ -194,8 +196,9 @@ impl<'a> Serving<'a> {
                 }
             }
             What::Affinity { thread, cpus } => {
-                admitted[thread.index()] = indices(self.trace.tables.cpus_of(cpus));
-                self.admit(thread, event.at, admitted);
+                let program = self.program(thread);
+                let usable = admission.admit(thread, cpus).into_iter();
+                usable.for_each(|cpus| note(&mut self.usable[program], event.at, cpus));
             }
             _ => {}
         }
@@ -225,16 +228,6 @@ impl<'a> Serving<'a> {
         if (state == State::Asleep) != (before == State::Asleep) {
             note(&mut self.awake[thread.index()], now, state != State::Asleep);
         }
-    }
-
-    /// A program may use a CPU as long as one of its threads may.
-    fn admit(&mut self, thread: ThreadId, now: Nanos, admitted: &[Vec<usize>]) {
-        let program = self.trace.threads[thread.index()].program;
-        let own = self.trace.threads.iter().zip(admitted).filter(|(t, _)| t.program == program);
-        let mut union: Vec<usize> = own.flat_map(|(_, cpus)| cpus.iter().copied()).collect();
-        union.sort_unstable();
-        union.dedup();
-        note(&mut self.usable[program], now, union);
     }
 
     /// When the thread of each request was done with the one before.
@@ -285,7 +278,7 @@ impl<'a> Serving<'a> {
 
     /// The CPUs that a program may use.
     pub fn usable(&self, program: usize, now: Nanos) -> &[usize] {
-        at(&self.usable[program], now).map_or(&[], Vec::as_slice)
+        at(&self.usable[program], now).map_or(&[], |cpus| &cpus[..])
     }
 }
 

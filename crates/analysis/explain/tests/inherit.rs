@@ -256,6 +256,17 @@ fn a_request_without_a_service_time_is_explained() {
     assert_eq!((service.requests.len(), service.slow), (100, control));
 }
 
+/// Stamps of two clocks, or of a broken file: a server that is done before the client was due.
+#[test]
+fn a_request_that_is_done_with_before_it_was_due_is_explained() {
+    let server = stalled(Cause::Hog);
+    let mut run = server.run();
+    let request = &mut run.trace.programs[0].requests[50];
+    request.intended = Nanos(request.completed.0 + 1);
+    (request.sent, request.received) = (request.intended, Nanos(request.intended.0 + 1));
+    assert_eq!(server.explained(&run).requests.len(), 100);
+}
+
 /// Where a queue grows all the time, every request waits for all those before it: sixteen times as many, 256
 /// times the work if each looked at them.
 #[test]
