@@ -73,7 +73,8 @@ impl Activity {
     /// Whether it would take any CPU time: one that wanted a CPU from the beginning of the trace to its end.
     pub fn spins(&self, end: Nanos) -> bool {
         let there = self.left.saturating_sub(self.came);
-        !self.sleeps && 10 * there.0 >= 9 * end.0 && 100 * self.ran.0 >= end.0
+        let [there, ran, end] = [there, self.ran, end].map(|span| u128::from(span.0));
+        !self.sleeps && 10 * there >= 9 * end && 100 * ran >= end
     }
 
     fn wake(&mut self, at: Nanos) {
@@ -171,5 +172,16 @@ mod tests {
         assert_eq!(all[0].cycles, [cycle(10, 7), cycle(26, 40)]);
         assert!(all[0].sleeps && !all[1].sleeps, "the other one never sleeps");
         assert_eq!((all[0].ran, all[1].ran), (Nanos(47), Nanos(12 + 5 + 36)));
+    }
+
+    #[test]
+    fn what_spins_is_told_for_any_length_of_a_trace() {
+        for end in [100, 1 << 62].map(Nanos) {
+            let mut all = vec![Activity::default()];
+            note(&mut all[..], &switch(0, None, Some(0)));
+            all[0].end(end);
+            assert!(all[0].spins(end), "{end}");
+            assert!(!all[0].spins(Nanos(2 * end.0)), "{end}: it is there for half of the time");
+        }
     }
 }

@@ -46,7 +46,8 @@ pub fn others(
     let kept = worth_it(&threads, activities, trace.window.end);
     let mut found = Others { threads: kept, ..Others::default() };
     let rest = &threads[kept..];
-    found.left_out = (rest.len(), Nanos(rest.iter().map(|thread| activities[*thread].ran.0).sum()));
+    let ran = rest.iter().map(|thread| activities[*thread].ran);
+    found.left_out = (rest.len(), ran.fold(Nanos::ZERO, Nanos::saturating_add));
     let mut writer = Writer { header, groups, processes: BTreeMap::new(), text: String::new() };
     for thread in &threads[..kept] {
         let program = trace.threads[*thread].program;

@@ -40,6 +40,9 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
     }
     let activities = activities(trace, events);
     let base = Scenario::read(&header.scenario_text, &header.scenario).ok();
+    if let Some(known) = &base {
+        check_programs(known, &header.programs, &services).map_err(|what| lack(&what))?;
+    }
     let mut groups: BTreeSet<String> = match &base {
         Some(known) => known.groups.iter().map(|group| group.name.clone()).collect(),
         None => BTreeSet::new(),
@@ -96,6 +99,21 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
     assumptions.extend(interrupts(events, trace.window.end, header.cpus.cpus));
     let text = edited(&skeleton, &header.scenario, &edits)? + &beside.text;
     Ok(Found { text, services, assumptions })
+}
+
+/// A trace and its scenario stand in the same file, and need not be of each other.
+fn check_programs(
+    known: &Scenario,
+    programs: &[trace::Program],
+    services: &[usize],
+) -> Result<(), String> {
+    let (count, own) = (known.programs.len(), programs.len());
+    if services.iter().all(|program| *program < count) && count <= own {
+        return Ok(());
+    }
+    Err(format!(
+        "has {own} programs, and its scenario {count}: they are not of one run: record it again with --trace"
+    ))
 }
 
 /// The first kernel whose EEVDF is known to end turns at their moment (`HRTICK`).
@@ -157,7 +175,7 @@ fn skeleton(
 /// What interrupts took, where that counts: they are not simulated.
 fn interrupts(events: &[Event], until: Nanos, cpus: u32) -> Option<String> {
     let mut since: BTreeMap<u32, (u32, Nanos)> = BTreeMap::new();
-    let mut took_ns = 0;
+    let mut took = Nanos::ZERO;
     for event in events {
         match event.what {
             What::InterruptBegin { cpu, .. } => {
@@ -168,12 +186,13 @@ fn interrupts(events: &[Event], until: Nanos, cpus: u32) -> Option<String> {
             What::InterruptEnd { cpu, .. } => {
                 let (depth, begun) = since.entry(cpu.0).or_insert((0, event.at));
                 *depth = depth.saturating_sub(1);
-                took_ns += if *depth == 0 { event.at.saturating_sub(*begun).0 } else { 0 };
+                let since = event.at.saturating_sub(*begun);
+                took = if *depth == 0 { took.saturating_add(since) } else { took };
             }
             _ => {}
         }
     }
-    let share = took_ns as f64 / (until.0.max(1) as f64 * f64::from(cpus));
+    let share = took.0 as f64 / (until.0.max(1) as f64 * f64::from(cpus));
     let percent = 100.0 * share;
     (share >= 0.01)
         .then(|| format!("interrupts took {percent:.1}% of the CPUs and are not simulated"))

@@ -32,7 +32,8 @@ impl Requests {
                 "no request of this trace says what it cost, so there is nothing to simulate";
             return Err(Failure::Input(what.to_string()));
         }
-        let mean = Nanos(known.iter().map(|one| one.0).sum::<u64>() / known.len() as u64);
+        let sum: u128 = known.iter().map(|one| u128::from(one.0)).sum();
+        let mean = Nanos((sum / known.len() as u128) as u64);
         let mut before = Nanos::ZERO;
         let gaps = requests.iter().map(|request| {
             let gap = request.intended.saturating_sub(before);
@@ -52,7 +53,7 @@ impl Requests {
     /// Each as its arrival and what it cost.
     pub fn timed(&self) -> Vec<(Nanos, Nanos)> {
         let arrivals = self.gaps.iter().scan(Nanos::ZERO, |at, gap| {
-            *at += *gap;
+            *at = at.saturating_add(*gap);
             Some(*at)
         });
         arrivals.zip(self.services.iter().copied()).collect()
@@ -86,4 +87,33 @@ fn replay(spans: &[Nanos]) -> Value {
 /// Spans as a scenario lists them.
 pub fn list(spans: &[Nanos]) -> Array {
     spans.iter().map(|span| format!("{}ns", span.0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::trace::{ProgramTrace, Request};
+
+    fn mean_of(services: &[Nanos]) -> Nanos {
+        let moment = Nanos::ZERO;
+        let [sent, started, completed, received] = [moment; 4];
+        let request = |service: &Nanos| Request {
+            intended: moment,
+            sent,
+            started,
+            completed,
+            received,
+            service: *service,
+        };
+        let requests = services.iter().chain([&Nanos::NEVER]).map(request).collect();
+        let programs = vec![ProgramTrace { requests, ..ProgramTrace::default() }];
+        let found = Requests::of(&Trace { programs, ..Trace::default() }, 0, Nanos::ZERO);
+        *found.expect("requests").services.last().expect("the one without")
+    }
+
+    #[test]
+    fn a_request_without_a_cost_costs_the_mean_however_great_the_others() {
+        assert_eq!(mean_of(&[Nanos(10), Nanos(30)]), Nanos(20));
+        assert_eq!(mean_of(&[Nanos(1 << 63), Nanos(1 << 63), Nanos(1 << 63)]), Nanos(1 << 63));
+    }
 }
