@@ -99,3 +99,22 @@ fn machines_that_cannot_serve_are_refused() {
     says(cluster(SCENARIO, "cts", "dispatch = \"central\""), "no queue to bind late to");
     assert_eq!(cluster(SCENARIO, "cts", ""), Ok(()), "control");
 }
+
+/// A few bytes name a scenario, whose threads each machine has.
+#[test]
+fn machines_are_as_many_as_there_is_memory_for() {
+    let read = |servers: u32, threads: u32| {
+        let scenario = SCENARIO.replace("threads = 4", &format!("threads = {threads}"));
+        let leaf = format!("servers = {servers}, replicas = 1, {}", machine("eevdf"));
+        let text =
+            format!("# A test.\nduration = \"1ms\"\narrivals.rate = \"1/s\"\nleaf = {{ {leaf} }}");
+        Cluster::read(&text, "test.toml", &|_| Ok(scenario.clone())).map(|_| ())
+    };
+    for (servers, threads) in [(1_000_000, 4), (300, 65_536)] {
+        let Err(Failure::Input(message)) = read(servers, threads) else { panic!("{servers}") };
+        assert!(message.contains("too much memory") && message.contains("test.toml"), "{message}");
+        assert!(message.contains("fewer servers"), "{message}");
+    }
+    read(10_000, 4).expect("control: ten thousand small ones");
+    read(20, 65_536).expect("control: twenty large ones");
+}

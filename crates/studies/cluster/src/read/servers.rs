@@ -12,6 +12,10 @@ use crate::measured::Measured;
 const MOST_SERVERS: i64 = 1_000_000;
 /// Workers of a tier: each has an event.
 const MOST_WORKERS: u64 = 4_000_000;
+/// Threads and CPUs of all machines of a tier together: each takes some 500 bytes.
+const MOST_PARTS: u64 = 4_000_000;
+/// A simulated kernel by itself takes as much as so many of them.
+const PARTS_OF_KERNEL: u64 = 20;
 
 /// The leaves.
 pub(super) fn leaf(top: &Table, find: &Find) -> Option<Leaf> {
@@ -66,7 +70,26 @@ fn tier(table: &Table, beside: &[&str], find: &Find) -> Option<Tier> {
     if u64::from(tier.servers) * u64::from(tier.workers) > MOST_WORKERS {
         table.wrong("servers", format!("more than {MOST_WORKERS} workers in all"));
     }
+    if let Some(machine) = &tier.machine {
+        check_machines(table, tier.servers, &machine.scenario);
+    }
     Some(tier)
+}
+
+/// A few bytes name a scenario, and each server has all of its threads.
+fn check_machines(table: &Table, servers: u32, scenario: &Scenario) {
+    let threads = scenario.programs.iter().map(|program| u64::from(program.kind.threads()));
+    let (threads, cpus) = (threads.sum::<u64>(), scenario.machine.cpus);
+    let most = MOST_PARTS / (threads + u64::from(cpus) + PARTS_OF_KERNEL);
+    if u64::from(servers) > most {
+        table.wrong(
+            "servers",
+            format!(
+                "{servers} machines of {threads} threads and {cpus} CPUs take too much memory; expected at most \
+                 {most}: fewer servers, fewer threads in the scenario, or a service_time instead of a machine"
+            ),
+        );
+    }
 }
 
 fn law(table: &Table) -> Option<Work> {
