@@ -1,14 +1,19 @@
 //! A plan: grids, and the points in them.
 
 use model::edit::{Edit, edited};
+use model::scenario::Program;
 use model::{Arm, Failure, PolicySpec, Scenario, did_you_mean};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use crate::point::Point;
+use crate::point::{Point, Work};
 use crate::sample::sample;
 
 /// Points at most: more are a slip, and would fill the folder.
 const MOST_POINTS: u64 = 1_000_000;
+/// Bytes of memory for the scenarios of all points: each point has its own, with all of its programs.
+const MOST_BYTES: usize = 2 << 30;
+/// Bytes of a scenario's text that are not counted: longer ones list what is replayed.
+const USUAL_TEXT: usize = 64 << 10;
 
 /// Keys of a plan alone; a plan without `grid` is a grid, and gives to its grids what they do not say.
 const PLAN_KEYS: [&str; 2] = ["on", "grid"];
@@ -102,10 +107,15 @@ impl Plan {
     /// run where the arm is the simulator; what a real kernel or this machine lacks fails the points that
     /// need it, not the plan.
     pub fn points(&self, arm: &dyn Arm) -> Result<Vec<Point>, Failure> {
+        self.points_within(arm, MOST_BYTES)
+    }
+
+    fn points_within(&self, arm: &dyn Arm, most_bytes: usize) -> Result<Vec<Point>, Failure> {
         let mut points = Vec::new();
+        let mut room = Room { most_bytes, left: most_bytes, points: 0 };
         for (place, grid) in self.grids.iter().enumerate() {
             let first = points.len();
-            points.extend(grid.points(arm)?);
+            points.extend(grid.points(arm, &mut room)?);
             points[first..].iter_mut().for_each(|point| point.grid = place);
         }
         Ok(points)
@@ -113,7 +123,7 @@ impl Plan {
 }
 
 impl Grid {
-    fn points(&self, arm: &dyn Arm) -> Result<Vec<Point>, Failure> {
+    fn points(&self, arm: &dyn Arm, room: &mut Room) -> Result<Vec<Point>, Failure> {
         if !self.command.is_empty() {
             let seeds = self.seeds.iter().flatten();
             let point = |seed: &u64| Point::of_command(self.command.clone(), *seed, arm);
@@ -129,7 +139,13 @@ impl Grid {
             return Err(too_many(&count.min(all).to_string()));
         }
         let chosen = sample(all, count, seed);
-        chosen.into_iter().map(|number| self.point(&places(number, &sizes), arm)).collect()
+        let point = |number: u64| {
+            let places = places(number, &sizes);
+            let point = self.point(&places, arm)?;
+            room.take(&point, self.sources[places[0]].text.len())?;
+            Ok(point)
+        };
+        chosen.into_iter().map(point).collect()
     }
 
     /// The point at a place along each of: scenarios, values of each key, policies.
@@ -152,6 +168,33 @@ impl Grid {
             Err(failure) if arm.name() == "sim" => Err(failure),
             _ => Ok(point),
         }
+    }
+}
+
+/// What points may still take.
+struct Room {
+    most_bytes: usize,
+    left: usize,
+    points: usize,
+}
+
+impl Room {
+    /// A point, made of a text of so many bytes.
+    fn take(&mut self, point: &Point, text: usize) -> Result<(), Failure> {
+        let Work::Scenario { scenario, .. } = &point.work else { return Ok(()) };
+        let programs = scenario.programs.len();
+        let bytes = programs * size_of::<Program>() + text.saturating_sub(USUAL_TEXT);
+        self.points += 1;
+        let Some(left) = self.left.checked_sub(bytes) else {
+            return Err(Failure::Input(format!(
+                "the first {} points take more than {} MiB of memory, for each has a scenario of its own, this one \
+                 with {programs} programs: use `sample`, several plans, or `threads` of one program in place of `count`",
+                self.points,
+                self.most_bytes >> 20
+            )));
+        };
+        self.left = left;
+        Ok(())
     }
 }
 
@@ -264,4 +307,36 @@ fn several<T>(key: &str, value: &Value, read: fn(&Value) -> Option<T>) -> Result
 
 fn whole(value: &Value) -> Option<u64> {
     value.as_integer().and_then(|number| u64::try_from(number).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::SimArm;
+
+    /// A plan of points that each have so many programs.
+    fn plan(programs: u32, points: u32) -> Plan {
+        let text = format!(
+            "# A.\nduration = \"1ms\"\n[machine]\ncpus = 1\n[[program]]\nname = \"b\"\nkind = \"batch\"\n\
+             count = {programs}\n"
+        );
+        let seeds: Vec<String> = (0..points).map(|seed| format!("[{seed}]")).collect();
+        let seeds = seeds.join(", ");
+        let grid =
+            format!("scenario = \"a.toml\"\npolicies = [\"eevdf\"]\n[values]\nseeds = [{seeds}]\n");
+        let source = |file: &str| {
+            Ok(Source { file: file.to_string(), text: text.clone(), edits: Vec::new() })
+        };
+        Plan::read(&grid, "grid.toml", source).expect("a plan")
+    }
+
+    #[test]
+    fn points_are_as_many_as_there_is_memory_for() {
+        let made = |programs, points| plan(programs, points).points_within(&SimArm, 1 << 20);
+        assert_eq!(made(2, 40).expect("control: small scenarios").len(), 40);
+        assert_eq!(made(500, 2).expect("control: few points").len(), 2);
+        let Err(Failure::Input(message)) = made(500, 40) else { panic!("expected a refusal") };
+        assert!(message.contains("more than 1 MiB of memory"), "{message}");
+        assert!(message.contains("500 programs: use `sample`"), "{message}");
+    }
 }
