@@ -89,3 +89,27 @@ fn what_cannot_be_held_against_each_other_is_refused() {
     refused("eevdf.json,eevdf.json eevdf.json", "the same result is given twice");
     refused("eevdf.json eevdf.json --report d.svg", "ask for a .html");
 }
+
+/// Results are sent around, and their words are whatever somebody wrote there.
+#[test]
+fn a_terminal_does_not_obey_the_words_of_results() {
+    let folder = folder_with(&["eevdf", "rearguard"]);
+    let diff = |words: &str| rearguard(folder.path(), &format!("diff {words}"));
+    let (_, control, _) = diff("eevdf.json rearguard.json");
+    assert!(control.contains("web"), "{control}");
+    for (name, words) in [("eevdf", "eevdf"), ("rearguard", "rearguard")] {
+        let path = folder.path().join(format!("{name}.json"));
+        let text = fs::read_to_string(&path).unwrap();
+        let hostile = |word: &str| format!("\"{word}\\u001b[2J\"");
+        let text = [words, "web", "sim"]
+            .iter()
+            .fold(text, |text, word| text.replace(&format!("\"{word}\""), &hostile(word)));
+        fs::write(&path, text).unwrap();
+    }
+    let (_, stdout, stderr) = diff("eevdf.json rearguard.json");
+    assert!(stdout.contains("web?[2J"), "{stdout}{stderr}");
+    assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "{stdout}{stderr}");
+    fs::write(folder.path().join("x.json"), "{\"schema\": \"x\\u001b[2J\"}").unwrap();
+    let (code, _, stderr) = diff("eevdf.json x.json");
+    assert!(code == 2 && stderr.contains("x?[2J") && !stderr.contains('\u{1b}'), "{stderr}");
+}

@@ -1,6 +1,6 @@
 //! What was recorded: the scenarios themselves, and what every run of them showed.
 
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, printable};
 use serde::{Deserialize, Serialize};
 
 use crate::record::Source;
@@ -66,6 +66,7 @@ impl Base {
     /// Reads a base file; `name` is for messages.
     pub fn read(text: &str, name: &str) -> Result<Base, Failure> {
         let refuse = |why: String| {
+            let why = printable(&why);
             Failure::Input(format!("{name}: {why}; `rearguard gate record` makes one"))
         };
         let schema = serde_json::from_str::<Schema>(text)
@@ -79,8 +80,16 @@ impl Base {
         match base.scenarios.iter().find(|recorded| !recorded.is_whole()) {
             Some(broken) => Err(refuse(format!("{}: not one run a seed", broken.name))),
             None if base.scenarios.is_empty() => Err(refuse("holds no scenario".to_string())),
-            None => Ok(base),
+            None => Ok(base.printable()),
         }
+    }
+
+    /// With words that a terminal shows and does not obey: a file may say anything. Texts of scenarios stay.
+    fn printable(mut self) -> Base {
+        let own = [&mut self.version, &mut self.arm, &mut self.machine, &mut self.policy];
+        let scenarios = self.scenarios.iter_mut().flat_map(Recorded::words);
+        own.into_iter().chain(scenarios).for_each(|word| *word = printable(word));
+        self
     }
 }
 
@@ -122,6 +131,14 @@ impl Recorded {
         });
     }
 
+    fn words(&mut self) -> impl Iterator<Item = &mut String> {
+        let services = self.services.iter_mut().map(|service| &mut service.program);
+        let measures = self.measures.iter_mut();
+        let measures =
+            measures.flat_map(|one| [Some(&mut one.figure), one.program.as_mut()]).flatten();
+        std::iter::once(&mut self.name).chain(services).chain(measures)
+    }
+
     fn is_whole(&self) -> bool {
         let runs = self.services.iter().map(|service| service.latencies_ns.len());
         let runs = runs.chain(self.measures.iter().map(|measure| measure.runs.len()));
@@ -147,4 +164,54 @@ impl Measure {
 #[derive(Deserialize)]
 struct Schema {
     schema: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A base whose words all move a terminal's cursor, as it stands in a file.
+    fn hostile(schema: &str, seeds: &[u64]) -> String {
+        let word = "a\u{1b}[2J".to_string();
+        let service = Service { program: word.clone(), latencies_ns: vec![vec![Some(1)]] };
+        let measure = Measure {
+            program: Some(word.clone()),
+            figure: word.clone(),
+            floor: 0.0,
+            runs: vec![1.0],
+        };
+        let recorded = Recorded {
+            name: word.clone(),
+            text: "# A.\n".to_string(),
+            seeds: seeds.to_vec(),
+            services: vec![service],
+            measures: vec![measure],
+        };
+        let [version, arm, machine, policy] = [(); 4].map(|()| word.clone());
+        let (schema, scenarios) = (schema.to_string(), vec![recorded]);
+        let base = Base { schema, version, arm, machine, policy, scenarios };
+        serde_json::to_string(&base).expect("words and numbers")
+    }
+
+    #[test]
+    fn a_terminal_does_not_obey_a_base() {
+        let base = Base::read(&hostile(GATE_SCHEMA, &[1]), "b.json").expect("a base");
+        let one = &base.scenarios[0];
+        let own = [&base.version, &base.arm, &base.machine, &base.policy, &one.name];
+        let (service, measure) = (&one.services[0], &one.measures[0]);
+        let program = measure.program.as_ref().expect("set above");
+        let all = own.into_iter().chain([&service.program, &measure.figure, program]);
+        all.for_each(|word| assert_eq!(word, "a?[2J"));
+        assert_eq!(one.text, "# A.\n", "control: a scenario is read as it stands");
+    }
+
+    #[test]
+    fn a_terminal_does_not_obey_what_is_refused() {
+        for text in [hostile("x\u{1b}[2J", &[1]), hostile(GATE_SCHEMA, &[1, 2])] {
+            let Err(Failure::Input(message)) = Base::read(&text, "b.json") else {
+                panic!("expected a refusal")
+            };
+            assert!(message.contains("?[2J") && !message.contains('\u{1b}'), "{message:?}");
+        }
+    }
 }

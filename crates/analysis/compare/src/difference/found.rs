@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, printable};
 use report::capacity::{CAPACITY_SCHEMA, CapacityRun, Carried};
 use report::document::{COMPARE_SCHEMA, Document, Estimate, Latency, Outlier, ProgramResult};
 use report::{Curve, IDEAL_SCHEMA, Ideal, MEASURE_SCHEMA, Measured};
@@ -57,6 +57,17 @@ impl Subject {
         let words = policy.chain([&self.service[..]]).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join(" ")
     }
+
+    fn printable(self) -> Subject {
+        let policy = self.policy.map(|policy| printable(&policy));
+        Subject { policy, service: printable(&self.service), ..self }
+    }
+}
+
+/// Lines that a terminal shows and does not obey: a file may say anything.
+fn shown(text: &str) -> String {
+    let lines = text.lines().map(|line| printable(&line.replace('\t', " ")));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[derive(Deserialize)]
@@ -74,7 +85,7 @@ impl Found {
     /// people. [`Failure::Input`] for anything else.
     pub fn read(text: &str, file: &str) -> Result<Found, Failure> {
         let schema = Found::schema_of(text).unwrap_or_default();
-        let refused = |why: String| Failure::Input(format!("{file}: {why}"));
+        let refused = |why: String| Failure::Input(format!("{file}: {}", printable(&why)));
         let read = match &schema[..] {
             COMPARE_SCHEMA => parsed(text).map(of_comparison),
             MEASURE_SCHEMA => parsed(text).map(of_measurement),
@@ -87,6 +98,8 @@ impl Found {
             )),
         };
         let (runs, facts, subjects) = read.map_err(refused)?;
+        let facts = facts.into_iter().map(|(what, value)| (what, shown(&value))).collect();
+        let subjects = subjects.into_iter().map(Subject::printable).collect();
         let (file, text) = (file.to_string(), text.to_string());
         Ok(Found { file, text, schema, runs, facts, subjects })
     }
