@@ -35,9 +35,9 @@ pub trait Written {
 
 /// The answers first, then the tables with what they rest on, and the command.
 pub fn markdown(document: &dyn Written) -> String {
-    let answers = document.answers().iter().map(|words| item(words)).collect::<String>();
+    let answers = document.answers().iter().map(|words| item(&escaped(words))).collect::<String>();
     let block = |block: &Block| {
-        let notes = block.notes.iter().map(|note| item(&note.text)).collect::<String>();
+        let notes = block.notes.iter().map(|note| item(&escaped(&note.text))).collect::<String>();
         let notes = if notes.is_empty() { notes } else { "\n".to_string() + &notes };
         format!("\n## {}\n\n{}{notes}", escaped(&block.heading), table(&block.grid))
     };
@@ -47,9 +47,10 @@ pub fn markdown(document: &dyn Written) -> String {
     format!("# {}\n{answers}{tables}\n`{command}`\n", escaped(&document.title()))
 }
 
-/// Without what Markdown would take for markup.
+/// Without what Markdown would take for markup, links and pictures of other servers among it.
 fn escaped(text: &str) -> String {
-    text.replace(['\n', '\r'], " ").replace('<', "&lt;").replace('|', "\\|")
+    let line = text.replace(['\n', '\r'], " ").replace('<', "&lt;").replace('|', "\\|");
+    line.replace("](", "]\\(")
 }
 
 macro_rules! written {
@@ -179,7 +180,8 @@ fn cell(cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, item};
+    use super::{COLUMNS, Written, item, markdown};
+    use crate::grid::{Block, Cell, Grid};
 
     #[test]
     fn items_keep_their_words_in_lines_of_the_page() {
@@ -192,5 +194,37 @@ mod tests {
         let back: Vec<_> = text.split_whitespace().skip(1).collect();
         assert_eq!(back.join(" "), words.trim());
         assert_eq!(item("short"), "* short\n");
+    }
+
+    /// What a trace of another's may call its programs.
+    const NAME: &str = "<img src=x>\n# ![p](http://x/p.png) a|b";
+
+    struct Foreign;
+
+    impl Written for Foreign {
+        fn title(&self) -> String {
+            NAME.to_string()
+        }
+
+        fn answers(&self) -> Vec<String> {
+            vec![NAME.to_string()]
+        }
+
+        fn tables(&self) -> Vec<Block> {
+            let notes = vec![Cell::plain(NAME.to_string())];
+            vec![Block { heading: NAME.to_string(), grid: Grid::new([]), notes }]
+        }
+
+        fn command(&self) -> &[String] {
+            &[]
+        }
+    }
+
+    #[test]
+    fn a_name_is_no_markup_wherever_it_stands() {
+        let page = markdown(&Foreign);
+        let shown = "&lt;img src=x> # ![p]\\(http://x/p.png) a\\|b";
+        assert_eq!(page.matches(shown).count(), 4, "{page}");
+        assert!(!page.contains('<') && page.contains(&format!("* {shown}\n")), "{page}");
     }
 }
