@@ -35,6 +35,8 @@ const DATAGRAM_TIMEOUT: Nanos = Nanos::from_secs(1);
 const STREAM_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// A run in which the generator was disturbed has measured nothing and is made again, so often at most.
 const REPEATS: usize = 2;
+/// Requests of a measurement at most: each takes some 200 bytes of memory, so that all take 4 GB.
+const MOST_REQUESTS: f64 = 20e6;
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -342,6 +344,7 @@ impl Args {
                 ));
             }
         };
+        self.check_count(rate_per_s, duration)?;
         Ok(Load {
             rate_per_s,
             law: self.arrivals.clone(),
@@ -351,5 +354,21 @@ impl Args {
             seed: self.seed,
             outlier_threshold: self.outlier,
         })
+    }
+
+    /// All requests are drawn before the first is sent, and kept until the last is answered.
+    fn check_count(&self, rate_per_s: f64, duration: Nanos) -> Result<(), Failure> {
+        let warm_up = if self.stamps.is_some() { Nanos::ZERO } else { self.warm_up };
+        let whole = warm_up.saturating_add(duration);
+        let count = rate_per_s * whole.as_secs_f64();
+        if count <= MOST_REQUESTS {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "{rate_per_s:.0} requests a second for {whole} are {:.0} million, and {:.0} million are the most: a lower \
+             --rate or --utilisation, a shorter --duration or --warm-up, or fewer lines in --stamps",
+            count / 1e6,
+            MOST_REQUESTS / 1e6
+        )))
     }
 }

@@ -2,7 +2,13 @@
 
 use std::path::Path;
 
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, printable};
+
+/// The greatest number: beyond, sums would have no room. It is 146 years, and so has room for the time since
+/// 1970.
+const MOST_NS: u64 = 1 << 62;
+/// Characters of a line that are shown.
+const SHOWN: usize = 60;
 
 /// Reads a line a request: its arrival and its service time in whole nanoseconds, parted by white space or a
 /// comma; a line without the second takes `service`. Empty lines and lines that start with `#` are passed
@@ -18,7 +24,8 @@ pub fn read_stamps(path: &Path, service: Nanos) -> Result<Vec<(Nanos, Nanos)>, F
     let read = requests.map(|(number, line)| {
         request(line, service).ok_or_else(|| {
             let expected = "expected an arrival and, after white space or a comma, a service time, both in whole ns";
-            Failure::Input(format!("{file}:{number}: found `{line}`; {expected}"))
+            let line = printable(line).chars().take(SHOWN).collect::<String>();
+            Failure::Input(format!("{file}:{number}: found `{line}`; {expected}, of at most {MOST_NS}"))
         })
     });
     read.collect()
@@ -26,7 +33,8 @@ pub fn read_stamps(path: &Path, service: Nanos) -> Result<Vec<(Nanos, Nanos)>, F
 
 fn request(line: &str, service: Nanos) -> Option<(Nanos, Nanos)> {
     let words = line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
-    let numbers = words.map(|word| word.parse().map(Nanos).ok()).collect::<Option<Vec<_>>>()?;
+    let number = |word: &str| word.parse().ok().filter(|ns| *ns <= MOST_NS).map(Nanos);
+    let numbers = words.map(number).collect::<Option<Vec<_>>>()?;
     match numbers[..] {
         [arrival] => Some((arrival, service)),
         [arrival, service] => Some((arrival, service)),
@@ -44,7 +52,11 @@ mod tests {
         assert_eq!(request("7", service), Some((Nanos(7), service)));
         assert_eq!(request("7 9", service), Some((Nanos(7), Nanos(9))));
         assert_eq!(request("7,\t9", service), Some((Nanos(7), Nanos(9))));
-        for wrong in ["-7", "7us", "7 8 9", "seven"] {
+        let last = "4611686018427387904";
+        assert_eq!(request(last, service), Some((Nanos(MOST_NS), service)));
+        for wrong in
+            ["-7", "7us", "7 8 9", "seven", "4611686018427387905", "7 18446744073709551615"]
+        {
             assert_eq!(request(wrong, service), None, "{wrong}");
         }
     }

@@ -186,6 +186,25 @@ fn an_ideal_is_the_same_bytes_each_time() {
     assert_ne!(printed("3"), printed("4"), "the control");
 }
 
+/// A file of stamps that is none may hold anything, and its lines may be of any length.
+#[test]
+fn a_line_that_is_no_request_is_shown_in_part_and_not_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.txt");
+    let ideal = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        rearguard(&["ideal", "--trace", path.to_str().unwrap()])
+    };
+    let output = ideal(&format!("7 9\n\u{1b}[2J{}\n", "x".repeat(100_000)));
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("s.txt:2: found `?[2Jxx") && message.len() < 400, "{message}");
+    let output = ideal("7\n18446744073709551615\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("s.txt:2: found"), "{}", stderr(&output));
+    assert_eq!(ideal("7 9\n20 9\n").status.code(), Some(0), "control: two requests");
+}
+
 #[test]
 fn every_shipped_scenario_checks() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");
