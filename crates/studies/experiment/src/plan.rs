@@ -139,6 +139,10 @@ impl Grid {
             return Err(too_many(&count.min(all).to_string()));
         }
         let chosen = sample(all, count, seed);
+        if let (Some(first), true) = (chosen.first(), self.is_of_one_size()) {
+            let first = self.point(&places(*first, &sizes), arm)?;
+            room.check(&first, self.sources[0].text.len(), chosen.len())?;
+        }
         let point = |number: u64| {
             let places = places(number, &sizes);
             let point = self.point(&places, arm)?;
@@ -146,6 +150,13 @@ impl Grid {
             Ok(point)
         };
         chosen.into_iter().map(point).collect()
+    }
+
+    /// Whether all points have the same programs, so that one tells what all of them take: to read thousands
+    /// of large scenarios takes minutes.
+    fn is_of_one_size(&self) -> bool {
+        let resizes = |key: &str| key == "program" || key.ends_with("count");
+        self.sources.len() == 1 && !self.values.iter().any(|(key, _)| resizes(key))
     }
 
     /// The point at a place along each of: scenarios, values of each key, policies.
@@ -181,21 +192,37 @@ struct Room {
 impl Room {
     /// A point, made of a text of so many bytes.
     fn take(&mut self, point: &Point, text: usize) -> Result<(), Failure> {
-        let Work::Scenario { scenario, .. } = &point.work else { return Ok(()) };
-        let programs = scenario.programs.len();
-        let bytes = programs * size_of::<Program>() + text.saturating_sub(USUAL_TEXT);
+        self.check(point, text, 1)?;
+        self.left -= bytes_of(point, text);
         self.points += 1;
-        let Some(left) = self.left.checked_sub(bytes) else {
-            return Err(Failure::Input(format!(
-                "the first {} points take more than {} MiB of memory, for each has a scenario of its own, this one \
-                 with {programs} programs: use `sample`, several plans, or `threads` of one program in place of `count`",
-                self.points,
-                self.most_bytes >> 20
-            )));
-        };
-        self.left = left;
         Ok(())
     }
+
+    /// Whether so many points like this one have room.
+    fn check(&self, point: &Point, text: usize, count: usize) -> Result<(), Failure> {
+        if bytes_of(point, text).saturating_mul(count) <= self.left {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "{} points take more than {} MiB of memory, for each has a scenario of its own, here of {} programs: \
+             use `sample`, several plans, or `threads` of one program in place of `count`",
+            self.points + count,
+            self.most_bytes >> 20,
+            programs_of(point)
+        )))
+    }
+}
+
+fn programs_of(point: &Point) -> usize {
+    match &point.work {
+        Work::Scenario { scenario, .. } => scenario.programs.len(),
+        Work::Command(_) => 0,
+    }
+}
+
+/// What a point takes that was made of a text of so many bytes.
+fn bytes_of(point: &Point, text: usize) -> usize {
+    programs_of(point) * size_of::<Program>() + text.saturating_sub(USUAL_TEXT)
 }
 
 fn too_many(count: &str) -> Failure {
@@ -333,10 +360,20 @@ mod tests {
     #[test]
     fn points_are_as_many_as_there_is_memory_for() {
         let made = |programs, points| plan(programs, points).points_within(&SimArm, 1 << 20);
+        let grown = |counts: &str| {
+            let mut plan = plan(500, 2);
+            let counts = format!("\"program.b.count\" = [{counts}]").parse::<DocumentMut>();
+            let counts = values(Some(counts.expect("a list").as_item()));
+            plan.grids[0].values.extend(counts.expect("values"));
+            plan.points_within(&SimArm, 1 << 20)
+        };
         assert_eq!(made(2, 40).expect("control: small scenarios").len(), 40);
         assert_eq!(made(500, 2).expect("control: few points").len(), 2);
         let Err(Failure::Input(message)) = made(500, 40) else { panic!("expected a refusal") };
-        assert!(message.contains("more than 1 MiB of memory"), "{message}");
+        assert!(message.contains("40 points take more than 1 MiB of memory"), "{message}");
         assert!(message.contains("500 programs: use `sample`"), "{message}");
+        assert_eq!(grown("500, 1, 2, 3").expect("control: most are small").len(), 8);
+        let Err(Failure::Input(message)) = grown("1, 4000") else { panic!("expected a refusal") };
+        assert!(message.contains("4000 programs: use `sample`"), "{message}");
     }
 }
