@@ -91,8 +91,13 @@ fn nothing_of_the_current_folder_is_compiled_in() {
 fn what_was_checked_is_what_is_compiled() {
     let folder = tempfile::tempdir().expect("a folder");
     let [mine, cc] = ["mine.c", "cc"].map(|name| folder.path().join(name));
-    let exchanged = "#!/bin/sh\necho '#error exchanged' > mine.c\nexec cc \"$@\"\n";
-    fs::write(&cc, exchanged).expect("a file");
+    // Another file stands there while the compiler runs, and no longer.
+    let exchange = format!(
+        "#!/bin/sh\ncp {0} {0}.kept\necho '#error exchanged' > {0}\n\
+         cc \"$@\"\ncode=$?\nmv {0}.kept {0}\ntouch {0}.done\nexit $code\n",
+        mine.display()
+    );
+    fs::write(&cc, exchange).expect("a file");
     fs::set_permissions(&cc, fs::Permissions::from_mode(0o755)).expect("ours");
     fs::write(&mine, TEMPLATE).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
@@ -100,8 +105,10 @@ fn what_was_checked_is_what_is_compiled() {
     command.args(["--seeds", "1"]).current_dir(folder.path()).env("CC", "./cc");
     let output = command.output().expect("the built command runs");
     assert!(output.status.success(), "{}", stderr(&output));
+    assert!(folder.path().join("mine.c.done").exists(), "it was exchanged");
+    fs::write(&mine, "#error exchanged\n").expect("a file");
     let output = compare(folder.path(), "./mine.c");
-    assert!(stderr(&output).contains("./mine.c:1:2: error: #error exchanged"), "{output:?}");
+    assert!(stderr(&output).contains("./mine.c:1:2: error: #error exchanged"), "the control");
 }
 
 #[test]
@@ -124,7 +131,8 @@ fn headers_and_folders_are_trusted_as_the_policy_is() {
     mode("own.h", 0o666);
     assert!(said().is_some_and(|said| said.contains("own.h: others may write to it")));
     mode("own.h", 0o644);
-    for (open, why) in [(0o777, "of its folder"), (0o1777, "own.h: others may write to its folder")]
+    for (open, why) in
+        [(0o777, "others may write to"), (0o1777, "own.h: others may write to its folder")]
     {
         mode("", open);
         assert!(said().is_some_and(|said| said.contains(why)), "{:?}", said());

@@ -72,8 +72,8 @@ impl Source {
         [first.as_bytes(), &self.content, b"\n\n"].concat()
     }
 
-    /// Writes what a policy includes into a folder of the caller's own; a compiler's arguments to find it there,
-    /// and to list there what it reads.
+    /// Writes what a policy includes into a folder of the caller's own; a compiler's arguments to find it
+    /// there, and to list there what it reads.
     pub fn arguments(&self, folder: &Path) -> Result<Vec<OsString>, Failure> {
         for (name, text) in HEADERS {
             fs::write(folder.join(name), text)

@@ -87,41 +87,39 @@ impl Judge {
 
     /// Why root must not run what others can change.
     fn file(&self, about: &Stat) -> Result<(), Refusal> {
-        match self.stranger(about).or_else(|| self.is_open(about).then(written_by_others)) {
-            None => Ok(()),
-            Some(why) => {
-                let remedy = "make it root's own, `chmod go-w`".to_string();
-                Err(Refusal::Distrusted { why, remedy })
-            }
-        }
+        let open = self.is_open(about);
+        let why = match self.stranger(about) {
+            Some(owner) => format!("it belongs to user {owner}"),
+            None if open => "others may write to it".to_string(),
+            None => return Ok(()),
+        };
+        Err(Refusal::Distrusted { why, remedy: "make it root's own, `chmod go-w`".to_string() })
     }
 
     /// As of a file. In a sticky folder others cannot replace what is root's.
     fn folder(&self, place: &Path, about: &Stat) -> Result<(), Refusal> {
         let open = self.is_open(about) && about.st_mode & 0o1000 == 0;
-        match self.stranger(about).or_else(|| open.then(written_by_others)) {
-            None => Ok(()),
-            Some(why) => Err(Refusal::Distrusted {
-                why: format!("of its folder {}: {why}", place.display()),
-                remedy: "make that root's own, `chmod go-w`, or move the file".to_string(),
-            }),
-        }
+        let place = place.display();
+        let why = match self.stranger(about) {
+            Some(owner) => format!("{place}, a folder above it, belongs to user {owner}"),
+            None if open => format!("others may write to {place}, a folder above it"),
+            None => return Ok(()),
+        };
+        let remedy = "make the folder root's own, `chmod go-w`, or move the file".to_string();
+        Err(Refusal::Distrusted { why, remedy })
     }
 
-    fn stranger(&self, about: &Stat) -> Option<String> {
+    /// Its owner, where root does not run what is his.
+    fn stranger(&self, about: &Stat) -> Option<u32> {
         let owner = about.st_uid;
         let known = self.user != 0 || owner == 0 || Some(owner) == self.caller;
-        (!known).then(|| format!("it belongs to user {owner}"))
+        (!known).then_some(owner)
     }
 
     /// Whether others may write to it.
     fn is_open(&self, about: &Stat) -> bool {
         self.user == 0 && about.st_mode & 0o022 != 0
     }
-}
-
-fn written_by_others() -> String {
-    "others may write to it".to_string()
 }
 
 /// A file open for reading.
