@@ -90,7 +90,7 @@ fn what_cannot_be_held_against_each_other_is_refused() {
     refused("eevdf.json eevdf.json --report d.svg", "ask for a .html");
 }
 
-/// Results are sent around, and their words are whatever somebody wrote there.
+/// Results are sent around, and their words may be anything.
 #[test]
 fn a_terminal_does_not_obey_the_words_of_results() {
     let folder = folder_with(&["eevdf", "rearguard"]);

@@ -5,7 +5,7 @@
 mod child_guard;
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -496,25 +496,4 @@ fn without_privileges_the_clients_sockets_give_their_stages() {
     }
     let note = document["stages_note"].as_str().expect("why");
     assert!(note.contains("sudo") || note.contains("default features"), "{note}");
-}
-
-/// All requests are in memory: what cannot be is refused before anything is sent.
-#[test]
-fn a_load_that_no_memory_holds_is_refused() {
-    let nothing = ["--target", "memcached://127.0.0.1:9"];
-    let refused = |args: &[&str], why: &str| {
-        let output = rearguard(&[&nothing[..], args].concat());
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{message}");
-        assert!(message.contains(why), "{message}");
-    };
-    let long = ["--rate", "200k/s", "--duration", "600s"];
-    refused(&long, "are 120 million, and 20 million are the most: a lower --rate");
-    let folder = tempfile::tempdir().unwrap();
-    let stamps = folder.path().join("s.txt");
-    fs::write(&stamps, "7\n18446744073709551615\n").unwrap();
-    refused(&["--stamps", stamps.to_str().unwrap()], "s.txt:2: found `18446744073709551615`");
-    fs::write(&stamps, "7\n8\n").unwrap();
-    let output = rearguard(&[&nothing[..], &["--stamps", stamps.to_str().unwrap()]].concat());
-    assert_ne!(output.status.code(), Some(2), "control: {}", text(&output.stderr));
 }

@@ -40,13 +40,12 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
     }
     let activities = activities(trace, events);
     let base = Scenario::read(&header.scenario_text, &header.scenario).ok();
-    if let Some(known) = &base {
-        check_programs(known, &header.programs, &services).map_err(|what| lack(&what))?;
-    }
-    let mut groups: BTreeSet<String> = match &base {
-        Some(known) => known.groups.iter().map(|group| group.name.clone()).collect(),
-        None => BTreeSet::new(),
-    };
+    let programs = (&header.programs[..], &services[..]);
+    base.as_ref()
+        .map_or(Ok(()), |own| check_programs(own, programs))
+        .map_err(|what| lack(&what))?;
+    let known = base.iter().flat_map(|known| &known.groups);
+    let mut groups: BTreeSet<String> = known.map(|group| group.name.clone()).collect();
     let mut assumptions = Vec::new();
     let skeleton = match &base {
         Some(_) => header.scenario_text.clone(),
@@ -104,8 +103,7 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
 /// A trace and its scenario stand in the same file, and need not be of each other.
 fn check_programs(
     known: &Scenario,
-    programs: &[trace::Program],
-    services: &[usize],
+    (programs, services): (&[trace::Program], &[usize]),
 ) -> Result<(), String> {
     let (count, own) = (known.programs.len(), programs.len());
     if services.iter().all(|program| *program < count) && count <= own {
