@@ -39,11 +39,7 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
         return Err(lack("has no requests"));
     }
     let activities = activities(trace, events);
-    let base = Scenario::read(&header.scenario_text, &header.scenario).ok();
-    let programs = (&header.programs[..], &services[..]);
-    base.as_ref()
-        .map_or(Ok(()), |own| check_programs(own, programs))
-        .map_err(|what| lack(&what))?;
+    let base = base(recorded, &services).map_err(|what| lack(&what))?;
     let known = base.iter().flat_map(|known| &known.groups);
     let mut groups: BTreeSet<String> = known.map(|group| group.name.clone()).collect();
     let mut assumptions = Vec::new();
@@ -100,14 +96,17 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
     Ok(Found { text, services, assumptions })
 }
 
-/// A trace and its scenario stand in the same file, and need not be of each other.
-fn check_programs(
-    known: &Scenario,
-    (programs, services): (&[trace::Program], &[usize]),
-) -> Result<(), String> {
-    let (count, own) = (known.programs.len(), programs.len());
-    if services.iter().all(|program| *program < count) && count <= own {
-        return Ok(());
+/// The scenario that a trace was recorded of, if one was. They stand in the same file, and need not be of
+/// each other.
+fn base(
+    Recorded { header, .. }: &Recorded,
+    services: &[usize],
+) -> Result<Option<Scenario>, String> {
+    let base = Scenario::read(&header.scenario_text, &header.scenario).ok();
+    let Some(count) = base.as_ref().map(|known| known.programs.len()) else { return Ok(None) };
+    let own = header.programs.len();
+    if count <= own && services.iter().all(|program| *program < count) {
+        return Ok(base);
     }
     Err(format!(
         "has {own} programs, and its scenario {count}: they are not of one run: record it again with --trace"

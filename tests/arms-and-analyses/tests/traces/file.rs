@@ -113,7 +113,8 @@ fn dangling_references_are_refused() {
     );
     refused(&|t| t.header.threads.truncate(3), "CPU time of other threads");
     refused(&|t| t.header.events = false, "events that the header does not announce");
-    refused(&|t| t.header.window_start_ns = u64::MAX, "the measured part ends before it starts");
+    refused(&|t| t.header.window_start_ns = 1 << 50, "the measured part ends before it starts");
+    refused(&|t| t.header.window_start_ns = u64::MAX, "a measured part beyond");
     refused(
         &|t| t.trace.programs[0].requests.truncate(1),
         "an event of a thread, CPU, request or name",
