@@ -56,64 +56,72 @@ RG_INLINE rg_maybe rg_extent_claim(struct rg_shared *shared)
 	return claimed;
 }
 
-/* Moves a heap that has filled its part into an extent, if there is one. */
-RG_INLINE void rg_extent_enter(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
+/* Moves a heap that has filled its part into an extent, if there is one. Under the lock. */
+RG_INLINE void rg_extent_fill(struct rg_shared *shared, struct rg_heap *heap)
 {
-	struct rg_heap *heap = rg_heap_of(queue, cpuset);
-	rg_maybe extent;
-	u32 base;
+	rg_maybe extent = rg_extent_claim(shared);
+	u32 base = RG_EXTENTS_BEGIN + (rg_number(extent) << RG_EXTENT_SHIFT);
 
-	if (cpuset == RG_CPUSET_NONE || heap->capacity >= RG_EXTENT)
-		return;
-	extent = rg_extent_claim(shared);
 	if (!extent)
 		return;
-	base = RG_EXTENTS_BEGIN + (rg_number(extent) << RG_EXTENT_SHIFT);
 	RG_FOR(i, 0, heap->count)
 		*rg_entry_at(base + i) = *rg_heap_at(heap, i);
 	heap->base = base;
 	heap->capacity = RG_EXTENT;
 }
 
-/* An empty heap gives its extent back, if it has one. */
-RG_INLINE void rg_extent_leave(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
+/* An empty heap gives its extent back. Under the lock. */
+RG_INLINE void rg_extent_empty(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
 {
 	u32 base = rg_heap_of(queue, cpuset)->base;
 
-	if (base < RG_EXTENTS_BEGIN)
-		return;
 	rg_add(&shared->extents, -(1ULL << ((base - RG_EXTENTS_BEGIN) >> RG_EXTENT_SHIFT)));
 	rg_heap_settle(queue, cpuset);
 }
 
-/*
- * Other CPUs compare what waits in a queue without the lock: after each change of a heap of it. A
- * look for the best may have emptied other heaps, too.
- */
-RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
+/* Whether a heap has filled its part and may have an extent. */
+RG_INLINE bool rg_extent_is_due(struct rg_heap *heap, u32 cpuset)
 {
-	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
-	u64 waiting = queue->waiting | bit;
-	u64 least = rg_opaque(RG_NEVER);
-	u32 first = rg_opaque(0);
+	return cpuset != RG_CPUSET_NONE && heap->capacity < RG_EXTENT &&
+	       heap->count >= heap->capacity;
+}
 
-	queue->waiting = rg_heap_of(queue, cpuset)->count ? waiting : waiting & ~bit;
-	RG_FOR_WAITING(i, waiting) {
-		struct rg_heap *heap = rg_heap_of(queue, i);
-		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
+/* Whether a heap has an extent and no more use for it. */
+RG_INLINE bool rg_extent_is_idle(struct rg_heap *heap)
+{
+	return !heap->count && heap->base >= RG_EXTENTS_BEGIN;
+}
 
-		if (!heap->count) {
-			queue->waiting &= ~(1ULL << i);
-			rg_extent_leave(shared, queue, i);
-			continue;
-		}
-		if (!rg_precedes(vruntime, least))
-			continue;
-		least = vruntime;
-		first = rg_heap_first(heap);
-	}
-	queue->least = least;
-	queue->first = first;
+/* Before a thread is listed. A program of its own, as what follows, since it is seldom needed. */
+RG_SUBPROGRAM bool rg_extent_enter(u32 id, u32 cpuset)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!shared || !queue || !lock)
+		return 0;
+	rg_acquire(lock);
+	if (rg_extent_is_due(rg_heap_of(queue, cpuset), cpuset))
+		rg_extent_fill(shared, rg_heap_of(queue, cpuset));
+	rg_release(lock);
+	return 1;
+}
+
+/* After a thread has left. */
+RG_SUBPROGRAM bool rg_extent_leave(u32 id, u32 cpuset)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(id);
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!shared || !queue || !lock)
+		return 0;
+	rg_acquire(lock);
+	if (rg_extent_is_idle(rg_heap_of(queue, cpuset)))
+		rg_extent_empty(shared, queue, cpuset);
+	rg_release(lock);
+	return 1;
 }
 
 #endif

@@ -121,4 +121,32 @@ RG_INLINE u64 rg_heap_exchange(struct rg_heap *heap, u32 i, u64 vruntime)
 	return least;
 }
 
+/*
+ * Other CPUs compare what waits in a queue without the lock: after each change of a heap of it. A
+ * look for the best may have emptied other heaps, too.
+ */
+RG_INLINE void rg_queue_publish(struct rg_shared *shared, struct rg_queue *queue, u32 cpuset)
+{
+	u64 bit = 1ULL << (cpuset & (RG_CPUSETS - 1));
+	u64 waiting = rg_heap_of(queue, cpuset)->count ? queue->waiting | bit :
+							 queue->waiting & ~bit;
+	u64 least = rg_opaque(RG_NEVER);
+	u32 first = rg_opaque(0);
+
+	queue->waiting = waiting;
+	RG_FOR_WAITING(i, waiting) {
+		struct rg_heap *heap = rg_heap_of(queue, i);
+		u64 vruntime = rg_heap_vruntime(heap, 0, rg_vtime_waiting(shared, queue, i));
+
+		if (!heap->count)
+			queue->waiting &= ~(1ULL << i);
+		if (!heap->count || !rg_precedes(vruntime, least))
+			continue;
+		least = vruntime;
+		first = rg_heap_first(heap);
+	}
+	queue->least = least;
+	queue->first = first;
+}
+
 #endif

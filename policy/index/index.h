@@ -41,14 +41,10 @@ RG_INLINE void rg_index_add(struct rg_shared *shared, struct rg_queue *queue,
 			    struct rg_thread *thread, struct rg_listing *pick)
 {
 	struct rg_heap *heap = rg_heap_of(queue, pick->cpuset);
+	bool full = heap->count >= heap->capacity;
+	rg_maybe row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	struct rg_pool *pool;
-	rg_maybe row;
-	bool full;
 
-	if (heap->count >= heap->capacity)
-		rg_extent_enter(shared, queue, pick->cpuset);
-	full = heap->count >= heap->capacity;
-	row = full ? 0 : rg_pool_find(pick->key, thread->last_row, 1);
 	if (!row && !full)
 		row = rg_pool_claim(pick->key);
 	if (!row) {
@@ -135,6 +131,8 @@ RG_SUBPROGRAM bool rg_index_leave_row(u32 slot)
 	thread->waits = 0;
 	rg_release(lock);
 	rg_cpuset_count(shared, queue, thread->waits_cpuset, -1ULL);
+	if (rg_extent_is_idle(rg_heap_of(queue, thread->waits_cpuset)))
+		rg_extent_leave(id, thread->waits_cpuset);
 	return 1;
 }
 
@@ -158,6 +156,8 @@ RG_SUBPROGRAM bool rg_index_enter_row(u32 slot, u32 id, u64 vruntime)
 	pick.key = rg_pool_key(thread->pool, id, pick.cpuset);
 	rg_cpuset_count(shared, queue, pick.cpuset, 1);
 	thread->waits_cpuset = pick.cpuset;
+	if (rg_extent_is_due(rg_heap_of(queue, pick.cpuset), pick.cpuset))
+		rg_extent_enter(id, pick.cpuset);
 	rg_acquire(lock);
 	thread->waits = rg_some(id);
 	rg_index_add(shared, queue, thread, &pick);

@@ -6,8 +6,7 @@
  * Bound.   4 vruntimes of 2 pools, and one thread more. Any consistent index is the start.
  * Assumed. Vruntimes are 0 to 7. The pool is not that of a thread alone, and its row is
  *          remembered.
- * Run.     --unwind 9
- *          --unwindset rg_heap_rise.0:3,rg_heap_sink.0:3,rg_offer.0:5,rg_extent_claim.0:65
+ * Run.     --unwind 9 --unwindset rg_heap_rise.0:3,rg_heap_sink.0:3,rg_offer.0:5
  * Control. index/index.h | (pool->vruntimes <= pool->waiting | (pool->vruntimes < pool->waiting
  * Control. index/index.h | pool->vruntimes++; | ;
  */

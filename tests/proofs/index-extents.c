@@ -45,7 +45,7 @@ int main(void)
 		entries[i]->vruntime = nondet_u64();
 		before[i] = *entries[i];
 	}
-	rg_extent_enter(&shared, &queue, 0);
+	rg_extent_fill(&shared, heap);
 	extent = (u64)(heap->base - RG_EXTENTS_BEGIN) / RG_EXTENT;
 	if (taken == ~0ULL) {
 		PROVE(!heap->base && heap->capacity == PART && shared.extents == taken);
@@ -56,7 +56,7 @@ int main(void)
 	PROVE(!(taken >> extent & 1) && shared.extents == (taken | 1ULL << extent));
 	for (u32 i = 0; i < PART; i++)
 		PROVE(i >= heap->count || rg_heap_at(heap, i)->vruntime == before[i].vruntime);
-	rg_extent_leave(&shared, &queue, 0);
+	rg_extent_empty(&shared, &queue, 0);
 	PROVE(!heap->base && heap->capacity == PART && shared.extents == taken);
 	return 0;
 }

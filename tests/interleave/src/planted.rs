@@ -122,9 +122,9 @@ pub const RACES: &[Race] = &[
         name: "shows-emptied-heaps",
         what: "a heap that a look for the best thread has emptied goes on being shown",
         changes: &[[
-            "index/extents.h",
-            "		if (!heap->count) {\n			queue->waiting",
-            "		if (!heap->count && i == cpuset) {\n			queue->waiting",
+            "index/heap.h",
+            "		if (!heap->count)\n			queue->waiting &= ~(1ULL << i);\n		if (!heap->count || !rg_precedes(vruntime, least))\n",
+            "		if (!rg_precedes(vruntime, least))\n",
         ]],
     },
     Race {

@@ -245,9 +245,9 @@ mod tests {
             };
             assert!(said(grows).is_some_and(|said| said.starts_with("overload: ")), "{slower}");
         }
-        let closes = |at: u64| if at % 20 == 0 { Err(Loss::Closed) } else { Ok(0.1) };
+        let closes = |at: u64| if at.is_multiple_of(20) { Err(Loss::Closed) } else { Ok(0.1) };
         assert_eq!(said(closes), None, "every 20th connection is closed");
-        let silent = |at: u64| if at % 20 == 0 { Err(Loss::Silent) } else { Ok(0.1) };
+        let silent = |at: u64| if at.is_multiple_of(20) { Err(Loss::Silent) } else { Ok(0.1) };
         assert_eq!(said(silent), None, "every 20th request is not answered");
         assert_eq!(said(|_| Err(Loss::Silent)), None, "none ever is");
         let hangs = |at: u64| if at > 1_400 { Err(Loss::Silent) } else { Ok(0.1) };

@@ -58,7 +58,7 @@ fn is_news(change: &FigureChange) -> bool {
     let both = |value: Option<f64>| change.before.value == value && change.after.value == value;
     let is_unknown = |one: &Estimate| *one == Estimate::default();
     let is_lost = is_unknown(&change.before) && is_unknown(&change.after);
-    !is_lost && !(is_failure(&change.figure) && both(Some(0.0)))
+    !(is_lost || is_failure(&change.figure) && both(Some(0.0)))
 }
 
 /// The figure in each file; `None` where one lacks it or knows nothing.

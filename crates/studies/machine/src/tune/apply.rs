@@ -6,13 +6,13 @@ use super::knobs::Knob;
 use super::scope::Scope;
 use super::status::tuned;
 use crate::housekeeping;
-use crate::journal::{Purpose, Undone};
+use crate::journal::{Purpose, Undone, undo};
 use crate::machine::Machine;
 use crate::place::Place;
 use crate::platform::Platform;
 use crate::proc::Task;
 use crate::target::{GROUPS, Target};
-use crate::transaction::{Stop, Transaction, take_back};
+use crate::transaction::{Stop, Transaction};
 
 /// Turns knobs: all of them, or none. The caller holds the lock.
 pub fn apply<'a>(
@@ -97,9 +97,10 @@ pub fn undo_all(machine: &Machine, force: bool) -> Result<(usize, Undone), Failu
     let sessions = tuned(&journal)?;
     let count = sessions.len();
     for session in sessions.into_iter().rev() {
-        undone.add(take_back(machine, &journal, session, force)?);
+        undone.add(undo(&journal, session, force)?);
     }
-    // The command that removed the last cell may have died before this.
+    // Once, at the end: between two sessions the rest would be kept off anew, and a read-only disk refuses
+    // that. The command that removed the last cell may have died before this.
     housekeeping::refresh(machine, &Stop::new(false))?;
     Ok((count, undone))
 }
