@@ -87,7 +87,8 @@ fn with_events(mut recorded: Recorded, count: usize, what: impl Fn(usize) -> Wha
 
 #[test]
 fn every_name_is_a_paths_at_most() {
-    let places: [(&str, fn(&mut Header) -> &mut String); 6] = [
+    type Place = fn(&mut Header) -> &mut String;
+    let places: [(&str, Place); 6] = [
         ("a program", |header| &mut header.programs[0].name),
         ("its kind", |header| &mut header.programs[0].kind),
         ("a group", |header| &mut header.groups[0].name),

@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_spins_is_told_for_any_length_of_a_trace() {
         for end in [100, 1 << 62].map(Nanos) {
-            let mut all = vec![Activity::default()];
+            let mut all = [Activity::default()];
             note(&mut all[..], &switch(0, None, Some(0)));
             all[0].end(end);
             assert!(all[0].spins(end), "{end}");
