@@ -39,5 +39,6 @@ def test_the_page_s_grid_is_one(tmp_path):
     grid = Path("docs/guide/sweeps.md").read_text().split("```toml\n")[1].split("```")[0]
     (tmp_path / "grid.toml").write_text(grid)
     (tmp_path / "scenarios").symlink_to(Path("scenarios").resolve())
-    native = rearguard._native.Grid.load(tmp_path / "grid.toml", tmp_path / "folder")
+    of = (tmp_path / "grid.toml", tmp_path / "folder")
+    native = rearguard._native.Grid.load(*of, allow_own_policies=False)
     assert len(native) == 5 * 3 * 2
