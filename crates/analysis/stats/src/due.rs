@@ -1,9 +1,10 @@
 //! What is due in the course of a run, in which weights, limits and threads change.
 
 use std::collections::BTreeSet;
+use std::iter;
 
-use model::change::ChangeKind;
-use model::scenario::{Alteration, AlterationKind, Program};
+use model::change::{Change, ChangeKind};
+use model::scenario::{Alteration, AlterationKind};
 use model::{CpuId, Nanos, Scenario, ThreadId};
 
 use crate::share::Shares;
@@ -26,20 +27,17 @@ impl Due {
     /// to CPUs so that weights alone do not say what is due.
     pub fn new(scenario: &Scenario, programs_of_threads: &[usize]) -> Option<Due> {
         let moments: BTreeSet<Nanos> = scenario.alterations.iter().map(|own| own.at).collect();
-        let mut periods = Vec::new();
-        for from in std::iter::once(Nanos::ZERO).chain(moments) {
+        let changes = scenario.changes();
+        let mut there = vec![1.0; programs_of_threads.len()];
+        let period = |from| {
             let now = scenario.as_of(from);
-            if !weights_say(&now) {
-                return None;
-            }
-            let shares = Shares::new(&now, programs_of_threads);
-            periods.push(Period {
-                from,
-                shares,
-                there: there(scenario, from, programs_of_threads),
-            });
-        }
-        Some(Due { periods })
+            let shares = weights_say(&now).then(|| Shares::new(&now, programs_of_threads))?;
+            changes.iter().filter(|change| change.at == from).for_each(|one| note(one, &mut there));
+            Some(Period { from, shares, there: there.clone() })
+        };
+        let moments = moments.into_iter().filter(|at| *at > Nanos::ZERO);
+        let periods = iter::once(Nanos::ZERO).chain(moments).map(period);
+        Some(Due { periods: periods.collect::<Option<_>>()? })
     }
 
     /// What is due to each thread of `cpus` CPUs in a span, in CPU seconds, if each wants so much of a CPU
@@ -60,51 +58,50 @@ impl Due {
     }
 }
 
-/// Which threads are there at a moment.
-fn there(scenario: &Scenario, moment: Nanos, programs_of_threads: &[usize]) -> Vec<f64> {
-    let mut there = vec![1.0; programs_of_threads.len()];
-    for change in scenario.changes().iter().take_while(|change| change.at <= moment) {
-        let (ThreadId(id), now) = match change.kind {
-            ChangeKind::Fork(thread) => (thread, 1.0),
-            ChangeKind::Exit(thread) => (thread, 0.0),
-            _ => continue,
-        };
-        if let Some(own) = there.get_mut(id as usize) {
-            *own = now;
-        }
+/// Notes whether a thread is there from a change on.
+fn note(change: &Change, there: &mut [f64]) {
+    let (ThreadId(id), now) = match change.kind {
+        ChangeKind::Fork(thread) => (thread, 1.0),
+        ChangeKind::Exit(thread) => (thread, 0.0),
+        _ => return,
+    };
+    if let Some(own) = there.get_mut(id as usize) {
+        *own = now;
     }
-    there
 }
 
 /// Whether weights say what is due where groups have CPUs of their own: no program is bound by itself, and
 /// sets of CPUs lie one in another, or have none in common. A group wants at most as many CPUs as it has.
 fn weights_say(scenario: &Scenario) -> bool {
-    let bound = |own: &Alteration| matches!(own.kind, AlterationKind::Affinity { .. });
-    let in_none = |program: &Program| program.group.is_none();
-    let root_is_whole = set(scenario, None).len() == scenario.machine.cpus as usize;
+    let is_bound = |own: &Alteration| matches!(own.kind, AlterationKind::Affinity { .. });
+    if scenario.alterations.iter().any(is_bound) {
+        return false;
+    }
     let groups = 0..scenario.groups.len();
-    !scenario.alterations.iter().any(bound)
-        && (root_is_whole || !scenario.programs.iter().any(in_none))
-        && !groups.clone().any(|group| scenario.cpus_of(Some(group)).1)
-        && groups.clone().all(|one| (0..one).all(|other| lie_apart(scenario, one, other)))
+    let (sets, pinned): (Vec<_>, Vec<bool>) =
+        groups.clone().map(|group| set(scenario, Some(group))).unzip();
+    let (root, _) = set(scenario, None);
+    let above = |group: usize| scenario.groups[group].parent.map_or(&root, |parent| &sets[parent]);
+    let narrowed: Vec<usize> = groups.filter(|group| sets[*group] != *above(*group)).collect();
+    let lie_apart = |one: usize, other: usize| {
+        is_inside(scenario, one, other) || sets[one].is_disjoint(&sets[other])
+    };
+    let root_is_whole = root.len() == scenario.machine.cpus as usize;
+    let root_is_empty = scenario.programs.iter().all(|program| program.group.is_some());
+    (root_is_whole || root_is_empty)
+        && !pinned.contains(&true)
+        && (0..narrowed.len())
+            .all(|at| narrowed[..at].iter().all(|other| lie_apart(narrowed[at], *other)))
 }
 
-fn set(scenario: &Scenario, group: Option<usize>) -> BTreeSet<CpuId> {
-    scenario.cpus_of(group).0.into_iter().collect()
-}
-
-/// Whether one of two groups lies in the other, or has the CPUs of its parent, or shares none with the other.
-fn lie_apart(scenario: &Scenario, one: usize, other: usize) -> bool {
-    let narrowed =
-        |group: usize| set(scenario, Some(group)) != set(scenario, scenario.groups[group].parent);
-    is_inside(scenario, one, other)
-        || !narrowed(one)
-        || !narrowed(other)
-        || set(scenario, Some(one)).is_disjoint(&set(scenario, Some(other)))
+/// The CPUs of a group, and whether its threads are pinned one by one.
+fn set(scenario: &Scenario, group: Option<usize>) -> (BTreeSet<CpuId>, bool) {
+    let (cpus, pinned) = scenario.cpus_of(group);
+    (cpus.into_iter().collect(), pinned)
 }
 
 /// Whether a group lies in another. A parent stands before its children.
 fn is_inside(scenario: &Scenario, group: usize, outer: usize) -> bool {
-    let mut up = std::iter::successors(Some(group), |group| scenario.groups[*group].parent);
+    let mut up = iter::successors(Some(group), |group| scenario.groups[*group].parent);
     up.any(|group| group == outer)
 }
