@@ -92,33 +92,24 @@ RG_INLINE bool rg_extent_is_idle(struct rg_heap *heap)
 	return !heap->count && heap->base >= RG_EXTENTS_BEGIN;
 }
 
-/* Before a thread is listed. A program of its own, as what follows, since it is seldom needed. */
-RG_SUBPROGRAM bool rg_extent_enter(u32 id, u32 cpuset)
+/*
+ * A heap that is full takes an extent, and an empty one leaves its own: before a thread is listed,
+ * and after one has left. A program of its own, since it is seldom needed.
+ */
+RG_SUBPROGRAM bool rg_extent_fit(u32 id, u32 cpuset)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
+	struct rg_heap *heap;
 
 	if (!shared || !queue || !lock)
 		return 0;
+	heap = rg_heap_of(queue, cpuset);
 	rg_acquire(lock);
-	if (rg_extent_is_due(rg_heap_of(queue, cpuset), cpuset))
-		rg_extent_fill(shared, rg_heap_of(queue, cpuset));
-	rg_release(lock);
-	return 1;
-}
-
-/* After a thread has left. */
-RG_SUBPROGRAM bool rg_extent_leave(u32 id, u32 cpuset)
-{
-	struct rg_shared *shared = rg_shared();
-	struct rg_queue *queue = rg_queue(id);
-	struct rg_lock *lock = rg_lock_of(id);
-
-	if (!shared || !queue || !lock)
-		return 0;
-	rg_acquire(lock);
-	if (rg_extent_is_idle(rg_heap_of(queue, cpuset)))
+	if (rg_extent_is_due(heap, cpuset))
+		rg_extent_fill(shared, heap);
+	else if (rg_extent_is_idle(heap))
 		rg_extent_empty(shared, queue, cpuset);
 	rg_release(lock);
 	return 1;

@@ -132,7 +132,7 @@ RG_SUBPROGRAM bool rg_index_leave_row(u32 slot)
 	rg_release(lock);
 	rg_cpuset_count(shared, queue, thread->waits_cpuset, -1ULL);
 	if (rg_extent_is_idle(rg_heap_of(queue, thread->waits_cpuset)))
-		rg_extent_leave(id, thread->waits_cpuset);
+		rg_extent_fit(id, thread->waits_cpuset);
 	return 1;
 }
 
@@ -157,7 +157,7 @@ RG_SUBPROGRAM bool rg_index_enter_row(u32 slot, u32 id, u64 vruntime)
 	rg_cpuset_count(shared, queue, pick.cpuset, 1);
 	thread->waits_cpuset = pick.cpuset;
 	if (rg_extent_is_due(rg_heap_of(queue, pick.cpuset), pick.cpuset))
-		rg_extent_enter(id, pick.cpuset);
+		rg_extent_fit(id, pick.cpuset);
 	rg_acquire(lock);
 	thread->waits = rg_some(id);
 	rg_index_add(shared, queue, thread, &pick);

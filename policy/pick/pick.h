@@ -50,7 +50,7 @@ RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 	thread->cpu = cpu;
 	rg_cpuset_count(shared, queue, here->ask.pick.cpuset, -1ULL);
 	if (rg_extent_is_idle(rg_heap_of(queue, here->ask.pick.cpuset)))
-		rg_extent_leave(id, here->ask.pick.cpuset);
+		rg_extent_fit(id, here->ask.pick.cpuset);
 	rg_weight_refresh(thread);
 	if (RG_OPTION(fair) == RG_FAIR_THREAD) {
 		alone = rg_pool_is_alone(thread->pool);
