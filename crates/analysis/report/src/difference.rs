@@ -79,8 +79,12 @@ pub struct FigureChange {
     pub answer: Option<Answer>,
 }
 
+/// The figure of requests that were never answered.
+pub const LOST: &str = "lost_share";
+/// The figure of requests that were answered otherwise than wanted.
+pub const COMPLAINED: &str = "complained_share";
 /// What is said before all else where it grew.
-const FAILURES: [&str; 2] = ["lost_share", "complained_share"];
+const FAILURES: [&str; 2] = [LOST, COMPLAINED];
 /// What is said first of a service then: the first of these that is told, else failures that are, else the
 /// first of these that is known.
 const HEADLINES: [&str; 5] =
@@ -206,8 +210,8 @@ impl FigureChange {
         let words = match &self.figure[..] {
             "rate_per_s" => "carries".to_string(),
             "of_ideal" => "of the ideal".to_string(),
-            "lost_share" => "lost".to_string(),
-            "complained_share" => "complaints".to_string(),
+            LOST => "lost".to_string(),
+            COMPLAINED => "complaints".to_string(),
             "outlier.proportion" => "outliers".to_string(),
             other => other.replace("latency_ns.", "").replace("_ns.", " ").replace("stages.", ""),
         };
@@ -221,9 +225,7 @@ impl FigureChange {
         }
         match &self.figure[..] {
             "rate_per_s" => human::rate(value),
-            "of_ideal" | "lost_share" | "complained_share" | "outlier.proportion" => {
-                human::percent(value)
-            }
+            "of_ideal" | LOST | COMPLAINED | "outlier.proportion" => human::percent(value),
             _ => human::latency(value),
         }
     }

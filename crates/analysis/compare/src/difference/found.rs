@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{Failure, Nanos, printable};
 use report::capacity::{CAPACITY_SCHEMA, CapacityRun, Carried};
+use report::difference::{COMPLAINED, LOST};
 use report::document::{COMPARE_SCHEMA, Document, Estimate, Latency, Outlier, ProgramResult};
 use report::{Curve, IDEAL_SCHEMA, Ideal, MEASURE_SCHEMA, Measured};
 use serde::Deserialize;
@@ -12,10 +13,6 @@ use serde::de::DeserializeOwned;
 
 /// The fact that a capacity hangs on.
 pub(super) const OBJECTIVE: &str = "objective";
-/// The figure of requests that were never answered.
-pub(super) const LOST: &str = "lost_share";
-/// The figure of requests that were answered otherwise than wanted.
-pub(super) const COMPLAINED: &str = "complained_share";
 
 /// A result document, as far as it can be held against another.
 #[derive(Debug)]

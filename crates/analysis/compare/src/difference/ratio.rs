@@ -1,10 +1,10 @@
 //! After over before, figure by figure, and what may be said of it.
 
 use model::Answer;
-use report::difference::{Change, FigureChange};
+use report::difference::{COMPLAINED, Change, FigureChange, LOST};
 use report::document::Estimate;
 
-use super::found::{COMPLAINED, Figure, Found, LOST, Subject, hull};
+use super::found::{Figure, Found, Subject, hull};
 use super::pairs::Pair;
 
 /// From this share of complaints on, latencies are those of complaints.
