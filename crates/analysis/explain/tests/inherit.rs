@@ -10,9 +10,8 @@ mod verdicts;
 
 use std::time::{Duration, Instant};
 
-use explain::{Class, Confidence, Culprit, Program, Setting, Source, explain};
+use explain::{Class, Confidence, Culprit, Source};
 use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
-use model::scenario::Machine;
 use model::{CpuId, Nanos, ThreadId};
 use server::{Cause, Server};
 
@@ -144,17 +143,7 @@ fn of_a_socket(names: [&str; 2], interrupt: Option<&str>) -> (Class, Option<(Sou
         events.extend(is_ended.then_some(around[1]));
     }
     trace.events = Some(events);
-    let program = |(process, name): (usize, &str)| Program {
-        name: name.to_string(),
-        group: None,
-        serves: process == 0,
-        process,
-        memory: None,
-    };
-    let programs = (0..).zip(names).map(program).collect();
-    let setting = Setting { machine: Machine::ONE_CPU, programs };
-    let verdict = explain(&trace, &setting).expect("events").services[0].verdict();
-    (verdict.class, verdict.worst)
+    server::blamed(&trace, names)
 }
 
 /// PostgreSQL waits for its own locks in epoll, as it does for the end of a sleep.

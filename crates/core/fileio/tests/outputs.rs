@@ -1,17 +1,19 @@
 //! Outputs in folders that others may write to.
 
+mod prompt;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use fileio::{check_writable, create_new, private_folder, replace, replace_file, replace_with};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
+use prompt::prompt;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
@@ -27,13 +29,6 @@ fn pipe(path: &Path) {
 
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).expect("there").is_file()
-}
-
-/// What is done, if it is done before long.
-fn prompt<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || tell.send(act()));
-    told.recv_timeout(Duration::from_secs(20)).expect("it hangs")
 }
 
 #[test]

@@ -1,22 +1,16 @@
 //! Readers have an end.
 
+mod prompt;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use fileio::{LONGEST_TRACE, beginning, regular, text, whole};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
-
-/// The answer, if there is one before long.
-fn prompt<T: Send + 'static>(ask: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || tell.send(ask()));
-    told.recv_timeout(Duration::from_secs(20)).expect("it hangs")
-}
+use prompt::prompt;
 
 #[test]
 fn a_file_has_so_many_bytes_at_most() {

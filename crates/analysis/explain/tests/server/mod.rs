@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use explain::{Program, Service, Setting, Source, explain};
+use explain::{Class, Culprit, Program, Service, Setting, Source, explain};
 use model::event::{Cause as Off, Event, Interrupt, NameId, Tables, What, Why};
 use model::scenario::Machine;
 use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
@@ -143,25 +143,33 @@ impl Server {
     }
 
     pub fn explained(&self, run: &Run) -> Service {
-        explain(&run.trace, &setting()).expect("events").services.remove(0)
+        explain(&run.trace, &setting(["p", "p"])).expect("events").services.remove(0)
     }
 
     /// As the result document says it.
     pub fn documents(&self, run: &Run) -> Vec<report::explain::ExplainedService> {
-        explain(&run.trace, &setting()).expect("events").documents()
+        explain(&run.trace, &setting(["p", "p"])).expect("events").documents()
     }
 }
 
-fn setting() -> Setting {
-    let program = |(process, serves)| Program {
-        name: "p".to_string(),
+/// A service and another program by name, on one CPU.
+fn setting(names: [&str; 2]) -> Setting {
+    let program = |(process, name): (usize, &str)| Program {
+        name: name.to_string(),
         group: None,
-        serves,
+        serves: process == 0,
         process,
         memory: None,
     };
-    let programs = [(0, true), (1, false)].map(program).to_vec();
+    let programs = (0..).zip(names).map(program).collect();
     Setting { machine: Machine::ONE_CPU, programs }
+}
+
+/// The verdict's class and what is blamed, where the trace is of these two programs.
+pub fn blamed(trace: &Trace, names: [&str; 2]) -> (Class, Option<(Source, Culprit)>) {
+    let setting = setting(names);
+    let verdict = explain(trace, &setting).expect("events").services[0].verdict();
+    (verdict.class, verdict.worst)
 }
 
 impl Working {

@@ -1,8 +1,7 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
-use explain::{Class, Confidence, Culprit, Lack, Program, Setting, Source, Verdict, explain};
+use explain::{Class, Confidence, Culprit, Lack, Source, Verdict};
 use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
-use model::scenario::Machine;
 use model::trace::{ProgramTrace, ThreadTrace, Trace};
 use model::{CpuId, Nanos, ThreadId};
 
@@ -88,17 +87,7 @@ fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
     trace.threads = [0, 0, 1].map(|program| ThreadTrace { program }).to_vec();
     trace.programs.truncate(1);
     trace.programs.push(ProgramTrace::default());
-    let program = |(process, name): (usize, &str)| Program {
-        name: name.to_string(),
-        group: None,
-        serves: process == 0,
-        process,
-        memory: None,
-    };
-    let programs = (0..).zip(["service[1]", "hog[2]"]).map(program).collect();
-    let setting = Setting { machine: Machine::ONE_CPU, programs };
-    let verdict = explain(&trace, &setting).expect("events").services[0].verdict();
-    (verdict.class, verdict.worst)
+    crate::server::blamed(&trace, ["service[1]", "hog[2]"])
 }
 
 /// Its events, each with those that come right before and behind it.
