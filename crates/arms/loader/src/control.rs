@@ -12,7 +12,7 @@ use crate::client::line;
 
 /// Where a loader listens that takes promises; its folder is the loader's alone.
 pub const CONTROL: &str = "/run/rearguard/control";
-/// CPUs that come or go have the policy loaded again, which takes seconds.
+/// CPUs that are added to the machine have the policy loaded again, which takes seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Twice what 256 promises take.
 const LONGEST_ANSWER: u64 = 1 << 18;

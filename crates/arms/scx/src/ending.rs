@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use model::{Failure, Nanos};
+use nix::time::{ClockId, clock_gettime};
 use scx_utils::ScxExitKind;
 
 use crate::skeleton::BpfSkel;
@@ -41,6 +43,18 @@ pub fn ending(skeleton: &BpfSkel) -> Option<Ending> {
         restart: asked && restart,
         ejected: kind >= ScxExitKind::Error as i32,
     })
+}
+
+/// The moment of the end, by the clock of [`now`].
+pub fn ended(skeleton: &BpfSkel) -> Nanos {
+    Nanos(skeleton.maps.bss_data.as_ref().map_or(0, |own| own.rg_ended_ns))
+}
+
+/// The programs' clock.
+pub fn now() -> Result<Nanos, Failure> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_err(|error| Failure::Machine(format!("cannot read the clock: {error}")))?;
+    Ok(Nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64))
 }
 
 fn text(chars: &[i8]) -> String {

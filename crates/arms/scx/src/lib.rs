@@ -5,6 +5,7 @@
 //!
 //! Building it takes clang, libelf and zlib; everything else of the project builds without.
 
+mod admit;
 mod code;
 mod control;
 mod costs;
@@ -17,6 +18,7 @@ mod only;
 mod open;
 mod promised;
 mod ready;
+mod renew;
 mod skeleton;
 pub mod stats;
 mod tables;

@@ -8,10 +8,11 @@ use loader::{Answer, Ask, PromiseStatus};
 use model::Failure;
 use model::scenario::Machine;
 
+use crate::admit::Admitted;
 use crate::loaded::Loaded;
 use crate::promised::Promised;
 use crate::skeleton::BpfSkel;
-use crate::stats::{Keeping, Rows};
+use crate::stats::Keeping;
 
 /// What refusals name.
 const SET: &str = "promise set";
@@ -34,8 +35,8 @@ impl Loaded {
             let before = own.id;
             own.follow();
             if own.id != before {
-                before.map_or(Ok(()), |id| void(&mut present.skeleton, id))?;
-                apply(&mut present.skeleton, own, &present.machine)?;
+                before.map_or(Ok(()), |id| void(&mut present.admitted.skeleton, id))?;
+                apply(&mut present.admitted, own)?;
             }
         }
         Ok(())
@@ -46,13 +47,13 @@ impl Loaded {
         let (Some(promised), Some(present)) = (promised, present) else { return Err(left()) };
         let promised = Promised::with(promised, SET, word)?;
         let new = promised.last().expect("the new one");
-        if !new.id.is_some_and(|id| is_scheduled(&present.skeleton, id)) {
+        if !new.id.is_some_and(|id| is_scheduled(&present.admitted.skeleton, id)) {
             return Err(Failure::Input(format!(
                 "{SET} {word}: no group to the kernel's schedulers: write +cpu into cgroup.subtree_control above it, or \
                  give the unit a CPUWeight="
             )));
         }
-        apply(&mut present.skeleton, new, &present.machine)?;
+        apply(&mut present.admitted, new)?;
         let done = format!("promised: {new}");
         self.promised = Some(promised);
         Ok(done)
@@ -66,21 +67,20 @@ impl Loaded {
             let names = if names.is_empty() { "no group".into() } else { names.join(", ") };
             Failure::Input(format!("promise drop {name}: it has no promise; now has one: {names}"))
         })?;
-        promised[at].id.map_or(Ok(()), |id| void(&mut present.skeleton, id))?;
+        promised[at].id.map_or(Ok(()), |id| void(&mut present.admitted.skeleton, id))?;
         Ok(format!("no promise any more: {}", promised.remove(at)))
     }
 
     /// How each promise was kept since it was made, or since its cgroup came back.
     fn promises(&self) -> Vec<PromiseStatus> {
         let Some(present) = &self.present else { return Vec::new() };
-        let groups = Rows::of(&present.skeleton.maps, present.cpu_ids, true).groups();
+        let groups = present.admitted.rows(true).groups();
         let keeping: BTreeMap<u64, Keeping> =
             groups.into_values().map(|group| (group.id, group.keeping)).collect();
         let of = |id| keeping.get(&id).copied().unwrap_or_default();
         let promised = self.promised.iter().flatten();
-        promised
-            .map(|own| status(own, own.id.map(of).unwrap_or_default(), present.machine.cpus))
-            .collect()
+        let cpus = present.admitted.topology.machine().cpus;
+        promised.map(|own| status(own, own.id.map(of).unwrap_or_default(), cpus)).collect()
     }
 }
 
@@ -122,8 +122,9 @@ pub fn write(skeleton: &BpfSkel, promised: &[Promised], machine: &Machine) -> Re
 }
 
 /// Puts a promise into force, if its cgroup is there.
-fn apply(skeleton: &mut BpfSkel, own: &Promised, machine: &Machine) -> Result<(), Failure> {
-    write(skeleton, std::slice::from_ref(own), machine)?;
+fn apply(admitted: &mut Admitted, own: &Promised) -> Result<(), Failure> {
+    let skeleton = &mut admitted.skeleton;
+    write(skeleton, std::slice::from_ref(own), &admitted.topology.machine())?;
     own.id.map_or(Ok(()), |id| tell(skeleton, id)).map_err(|error| refused(own, &error))
 }
 

@@ -1,28 +1,22 @@
 //! A policy in force.
 
+use std::fs;
 use std::path::Path;
 
 use libbpf_rs::Link;
-use model::scenario::Machine;
+use libbpf_rs::skel::Skel;
 use model::{Failure, Nanos, PolicySpec};
 use policy_native::PolicyOptions;
-use scx_utils::scx_ops_attach;
 
+use crate::admit::{Admitted, Wanted};
 use crate::code::Code;
 use crate::costs::{Cost, costs};
-use crate::ending::{Ending, ending};
-use crate::home::Home;
-use crate::limits::keeps_quotas;
+use crate::ending::{Ending, ended, ending, now};
 use crate::live;
-use crate::open::open;
 use crate::promised::Promised;
 use crate::ready::ready;
 use crate::skeleton::BpfSkel;
-use crate::stats::{Meter, Rows, Sample};
-use crate::topology::Topology;
-
-const NO_PROMISES: &str = "keeps no promises: those do that have a min_vruntime and pick pools or threads by \
-     vruntime, such as rearguard and cts";
+use crate::stats::{Meter, Sample};
 
 /// A policy in this machine's kernel, from [`load`] until it is dropped or the kernel ends it.
 pub struct Loaded {
@@ -35,14 +29,11 @@ pub struct Loaded {
     pub(crate) present: Option<Present>,
 }
 
-/// Dropped in this order: out of force, then the programs and maps, then their memory.
+/// Dropped in this order: out of force, then the programs.
 pub(crate) struct Present {
-    _link: Link,
-    pub(crate) skeleton: BpfSkel<'static>,
-    _home: Home,
+    link: Link,
+    pub(crate) admitted: Admitted,
     meter: Meter,
-    pub(crate) cpu_ids: usize,
-    pub(crate) machine: Machine,
 }
 
 /// What has become of a policy.
@@ -50,8 +41,11 @@ pub(crate) struct Present {
 pub enum Poll {
     /// It schedules.
     InForce,
-    /// CPUs came or went, which ends every scheduler; it was loaded again.
-    Restarted,
+    /// CPUs came or went, which ends every scheduler; it was put into force again.
+    Restarted {
+        /// For how long the default class scheduled: from when the kernel told the policy of its end.
+        gap: Nanos,
+    },
     /// The kernel has ended it; the default class schedules.
     Ended(Ending),
 }
@@ -94,7 +88,7 @@ pub fn load_code(
     let policy = policy.clone();
     let promised = promised.map(<[Promised]>::to_vec);
     let mut loaded = Loaded { policy, code, slice, scope, promised, name, present: None };
-    loaded.present = Some(loaded.enter()?);
+    loaded.present = Some(loaded.enter(None)?);
     Ok(loaded)
 }
 
@@ -117,13 +111,16 @@ impl Loaded {
 
     /// What its programs cost the kernel's verifier and hold in memory; empty once it has ended.
     pub fn costs(&mut self) -> Result<Vec<Cost>, Failure> {
-        self.present.as_mut().map_or(Ok(Vec::new()), |present| costs(&mut present.skeleton))
+        self.present
+            .as_mut()
+            .map_or(Ok(Vec::new()), |present| costs(&mut present.admitted.skeleton))
     }
 
     /// Looks at everything, for statistics; `None` once it has ended.
     pub fn look(&mut self) -> Option<Sample> {
         let (present, own) = (self.present.as_mut()?, self.code == Code::BuiltIn);
-        Some(present.meter.look(&Rows::of(&present.skeleton.maps, present.cpu_ids, own)))
+        let Present { admitted, meter, .. } = present;
+        Some(meter.look(&admitted.rows(own)))
     }
 
     /// A quick look at the active threads, several times a second while a client `watches`.
@@ -131,45 +128,80 @@ impl Loaded {
         let own = self.code == Code::BuiltIn;
         let Some(present) = self.present.as_mut() else { return };
         if watches {
-            present.meter.snapshot(&Rows::of(&present.skeleton.maps, present.cpu_ids, own));
+            present.meter.snapshot(&present.admitted.rows(own));
         } else {
             present.meter.rest();
         }
     }
 
-    fn enter(&self) -> Result<Present, Failure> {
-        let Admitted { mut skeleton, home, topology, .. } = self.admit()?;
-        let machine = topology.machine();
-        live::write(&skeleton, self.promised.as_deref().unwrap_or_default(), &machine)?;
-        let link = scx_ops_attach!(skeleton, rearguard).map_err(|error| {
-            let why =
-                ending(&skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
-            Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
-        })?;
-        let meter = Meter::new(&self.name, topology.levels()[0].len());
-        let cpu_ids = topology.cpu_ids();
-        Ok(Present { _link: link, skeleton, _home: home, meter, cpu_ids, machine })
+    /// Puts it into force, with programs that were before if they still fit.
+    fn enter(&self, mut before: Option<Admitted>) -> Result<Present, Failure> {
+        loop {
+            let hotplugs = hotplugs()?;
+            let mut admitted = self.wanted().admit(before)?;
+            let machine = admitted.topology.machine();
+            let promised = self.promised.as_deref().unwrap_or_default();
+            live::write(&admitted.skeleton, promised, &machine)?;
+            let link = attach(&mut admitted.skeleton)?;
+            if hotplugs == self::hotplugs()? {
+                let meter = Meter::new(&self.name, admitted.topology.levels()[0].len());
+                return Ok(Present { link, admitted, meter });
+            }
+            drop(link);
+            before = Some(admitted);
+        }
     }
 
-    fn admit(&self) -> Result<Admitted, Failure> {
+    fn wanted(&self) -> Wanted<'_> {
         let promises = self.promised.is_some();
-        admit(&self.policy, self.code, self.slice, self.scope, &self.name, promises)
+        let Loaded { policy, code, slice, scope, name, .. } = self;
+        Wanted { policy, code: *code, slice: *slice, scope: *scope, name, promises }
+    }
+
+    /// Whether the kernel has ended it; see [`Loaded::poll`].
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    fn ending(&self) -> Option<Ending> {
+        ending(&self.present.as_ref()?.admitted.skeleton)
     }
 
     /// Looks what has become of it. Cheap: a few times a second is fine.
     pub fn poll(&mut self) -> Result<Poll, Failure> {
-        let Some(ending) = self.present.as_ref().and_then(|present| ending(&present.skeleton))
-        else {
-            return Ok(Poll::InForce);
-        };
+        let Some(ending) = self.ending() else { return Ok(Poll::InForce) };
         if !ending.restart {
             return Ok(Poll::Ended(ending));
         }
-        self.present = None;
-        self.promised.iter_mut().flatten().for_each(Promised::begin);
-        self.present = Some(self.enter()?);
-        Ok(Poll::Restarted)
+        self.restart().map(|gap| Poll::Restarted { gap })
     }
+
+    fn restart(&mut self) -> Result<Nanos, Failure> {
+        let Some(Present { link, admitted, .. }) = self.present.take() else {
+            return Ok(Nanos(0));
+        };
+        drop(link);
+        let ended = ended(&admitted.skeleton);
+        self.promised.iter_mut().flatten().for_each(Promised::begin);
+        self.present = Some(self.enter(Some(admitted))?);
+        Ok(Nanos(now()?.0.saturating_sub(ended.0)))
+    }
+}
+
+/// Puts programs into force that are loaded. That which only looks (no `struct_ops`) stays attached meanwhile.
+fn attach(skeleton: &mut BpfSkel) -> Result<Link, Failure> {
+    let begun = skeleton.links.scx_lib_init_probe.is_some();
+    let attached = if begun { Ok(()) } else { skeleton.attach() };
+    attached.and_then(|()| skeleton.maps.rearguard.attach_struct_ops()).map_err(|error| {
+        let why = ending(skeleton).map_or(String::new(), |ending| format!(": {}", ending.reason));
+        Failure::Run(format!("the kernel did not put the policy into force ({error:#}){why}"))
+    })
+}
+
+/// How often CPUs came or went. A scheduler that is attached hears of it; one that is about to be does not.
+fn hotplugs() -> Result<String, Failure> {
+    const COUNTER: &str = "/sys/kernel/sched_ext/hotplug_seq";
+    fs::read_to_string(COUNTER).map_err(|error| Failure::Machine(format!("{COUNTER}: {error}")))
 }
 
 /// What a policy would do here.
@@ -187,39 +219,13 @@ pub struct DryRun {
 pub fn dry_run(policy: &PolicySpec, code: Code, promises: bool) -> Result<DryRun, Failure> {
     check(policy)?;
     let name = name(&policy.name);
-    let mut admitted = admit(policy, code, None, Scope::Machine, &name, promises)?;
+    let (slice, scope) = (None, Scope::Machine);
+    let wanted = Wanted { policy, code, slice, scope, name: &name, promises };
+    let mut admitted = wanted.admit(None)?;
     let level = admitted.options.queue_level();
     Ok(DryRun {
         name,
         queues: level.map_or(Vec::new(), |level| admitted.topology.levels()[level].clone()),
         costs: costs(&mut admitted.skeleton)?,
     })
-}
-
-/// Programs that this kernel's verifier took. Dropped in this order.
-struct Admitted {
-    skeleton: BpfSkel<'static>,
-    home: Home,
-    topology: Topology,
-    options: PolicyOptions,
-}
-
-fn admit(
-    policy: &PolicySpec,
-    code: Code,
-    slice: Option<Nanos>,
-    scope: Scope,
-    name: &str,
-    promises: bool,
-) -> Result<Admitted, Failure> {
-    let topology = Topology::here()?;
-    let options = PolicyOptions::parse(policy, &topology.machine(), slice)?;
-    let options = if keeps_quotas(policy) { options.with_quotas() } else { options };
-    let options = if promises { options } else { options.without_promises() };
-    if promises && !options.keeps_promises() {
-        return Err(Failure::Input(format!("`{policy}` {NO_PROMISES}")));
-    }
-    let home = Home::new();
-    let skeleton = code.during(|| open(&home, name, &options, &topology, scope))?;
-    Ok(Admitted { skeleton, home, topology, options })
 }

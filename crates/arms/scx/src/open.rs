@@ -9,7 +9,6 @@ use scx_utils::compat;
 use crate::home::Home;
 use crate::loaded::Scope;
 use crate::skeleton::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
-use crate::tables;
 use crate::topology::Topology;
 
 /// Loads the programs under a name, with a policy's choices. Nothing is in force yet.
@@ -29,7 +28,7 @@ pub fn open(
     let mut skeleton =
         scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
     scx_utils::import_enums!(skeleton);
-    choose(&mut skeleton, options, topology)?;
+    choose(&mut skeleton, options, topology.cpu_ids())?;
     operations(&mut skeleton, name, options, scope);
     if bpf::is_verbose() {
         measure(&mut skeleton);
@@ -41,7 +40,7 @@ pub fn open(
 fn choose(
     skeleton: &mut OpenBpfSkel,
     options: &PolicyOptions,
-    topology: &Topology,
+    cpu_ids: usize,
 ) -> Result<(), Failure> {
     let maps = &mut skeleton.maps;
     let absent = || Failure::Run("the BPF object lacks its constants: build it anew".into());
@@ -49,11 +48,9 @@ fn choose(
     maps.rodata_options.set_initial_value(options.as_bytes()).map_err(|error| {
         Failure::Run(format!("the BPF object has other options than this executable: {error}"))
     })?;
-    constants.rg_mask_words = topology.cpu_ids().div_ceil(64) as u32;
+    constants.rg_mask_words = cpu_ids.div_ceil(64) as u32;
     constants.rg_holds = options.keeps_quotas();
-    let places = maps.rodata_places_data.as_mut().ok_or_else(absent)?;
-    let members = maps.rodata_members_data.as_mut().ok_or_else(absent)?;
-    tables::fill(topology, places, members)
+    Ok(())
 }
 
 /// Names the scheduler and leaves out what this kernel does not have.
@@ -68,6 +65,8 @@ fn operations(skeleton: &mut OpenBpfSkel, name: &str, options: &PolicyOptions, s
     if scope == Scope::Partial {
         operations.flags |= *compat::SCX_OPS_SWITCH_PARTIAL;
     }
+    // The kernel would compare it whenever the programs go into force, and they do with the first one's.
+    operations.hotplug_seq = 0;
     operations.name = [0; 128];
     for (to, from) in operations.name.iter_mut().take(127).zip(name.bytes()) {
         *to = from as i8;

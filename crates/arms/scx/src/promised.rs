@@ -23,7 +23,7 @@ pub struct Promised {
     /// The cgroup's; `None`: it is gone, and comes back with another one.
     pub(crate) id: Option<u64>,
     pub(crate) promise: Promise,
-    /// When it was made, the cgroup came back, or the policy was loaded again.
+    /// When it was made, the cgroup came back, or CPUs came or went.
     pub(crate) since: Instant,
 }
 

@@ -2,15 +2,14 @@
 
 use model::Failure;
 
-use crate::skeleton::types::{rg_place, rodata_members, rodata_places};
+use crate::skeleton::{BpfMaps, types::rg_place};
 use crate::topology::Topology;
 
 /// Fills the tables; [`Failure::Machine`] for more CPUs than they hold.
-pub fn fill(
-    topology: &Topology,
-    places: &mut rodata_places,
-    members: &mut rodata_members,
-) -> Result<(), Failure> {
+pub fn fill(topology: &Topology, maps: &mut BpfMaps) -> Result<(), Failure> {
+    let absent = || Failure::Run("the BPF object lacks its tables: build it anew".into());
+    let places = maps.bss_places_data.as_mut().ok_or_else(absent)?;
+    let members = maps.bss_members_data.as_mut().ok_or_else(absent)?;
     let most = places.rg_places[0].len();
     if topology.cpu_ids() > most {
         let cpus = topology.cpu_ids();

@@ -1,6 +1,7 @@
 //! The machine's domains, level by level.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use model::Failure;
 use model::scenario::Machine;
@@ -13,9 +14,25 @@ pub const LEVELS: usize = 5;
 pub struct Topology {
     /// For each level the domains, each a list of CPUs in ascending order.
     levels: [Vec<Vec<usize>>; LEVELS],
+    cpu_ids: usize,
+    /// The names of a CPU's core, cache and node, also of CPUs that have gone since.
+    names: BTreeMap<usize, [usize; 3]>,
 }
 
 impl Topology {
+    /// This machine's, of which something is known. To read it all takes longer than to put a policy into force.
+    pub fn again(self) -> Result<Topology, Failure> {
+        let (online, last) = (list("online"), list("present").into_iter().max());
+        let cpus: Option<Vec<_>> =
+            online.into_iter().map(|cpu| Some((cpu, *self.names.get(&cpu)?))).collect();
+        match cpus {
+            Some(cpus) if last.is_some_and(|last| last + 1 == self.cpu_ids) => {
+                Ok(Topology { names: self.names, ..Topology::of(cpus.into_iter(), last) })
+            }
+            _ => Topology::here(),
+        }
+    }
+
     /// This machine's.
     pub fn here() -> Result<Topology, Failure> {
         let read = scx_utils::Topology::new().map_err(|error| {
@@ -23,11 +40,16 @@ impl Topology {
         })?;
         Ok(Topology::of(
             read.all_cpus.values().map(|cpu| (cpu.id, [cpu.core_id, cpu.llc_id, cpu.node_id])),
+            list("present").into_iter().max(),
         ))
     }
 
-    /// From each CPU and the names of its core, cache and node.
-    fn of(cpus: impl Iterator<Item = (usize, [usize; 3])> + Clone) -> Topology {
+    /// From each CPU and the names of its core, cache and node, and the highest number of one that is there,
+    /// though it may be offline.
+    fn of(
+        cpus: impl Iterator<Item = (usize, [usize; 3])> + Clone,
+        last: Option<usize>,
+    ) -> Topology {
         let level = |name: &dyn Fn(usize, [usize; 3]) -> usize| {
             let mut domains: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
             for (cpu, names) in cpus.clone() {
@@ -35,6 +57,7 @@ impl Topology {
             }
             domains.into_values().collect()
         };
+        let last = last.max(cpus.clone().map(|(cpu, _)| cpu).max());
         Topology {
             levels: [
                 level(&|cpu, _| cpu),
@@ -43,6 +66,8 @@ impl Topology {
                 level(&|_, [.., node]| node),
                 level(&|_, _| 0),
             ],
+            cpu_ids: last.map_or(0, |last| last + 1),
+            names: cpus.collect(),
         }
     }
 
@@ -51,9 +76,10 @@ impl Topology {
         &self.levels
     }
 
-    /// The highest number of a CPU, plus 1.
+    /// The highest number of a CPU, plus 1. CPUs that are offline count: a policy whose numbers stay can go on
+    /// when they come or go.
     pub fn cpu_ids(&self) -> usize {
-        self.levels[LEVELS - 1].iter().flatten().max().map_or(0, |last| last + 1)
+        self.cpu_ids
     }
 
     /// In a scenario's terms: as many caches and nodes, cores as wide as the widest.
@@ -68,6 +94,12 @@ impl Topology {
     }
 }
 
+/// The CPUs in a list of the kernel's; none where it cannot be read.
+fn list(name: &str) -> Vec<usize> {
+    let text = fs::read_to_string(format!("/sys/devices/system/cpu/{name}")).unwrap_or_default();
+    scx_utils::read_cpulist(&text).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +108,7 @@ mod tests {
     fn domains_hold_their_cpus_in_order_whatever_they_are_called() {
         // Two caches of two cores; CPU 3 is offline.
         let cpus = [(0, [7, 1, 0]), (1, [7, 1, 0]), (2, [3, 0, 0]), (4, [9, 1, 0])];
-        let topology = Topology::of(cpus.into_iter());
+        let topology = Topology::of(cpus.into_iter(), None);
         let [cpu, cores, llcs, nodes, machine] = topology.levels();
         assert_eq!(*cpu, [vec![0], vec![1], vec![2], vec![4]]);
         assert_eq!(*cores, [vec![2], vec![0, 1], vec![4]]);
@@ -84,5 +116,22 @@ mod tests {
         assert_eq!(*nodes, [vec![0, 1, 2, 4]]);
         assert_eq!(nodes, machine);
         assert_eq!(topology.machine(), Machine { cpus: 5, smt: 2, llcs: 2, nodes: 1 });
+    }
+
+    #[test]
+    fn a_cpu_that_went_offline_leaves_the_others_their_numbers() {
+        let cpus = [0, 1, 2, 3].map(|cpu| (cpu, [cpu, 0, 0]));
+        let topology = |online, last| Topology::of(cpus.into_iter().take(online), last);
+        assert_eq!(topology(3, Some(3)).machine(), topology(4, Some(3)).machine());
+        assert_eq!(topology(3, Some(3)).levels()[LEVELS - 1], [vec![0, 1, 2]]);
+        assert_eq!(topology(3, None).cpu_ids(), 3);
+    }
+
+    #[test]
+    fn what_is_known_of_a_machine_is_what_is_read_of_it() {
+        let here = Topology::here().expect("a topology");
+        assert_eq!(here.clone().again().expect("known"), here);
+        let other = Topology::of([(0, [0; 3])].into_iter(), Some(4095));
+        assert_eq!(other.again().expect("read anew"), here);
     }
 }

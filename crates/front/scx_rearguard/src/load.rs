@@ -285,8 +285,9 @@ fn watch(
         control.iter().for_each(|control| control.serve(|ask| loaded.answer(ask)));
         match loaded.poll()? {
             Poll::InForce => server.serve(LOOK, loaded),
-            Poll::Restarted => {
-                anstream::eprintln!("CPUs came or went: {} was loaded again", loaded.name());
+            Poll::Restarted { gap } => {
+                let (name, gap) = (loaded.name(), gap.0 / 1_000_000);
+                anstream::eprintln!("CPUs came or went: {name} is in force again after {gap} ms");
             }
             Poll::Ended(ending) => return Ok(Some(ending)),
         }

@@ -274,8 +274,11 @@ void BPF_STRUCT_OPS(rearguard_exit_task, struct task_struct *p, struct scx_exit_
 	rg_thread_leave(p, slot);
 }
 
+u64 rg_ended_ns; /* when the kernel said so */
+
 void BPF_STRUCT_OPS(rearguard_exit, struct scx_exit_info *ei)
 {
+	rg_ended_ns = bpf_ktime_get_ns();
 	UEI_RECORD(uei, ei);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The machine's domains, as tables that the loader fills from /sys and the kernel then freezes. A
- * CPU that comes or goes ends the scheduler, and the loader starts anew with new tables.
+ * The machine's domains, as tables that the loader fills from /sys while the policy is out of
+ * force. A CPU that comes or goes ends the scheduler. The loader then fills them anew: in frozen
+ * memory they would take new programs, and those the verifier, for seconds.
  */
 #ifndef RG_TOPOLOGY_BPF_H
 #define RG_TOPOLOGY_BPF_H
@@ -16,10 +17,10 @@ struct rg_place {
 	u16 at;    /* the CPU's place, counted from `first` */
 };
 
-const volatile struct rg_place rg_places[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".rodata.places");
-const volatile u16 rg_members[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".rodata.members");
+struct rg_place rg_places[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".bss.places");
+u16 rg_members[RG_LEVEL_ROWS][RG_MAX_CPUS] SEC(".bss.members");
 
-static __always_inline const volatile struct rg_place *rg_place_of(s32 cpu, u32 level)
+static __always_inline struct rg_place *rg_place_of(s32 cpu, u32 level)
 {
 	return &rg_places[rg_masked(level, RG_LEVEL_ROWS)][rg_masked(cpu, RG_MAX_CPUS)];
 }
@@ -31,7 +32,7 @@ RG_CALL u32 rg_domain(s32 cpu, u32 level)
 
 RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i)
 {
-	const volatile struct rg_place *place = rg_place_of(cpu, level);
+	struct rg_place *place = rg_place_of(cpu, level);
 	u32 size = place->size;
 	u32 at = place->at + i;
 

@@ -23,6 +23,9 @@ const WATCHING: Duration = Duration::from_secs(10);
 /// serve.
 const STEP: Duration = Duration::from_millis(10);
 
+/// How long a policy may be out of force before we look.
+const PAUSE: Duration = Duration::from_millis(25);
+
 /// Rates over less mean nothing.
 const LEAST_SPAN: Duration = Duration::from_millis(250);
 
@@ -61,7 +64,7 @@ impl Server {
         Ok(Server { server, asked: None })
     }
 
-    /// Answers questions about the policy that come within `wait`.
+    /// Answers questions about the policy that come within `wait`, while it is in force.
     ///
     /// It sleeps between looks at the questions: to wait at the channel spins before it blocks, which costs
     /// half a CPU where virtual CPUs take turns on one.
@@ -70,10 +73,10 @@ impl Server {
         loop {
             self.answer(loaded);
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || loaded.has_ended() {
                 break;
             }
-            sleep(if self.is_watched() { left.min(STEP) } else { left });
+            sleep(left.min(if self.is_watched() { STEP } else { PAUSE }));
         }
         loaded.snapshot(self.is_watched());
     }

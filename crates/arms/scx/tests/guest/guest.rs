@@ -12,9 +12,10 @@ use model::{Failure, Nanos};
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 9] = [
+const PLAYS: [(&str, Play); 10] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
+    ("hotplug", crate::hotplug::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
     ("promise", crate::promise::play),

@@ -5,6 +5,7 @@ mod costs;
 mod faulty;
 mod groups;
 mod guest;
+mod hotplug;
 mod jumps;
 mod life;
 mod parity;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let trials = [
         costs::trials(),
         faulty::trials(),
+        hotplug::trials(),
         life::trials(),
         parity::trials(),
         promise::trials(),

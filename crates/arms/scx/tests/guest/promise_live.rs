@@ -142,7 +142,7 @@ fn restart(live: &mut Live) -> Result<String, Failure> {
         fs::write("/sys/devices/system/cpu/cpu1/online", online).map_err(io)?;
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(30) {
-            if live.loaded.poll()? == Poll::Restarted {
+            if matches!(live.loaded.poll()?, Poll::Restarted { .. }) {
                 restarts += 1.0;
                 break;
             }

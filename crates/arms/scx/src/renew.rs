@@ -1,0 +1,118 @@
+//! A policy's memory as it was before it ran, so that programs that the verifier took go into force again.
+
+use std::{io, iter};
+
+use libbpf_rs::libbpf_sys::{BPF_F_MMAPABLE, BPF_F_RDONLY_PROG, bpf_map__initial_value};
+use libbpf_rs::skel::Skel;
+use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, MapMut, MapType, num_possible_cpus};
+
+use crate::skeleton::BpfSkel;
+
+/// The values that variables of the programs begin with, map by map.
+pub struct Beginning(Vec<Vec<u8>>);
+
+impl Beginning {
+    /// Those of programs that have not run yet. Zeros are looked at once: a page's first look takes longer than
+    /// the next, for which no policy is in force.
+    pub fn of(skeleton: &mut BpfSkel) -> Beginning {
+        skeleton
+            .object_mut()
+            .maps_mut()
+            .filter(is_zeros)
+            .for_each(|mut map| clear(to_clear(&mut map)));
+        let values = skeleton.object_mut().maps_mut().filter(is_initialised);
+        Beginning(values.map(|mut map| variables(&mut map).to_vec()).collect())
+    }
+
+    /// Begins programs anew that are out of force.
+    pub fn restore(&self, skeleton: &mut BpfSkel) -> libbpf_rs::Result<()> {
+        let maps = &skeleton.maps;
+        let groups = maps.bss_data.as_ref().map_or(0, |own| own.rg_group_allocator.allocated);
+        end_timers(&maps.rg_group_timers, groups + 1)?;
+        end_timers(&maps.rg_cpu_timers, num_possible_cpus()? as u32)?;
+        let mut initial = self.0.iter();
+        for mut map in skeleton.object_mut().maps_mut() {
+            if is_initialised(&map) {
+                let value = initial.next().expect("one for each such map");
+                variables(&mut map).copy_from_slice(value);
+            } else {
+                empty(&mut map)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a map holds variables that begin with values of their own. The rest of them begin as zeros (`.bss`),
+/// or are frozen.
+fn is_initialised(map: &MapMut) -> bool {
+    is_variables(map) && !is_zeros(map)
+}
+
+fn is_zeros(map: &MapMut) -> bool {
+    is_variables(map) && map.name().to_string_lossy().contains(".bss")
+}
+
+fn is_variables(map: &MapMut) -> bool {
+    map.map_type() == MapType::Array && is(map, BPF_F_MMAPABLE) && !is(map, BPF_F_RDONLY_PROG)
+}
+
+fn is(map: &MapMut, flag: u32) -> bool {
+    map.info().is_ok_and(|info| info.info.map_flags & flag != 0)
+}
+
+/// The memory that a map's variables share with the programs, which must be out of force.
+fn variables<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
+    let mut size = 0;
+    // SAFETY: libbpf maps the variables of a loaded object for as long as the object lives, which `map` borrows,
+    // and says how many bytes they are.
+    unsafe {
+        let at = bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &raw mut size);
+        assert!(!at.is_null(), "libbpf maps what it calls mappable");
+        std::slice::from_raw_parts_mut(at.cast(), size as usize)
+    }
+}
+
+/// What a map of this kind holds before a program ran. Locks and references to threads (arrays that are not
+/// mapped) are free when the programs are out of force; those of threads (task storage) are written when a
+/// thread comes.
+fn empty(map: &mut MapMut) -> libbpf_rs::Result<()> {
+    match map.map_type() {
+        MapType::Array if is_zeros(map) => {
+            clear(to_clear(map));
+            Ok(())
+        }
+        MapType::StructOps | MapType::TaskStorage | MapType::Array => Ok(()),
+        MapType::Hash => {
+            let keys: Vec<Vec<u8>> = map.keys().collect();
+            keys.iter().try_for_each(|key| map.delete(key))
+        }
+        MapType::Stack => iter::from_fn(|| map.lookup_and_delete(&[]).transpose())
+            .try_for_each(|row| row.map(drop)),
+        _ => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
+    }
+}
+
+/// What of variables of zeros must be cleared. Rows that are taken are cleared then, and 0 is nobody's row.
+fn to_clear<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
+    const TAKEN: [&str; 3] = [".bss.threads", ".bss.tasks", ".bss.processes"];
+    const FIRST_ROW: usize = 4096;
+    let is_taken = TAKEN.iter().any(|name| map.name() == *name);
+    let memory = variables(map);
+    let size = if is_taken { FIRST_ROW.min(memory.len()) } else { memory.len() };
+    &mut memory[..size]
+}
+
+/// Writes where something stands alone: of 45 MB a small machine uses little.
+fn clear(memory: &mut [u8]) {
+    let used = |part: &&mut [u8]| part.iter().fold(0, |all, byte| all | byte) != 0;
+    memory.chunks_mut(4096).filter(used).for_each(|part| part.fill(0));
+}
+
+/// The first rows' timers. One ends when its value is replaced, whatever by.
+fn end_timers(timers: &MapMut, rows: u32) -> libbpf_rs::Result<()> {
+    let rows = rows.min(timers.max_entries());
+    let keys: Vec<u8> = (0..rows).flat_map(u32::to_ne_bytes).collect();
+    let values = vec![0; timers.value_size() as usize * rows as usize];
+    timers.update_batch(&keys, &values, rows, MapFlags::ANY, MapFlags::ANY)
+}
