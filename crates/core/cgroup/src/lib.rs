@@ -25,26 +25,30 @@ use place::{Inside, Place};
 /// What a cgroup is, by its path below the mount and the files below `root`, which is `/` but in tests.
 /// `None`: the path says nothing of a unit or a container.
 pub fn name(cgroup: &str, root: &Path) -> Option<Name> {
-    let Place { inside, pod_uid, unit } = Place::of(cgroup);
-    let mut name = match inside {
-        Some(Inside::Container(id)) => of_container(id, pod_uid.as_deref(), root),
-        Some(Inside::Machine(name)) => Name { machine: Some(name), ..Name::default() },
-        Some(Inside::Lxc(name)) => Name { container: Some(name), ..Name::default() },
-        None => Name::default(),
+    let Place { inside, pod_uid, unit, user } = Place::of(cgroup);
+    // A user may call cgroups as root's containers are called: root's files say nothing of them.
+    let user = user.filter(|user| *user != "0");
+    let mut name = match (inside, user) {
+        (Some(Inside::Container(id)), Some(user)) => by_id(id, &format!(" (user {user})")),
+        (Some(Inside::Container(id)), None) => of_container(id, pod_uid.as_deref(), root),
+        (Some(Inside::Machine(name)), _) => Name { machine: Some(name), ..Name::default() },
+        (Some(Inside::Lxc(name)), _) => Name { container: Some(name), ..Name::default() },
+        (None, _) => Name::default(),
     };
     if name.pod.is_none() {
-        name.pod = pod_uid.map(|uid| pods::by_uid(&uid, root).unwrap_or(Pod::Uid(uid)));
+        let known = |uid: &str| user.is_none().then(|| pods::by_uid(uid, root)).flatten();
+        name.pod = pod_uid.map(|uid| known(&uid).unwrap_or(Pod::Uid(uid)));
     }
     name.unit = unit;
     (name != Name::default()).then(|| name.printable())
 }
 
 fn of_container(id: &str, pod_uid: Option<&str>, root: &Path) -> Name {
-    let mut name = runtimes::look_up(id, pod_uid, root).unwrap_or_default();
-    if name == Name::default() {
-        name.container = Some(id[..SHORT_ID].to_string());
-    }
-    name
+    runtimes::look_up(id, pod_uid, root).unwrap_or_else(|| by_id(id, ""))
+}
+
+fn by_id(id: &str, behind: &str) -> Name {
+    Name { container: Some(format!("{}{behind}", &id[..SHORT_ID])), ..Name::default() }
 }
 
 /// As many digits of an id as `docker ps`, `podman ps` and `crictl ps` show.

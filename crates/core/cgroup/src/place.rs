@@ -31,29 +31,31 @@ pub(crate) enum Inside<'a> {
     Lxc(String),
 }
 
-/// The innermost container, the innermost pod, and the innermost unit that is inside of both.
+/// The innermost container, the innermost pod, the innermost unit that is inside of both, and the user whose
+/// slice all of it is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub inside: Option<Inside<'a>>,
     pub pod_uid: Option<String>,
     pub unit: Option<String>,
+    pub user: Option<&'a str>,
 }
 
 impl<'a> Place<'a> {
     /// What a path says, from the outside inwards.
     pub fn of(path: &'a str) -> Place<'a> {
         let mut place = Place::default();
-        let mut user = None;
         for part in path.split('/') {
             if let Some(uid) = pod_uid(part) {
-                place = Place { pod_uid: Some(uid), ..Place::default() };
+                place = Place { pod_uid: Some(uid), user: place.user, ..Place::default() };
             }
             if let Some(inside) = inside(part) {
                 (place.inside, place.unit) = (Some(inside), None);
             } else if let Some(unit) = unit(part) {
-                place.unit = Some(with_user(unit, user.filter(|_| place.inside.is_none())));
-            } else {
-                user = user_of(part).or(user);
+                place.unit = Some(with_user(unit, place.user.filter(|_| place.inside.is_none())));
+            } else if place.inside.is_none() {
+                // A slice inside of a container is of the container's users.
+                place.user = place.user.or(user_of(part));
             }
         }
         place

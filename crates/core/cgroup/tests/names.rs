@@ -131,6 +131,23 @@ fn k3s_has_a_folder_of_its_own_and_docker_the_kubelets_labels() {
     assert_eq!(forged.as_deref(), Some("container k8s_web_shop"), "any user may write labels");
 }
 
+/// A user with cgroups of his own calls them as he likes.
+#[test]
+fn the_names_of_roots_containers_are_for_no_user() {
+    let root = Root::with(DOCKER, OF_DOCKER);
+    let user = "user.slice/user-1000.slice/user@1000.service";
+    let forged = root.name(&format!("{user}/docker-ID.scope"));
+    assert_eq!(forged.as_deref(), Some("container 3f2a91c0b7de (user 1000)"));
+    root.put(&format!("var/log/pods/prod_shop_{UID}/x"), "");
+    let forged = root.name(&format!("{user}/kubepods/pod{UID}/ID"));
+    let by_uid = format!("container 3f2a91c0b7de (user 1000) of pod {UID}");
+    assert_eq!(forged, Some(by_uid));
+    let of_root = root.name("user.slice/user-0.slice/session-1.scope/libpod-payload-ID");
+    assert_eq!(of_root.as_deref(), Some("container web"));
+    let inner = root.name("docker/ID/user.slice/user-1000.slice/session-1.scope");
+    assert_eq!(inner.as_deref(), Some("unit session-1.scope of container web"), "the control");
+}
+
 #[test]
 fn a_sandbox_is_its_pod() {
     let text = OF_CONTAINERD.replace("\"container\"", "\"sandbox\"");
