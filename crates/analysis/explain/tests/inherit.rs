@@ -147,6 +147,7 @@ fn of_a_socket(names: [&str; 2], interrupt: Option<&str>) -> (Class, Option<(Sou
     let program = |(process, name): (usize, &str)| Program {
         name: name.to_string(),
         group: None,
+        owner: None,
         serves: process == 0,
         process,
         memory: None,

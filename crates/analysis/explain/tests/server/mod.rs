@@ -156,6 +156,7 @@ fn setting() -> Setting {
     let program = |(process, serves)| Program {
         name: "p".to_string(),
         group: None,
+        owner: None,
         serves,
         process,
         memory: None,

@@ -91,6 +91,7 @@ fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
     let program = |(process, name): (usize, &str)| Program {
         name: name.to_string(),
         group: None,
+        owner: None,
         serves: process == 0,
         process,
         memory: None,
