@@ -1,8 +1,8 @@
 //! What a cgroup is to its operator: a systemd unit, a container, a pod.
 //!
 //! The path of a cgroup has the unit or the id of a container in it. The runtime that made the container
-//! keeps its name in a file, and the kubelet keeps the names of pods as folders. No runtime is asked, so there
-//! is neither a socket nor a network. What cannot be read stays a short id, and is never guessed.
+//! keeps its name in a file, and the kubelet keeps the names of pods as folders. No runtime is asked, so
+//! there is neither a socket nor a network. What cannot be read stays a short id, and is never guessed.
 //!
 //! Root reads these files, and some of what is in them was chosen by other users. An id is checked before a
 //! path is made of it, files have a limit, a link in the place of a file is not followed, and what a terminal
