@@ -11,7 +11,7 @@ use stats::latency_estimates;
 
 use crate::explanation::{Explanation, Service, explain};
 use crate::finding::{Finding, culprits, p99_9};
-use crate::setting::{Names, Setting};
+use crate::setting::{Names, Program, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
@@ -41,6 +41,7 @@ impl Explanation<'_> {
         };
         ExplainedService {
             name: names.setting.programs[service.program].name.clone(),
+            owner: names.setting.programs[service.program].owner.clone(),
             requests: service.requests.len() as u64,
             lost: service.lost,
             unknown: service.unknown,
@@ -78,7 +79,7 @@ impl Explanation<'_> {
             received_ns: stamps.received.0,
             split_ns: mean(std::iter::once(one)),
             source: worst.map(|(source, _)| source.key()).or(unknown).map(String::from),
-            culprit: worst.map(|worst| culprit_name(worst, program, names).0),
+            culprit: worst.map(|worst| named_culprit(worst, program, names).name),
             cpus: cpus
                 .map(|(cpu, spans)| CpuSpans {
                     cpu: cpu as u32,
@@ -185,7 +186,8 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         Confidence::Likely => "likely",
         Confidence::None => "cannot tell",
     };
-    let culprit = verdict.worst.map(|worst| culprit_name(worst, service.program, names).0);
+    let culprit = verdict.worst.map(|worst| named_culprit(worst, service.program, names));
+    let (culprit, owner) = culprit.map(|one| (one.name, one.owner)).unzip();
     NamedVerdict {
         class: verdict.class.key().to_string(),
         share: verdict.share,
@@ -193,6 +195,7 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         events: verdict.events as u64,
         source: verdict.worst.map(|(source, _)| source.key().to_string()),
         culprit,
+        owner: owner.flatten(),
         note: verdict.lack.map(|lack| lack.words().to_string()),
     }
 }
@@ -226,9 +229,9 @@ fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
 
 fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
     let words = finding.source.words();
-    let culprit = |(culprit, ns): &(Culprit, u64)| {
-        let (name, group) = culprit_name((finding.source, *culprit), program, names);
-        NamedCulprit { name, group, share: *ns as f64 / finding.ns as f64 }
+    let culprit = |(culprit, ns): &(Culprit, u64)| NamedCulprit {
+        share: *ns as f64 / finding.ns as f64,
+        ..named_culprit((finding.source, *culprit), program, names)
     };
     NamedFinding {
         source: words.key.to_string(),
@@ -268,12 +271,12 @@ fn together(culprits: Vec<NamedCulprit>) -> Vec<NamedCulprit> {
     merged
 }
 
-/// The name of a culprit, and the group of a program.
-fn culprit_name(
-    (source, culprit): (Source, Culprit),
-    own: usize,
-    names: &Names,
-) -> (String, Option<String>) {
+/// A culprit by its name, a program with its group and its owner.
+fn named_culprit((source, culprit): (Source, Culprit), own: usize, names: &Names) -> NamedCulprit {
+    let of_program = |program: &Program, name: String| {
+        let (group, owner) = (program.group.clone(), program.owner.clone());
+        NamedCulprit { name, group, owner, share: 0.0 }
+    };
     let state = |state: NameId| format!("idle state {}", names.table(state));
     let alone = match culprit {
         Culprit::Program(index) => {
@@ -283,7 +286,7 @@ fn culprit_name(
                 _ if index as usize == own => format!("{}'s other threads", program.name),
                 _ => program.name.clone(),
             };
-            return (name, program.group.clone());
+            return of_program(program, name);
         }
         Culprit::Interrupt(name) => names.table(name).to_string(),
         Culprit::IdleState(name) => name.map_or("a late wake-up".to_string(), state),
@@ -296,17 +299,17 @@ fn culprit_name(
         Culprit::Itself if source == Source::Socket => "what no event names".to_string(),
         Culprit::Itself => {
             let program = &names.setting.programs[own];
-            return (program.name.clone(), program.group.clone());
+            return of_program(program, program.name.clone());
         }
     };
-    (alone, None)
+    NamedCulprit { name: alone, ..NamedCulprit::default() }
 }
 
 fn named_span(span: &Span, names: &Names) -> NamedSpan {
-    let (name, group) = match span.holder {
+    let (name, program) = match span.holder {
         Holder::Thread(thread) => {
             let program = names.trace.threads[thread.index()].program;
-            (names.thread(thread).to_string(), names.setting.programs[program].group.clone())
+            (names.thread(thread).to_string(), Some(&names.setting.programs[program]))
         }
         Holder::Interrupt(name, _) => (names.table(name).to_string(), None),
         Holder::Exit(state, _) => (format!("idle state {}", names.table(state)), None),
@@ -314,7 +317,9 @@ fn named_span(span: &Span, names: &Names) -> NamedSpan {
         Holder::Away => ("offline".to_string(), None),
     };
     let kind = span.kind.word().to_string();
-    NamedSpan { from_ns: span.from.0, to_ns: span.to.0, kind, name, group }
+    let group = program.and_then(|program| program.group.clone());
+    let owner = program.and_then(|program| program.owner.clone());
+    NamedSpan { from_ns: span.from.0, to_ns: span.to.0, kind, name, group, owner }
 }
 
 #[cfg(test)]
@@ -326,6 +331,7 @@ mod tests {
         let culprit = |name: &str, group: &str, share| NamedCulprit {
             name: name.to_string(),
             group: Some(group.to_string()),
+            owner: None,
             share,
         };
         let all = vec![

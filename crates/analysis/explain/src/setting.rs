@@ -22,6 +22,8 @@ pub struct Program {
     pub name: String,
     /// The path of its group (cgroup); `None`: the root.
     pub group: Option<String>,
+    /// The unit, container or pod that it belongs to, where that is known.
+    pub owner: Option<String>,
     /// Whether it serves requests.
     pub serves: bool,
     /// Index of the program whose process its threads belong to: another, or itself.
@@ -33,8 +35,8 @@ pub struct Program {
 impl Program {
     /// A process that no scenario describes, as the program with this index.
     pub fn of(process: &Process, index: usize) -> Program {
-        let (name, group) = (process.name.clone(), process.group.clone());
-        Program { name, group, serves: false, process: index, memory: None }
+        let Process { name, group, owner } = process.clone();
+        Program { name, group, owner, serves: false, process: index, memory: None }
     }
 }
 
@@ -45,6 +47,7 @@ impl Setting {
         let program = |(index, program): (usize, &model::scenario::Program)| Program {
             name: program.name.clone(),
             group: program.group.map(|index| scenario.groups[index].name.clone()),
+            owner: None,
             serves: matches!(program.kind, Kind::Service(_)),
             process: processes[index],
             memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),

@@ -52,7 +52,8 @@ fn trace(cause: Option<Cause>) -> Trace {
 
 fn explained(cause: Option<Cause>) -> Service {
     let name = "loop".to_string();
-    let program = Program { name, group: None, serves: true, process: 0, memory: None };
+    let program =
+        Program { name, group: None, owner: None, serves: true, process: 0, memory: None };
     let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program] };
     explain(&trace(cause), &setting).expect("events").services.remove(0)
 }

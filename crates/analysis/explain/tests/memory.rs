@@ -45,8 +45,14 @@ fn most_kib() -> u64 {
 #[test]
 fn memory_is_for_threads_and_for_cpus_and_not_for_both() {
     let machine = Machine { cpus: CPUS, smt: 1, llcs: 1, nodes: 1 };
-    let web =
-        Program { name: "web".to_string(), group: None, serves: true, process: 0, memory: None };
+    let web = Program {
+        name: "web".to_string(),
+        group: None,
+        owner: None,
+        serves: true,
+        process: 0,
+        memory: None,
+    };
     let (trace, setting) = (trace(), Setting { machine, programs: vec![web] });
     let explained = explain(&trace, &setting).expect("events");
     assert_eq!(explained.services[0].requests.len(), 1, "it is explained all the same");

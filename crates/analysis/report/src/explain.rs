@@ -44,6 +44,9 @@ pub struct Explained {
 pub struct ExplainedService {
     /// Its name.
     pub name: String,
+    /// The unit, container or pod that it belongs to, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Requests that were explained.
     pub requests: u64,
     /// Requests that never were answered.
@@ -131,6 +134,9 @@ pub struct Verdict {
     pub source: Option<String>,
     /// The greatest culprit of that.
     pub culprit: Option<String>,
+    /// What the culprit belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// What it has to do without, and what would help.
     #[serde(default)]
     pub note: Option<String>,
@@ -170,6 +176,9 @@ pub struct Culprit {
     pub name: String,
     /// The group (cgroup) of a program.
     pub group: Option<String>,
+    /// What that group is to its operator: `unit nginx.service`, `container web of pod prod/shop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Its part of what the source took.
     pub share: f64,
 }
@@ -224,6 +233,9 @@ pub struct Span {
     pub name: String,
     /// The group of the thread's program.
     pub group: Option<String>,
+    /// What that group is to its operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl Split {
@@ -270,9 +282,9 @@ impl ExplainedService {
 
     /// What made the slow requests slow, in a sentence.
     pub(crate) fn sentence(&self) -> String {
-        let Verdict { class, share, confidence, events, source, culprit, note } = &self.verdict;
+        let Verdict { class, share, confidence, events, source, note, .. } = &self.verdict;
         let share = human::share(Some(*share));
-        let culprit = match (source, culprit) {
+        let culprit = match (source, self.verdict.culprit_words()) {
             (Some(source), Some(culprit)) => {
                 format!(", most of it {}: {culprit}", plain(source))
             }
@@ -295,7 +307,7 @@ impl ExplainedService {
             _ => format!("probably {class} ({share} of the slowest requests' time{culprit}{once})"),
         };
         let note = note.as_ref().map_or(String::new(), |note| format!("; {note}"));
-        format!("{}: {what}{note}", self.name)
+        format!("{}: {what}{note}", within(&self.name, self.owner.as_deref()))
     }
 
     /// Whether a source is worth advice: it has a tenth of the slow requests' time, and without it the tail
@@ -309,7 +321,7 @@ impl ExplainedService {
     fn division(&self) -> Block {
         let heading = format!(
             "service {}: {} requests, p99.9 {} where the ideal is {}",
-            self.name,
+            within(&self.name, self.owner.as_deref()),
             human::count(Some(self.requests)),
             human::latency(&self.latency_ns.p99_9).0,
             human::latency(&self.ideal_ns.p99_9).0
@@ -385,11 +397,27 @@ impl ExplainedService {
     }
 }
 
-impl Culprit {
-    fn words(&self) -> String {
-        let group = self.group.as_ref().map_or(String::new(), |group| format!(" in {group}"));
-        format!("{}{group} ({})", self.name, human::share(Some(self.share)))
+impl Verdict {
+    /// The greatest culprit, with what it belongs to.
+    pub fn culprit_words(&self) -> Option<String> {
+        Some(within(self.culprit.as_ref()?, self.owner.as_deref()))
     }
+}
+
+impl Culprit {
+    /// Its name with its unit, container or pod, or else with its group.
+    pub fn place(&self) -> String {
+        within(&self.name, self.owner.as_deref().or(self.group.as_deref()))
+    }
+
+    fn words(&self) -> String {
+        format!("{} ({})", self.place(), human::share(Some(self.share)))
+    }
+}
+
+/// A name, and where it is if that is known.
+pub fn within(name: &str, owner: Option<&str>) -> String {
+    owner.map_or(name.to_string(), |owner| format!("{name} in {owner}"))
 }
 
 impl Finding {
@@ -420,5 +448,35 @@ impl Explained {
     /// What was explained, in one line.
     pub(crate) fn title(&self) -> String {
         format!("{} on {}, {}, seed {}", self.scenario, self.arm, self.policy, self.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_culprit_is_told_with_its_owner_and_without_one_with_its_group() {
+        let name = || "hog[7]".to_string();
+        let group = Some("kubepods/x".to_string());
+        let owner = Some("container web of pod prod/shop".to_string());
+        let words = |group: &Option<String>, owner: &Option<String>| {
+            let (group, owner) = (group.clone(), owner.clone());
+            Culprit { name: name(), group, owner, share: 1.0 }.place()
+        };
+        assert_eq!(words(&group, &owner), "hog[7] in container web of pod prod/shop");
+        assert_eq!(words(&group, &None), "hog[7] in kubepods/x");
+        assert_eq!(words(&None, &None), "hog[7]");
+        let verdict = Verdict { culprit: Some(name()), owner, ..Verdict::default() };
+        let told = "hog[7] in container web of pod prod/shop";
+        assert_eq!(verdict.culprit_words().as_deref(), Some(told));
+        let sentence = ExplainedService {
+            name: "kv".into(),
+            owner: Some("unit kv.service".into()),
+            verdict,
+            ..ExplainedService::default()
+        }
+        .sentence();
+        assert!(sentence.starts_with("kv in unit kv.service: "), "{sentence}");
     }
 }

@@ -48,7 +48,7 @@ fn explained() -> Explained {
     let span = |to_ns: u64| Span { to_ns, kind: "idle".into(), ..Span::default() };
     let cpu = |cpu: u32| CpuSpans { cpu, spans: vec![span(5), span(9)] };
     let slow = SlowRequest { request: 7, cpus: vec![cpu(0), cpu(3)], ..SlowRequest::default() };
-    let blamed = |name: &str| Culprit { name: name.into(), group: None, share: 0.5 };
+    let blamed = |name: &str| Culprit { name: name.into(), group: None, owner: None, share: 0.5 };
     let finding = Finding { culprits: vec![blamed("hog"), blamed("cron")], ..Finding::default() };
     let mut service = ExplainedService {
         name: "web".into(),

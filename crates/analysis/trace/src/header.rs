@@ -58,6 +58,9 @@ pub struct Program {
     pub group: Option<usize>,
     /// The nice value of its threads.
     pub nice: i8,
+    /// The unit, container or pod that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl Program {
@@ -70,7 +73,8 @@ impl Program {
             })
         };
         let group = process.group.as_ref().map(&mut place);
-        Program { name: process.name.clone(), kind: kind.to_string(), group, nice: 0 }
+        let (name, owner) = (process.name.clone(), process.owner.clone());
+        Program { name, kind: kind.to_string(), group, nice: 0, owner }
     }
 }
 
@@ -100,6 +104,7 @@ impl Header {
             kind: program.kind.word().to_string(),
             group: program.group,
             nice: program.nice,
+            owner: None,
         };
         let mut groups = scenario.groups.clone();
         let others: Vec<Program> = trace
@@ -136,9 +141,10 @@ impl Header {
         let more = [&mut self.replay, &mut self.version].into_iter().chain(kernel);
         let groups = self.groups.iter_mut().map(|group| &mut group.name);
         let programs = self.programs.iter_mut();
-        let programs = programs.flat_map(|program| [&mut program.name, &mut program.kind]);
-        let others = self.tables.others.iter_mut();
-        let others = others.flat_map(|one| [Some(&mut one.name), one.group.as_mut()]).flatten();
+        let programs = programs.flat_map(|program| {
+            [&mut program.name, &mut program.kind].into_iter().chain(&mut program.owner)
+        });
+        let others = self.tables.others.iter_mut().flat_map(Process::names_mut);
         let tables = self.tables.names.iter_mut().chain(others);
         let all = own.into_iter().chain(more).chain(groups).chain(programs).chain(tables);
         all.for_each(|name| *name = printable(name));

@@ -1,6 +1,6 @@
 //! What a trace may not be, so that a small file neither takes gigabytes nor lets arithmetic overflow.
 
-use model::event::{NameId, What};
+use model::event::{NameId, Process, What};
 use model::trace::{Request, Stages};
 use model::{Nanos, ThreadId};
 
@@ -26,10 +26,11 @@ const GREATEST_SUM_NS: u64 = 1 << 63;
 
 /// A header whose names stand for many times their bytes where each is shown with each thread.
 pub fn long_names(header: &Header) -> Option<String> {
-    let programs = header.programs.iter().flat_map(|program| [&program.name, &program.kind]);
+    let programs = header.programs.iter();
+    let programs =
+        programs.flat_map(|one| [&one.name, &one.kind].into_iter().chain(one.owner.as_ref()));
     let groups = header.groups.iter().map(|group| &group.name);
-    let others = header.tables.others.iter();
-    let others = others.flat_map(|one| [Some(&one.name), one.group.as_ref()]).flatten();
+    let others = header.tables.others.iter().flat_map(Process::names);
     let mut names = programs.chain(groups).chain(&header.tables.names).chain(others);
     if names.any(|name| name.len() > LONGEST_NAME) {
         return Some(format!("a name of more than {LONGEST_NAME} bytes"));

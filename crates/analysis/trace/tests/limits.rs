@@ -16,7 +16,11 @@ fn small(cpus: u32) -> Recorded {
     let tables = Tables {
         names: vec!["timer".to_string()],
         cpu_sets: vec![vec![CPU]],
-        others: vec![Process { name: "other".to_string(), group: Some("cgroup".to_string()) }],
+        others: vec![Process {
+            name: "other".to_string(),
+            group: Some("cgroup".to_string()),
+            owner: Some("unit a.service".to_string()),
+        }],
     };
     let header = Header {
         scenario: "x".to_string(),
@@ -37,6 +41,7 @@ fn small(cpus: u32) -> Recorded {
             kind: "service".to_string(),
             group: Some(0),
             nice: 0,
+            owner: None,
         }],
         threads: vec![0],
         events: true,
@@ -88,13 +93,15 @@ fn with_events(mut recorded: Recorded, count: usize, what: impl Fn(usize) -> Wha
 #[test]
 fn every_name_is_a_paths_at_most() {
     type Place = fn(&mut Header) -> &mut String;
-    let places: [(&str, Place); 6] = [
+    let places: [(&str, Place); 8] = [
         ("a program", |header| &mut header.programs[0].name),
         ("its kind", |header| &mut header.programs[0].kind),
         ("a group", |header| &mut header.groups[0].name),
         ("an interrupt", |header| &mut header.tables.names[0]),
         ("a process", |header| &mut header.tables.others[0].name),
         ("its group", |header| header.tables.others[0].group.as_mut().expect("set above")),
+        ("its owner", |header| header.tables.others[0].owner.as_mut().expect("set above")),
+        ("a program's owner", |header| header.programs[0].owner.get_or_insert_default()),
     ];
     for (what, place) in places {
         let mut recorded = small(1);

@@ -9,6 +9,7 @@
 mod client;
 mod control;
 mod open_metrics;
+mod owners;
 mod program;
 mod report;
 mod scheduler;
@@ -17,6 +18,7 @@ mod table;
 pub use client::{Client, SOCKET};
 pub use control::{Answer, Ask, CONTROL, PromiseStatus, ask};
 pub use open_metrics::{label, open_metrics};
+pub use owners::Owners;
 pub use program::{NAME, compile, find};
 pub use report::{Field, Figures, Group, Process, Queue, Report};
 pub use scheduler::{InForce, PROGRAM, ROLES, Scheduler, named};

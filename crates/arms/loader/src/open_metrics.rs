@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use model::printable;
 
+use crate::owners::Owners;
 use crate::report::{Figures, Group, Report};
 
 type Labels = Vec<(&'static str, String)>;
@@ -23,12 +24,15 @@ pub fn label(value: &str) -> String {
 }
 
 /// The whole report, shares as ratios and times in seconds, as OpenMetrics wants units.
-pub fn open_metrics(report: &Report) -> String {
+pub fn open_metrics(report: &Report, owners: &Owners) -> String {
     let mut registry = Registry::with_prefix("rearguard");
     totals(&mut registry, report);
     let groups = report.groups.iter().map(|(path, row)| (vec![("group", label(path))], row));
     figures(&mut registry, "group", groups.clone().map(|(labels, row)| (labels, row.into())));
     rows(&mut registry, groups.clone(), &THROTTLING);
+    if !owners.is_empty() {
+        named(&mut registry, owners);
+    }
     rows(&mut registry, groups.filter(|(_, row)| row.promised_ns > 0), &PROMISES);
     let processes = report.processes.iter().filter(|(_, row)| row.share > 0.0 || row.active > 0);
     let processes = processes.map(|(id, row)| {
@@ -121,6 +125,18 @@ const PROMISES: [Column<Group>; 5] = [
     }),
 ];
 
+/// What groups are, always 1: to be joined by `group`, so that the other samples keep their labels.
+fn named(registry: &mut Registry, owners: &Owners) {
+    let labels = |path: &str, parts: [(&'static str, String); 5]| {
+        let parts = parts.into_iter().map(|(key, value)| (key, label(&value)));
+        std::iter::once(("group", label(path))).chain(parts).collect()
+    };
+    let all: Vec<Labels> = owners.parts().map(|(path, parts)| labels(path, parts)).collect();
+    let all = all.into_iter().map(|labels| (labels, &()));
+    let what = "What the group is: a systemd unit, a container, a pod, a machine";
+    rows(registry, all, &[("group_info", what, |()| 1.0)]);
+}
+
 fn figures(registry: &mut Registry, whose: &str, of: impl Iterator<Item = (Labels, Figures)>) {
     let of: Vec<(Labels, Figures)> = of.collect();
     let whose = registry.sub_registry_with_prefix(whose);
@@ -152,9 +168,11 @@ mod tests {
         let name = "x\"} 1\nrearguard_forged 7\\".to_string();
         let hostile = Process { name, group: "/".into(), share: 0.5, ..Process::default() };
         let report = Report { processes: [(7, hostile)].into(), ..Report::default() };
-        let text = open_metrics(&report);
+        let text = open_metrics(&report, &crate::owners::tests::some());
         let line = r#"rearguard_process_share_ratio{pid="7",name="x\"} 1?rearguard_forged 7\\",group="/"} 0.5"#;
         assert!(text.contains(line), "{text}");
+        let of_group = r#"rearguard_group_info{group="/kubepods/x",unit="",container="web\"",pod="shop-7f9c",namespace="prod",machine=""} 1"#;
+        assert!(text.contains(of_group), "{text}");
         assert!(!text.lines().any(|line| line.starts_with("rearguard_forged")), "{text}");
     }
 }

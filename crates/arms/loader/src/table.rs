@@ -2,11 +2,12 @@
 
 use model::Nanos;
 
+use crate::owners::Owners;
 use crate::report::{Figures, Group, Process, Report};
 use std::fmt::Write;
 
-/// A head line, the groups, and so many of the processes, the busiest first.
-pub fn table(report: &Report, rows: usize) -> String {
+/// A head line, the groups, and so many of the processes, the busiest first; containers and pods by name.
+pub fn table(report: &Report, owners: &Owners, rows: usize) -> String {
     let mut text = String::new();
     head(&mut text, report);
     let titles = "share    due    lag ms   active  slices/s   moves/s";
@@ -15,7 +16,8 @@ pub fn table(report: &Report, rows: usize) -> String {
         let of = numbers(group.into(), report.knows_due != 0);
         let _ = writeln!(
             text,
-            "{of}  {path} ({}){}{}",
+            "{of}  {} ({}){}{}",
+            owners.instead_of(path),
             group.weight,
             throttled(group),
             promised(group)
@@ -23,9 +25,9 @@ pub fn table(report: &Report, rows: usize) -> String {
     }
     let _ = writeln!(text, "{titles}  process (threads, of them batch)");
     for (id, process) in busiest(report, rows) {
-        let Process { name, threads, batch, .. } = process;
+        let Process { name, threads, batch, group, .. } = process;
         let of = numbers(process.into(), report.knows_due != 0);
-        let _ = writeln!(text, "{of}  {id} {name} ({threads}, {batch})");
+        let _ = writeln!(text, "{of}  {id} {name} ({threads}, {batch}){}", owners.behind(group));
     }
     text
 }

@@ -1,11 +1,12 @@
 //! What hooks saw of CPUs, as scheduling events.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::path::Path;
 
 use model::event::{Cause, Event, Interrupt, NameId, Tables, What, Why};
 use model::{CpuId, Nanos, ThreadId};
 
+use super::interrupts::device;
 use super::recording::{Kind, Left, Level, Recording, Seen};
 
 /// Softirqs by number (`softirq_to_name` in kernel/softirq.c).
@@ -122,7 +123,10 @@ impl Translation<'_> {
                     None => format!("softirq {vector}"),
                 },
                 Level::Timer => "local timer".to_string(),
-                Level::Hard => format!("interrupt {vector}{}", device(vector)),
+                Level::Hard => {
+                    let device = device(vector, Path::new("/sys"), Path::new("/proc"));
+                    format!("interrupt {vector}{device}")
+                }
             })
         })
     }
@@ -133,12 +137,4 @@ fn kind(level: Level) -> Interrupt {
         Level::Soft => Interrupt::Soft,
         Level::Hard | Level::Timer => Interrupt::Hard,
     }
-}
-
-/// The device of an interrupt, as /proc/interrupts has it.
-fn device(vector: u32) -> String {
-    let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
-    let own = |line: &&str| line.trim_start().starts_with(&format!("{vector}:"));
-    let device = text.lines().find(own).and_then(|line| line.split_whitespace().last());
-    device.map_or(String::new(), |device| format!(" {device}"))
 }

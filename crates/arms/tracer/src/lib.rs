@@ -15,6 +15,7 @@ mod events;
 mod exchange;
 mod follower;
 mod hooks;
+mod interrupts;
 mod lives;
 mod process_cache;
 mod programs;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use cgroup::Names;
 use model::event::Process;
 use model::{CpuId, Nanos, printable};
 use nix::time::ClockId;
@@ -14,6 +15,8 @@ use super::tracer::now;
 
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
+/// The flag of the kernel's own threads (include/linux/sched.h), as /proc/PID/stat shows flags.
+const PF_KTHREAD: u32 = 0x0020_0000;
 
 /// What /proc says of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub(super) struct ProcessInfo {
     pub name: String,
     /// The path of its group (cgroup), without the leading `/`; empty: the root.
     pub group: String,
+    /// The unit, container or pod that it belongs to, or the kernel, where that is known.
+    pub owner: Option<String>,
     /// The CPUs that it may run on when it was met.
     pub cpus: Vec<CpuId>,
 }
@@ -35,11 +40,13 @@ impl ProcessInfo {
             Some(info) => Process {
                 name: format!("{}[{}]", info.name, info.process),
                 group: Some(info.group.clone()).filter(|group| !group.is_empty()),
+                owner: info.owner.clone(),
             },
-            None if thread & OUTSIDE != 0 => {
-                Process { name: format!("outside[{}]", number_of(thread)), group: None }
+            None => {
+                let what = if thread & OUTSIDE != 0 { "outside" } else { "thread" };
+                let name = format!("{what}[{}]", number_of(thread));
+                Process { name, group: None, owner: None }
             }
-            None => Process { name: format!("thread[{}]", number_of(thread)), group: None },
         }
     }
 }
@@ -50,6 +57,8 @@ pub(super) struct ProcessCache {
     pub lives: BTreeMap<u32, Lives>,
     /// Threads that are looked up again: after how many looks, and how many are left until then.
     young: BTreeMap<u32, (u32, u32)>,
+    /// What their groups are.
+    names: Names,
 }
 
 /// A thread is looked up again after 1, 3, 7, 15 and 31 looks: most programs that are started take the place
@@ -87,24 +96,38 @@ impl ProcessCache {
             return;
         }
         let (Ok(at), Some(started)) = (now(), started(thread)) else { return };
-        let Some(info) = read(thread) else { return };
+        let Some(info) = self.read(thread) else { return };
         // The number may have been given to another thread meanwhile.
         if self::started(thread).is_some_and(|again| is_same(again, started)) {
             self.lives.entry(thread).or_default().tell(Told { at, started, info });
         }
     }
+
+    /// What /proc says of the thread that has a number now.
+    fn read(&mut self, thread: u32) -> Option<ProcessInfo> {
+        let status = text(thread, "status")?;
+        let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
+        let process = fact("Tgid:").and_then(|id| id.trim().parse().ok())?;
+        let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
+        let groups = text(process, "cgroup").unwrap_or_default();
+        let group = printable(group_of(&groups));
+        let owner = self.owner(process, &groups);
+        let name = printable(text(process, "comm").unwrap_or_default().trim());
+        Some(ProcessInfo { process, name, group, owner, cpus })
+    }
+
+    fn owner(&mut self, process: u32, groups: &str) -> Option<String> {
+        if is_kernels(process) {
+            return Some("the kernel".to_string());
+        }
+        self.names.of(units_of(groups)).map(ToString::to_string)
+    }
 }
 
-/// What /proc says of the thread that has a number now.
-fn read(thread: u32) -> Option<ProcessInfo> {
-    let status = text(thread, "status")?;
-    let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
-    let process = fact("Tgid:").and_then(|id| id.trim().parse().ok())?;
-    let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
-    let group = text(process, "cgroup").unwrap_or_default();
-    let group = printable(group_of(&group));
-    let name = printable(text(process, "comm").unwrap_or_default().trim());
-    Some(ProcessInfo { process, name, group, cpus })
+/// Whether a thread is the kernel's own.
+fn is_kernels(thread: u32) -> bool {
+    let field = |stat: String| stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok();
+    text(thread, "stat").and_then(field).is_some_and(|flags: u32| flags & PF_KTHREAD != 0)
 }
 
 /// A file of /proc. A name may be no UTF-8.
@@ -146,6 +169,16 @@ fn group_of(text: &str) -> &str {
         })
     };
     unified.filter(|path| !path.is_empty()).or_else(of_cpu).unwrap_or_default()
+}
+
+/// The group that says what a process belongs to: where version 2 is the root, systemd has its units in a
+/// hierarchy of its own.
+fn units_of(text: &str) -> &str {
+    let of_systemd =
+        || text.lines().find_map(|line| line.split_once(":name=systemd:/")).map(|(_, path)| path);
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::/"));
+    let known = unified.filter(|path| !path.is_empty()).or_else(of_systemd);
+    known.filter(|path| !path.is_empty()).unwrap_or_else(|| group_of(text))
 }
 
 #[cfg(test)]
@@ -196,5 +229,23 @@ mod tests {
         assert_eq!(group_of("0::/system.slice/a.service\n"), "system.slice/a.service");
         assert_eq!(group_of("4:cpu,cpuacct:/limited\n1:cpuset:/x\n0::/\n"), "limited");
         assert_eq!(group_of("1:cpuset:/x\n0::/\n"), "");
+    }
+
+    #[test]
+    fn a_unit_is_known_in_both_versions() {
+        assert_eq!(units_of("0::/system.slice/a.service\n"), "system.slice/a.service");
+        let hybrid = "9:name=systemd:/system.slice/a.service\n4:cpu,cpuacct:/system.slice\n0::/\n";
+        assert_eq!(units_of(hybrid), "system.slice/a.service");
+        assert_eq!(units_of("9:name=systemd:/\n4:cpu:/docker/x\n0::/\n"), "docker/x");
+        assert_eq!(units_of("1:cpuset:/x\n0::/\n"), "");
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_told_from_others() {
+        // kthreadd has the number 2 in the first namespace, and in no other.
+        if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
+            assert!(is_kernels(2));
+        }
+        assert!(!is_kernels(std::process::id()), "the control");
     }
 }

@@ -235,6 +235,22 @@ pub struct Process {
     pub name: String,
     /// The path of its group (cgroup); `None`: the root.
     pub group: Option<String>,
+    /// What that group is to its operator: `unit nginx.service`, `container web of pod prod/shop`, `the
+    /// kernel`; `None`: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+}
+
+impl Process {
+    /// All names in it.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        [Some(&self.name), self.group.as_ref(), self.owner.as_ref()].into_iter().flatten()
+    }
+
+    /// The same, to be changed.
+    pub fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [Some(&mut self.name), self.group.as_mut(), self.owner.as_mut()].into_iter().flatten()
+    }
 }
 
 impl Tables {

@@ -89,6 +89,7 @@ fn setting(header: &Header) -> Setting {
     let program = |(index, program): (usize, &trace::Program)| ::explain::Program {
         name: program.name.clone(),
         group: program.group.map(|index| header.groups[index].name.clone()),
+        owner: program.owner.clone(),
         serves: program.kind == "service",
         process: index,
         memory: None,

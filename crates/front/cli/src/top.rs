@@ -1,11 +1,13 @@
 //! `rearguard top`: the policy in force, at work.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loader::{Client, Report, open_metrics, table};
+use cgroup::Names;
+use loader::{Client, Owners, Report, open_metrics, table};
 use model::{Failure, Nanos, units};
 
 use crate::exporter::Exporter;
@@ -41,22 +43,26 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let exporter = args.metrics.as_deref().map(Exporter::open).transpose()?;
     let mut client = Client::connect()?;
-    let show = |report: &Report| match &exporter {
-        Some(exporter) => exporter.show(open_metrics(report)),
-        None if args.json => print_json(report),
-        None => show(report, io::stdout().is_terminal()),
+    let mut names = Names::default();
+    let mut show = |report: &Report| {
+        let owners = Owners::of(report, &mut names);
+        match &exporter {
+            Some(exporter) => exporter.show(open_metrics(report, &owners)),
+            None if args.json => print_json(report, &owners),
+            None => show(report, &owners, io::stdout().is_terminal()),
+        }
     };
     each(Duration::from_nanos(args.interval.0), args.count, || show(&client.report()?))
 }
 
 /// Prints the table; on a terminal in place of what it showed.
-fn show(report: &Report, terminal: bool) -> Result<(), Failure> {
+fn show(report: &Report, owners: &Owners, terminal: bool) -> Result<(), Failure> {
     let height = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
     let fixed = report.groups.len() + 6;
     let rows = height.filter(|_| terminal).map_or(ROWS, |height| height.saturating_sub(fixed));
     let clear = if terminal { "\x1b[H\x1b[2J" } else { "" };
     let end = if terminal { "" } else { "\n" };
-    stdout::write(format_args!("{clear}{}{end}", table(report, rows)))
+    stdout::write(format_args!("{clear}{}{end}", table(report, owners, rows)))
 }
 
 /// Looks every interval until the user stops it.
@@ -79,7 +85,16 @@ fn each(
     Ok(())
 }
 
-fn print_json(report: &Report) -> Result<(), Failure> {
-    let line = serde_json::to_string(report).map_err(|error| Failure::Run(error.to_string()))?;
+/// A report, and what its groups are.
+#[derive(serde::Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    owners: BTreeMap<&'a str, String>,
+}
+
+fn print_json(report: &Report, owners: &Owners) -> Result<(), Failure> {
+    let shown = Shown { report, owners: owners.words() };
+    let line = serde_json::to_string(&shown).map_err(|error| Failure::Run(error.to_string()))?;
     stdout::line(line)
 }

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use model::{Failure, Nanos, units};
 use recorder::{Endpoint, KeptRequest, list, read_kept, trace_path};
+use report::explain::within;
 
 use crate::output::Output;
 use crate::{explain, traces};
@@ -128,7 +129,8 @@ fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
 
 /// A kept request in a line.
 fn line(kept: &KeptRequest) -> String {
-    let KeptRequest { id, service, latency_ns, stage, stage_ns, told, .. } = kept;
+    let KeptRequest { id, latency_ns, stage, stage_ns, told, .. } = kept;
+    let service = within(&kept.service, kept.owner.as_deref());
     let (latency, longest) = (Nanos(*latency_ns), Nanos(*stage_ns));
     format!("{id}  {service}  {latency}, {stage} {longest}  {}", told.line)
 }

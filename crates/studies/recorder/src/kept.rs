@@ -27,6 +27,9 @@ pub struct KeptRequest {
     pub ended: String,
     /// The process that served it.
     pub service: String,
+    /// What that belongs to: `unit memcached.service`, `container cache of pod prod/cache-0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// The port.
     pub port: u16,
     /// From T1 to T6.
@@ -56,8 +59,8 @@ impl KeptRequest {
 
     /// Names of others are data: they may hold what moves a terminal.
     pub(crate) fn printable(mut self) -> KeptRequest {
-        let Told { line, class, confidence, source, culprit } = &mut self.told;
-        let optional = source.iter_mut().chain(culprit);
+        let Told { line, class, confidence, source, culprit, owner } = &mut self.told;
+        let optional = source.iter_mut().chain(culprit).chain(owner).chain(&mut self.owner);
         let own = [&mut self.ended, &mut self.service, &mut self.threshold, &mut self.stage];
         let all = own.into_iter().chain([line, class, confidence]).chain(optional);
         all.for_each(|text| *text = printable(text));

@@ -18,6 +18,9 @@ pub struct Told {
     pub source: Option<String>,
     /// The greatest culprit of that.
     pub culprit: Option<String>,
+    /// What the culprit belongs to: `unit build.service`, `container web of pod prod/shop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl Told {
@@ -44,7 +47,7 @@ impl Told {
             }
             ("load", _) => Told::of_load(explained, ran),
             (class, confidence) => {
-                let culprit = match (&verdict.source, &verdict.culprit) {
+                let culprit = match (&verdict.source, verdict.culprit_words()) {
                     (Some(source), Some(culprit)) => format!(" by {}: {culprit}", plain(source)),
                     _ => String::new(),
                 };
@@ -55,6 +58,7 @@ impl Told {
                     confidence: confidence.to_string(),
                     source: verdict.source.clone(),
                     culprit: verdict.culprit.clone(),
+                    owner: verdict.owner.clone(),
                 }
             }
         }
@@ -115,6 +119,10 @@ mod tests {
         let told = |confidence| Told::of(&explained("neighbours", confidence, 0.0), Nanos::ZERO);
         assert_eq!(told("sure").line, "neighbours by idle elsewhere: hog[7] (75% of its time)");
         assert!(told("likely").line.starts_with("probably neighbours"));
+        let mut owned = explained("neighbours", "sure", 0.0);
+        owned.verdict.owner = Some("container web of pod prod/shop".to_string());
+        let line = "neighbours by idle elsewhere: hog[7] in container web of pod prod/shop (75% of its time)";
+        assert_eq!(Told::of(&owned, Nanos::ZERO).line, line);
         let unknown = told("cannot tell");
         assert!(unknown.line.starts_with("cannot tell: "), "{}", unknown.line);
         assert_eq!((unknown.culprit, unknown.source), (None, None));

@@ -157,6 +157,7 @@ fn setting(names: [&str; 2]) -> Setting {
     let program = |(process, name): (usize, &str)| Program {
         name: name.to_string(),
         group: None,
+        owner: None,
         serves: process == 0,
         process,
         memory: None,

@@ -4,7 +4,7 @@ use super::axis::{Domain, latency_ticks};
 use super::chart::{Frame, Size};
 use super::stack::piece;
 use super::svg::{Point, escape, text};
-use crate::explain::{SlowRequest, Span};
+use crate::explain::{SlowRequest, Span, within};
 use crate::human;
 
 const BAR: f64 = 16.0;
@@ -87,8 +87,8 @@ fn phases(frame: &Frame, slow: &SlowRequest, top: f64) -> String {
 fn held(frame: &Frame, span: &Span, begin: u64, top: f64) -> String {
     let (_, tint, _) = KINDS.iter().find(|(kind, _, _)| *kind == span.kind).unwrap_or(&KINDS[7]);
     let at = |ns: u64| frame.point(ns.saturating_sub(begin) as f64, 0.0).x;
-    let group = span.group.as_ref().map_or(String::new(), |group| format!(" in {group}"));
+    let name = within(&span.name, span.owner.as_deref().or(span.group.as_deref()));
     let length = human::span(span.to_ns.saturating_sub(span.from_ns) as f64);
-    let title = escape(&format!("{}{group}: {length}", span.name));
+    let title = escape(&format!("{name}: {length}"));
     piece((at(span.from_ns), at(span.to_ns)), top, BAR, tint, &title)
 }

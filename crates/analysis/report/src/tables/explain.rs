@@ -120,6 +120,7 @@ fn culprits(explained: &Explained) -> RecordBatch {
         .text("source", |row| Some(&row.1.0.source))
         .text("culprit", |row| Some(&row.1.1.name))
         .text("group", |row| row.1.1.group.as_deref())
+        .text("owner", |row| row.1.1.owner.as_deref())
         .float("share", |row| Some(row.1.1.share))
         .batch()
 }
@@ -158,6 +159,7 @@ fn spans(explained: &Explained) -> RecordBatch {
         .text("kind", |row| Some(&row.1.2.kind))
         .text("name", |row| Some(&row.1.2.name))
         .text("group", |row| row.1.2.group.as_deref())
+        .text("owner", |row| row.1.2.owner.as_deref())
         .batch()
 }
 

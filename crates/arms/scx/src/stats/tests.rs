@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use loader::{Report, open_metrics};
+use loader::{Owners, Report, open_metrics};
 
 use super::names::Names;
 use super::report::report;
@@ -72,7 +72,10 @@ fn a_report_is_this_open_metrics() {
         lines.sort();
         lines
     };
-    assert_eq!(sorted(&open_metrics(&two_seconds())), sorted(include_str!("tests/report.txt")));
+    assert_eq!(
+        sorted(&open_metrics(&two_seconds(), &Owners::default())),
+        sorted(include_str!("tests/report.txt"))
+    );
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let arrived = stages.arrived.saturating_sub(begin);
     observed.trace.window = Window { start: arrived, end: arrived + Nanos(1) };
     let recorded = recorded(slow.port, &observed);
-    let service = service(observed);
+    let (service, owner) = service(observed);
     let mut trace = Vec::new();
     trace::write(&recorded.header, &recorded.trace, &mut trace).ok()?;
     let longest = stages.spans().into_iter().zip(SERVER_STAGES).max_by_key(|(span, _)| *span);
@@ -54,6 +54,7 @@ pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let kept = KeptRequest {
         schema: KEPT_SCHEMA.to_string(),
         service,
+        owner,
         port: slow.port,
         latency_ns: stages.latency().0,
         threshold_ns: slow.threshold.0,
@@ -66,9 +67,10 @@ pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     Some((Traced { kept, stages, findings }, trace))
 }
 
-/// The service's name; all else goes.
-fn service(observed: Observed) -> String {
-    observed.programs.into_iter().next().map_or(String::new(), |process| process.name)
+/// The service's name, and what it belongs to; all else goes.
+fn service(observed: Observed) -> (String, Option<String>) {
+    let service = observed.programs.into_iter().next();
+    service.map(|process| (process.name, process.owner)).unwrap_or_default()
 }
 
 fn cannot(why: &str) -> (Told, Vec<Finding>) {

@@ -110,7 +110,12 @@ fn service(service: &str) -> Vec<KeyValue> {
 
 fn attributes(kept: &KeptRequest, findings: &[Finding]) -> Vec<KeyValue> {
     let told = &kept.told;
-    let known = [("source", &told.source), ("culprit", &told.culprit)];
+    let known = [
+        ("source", &told.source),
+        ("culprit", &told.culprit),
+        ("culprit.owner", &told.owner),
+        ("owner", &kept.owner),
+    ];
     let known = known.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
     let words = [
         ("id", &kept.id),
@@ -140,8 +145,7 @@ fn sources(finding: &Finding) -> [KeyValue; 2] {
 }
 
 fn culprit(one: &Culprit) -> String {
-    let group = one.group.as_ref().map_or(String::new(), |group| format!(" in {group}"));
-    format!("{}{group} ({:.0}%)", one.name, 100.0 * one.share)
+    format!("{} ({:.0}%)", one.place(), 100.0 * one.share)
 }
 
 /// The same request has the same trace, however often it is exported. Its latency tells it from one of
@@ -193,7 +197,12 @@ mod tests {
     }
 
     fn exported(id: &str) -> Value {
-        let culprit = Culprit { name: "rustc[7]".into(), group: Some("/batch".into()), share: 0.9 };
+        let culprit = Culprit {
+            name: "rustc[7]".into(),
+            group: Some("/batch".into()),
+            owner: None,
+            share: 0.9,
+        };
         let source = "background".to_string();
         let culprits = vec![culprit];
         let finding = Finding { source, slow_ns: 40_000.0, culprits, ..Finding::default() };

@@ -23,7 +23,8 @@ const ENDED: u64 = 1_764_126_131_577_000_000;
 pub fn traced() -> Traced {
     let [arrived, ready, running, read, sends, transmitted] =
         [5_000, 5_001, 45_001, 45_002, 46_990, 47_000].map(Nanos::from_micros);
-    let culprit = Culprit { name: "rustc[7]".into(), group: Some("/batch".into()), share: 0.9 };
+    let culprit =
+        Culprit { name: "rustc[7]".into(), group: Some("/batch".into()), owner: None, share: 0.9 };
     let source = "background".to_string();
     let finding = Finding { source, slow_ns: 4e7, culprits: vec![culprit], ..Finding::default() };
     let kept = KeptRequest {

@@ -8,6 +8,7 @@ use ::measure::Measurement;
 use generator::{Place, Transport};
 use model::Failure;
 use model::scenario::Machine;
+use report::explain::within;
 use tracer::{Asked, Observed, Peer, Scheduling, Tracer, Wanted, join, snapshot};
 
 use super::{Staged, Traced};
@@ -77,7 +78,7 @@ fn blamed(observed: &Observed) -> Vec<Blamed> {
             let (source, whole) = (finding.source, finding.share);
             finding.culprits.into_iter().map(move |culprit| Blamed {
                 source: source.clone(),
-                culprit: culprit.name,
+                culprit: within(&culprit.name, culprit.owner.as_deref()),
                 share: whole * culprit.share,
             })
         })
