@@ -140,6 +140,26 @@ fn a_lock_whose_holder_is_preempted_is_the_neighbours() {
     assert_eq!(blamed(runs), own, "the control: it runs");
 }
 
+/// An idle CPU tells a wake-up late: the holder that asked for it has left its own CPU by then.
+#[test]
+fn a_wake_up_that_is_told_late_is_by_the_thread_that_asked_for_it() {
+    let switch = |from, to| What::Switch { cpu: CPU, from, to, why: Why::Preempted };
+    let told_late = |is_asked: bool| {
+        with(inverted(Why::Preempted), |what| match what {
+            What::Wake { thread, by: Some(by), .. } => {
+                let asked = is_asked.then_some(What::Waking { thread, by });
+                let leaves = switch(Some(HOLDER), Some(HOG));
+                [asked.into_iter().chain([leaves]).collect(), vec![]]
+            }
+            _ => [vec![], vec![]],
+        })
+    };
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(blamed(told_late(true)), (Class::Neighbours, hog));
+    let wrong = (Class::OwnCode, Some((Source::Lock, Culprit::Program(1))));
+    assert_eq!(blamed(told_late(false)), wrong, "the control: who asked is not told");
+}
+
 /// Waits for a lock of which a timer ends the first so many.
 fn timed_out(server: &Server, most: usize) -> (Class, Option<(Source, Culprit)>) {
     let mut trace = server.run().trace;
