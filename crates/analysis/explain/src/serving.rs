@@ -34,6 +34,8 @@ pub(crate) struct Serving<'a> {
     usable: Vec<Vec<(Nanos, Arc<[usize]>)>>,
     /// By thread: what kept it off the CPUs while it had work to do, in order of time.
     kept: Vec<Vec<OffSpan>>,
+    /// By thread: its waits for locks while it was at no request: others may wait for it meanwhile.
+    aside: Vec<Vec<OffSpan>>,
 }
 
 /// A thread was kept off the CPUs, and not by the scheduler.
@@ -64,6 +66,11 @@ fn at<T>(changes: &[(Nanos, T)], moment: Nanos) -> Option<&T> {
     changes[..after].last().map(|(_, value)| value)
 }
 
+fn span_at(all: &[OffSpan], now: Nanos) -> Option<OffSpan> {
+    let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
+    last.filter(|kept| now < kept.to)
+}
+
 /// Appends a change; of one moment the last counts.
 fn note<T>(changes: &mut Vec<(Nanos, T)>, moment: Nanos, value: T) {
     match changes.last_mut() {
@@ -87,6 +94,7 @@ impl<'a> Serving<'a> {
             waiting: vec![Vec::new(); programs.len()],
             usable: vec![vec![(Nanos::ZERO, admission.all())]; programs.len()],
             kept: vec![Vec::new(); threads],
+            aside: vec![Vec::new(); threads],
         };
         let mut states = vec![State::Asleep; threads];
         let mut occupants = Occupants::new(cpus, trace);
@@ -101,7 +109,10 @@ impl<'a> Serving<'a> {
             serving.tell_sleeps(thread);
             let all = std::mem::take(&mut serving.kept[thread]);
             let is_real = |one: &OffSpan| is_hard(one) || serving.is_at_work(thread, one.from);
-            serving.kept[thread] = all.into_iter().filter(is_real).collect();
+            let (kept, aside): (Vec<_>, Vec<_>) = all.into_iter().partition(is_real);
+            let is_lock = |one: &OffSpan| one.cause == Cause::Lock;
+            serving.kept[thread] = kept;
+            serving.aside[thread] = aside.into_iter().filter(is_lock).collect();
         }
         serving
     }
@@ -150,9 +161,12 @@ impl<'a> Serving<'a> {
 
     /// What keeps a thread at a moment.
     pub fn kept_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
-        let all = &self.kept[thread.index()];
-        let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
-        last.filter(|kept| now < kept.to)
+        span_at(&self.kept[thread.index()], now)
+    }
+
+    /// The same of a thread that others wait for: it may be at no request, and wait for a lock, too.
+    pub fn held_up_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
+        self.kept_by(thread, now).or_else(|| span_at(&self.aside[thread.index()], now))
     }
 
     /// Everything that kept threads of a program.

@@ -81,11 +81,13 @@ fn a_handful_of_requests_is_no_load() {
 const CPU: CpuId = CpuId(0);
 const HOLDER: ThreadId = ThreadId(1);
 const HOG: ThreadId = ThreadId(2);
+/// Another thread of the service, which reads no request.
+const HELPER: ThreadId = ThreadId(3);
 
 /// The class and what is blamed where the holder of the lock is a thread of the service, and a third program
 /// is there.
 fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
-    trace.threads = [0, 0, 1].map(|program| ThreadTrace { program }).to_vec();
+    trace.threads = [0, 0, 1, 0].map(|program| ThreadTrace { program }).to_vec();
     trace.programs.truncate(1);
     trace.programs.push(ProgramTrace::default());
     let program = |(process, name): (usize, &str)| Program {
@@ -158,6 +160,29 @@ fn a_wake_up_that_is_told_late_is_by_the_thread_that_asked_for_it() {
     assert_eq!(blamed(told_late(true)), (Class::Neighbours, hog));
     let wrong = (Class::OwnCode, Some((Source::Lock, Culprit::Program(1))));
     assert_eq!(blamed(told_late(false)), wrong, "the control: who asked is not told");
+}
+
+/// The lock comes by way of a thread that serves no request and waited for it, too.
+fn by_way_of_a_helper(waits_for: Off) -> Trace {
+    let switch = |from, to| What::Switch { cpu: CPU, from, to, why: Why::Blocked };
+    with(inverted(Why::Preempted), |what| match what {
+        What::Off { cause: Off::Lock, .. } => {
+            [vec![], vec![What::Off { thread: HELPER, cause: waits_for }]]
+        }
+        What::Wake { cpu, by, .. } if by.is_some() => {
+            let wakes = What::Wake { thread: HELPER, cpu, by };
+            [vec![wakes, switch(Some(HOLDER), Some(HELPER))], vec![]]
+        }
+        _ => [vec![], vec![]],
+    })
+}
+
+#[test]
+fn what_keeps_a_lock_is_followed_through_threads_that_serve_nothing() {
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(blamed(by_way_of_a_helper(Off::Lock)), (Class::Neighbours, hog));
+    let own = (Class::OwnCode, Some((Source::Lock, Culprit::Program(0))));
+    assert_eq!(blamed(by_way_of_a_helper(Off::Sleep)), own, "the control: it sleeps");
 }
 
 /// Waits for a lock of which a timer ends the first so many.
