@@ -166,7 +166,8 @@ impl Scene {
             | What::Nice { .. }
             | What::Weight { .. }
             | What::Offline { .. }
-            | What::Online { .. } => {}
+            | What::Online { .. }
+            | What::Waking { .. } => {}
             What::Off { thread, .. } => {
                 self.waiting.remove(&thread);
                 self.held.insert(thread);

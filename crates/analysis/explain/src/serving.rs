@@ -1,5 +1,6 @@
 //! Which thread served which request, and what each thread was at.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::event::{Cause, Event, NameId, What};
@@ -33,6 +34,8 @@ pub(crate) struct Serving<'a> {
     usable: Vec<Vec<(Nanos, Arc<[usize]>)>>,
     /// By thread: what kept it off the CPUs while it had work to do, in order of time.
     kept: Vec<Vec<OffSpan>>,
+    /// By thread: its waits for locks while it was at no request: others may wait for it meanwhile.
+    aside: Vec<Vec<OffSpan>>,
 }
 
 /// A thread was kept off the CPUs, and not by the scheduler.
@@ -63,6 +66,11 @@ fn at<T>(changes: &[(Nanos, T)], moment: Nanos) -> Option<&T> {
     changes[..after].last().map(|(_, value)| value)
 }
 
+fn span_at(all: &[OffSpan], now: Nanos) -> Option<OffSpan> {
+    let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
+    last.filter(|kept| now < kept.to)
+}
+
 /// Appends a change; of one moment the last counts.
 fn note<T>(changes: &mut Vec<(Nanos, T)>, moment: Nanos, value: T) {
     match changes.last_mut() {
@@ -86,6 +94,7 @@ impl<'a> Serving<'a> {
             waiting: vec![Vec::new(); programs.len()],
             usable: vec![vec![(Nanos::ZERO, admission.all())]; programs.len()],
             kept: vec![Vec::new(); threads],
+            aside: vec![Vec::new(); threads],
         };
         let mut states = vec![State::Asleep; threads];
         let mut occupants = Occupants::new(cpus, trace);
@@ -100,7 +109,10 @@ impl<'a> Serving<'a> {
             serving.tell_sleeps(thread);
             let all = std::mem::take(&mut serving.kept[thread]);
             let is_real = |one: &OffSpan| is_hard(one) || serving.is_at_work(thread, one.from);
-            serving.kept[thread] = all.into_iter().filter(is_real).collect();
+            let (kept, aside): (Vec<_>, Vec<_>) = all.into_iter().partition(is_real);
+            let is_lock = |one: &OffSpan| one.cause == Cause::Lock;
+            serving.kept[thread] = kept;
+            serving.aside[thread] = aside.into_iter().filter(is_lock).collect();
         }
         serving
     }
@@ -114,9 +126,9 @@ impl<'a> Serving<'a> {
         };
         let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);
         let Some(kept) = open else { return };
-        (kept.to, kept.by) = (event.at, cpu.and_then(|cpu| occupants.of(cpu)));
-        let may_time_out = matches!(kept.cause, Cause::Socket | Cause::Lock);
-        kept.timed_out = may_time_out && cpu.is_some_and(|cpu| occupants.is_timer(cpu));
+        let waker = occupants.waker(thread, cpu);
+        (kept.to, kept.by) = (event.at, waker.thread);
+        kept.timed_out = matches!(kept.cause, Cause::Socket | Cause::Lock) && waker.is_timer;
     }
 
     /// A wait for sockets or a lock that a timer ended was a sleep. It was none where its thread waits for a
@@ -149,9 +161,12 @@ impl<'a> Serving<'a> {
 
     /// What keeps a thread at a moment.
     pub fn kept_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
-        let all = &self.kept[thread.index()];
-        let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
-        last.filter(|kept| now < kept.to)
+        span_at(&self.kept[thread.index()], now)
+    }
+
+    /// The same of a thread that others wait for: it may be at no request, and wait for a lock, too.
+    pub fn held_up_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
+        self.kept_by(thread, now).or_else(|| span_at(&self.aside[thread.index()], now))
     }
 
     /// Everything that kept threads of a program.
@@ -285,10 +300,19 @@ impl<'a> Serving<'a> {
 /// What a CPU is at: a thread, and the interrupts on top of it, the innermost last.
 type Occupant = (Option<ThreadId>, Vec<NameId>);
 
+/// What ends a wait: a thread, a timer, or neither.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waker {
+    thread: Option<ThreadId>,
+    is_timer: bool,
+}
+
 /// The threads and interrupts that CPUs are at.
 struct Occupants<'a> {
     trace: &'a Trace,
     cpus: Vec<Occupant>,
+    /// What asked for a wake-up that another CPU is about to tell. Its own CPU may go on before that.
+    asked: BTreeMap<ThreadId, Waker>,
 }
 
 /// Interrupts in which the kernel ends waits whose time is over.
@@ -296,12 +320,18 @@ const TIMERS: [&str; 3] = ["local timer", "softirq timer", "softirq hrtimer"];
 
 impl Occupants<'_> {
     fn new(cpus: usize, trace: &Trace) -> Occupants<'_> {
-        Occupants { trace, cpus: vec![(None, Vec::new()); cpus] }
+        Occupants { trace, cpus: vec![(None, Vec::new()); cpus], asked: BTreeMap::new() }
     }
 
     fn follow(&mut self, what: &What) {
         match *what {
             What::Switch { cpu, to, .. } => self.cpus[cpu.index()].0 = to,
+            What::Waking { thread, by } => {
+                self.asked.insert(thread, self.at(by));
+            }
+            What::Wake { thread, .. } => {
+                self.asked.remove(&thread);
+            }
             What::InterruptBegin { cpu, name, .. } => self.cpus[cpu.index()].1.push(name),
             // One that began before the trace has no place to end.
             What::InterruptEnd { cpu, name, .. } => {
@@ -312,16 +342,20 @@ impl Occupants<'_> {
         }
     }
 
-    /// The thread that acts on a CPU; `None`: an interrupt or none.
-    fn of(&self, cpu: CpuId) -> Option<ThreadId> {
-        let (thread, interrupts) = &self.cpus[cpu.index()];
-        thread.filter(|_| interrupts.is_empty())
+    /// What wakes a thread: what asked for it, else what acts on the CPU that is named.
+    fn waker(&self, thread: ThreadId, cpu: Option<CpuId>) -> Waker {
+        let asked = self.asked.get(&thread).copied();
+        asked.or_else(|| cpu.map(|cpu| self.at(cpu))).unwrap_or_default()
     }
 
-    /// Whether a timer acts on a CPU.
-    fn is_timer(&self, cpu: CpuId) -> bool {
-        let innermost = self.cpus[cpu.index()].1.last();
-        innermost.is_some_and(|name| TIMERS.contains(&self.trace.tables.name_of(*name)))
+    /// What acts on a CPU: its thread, unless an interrupt is on top of it.
+    fn at(&self, cpu: CpuId) -> Waker {
+        let (thread, interrupts) = &self.cpus[cpu.index()];
+        let is_timer = |name: &NameId| TIMERS.contains(&self.trace.tables.name_of(*name));
+        Waker {
+            thread: thread.filter(|_| interrupts.is_empty()),
+            is_timer: interrupts.last().is_some_and(is_timer),
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Scene<'_> {
     pub fn cause_key(&self, kept: &OffSpan, now: Nanos) -> Key {
         let is_handed_on = |one: &OffSpan| matches!(one.cause, Cause::Lock | Cause::Socket);
         let next = |one: &OffSpan| {
-            one.by.filter(|_| is_handed_on(one)).and_then(|by| self.serving.kept_by(by, now))
+            one.by.filter(|_| is_handed_on(one)).and_then(|by| self.serving.held_up_by(by, now))
         };
         let hops = || std::iter::successors(next(kept), next).take(MOST_HOPS);
         let outside = hops().find(|one| is_outside(one.cause));

@@ -226,6 +226,7 @@ impl Reader {
             What::Wake { thread: which, cpu: on, by } => {
                 thread(which) && cpu(on) && by.is_none_or(cpu)
             }
+            What::Waking { thread: which, by } => thread(which) && cpu(by),
             What::Block { thread: which, cpu: on } => thread(which) && cpu(on),
             What::Migrate { thread: which, from, to } => thread(which) && cpu(from) && cpu(to),
             What::Switch { cpu: on, from, to, .. } => {

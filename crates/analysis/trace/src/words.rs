@@ -27,6 +27,7 @@ pub fn word(what: &What) -> &'static str {
         What::Online { .. } => "online",
         What::Off { .. } => "off",
         What::Released { .. } => "released",
+        What::Waking { .. } => "waking",
     }
 }
 
@@ -73,7 +74,8 @@ pub fn place(what: &What) -> Option<CpuId> {
         | What::InterruptEnd { cpu, .. }
         | What::IdleExit { cpu, .. }
         | What::Offline { cpu }
-        | What::Online { cpu } => Some(cpu),
+        | What::Online { cpu }
+        | What::Waking { by: cpu, .. } => Some(cpu),
         What::Migrate { to, .. } => Some(to),
         What::Fork { .. }
         | What::Start { .. }
@@ -98,7 +100,8 @@ pub fn subject(what: &What) -> Option<ThreadId> {
         | What::Affinity { thread, .. }
         | What::Nice { thread, .. }
         | What::Off { thread, .. }
-        | What::Released { thread } => Some(thread),
+        | What::Released { thread }
+        | What::Waking { thread, .. } => Some(thread),
         What::Switch { to, .. } => to,
         What::InterruptBegin { .. }
         | What::InterruptEnd { .. }
@@ -127,6 +130,7 @@ fn happening(what: &What, names: &Names) -> String {
         What::Block { thread, .. } => format!("{} blocks", of(thread)),
         What::Off { thread, cause } => format!("{} is kept: {}", of(thread), cause_word(cause)),
         What::Released { thread } => format!("{} is kept no longer", of(thread)),
+        What::Waking { thread, .. } => format!("wakes {}", of(thread)),
         What::Migrate { thread, from, .. } => format!("{} comes from CPU {}", of(thread), from.0),
         What::Switch { from, to, why, .. } => {
             format!("{} -> {} ({})", or_idle(from), or_idle(to), why_word(why))

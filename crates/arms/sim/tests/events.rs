@@ -75,7 +75,8 @@ impl Follower {
             | What::Offline { .. }
             | What::Online { .. }
             | What::Off { .. }
-            | What::Released { .. } => Ok(()),
+            | What::Released { .. }
+            | What::Waking { .. } => Ok(()),
         }
     }
 

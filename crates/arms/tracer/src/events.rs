@@ -19,6 +19,8 @@ struct Translation<'a> {
     place: &'a dyn Fn(usize) -> Option<CpuId>,
     begin: Nanos,
     ran_on: BTreeMap<ThreadId, CpuId>,
+    /// The CPUs that asked for wake-ups that other ones are about to tell.
+    asked_by: BTreeMap<ThreadId, Option<CpuId>>,
     interrupts: BTreeMap<(Level, u32), NameId>,
     tables: Tables,
     events: Vec<Event>,
@@ -36,6 +38,7 @@ pub(super) fn translate(
         place,
         begin,
         ran_on: BTreeMap::new(),
+        asked_by: BTreeMap::new(),
         interrupts: BTreeMap::new(),
         tables: Tables::default(),
         events: Vec::new(),
@@ -60,17 +63,11 @@ impl Translation<'_> {
 
     fn translate_one(&mut self, seen: &Seen) {
         let at = seen.at.saturating_sub(self.begin);
-        let by = (self.place)(seen.cpu.into());
-        if let Kind::Wake { target, throttled, .. } = seen.kind {
-            let thread = self.numbers.get(&seen.thread).copied();
-            if let Some((thread, cpu)) = thread.zip((self.place)(target as usize)) {
-                self.events.push(Event { at, what: What::Wake { thread, cpu, by } });
-                self.keep(at, thread, throttled.then_some(Cause::Throttled));
-            }
-            return;
-        }
-        let Some(cpu) = by else { return };
+        let Some(cpu) = (self.place)(seen.cpu.into()) else {
+            return self.wake(at, seen, None);
+        };
         let what = match seen.kind {
+            Kind::Waking { .. } | Kind::Wake { .. } => return self.wake(at, seen, Some(cpu)),
             Kind::Switch { from, left } => {
                 return self.switch(at, cpu, [from, seen.thread], left);
             }
@@ -83,6 +80,26 @@ impl Translation<'_> {
             _ => return,
         };
         self.events.push(Event { at, what });
+    }
+
+    /// A wake-up that a CPU tells, or that another one asked for it.
+    fn wake(&mut self, at: Nanos, seen: &Seen, told_by: Option<CpuId>) {
+        let Some(thread) = self.numbers.get(&seen.thread).copied() else { return };
+        match seen.kind {
+            Kind::Waking { by } => {
+                let by = (self.place)(by.into());
+                self.asked_by.insert(thread, by);
+                let waking = by.map(|by| What::Waking { thread, by });
+                self.events.extend(waking.map(|what| Event { at, what }));
+            }
+            Kind::Wake { target, throttled, .. } => {
+                let by = self.asked_by.remove(&thread).unwrap_or(told_by);
+                let Some(cpu) = (self.place)(target as usize) else { return };
+                self.events.push(Event { at, what: What::Wake { thread, cpu, by } });
+                self.keep(at, thread, throttled.then_some(Cause::Throttled));
+            }
+            _ => {}
+        }
     }
 
     fn switch(&mut self, at: Nanos, cpu: CpuId, threads: [u32; 2], left: Left) {
@@ -136,5 +153,34 @@ fn kind(level: Level) -> Interrupt {
     match level {
         Level::Soft => Interrupt::Soft,
         Level::Hard | Level::Timer => Interrupt::Hard,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLEEPER: u32 = 7;
+
+    /// A wake-up that CPU 1 tells at 9 of a thread that is for it, and what comes before.
+    fn woken(before: &[Seen], is_placed: impl Fn(usize) -> bool) -> Vec<Event> {
+        let wake = Kind::Wake { target: 1, throttled: false, is_new: false };
+        let wake = Seen { at: Nanos(9), cpu: 1, thread: SLEEPER, kind: wake };
+        let seen = before.iter().copied().chain([wake]).collect();
+        let numbers = BTreeMap::from([(SLEEPER, ThreadId(0))]);
+        let place = |cpu: usize| is_placed(cpu).then_some(CpuId(cpu as u32));
+        let recording = Recording { seen, ..Recording::default() };
+        translate(&recording, &numbers, &place, Nanos::ZERO).0
+    }
+
+    #[test]
+    fn a_wake_up_is_by_the_cpu_that_asked_for_it() {
+        let (thread, cpu) = (ThreadId(0), CpuId(1));
+        let wake = |by| Event { at: Nanos(9), what: What::Wake { thread, cpu, by } };
+        let asks = Seen { at: Nanos(4), cpu: 1, thread: SLEEPER, kind: Kind::Waking { by: 0 } };
+        let waking = Event { at: Nanos(4), what: What::Waking { thread, by: CpuId(0) } };
+        assert_eq!(woken(&[asks], |_| true), [waking, wake(Some(CpuId(0)))]);
+        assert_eq!(woken(&[asks], |cpu| cpu == 1), [wake(None)], "that one is not followed");
+        assert_eq!(woken(&[], |_| true), [wake(Some(cpu))], "the control: its own CPU did");
     }
 }

@@ -72,6 +72,8 @@ pub enum Kind {
     /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its
     /// quota.
     Wake { target: u32, throttled: bool, is_new: bool },
+    /// Before a wake-up that its CPU tells another one asked for it.
+    Waking { by: u16 },
     /// An interrupt begins.
     Begin { vector: u32, level: Level },
     /// It ends.
@@ -172,15 +174,26 @@ const LENGTH: usize = 32;
 impl Seen {
     /// Reads records, one after the other.
     pub(super) fn decode_all(bytes: &[u8]) -> impl Iterator<Item = Seen> {
-        bytes.chunks_exact(LENGTH).filter_map(Seen::decode)
+        let both = |bytes| [Seen::decode_waking(bytes), Seen::decode(bytes)];
+        bytes.chunks_exact(LENGTH).flat_map(both).flatten()
     }
 
     /// Reads what a CPU has not handed over yet: whether it is at it, how many records, and room for them.
     pub(super) fn decode_kept(bytes: &[u8]) -> impl Iterator<Item = Seen> {
         let (head, records) = bytes.split_at(bytes.len().min(8));
         let count = head.get(4..).and_then(|count| count.try_into().ok());
-        let count = count.map_or(0, u32::from_ne_bytes);
-        Seen::decode_all(records).take(count as usize)
+        let count = count.map_or(0, u32::from_ne_bytes) as usize;
+        Seen::decode_all(&records[..records.len().min(count.saturating_mul(LENGTH))])
+    }
+
+    /// Reads out of a wake-up's record that another CPU asked for it before; `None`: its own CPU did, or it
+    /// is another record.
+    fn decode_waking(bytes: &[u8]) -> Option<Seen> {
+        let wake = Seen::decode(bytes).filter(|seen| matches!(seen.kind, Kind::Wake { .. }))?;
+        let age = u32::from_ne_bytes(bytes.get(16..20)?.try_into().ok()?);
+        let by = u16::from_ne_bytes(bytes.get(20..22)?.try_into().ok()?).checked_sub(1)?;
+        let at = wake.at.saturating_sub(Nanos(age.into()));
+        Some(Seen { at, kind: Kind::Waking { by }, ..wake })
     }
 
     /// Reads a record; `None` for what is none.
@@ -292,6 +305,33 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A wake-up at 100 ns of thread 7 for CPU 1, which CPU `asked_by` less one asked for `age` ns before.
+    fn wake(asked_by: u16, age: u32) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        let mut put = |at: usize, own: &[u8]| bytes[at..at + own.len()].copy_from_slice(own);
+        put(0, &100_u64.to_ne_bytes());
+        put(8, &9_u16.to_ne_bytes());
+        put(10, &1_u16.to_ne_bytes());
+        put(12, &7_u32.to_ne_bytes());
+        put(16, &age.to_ne_bytes());
+        put(20, &asked_by.to_ne_bytes());
+        put(24, &1_u32.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_wake_up_tells_which_other_cpu_asked_for_it_and_when() {
+        let seen = |at, kind| Seen { at: Nanos(at), cpu: 1, thread: 7, kind };
+        let woken = seen(100, Kind::Wake { target: 1, throttled: false, is_new: false });
+        let of = |bytes: [u8; LENGTH]| Seen::decode_all(&bytes).collect::<Vec<_>>();
+        assert_eq!(of(wake(4, 30)), [seen(70, Kind::Waking { by: 3 }), woken]);
+        assert_eq!(of(wake(0, 0)), [woken], "the control: its own did");
+        // One record is kept; what stands behind it is an older one.
+        let head = [0_u32.to_ne_bytes(), 1_u32.to_ne_bytes()].concat();
+        let kept = [head, wake(4, 30).to_vec(), wake(0, 0).to_vec()].concat();
+        assert_eq!(Seen::decode_kept(&kept).count(), 2);
+    }
 
     #[test]
     fn what_keeps_a_thread_is_told_by_its_state_and_its_system_call() {

@@ -7,15 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use model::Nanos;
 use model::event::{Event, What};
 use model::trace_session::{KernelTracer, Run};
+use model::{CpuId, Nanos, ThreadId};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::{Pid, gettid};
 use tracer::Hooks;
 
 /// As often as this the hooks are put into force. Without the rule that nothing counts before all of them
 /// are, one start in five told of a softirq without end.
 const STARTS: usize = 20;
 const CPUS: [usize; 2] = [0, 1];
+/// So often the sleeper is woken; some times more when it is moved and when it starts.
+const WAKES: usize = 200;
 
 /// Softirqs without a pause until it is told to stop.
 fn storm(stop: &AtomicBool) {
@@ -71,4 +75,43 @@ fn every_interrupt_that_begins_ends_before_its_cpu_goes_on() {
         let faults: Vec<usize> = recordings.iter().map(|events| without_end(events)).collect();
         assert!(faults.iter().all(|count| *count == 0), "{faults:?}");
     });
+}
+
+/// Keeps this thread on one of the CPUs.
+fn stay_on(cpu: usize) {
+    let mut only = CpuSet::new();
+    only.set(cpu).expect("a CPU");
+    sched_setaffinity(Pid::from_raw(0), &only).expect("two CPUs");
+}
+
+/// Sleeps on one CPU, is woken from the other one again and again, and tells the CPUs that woke it. An idle
+/// CPU tells a wake-up itself; one that is busy does not, and then there is nothing to get wrong.
+#[test]
+fn a_wake_up_is_by_the_cpu_that_asked_for_it() {
+    if let Err(failure) = Hooks.check() {
+        return eprintln!("skipped: {failure}");
+    }
+    let session = Hooks.start(&CPUS).expect("hooks");
+    let (tell, told) = std::sync::mpsc::channel();
+    let sleeper = thread::spawn(move || {
+        stay_on(CPUS[1]);
+        tell.send(gettid().as_raw()).expect("a test");
+        (0..WAKES).for_each(|_| thread::park());
+    });
+    let id = told.recv().expect("a thread");
+    stay_on(CPUS[0]);
+    while !sleeper.is_finished() {
+        thread::sleep(Duration::from_millis(1));
+        sleeper.thread().unpark();
+    }
+    let threads = [vec![id]];
+    let run = Run { cpus: &CPUS, threads: &threads, start: Nanos(0), moments: &[] };
+    let events = session.finish(&run).expect("a whole recording").events;
+    let wakers = events.iter().filter_map(|event| match event.what {
+        What::Wake { thread: ThreadId(0), by, .. } => Some(by),
+        _ => None,
+    });
+    let wakers: Vec<_> = wakers.collect();
+    let others = wakers.iter().filter(|by| **by != Some(CpuId(0))).count();
+    assert!(wakers.len() >= WAKES && others <= 5, "{others} of {}", wakers.len());
 }

@@ -160,6 +160,14 @@ pub enum What {
         /// Which.
         thread: ThreadId,
     },
+    /// What a CPU is at wakes a thread. Its wake-up follows, which another CPU tells: by then the first one
+    /// may be at something else.
+    Waking {
+        /// Which.
+        thread: ThreadId,
+        /// The CPU that asked for it.
+        by: CpuId,
+    },
 }
 
 /// What keeps a thread off the CPUs.

@@ -80,11 +80,13 @@ fn a_handful_of_requests_is_no_load() {
 const CPU: CpuId = CpuId(0);
 const HOLDER: ThreadId = ThreadId(1);
 const HOG: ThreadId = ThreadId(2);
+/// Another thread of the service, which reads no request.
+const HELPER: ThreadId = ThreadId(3);
 
 /// The class and what is blamed where the holder of the lock is a thread of the service, and a third program
 /// is there.
 fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
-    trace.threads = [0, 0, 1].map(|program| ThreadTrace { program }).to_vec();
+    trace.threads = [0, 0, 1, 0].map(|program| ThreadTrace { program }).to_vec();
     trace.programs.truncate(1);
     trace.programs.push(ProgramTrace::default());
     crate::server::blamed(&trace, ["service[1]", "hog[2]"])
@@ -127,6 +129,49 @@ fn a_lock_whose_holder_is_preempted_is_the_neighbours() {
     assert_eq!(blamed(inverted(Why::Blocked)), own, "the control: it sleeps");
     let runs = stalled(100, &[(40_500, Cause::Lock, 50_000)]).run().trace;
     assert_eq!(blamed(runs), own, "the control: it runs");
+}
+
+/// An idle CPU tells a wake-up late: the holder that asked for it has left its own CPU by then.
+#[test]
+fn a_wake_up_that_is_told_late_is_by_the_thread_that_asked_for_it() {
+    let switch = |from, to| What::Switch { cpu: CPU, from, to, why: Why::Preempted };
+    let told_late = |is_asked: bool| {
+        with(inverted(Why::Preempted), |what| match what {
+            What::Wake { thread, by: Some(by), .. } => {
+                let asked = is_asked.then_some(What::Waking { thread, by });
+                let leaves = switch(Some(HOLDER), Some(HOG));
+                [asked.into_iter().chain([leaves]).collect(), vec![]]
+            }
+            _ => [vec![], vec![]],
+        })
+    };
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(blamed(told_late(true)), (Class::Neighbours, hog));
+    let wrong = (Class::OwnCode, Some((Source::Lock, Culprit::Program(1))));
+    assert_eq!(blamed(told_late(false)), wrong, "the control: who asked is not told");
+}
+
+/// The lock comes by way of a thread that serves no request and waited for it, too.
+fn by_way_of_a_helper(waits_for: Off) -> Trace {
+    let switch = |from, to| What::Switch { cpu: CPU, from, to, why: Why::Blocked };
+    with(inverted(Why::Preempted), |what| match what {
+        What::Off { cause: Off::Lock, .. } => {
+            [vec![], vec![What::Off { thread: HELPER, cause: waits_for }]]
+        }
+        What::Wake { cpu, by, .. } if by.is_some() => {
+            let wakes = What::Wake { thread: HELPER, cpu, by };
+            [vec![wakes, switch(Some(HOLDER), Some(HELPER))], vec![]]
+        }
+        _ => [vec![], vec![]],
+    })
+}
+
+#[test]
+fn what_keeps_a_lock_is_followed_through_threads_that_serve_nothing() {
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(blamed(by_way_of_a_helper(Off::Lock)), (Class::Neighbours, hog));
+    let own = (Class::OwnCode, Some((Source::Lock, Culprit::Program(0))));
+    assert_eq!(blamed(by_way_of_a_helper(Off::Sleep)), own, "the control: it sleeps");
 }
 
 /// Waits for a lock of which a timer ends the first so many.

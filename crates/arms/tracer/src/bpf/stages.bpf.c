@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "packet.h"
+#include "waking.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -55,7 +56,6 @@ struct seen {
 	__u32 detail;
 };
 
-#define CPUS 1024
 #define PORTS 65536
 
 /*
@@ -404,25 +404,32 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 
 #define IS_NEW 2U
 
-static __always_inline void wakes(const struct task_struct *task, __u32 is_new)
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
 {
-	__u32 target = task->thread_info.cpu;
-
-	if (is_traced(target))
-		tell(WAKE, number(task), 0, 0, target, is_throttled(task) | is_new);
+	note_waking(task->pid);
+	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	wakes(task, 0);
+	__u32 target = task->thread_info.cpu, age_ns = 0, by;
+
+	if (!is_traced(target))
+		return 0;
+	by = asked_by(task->pid, &age_ns);
+	tell(WAKE, number(task), age_ns, by, target, is_throttled(task));
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	wakes(task, IS_NEW);
+	__u32 target = task->thread_info.cpu;
+
+	if (is_traced(target))
+		tell(WAKE, number(task), 0, 0, target, is_throttled(task) | IS_NEW);
 	return 0;
 }
 
