@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::event::{Cause, Event, NameId, What};
+use model::event::{Cause, CpuSetId, Event, NameId, What};
 use model::trace::Request;
 use model::{CpuId, Nanos, ThreadId, Trace};
 
 use crate::admission::Admission;
+use crate::timeline::indices;
 
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,10 @@ pub(crate) struct Serving<'a> {
     waiting: Vec<Vec<(Nanos, i64)>>,
     /// By program: CPUs that any of its threads may run on, from a moment on.
     usable: Vec<Vec<(Nanos, Arc<[usize]>)>>,
+    /// By thread: the set of CPUs that it alone may run on, from a moment on.
+    bound: Vec<Vec<(Nanos, CpuSetId)>>,
+    /// By set: its CPUs.
+    sets: Vec<Vec<usize>>,
     /// By thread: what kept it off the CPUs while it had work to do, in order of time.
     kept: Vec<Vec<OffSpan>>,
     /// By thread: its waits for locks while it was at no request: others may wait for it meanwhile.
@@ -93,6 +98,8 @@ impl<'a> Serving<'a> {
             place: vec![Vec::new(); threads],
             waiting: vec![Vec::new(); programs.len()],
             usable: vec![vec![(Nanos::ZERO, admission.all())]; programs.len()],
+            bound: vec![Vec::new(); threads],
+            sets: trace.tables.cpu_sets.iter().map(|cpus| indices(cpus)).collect(),
             kept: vec![Vec::new(); threads],
             aside: vec![Vec::new(); threads],
         };
@@ -211,6 +218,7 @@ impl<'a> Serving<'a> {
                 }
             }
             What::Affinity { thread, cpus } => {
+                note(&mut self.bound[thread.index()], event.at, cpus);
                 let program = self.program(thread);
                 let usable = admission.admit(thread, cpus).into_iter();
                 usable.for_each(|cpus| note(&mut self.usable[program], event.at, cpus));
@@ -294,6 +302,14 @@ impl<'a> Serving<'a> {
     /// The CPUs that a program may use.
     pub fn usable(&self, program: usize, now: Nanos) -> &[usize] {
         at(&self.usable[program], now).map_or(&[], |cpus| &cpus[..])
+    }
+
+    /// The CPUs that a thread may use: other threads of its program may be bound to other ones.
+    pub fn usable_by(&self, thread: ThreadId, now: Nanos) -> &[usize] {
+        match at(&self.bound[thread.index()], now) {
+            Some(set) => &self.sets[set.0 as usize],
+            None => self.usable(self.program(thread), now),
+        }
     }
 }
 

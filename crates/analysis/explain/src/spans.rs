@@ -70,7 +70,7 @@ impl Explanation<'_> {
             return Vec::new();
         }
         let mut cursor = Cursor::new(&scene.timeline, self.setting.machine.cpus as usize);
-        let usable = scene.serving.usable(program, stamps.intended);
+        let usable = scene.serving.usable_by(served.thread, stamps.intended);
         let mut cpus: Vec<(usize, Vec<Span>)> = usable.iter().map(|&c| (c, Vec::new())).collect();
         let first = moments(stamps.intended);
         let mut now = stamps.intended;

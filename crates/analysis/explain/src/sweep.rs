@@ -176,7 +176,7 @@ impl Scene<'_> {
         let head = subject.head(&request);
         from.advance(head);
         let mut cursor = from.clone();
-        let usable = self.serving.usable(subject.program, request.intended);
+        let usable = self.serving.usable_by(subject.served.thread, request.intended);
         let mut tally = Tally { parts: usable.len().max(1) as u64, ..Tally::default() };
         let first = self.moments.partition_point(|at| *at <= head);
         let mut now = head;

@@ -143,7 +143,7 @@ fn of_a_socket(names: [&str; 2], interrupt: Option<&str>) -> (Class, Option<(Sou
         events.extend(is_ended.then_some(around[1]));
     }
     trace.events = Some(events);
-    server::blamed(&trace, names)
+    server::blamed(&trace, names, 1)
 }
 
 /// PostgreSQL waits for its own locks in epoll, as it does for the end of a sleep.

@@ -90,7 +90,7 @@ impl Walk<'_, '_> {
             let is_at_work = serving.is_at_work(thread.index(), self.now);
             return if is_at_work { Slot::Lost(UNKNOWN) } else { Slot::Idle };
         }
-        let usable = serving.usable(self.program, self.now);
+        let usable = serving.usable_by(thread, self.now);
         let key = self.in_the_way(thread, usable, cursor);
         self.lost(key)
     }

@@ -143,17 +143,17 @@ impl Server {
     }
 
     pub fn explained(&self, run: &Run) -> Service {
-        explain(&run.trace, &setting(["p", "p"])).expect("events").services.remove(0)
+        explain(&run.trace, &setting(["p", "p"], 1)).expect("events").services.remove(0)
     }
 
     /// As the result document says it.
     pub fn documents(&self, run: &Run) -> Vec<report::explain::ExplainedService> {
-        explain(&run.trace, &setting(["p", "p"])).expect("events").documents()
+        explain(&run.trace, &setting(["p", "p"], 1)).expect("events").documents()
     }
 }
 
-/// A service and another program by name, on one CPU.
-fn setting(names: [&str; 2]) -> Setting {
+/// A service and another program by name, on so many CPUs.
+fn setting(names: [&str; 2], cpus: u32) -> Setting {
     let program = |(process, name): (usize, &str)| Program {
         name: name.to_string(),
         group: None,
@@ -163,13 +163,12 @@ fn setting(names: [&str; 2]) -> Setting {
         memory: None,
     };
     let programs = (0..).zip(names).map(program).collect();
-    Setting { machine: Machine::ONE_CPU, programs }
+    Setting { machine: Machine { cpus, ..Machine::ONE_CPU }, programs }
 }
 
 /// The verdict's class and what is blamed, where the trace is of these two programs.
-pub fn blamed(trace: &Trace, names: [&str; 2]) -> (Class, Option<(Source, Culprit)>) {
-    let setting = setting(names);
-    let verdict = explain(trace, &setting).expect("events").services[0].verdict();
+pub fn blamed(trace: &Trace, names: [&str; 2], cpus: u32) -> (Class, Option<(Source, Culprit)>) {
+    let verdict = explain(trace, &setting(names, cpus)).expect("events").services[0].verdict();
     (verdict.class, verdict.worst)
 }
 

@@ -1,7 +1,7 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
 use explain::{Class, Confidence, Culprit, Lack, Source, Verdict};
-use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
+use model::event::{Cause as Off, CpuSetId, Event, Interrupt, NameId, What, Why};
 use model::trace::{ProgramTrace, ThreadTrace, Trace};
 use model::{CpuId, Nanos, ThreadId};
 
@@ -87,9 +87,14 @@ const HELPER: ThreadId = ThreadId(3);
 /// is there.
 fn blamed(mut trace: Trace) -> (Class, Option<(Source, Culprit)>) {
     trace.threads = [0, 0, 1, 0].map(|program| ThreadTrace { program }).to_vec();
+    judged(trace, 1)
+}
+
+/// The same of a service and a hog on so many CPUs.
+fn judged(mut trace: Trace, cpus: u32) -> (Class, Option<(Source, Culprit)>) {
     trace.programs.truncate(1);
     trace.programs.push(ProgramTrace::default());
-    crate::server::blamed(&trace, ["service[1]", "hog[2]"])
+    crate::server::blamed(&trace, ["service[1]", "hog[2]"], cpus)
 }
 
 /// Its events, each with those that come right before and behind it.
@@ -172,6 +177,24 @@ fn what_keeps_a_lock_is_followed_through_threads_that_serve_nothing() {
     assert_eq!(blamed(by_way_of_a_helper(Off::Lock)), (Class::Neighbours, hog));
     let own = (Class::OwnCode, Some((Source::Lock, Culprit::Program(0))));
     assert_eq!(blamed(by_way_of_a_helper(Off::Sleep)), own, "the control: it sleeps");
+}
+
+/// A hog has the only CPU that the request's thread may run on. Another thread of the service may run on any.
+#[test]
+fn a_cpu_that_is_free_is_none_to_a_thread_that_is_bound_to_another() {
+    let beside_a_free_cpu = |is_bound: bool| {
+        let mut trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
+        trace.threads = [0, 1, 0].map(|program| ThreadTrace { program }).to_vec();
+        trace.tables.cpu_sets = vec![vec![CPU]];
+        let what = What::Affinity { thread: ThreadId(0), cpus: CpuSetId(0) };
+        let bound = is_bound.then_some(Event { at: Nanos::ZERO, what });
+        trace.events = trace.events.map(|events| bound.into_iter().chain(events).collect());
+        judged(trace, 2)
+    };
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(beside_a_free_cpu(true), (Class::Neighbours, hog));
+    let placed = (Class::Scheduler, Some((Source::IdleElsewhere, Culprit::Placement)));
+    assert_eq!(beside_a_free_cpu(false), placed, "the control: it is bound to none");
 }
 
 /// Waits for a lock of which a timer ends the first so many.
