@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cgroup::Names;
 use clap::CommandFactory;
-use loader::{Client, table};
+use loader::{Client, Owners, Report, table};
 use model::units::long_duration;
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
@@ -221,10 +222,10 @@ fn interrupt_flag() -> Arc<AtomicBool> {
 /// Watches with tables until Ctrl-C, beside a scheduler of another terminal.
 fn monitor(interval: Duration) -> Result<(), Failure> {
     let stop = interrupt_flag();
-    let mut client = Client::connect()?;
+    let (mut client, mut names) = (Client::connect()?, Names::default());
     while !stop.load(Ordering::Relaxed) {
         let next = Instant::now() + interval;
-        stdout::line(table(&client.report()?, PROCESSES))?;
+        stdout::line(shown(&client.report()?, &mut names))?;
         while Instant::now() < next && !stop.load(Ordering::Relaxed) {
             thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
         }
@@ -232,13 +233,18 @@ fn monitor(interval: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
+fn shown(report: &Report, names: &mut Names) -> String {
+    table(report, &Owners::of(report, names), PROCESSES)
+}
+
 /// Watches our own socket, as any other watcher would, for as long as this process lives.
 fn print_stats(interval: Duration) {
     thread::spawn(move || {
         let Ok(mut client) = Client::connect() else { return };
+        let mut names = Names::default();
         while let Ok(report) = client.report() {
             // A scheduler goes on though the reader of its output is gone.
-            if stdout::line(table(&report, PROCESSES)).is_err() {
+            if stdout::line(shown(&report, &mut names)).is_err() {
                 break;
             }
             thread::sleep(interval);
