@@ -41,7 +41,8 @@ impl Code {
         policy_native::trusted("object", path, MOST).map(Code::object)
     }
 
-    /// What another process compiled. It stays in memory: an object is loaded again when CPUs are added to the machine.
+    /// What another process compiled. It stays in memory: an object is loaded again when CPUs are added to
+    /// the machine.
     pub fn object(bytes: Vec<u8>) -> Code {
         Code::Object(bytes.leak())
     }

@@ -188,7 +188,7 @@ impl Loaded {
     }
 }
 
-/// Puts programs into force that are loaded. That which only looks (no `struct_ops`) stays attached meanwhile.
+/// Puts programs into force that are loaded. That which only looks (no `struct_ops`) stays attached.
 fn attach(skeleton: &mut BpfSkel) -> Result<Link, Failure> {
     let begun = skeleton.links.scx_lib_init_probe.is_some();
     let attached = if begun { Ok(()) } else { skeleton.attach() };
@@ -198,7 +198,7 @@ fn attach(skeleton: &mut BpfSkel) -> Result<Link, Failure> {
     })
 }
 
-/// How often CPUs came or went. A scheduler that is attached hears of it; one that is about to be does not.
+/// How often CPUs came or went. A scheduler that is attached is told; one that is about to be is not.
 fn hotplugs() -> Result<String, Failure> {
     const COUNTER: &str = "/sys/kernel/sched_ext/hotplug_seq";
     fs::read_to_string(COUNTER).map_err(|error| Failure::Machine(format!("{COUNTER}: {error}")))

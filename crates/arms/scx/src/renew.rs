@@ -12,8 +12,8 @@ use crate::skeleton::BpfSkel;
 pub struct Beginning(Vec<Vec<u8>>);
 
 impl Beginning {
-    /// Those of programs that have not run yet. Zeros are looked at once: a page's first look takes longer than
-    /// the next, for which no policy is in force.
+    /// Those of programs that have not run yet. Zeros are looked at once: the first look at a page takes
+    /// longer than the next, for which no policy is in force.
     pub fn of(skeleton: &mut BpfSkel) -> Beginning {
         skeleton
             .object_mut()
@@ -43,8 +43,8 @@ impl Beginning {
     }
 }
 
-/// Whether a map holds variables that begin with values of their own. The rest of them begin as zeros (`.bss`),
-/// or are frozen.
+/// Whether a map holds variables that begin with values of their own. The rest of them begin as zeros
+/// (`.bss`), or are frozen.
 fn is_initialised(map: &MapMut) -> bool {
     is_variables(map) && !is_zeros(map)
 }
@@ -64,8 +64,8 @@ fn is(map: &MapMut, flag: u32) -> bool {
 /// The memory that a map's variables share with the programs, which must be out of force.
 fn variables<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
     let mut size = 0;
-    // SAFETY: libbpf maps the variables of a loaded object for as long as the object lives, which `map` borrows,
-    // and says how many bytes they are.
+    // SAFETY: libbpf maps the variables of a loaded object for as long as the object lives, which `map`
+    // borrows, and says how many bytes they are.
     unsafe {
         let at = bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &raw mut size);
         assert!(!at.is_null(), "libbpf maps what it calls mappable");

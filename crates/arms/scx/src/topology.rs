@@ -20,7 +20,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// This machine's, of which something is known. To read it all takes longer than to put a policy into force.
+    /// This machine's, of which something is known. To read it all takes longer than to put a policy into
+    /// force.
     pub fn again(self) -> Result<Topology, Failure> {
         let (online, last) = (list("online"), list("present").into_iter().max());
         let cpus: Option<Vec<_>> =
@@ -76,8 +77,8 @@ impl Topology {
         &self.levels
     }
 
-    /// The highest number of a CPU, plus 1. CPUs that are offline count: a policy whose numbers stay can go on
-    /// when they come or go.
+    /// The highest number of a CPU, plus 1. CPUs that are offline count: a policy whose numbers stay can go
+    /// on when they come or go.
     pub fn cpu_ids(&self) -> usize {
         self.cpu_ids
     }
