@@ -2,8 +2,7 @@
 
 use std::ffi::CStr;
 
-use model::{Failure, Nanos};
-use nix::time::{ClockId, clock_gettime};
+use model::Nanos;
 use scx_utils::ScxExitKind;
 
 use crate::skeleton::BpfSkel;
@@ -45,16 +44,9 @@ pub fn ending(skeleton: &BpfSkel) -> Option<Ending> {
     })
 }
 
-/// The moment of the end, by the clock of [`now`].
+/// The moment of the end, by the clock of [`bpf::now`].
 pub fn ended(skeleton: &BpfSkel) -> Nanos {
     Nanos(skeleton.maps.bss_data.as_ref().map_or(0, |own| own.rg_ended_ns))
-}
-
-/// The programs' clock.
-pub fn now() -> Result<Nanos, Failure> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_err(|error| Failure::Machine(format!("cannot read the clock: {error}")))?;
-    Ok(Nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64))
 }
 
 fn text(chars: &[i8]) -> String {

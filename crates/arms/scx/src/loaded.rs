@@ -11,7 +11,7 @@ use policy_native::PolicyOptions;
 use crate::admit::{Admitted, Wanted};
 use crate::code::Code;
 use crate::costs::{Cost, costs};
-use crate::ending::{Ending, ended, ending, now};
+use crate::ending::{Ending, ended, ending};
 use crate::live;
 use crate::promised::Promised;
 use crate::ready::ready;
@@ -170,21 +170,19 @@ impl Loaded {
     /// Looks what has become of it. Cheap: a few times a second is fine.
     pub fn poll(&mut self) -> Result<Poll, Failure> {
         let Some(ending) = self.ending() else { return Ok(Poll::InForce) };
-        if !ending.restart {
-            return Ok(Poll::Ended(ending));
+        match self.present.take_if(|_| ending.restart) {
+            Some(before) => self.restart(before).map(|gap| Poll::Restarted { gap }),
+            None => Ok(Poll::Ended(ending)),
         }
-        self.restart().map(|gap| Poll::Restarted { gap })
     }
 
-    fn restart(&mut self) -> Result<Nanos, Failure> {
-        let Some(Present { link, admitted, .. }) = self.present.take() else {
-            return Ok(Nanos(0));
-        };
+    fn restart(&mut self, before: Present) -> Result<Nanos, Failure> {
+        let Present { link, admitted, .. } = before;
         drop(link);
         let ended = ended(&admitted.skeleton);
         self.promised.iter_mut().flatten().for_each(Promised::begin);
         self.present = Some(self.enter(Some(admitted))?);
-        Ok(Nanos(now()?.0.saturating_sub(ended.0)))
+        Ok(bpf::now()?.saturating_sub(ended))
     }
 }
 

@@ -63,11 +63,12 @@ impl Translation<'_> {
 
     fn translate_one(&mut self, seen: &Seen) {
         let at = seen.at.saturating_sub(self.begin);
-        let Some(cpu) = (self.place)(seen.cpu.into()) else {
-            return self.wake(at, seen, None);
-        };
+        let told_by = (self.place)(seen.cpu.into());
+        if let Kind::Waking { .. } | Kind::Wake { .. } = seen.kind {
+            return self.wake(at, seen, told_by);
+        }
+        let Some(cpu) = told_by else { return };
         let what = match seen.kind {
-            Kind::Waking { .. } | Kind::Wake { .. } => return self.wake(at, seen, Some(cpu)),
             Kind::Switch { from, left } => {
                 return self.switch(at, cpu, [from, seen.thread], left);
             }

@@ -65,14 +65,14 @@ fn only_entry(folder: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A folder with files and folders in it; what ends in `/` is a folder.
-    struct Tree(std::path::PathBuf);
+    /// A folder with files in it; what has no text is a folder.
+    struct Tree(tempfile::TempDir);
 
     impl Tree {
-        fn new(name: &str, entries: &[(&str, &str)]) -> Tree {
-            let root = std::env::temp_dir().join(format!("rg-irq-{}-{name}", std::process::id()));
+        fn new(entries: &[(&str, &str)]) -> Tree {
+            let root = tempfile::tempdir().expect("a folder");
             for (path, text) in entries {
-                let path = root.join(path);
+                let path = root.path().join(path);
                 let folder = if text.is_empty() { &path } else { path.parent().expect("a folder") };
                 fs::create_dir_all(folder).expect("ours");
                 if !text.is_empty() {
@@ -83,36 +83,27 @@ mod tests {
         }
 
         fn device(&self, interrupt: u32) -> String {
-            device(interrupt, &self.0.join("sys"), &self.0.join("proc"))
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            device(interrupt, &self.0.path().join("sys"), &self.0.path().join("proc"))
         }
     }
 
     #[test]
     fn an_interrupt_has_the_name_of_its_device() {
-        let tree = Tree::new(
-            "device",
-            &[
-                ("sys/kernel/irq/25/actions", "virtio0-input.0\n"),
-                ("sys/kernel/irq/26/actions", "virtio1-req.0\n"),
-                ("sys/kernel/irq/27/actions", "mlx5_comp3@pci:0000:03:00.0\n"),
-                ("sys/kernel/irq/28/actions", "eth0-TxRx-0\n"),
-                ("sys/kernel/irq/16/actions", "ehci_hcd:usb1,i801_smbus\n"),
-                ("sys/kernel/irq/30/actions", "\n"),
-                ("sys/kernel/irq/31/actions", "virtio2-input.0\n"),
-                ("sys/bus/virtio/devices/virtio0/net/eth0", ""),
-                ("sys/bus/virtio/devices/virtio1/block/vda", ""),
-                ("sys/bus/virtio/devices/virtio2/net/a", ""),
-                ("sys/bus/virtio/devices/virtio2/net/b", ""),
-                ("sys/bus/pci/devices/0000:03:00.0/net/ens3", ""),
-                ("proc/interrupts", "  9:  0  1  IO-APIC  9-fasteoi  acpi\n 30: 1\n"),
-            ],
-        );
+        let tree = Tree::new(&[
+            ("sys/kernel/irq/25/actions", "virtio0-input.0\n"),
+            ("sys/kernel/irq/26/actions", "virtio1-req.0\n"),
+            ("sys/kernel/irq/27/actions", "mlx5_comp3@pci:0000:03:00.0\n"),
+            ("sys/kernel/irq/28/actions", "eth0-TxRx-0\n"),
+            ("sys/kernel/irq/16/actions", "ehci_hcd:usb1,i801_smbus\n"),
+            ("sys/kernel/irq/30/actions", "\n"),
+            ("sys/kernel/irq/31/actions", "virtio2-input.0\n"),
+            ("sys/bus/virtio/devices/virtio0/net/eth0", ""),
+            ("sys/bus/virtio/devices/virtio1/block/vda", ""),
+            ("sys/bus/virtio/devices/virtio2/net/a", ""),
+            ("sys/bus/virtio/devices/virtio2/net/b", ""),
+            ("sys/bus/pci/devices/0000:03:00.0/net/ens3", ""),
+            ("proc/interrupts", "  9:  0  1  IO-APIC  9-fasteoi  acpi\n 30: 1\n"),
+        ]);
         let all = [25, 26, 27, 28, 16, 9, 31, 99].map(|interrupt| tree.device(interrupt));
         let expected = [
             " virtio0-input.0 (eth0)",
@@ -129,15 +120,12 @@ mod tests {
 
     #[test]
     fn a_drivers_name_leads_nowhere_else_and_moves_no_terminal() {
-        let tree = Tree::new(
-            "hostile",
-            &[
-                ("sys/kernel/irq/1/actions", "x@pci:../../../secret\n"),
-                ("sys/kernel/irq/2/actions", "a\u{1b}[2J-b\n"),
-                ("sys/bus/pci/devices/x", ""),
-                ("sys/secret/net/eth9", ""),
-            ],
-        );
+        let tree = Tree::new(&[
+            ("sys/kernel/irq/1/actions", "x@pci:../../../secret\n"),
+            ("sys/kernel/irq/2/actions", "a\u{1b}[2J-b\n"),
+            ("sys/bus/pci/devices/x", ""),
+            ("sys/secret/net/eth9", ""),
+        ]);
         assert_eq!(tree.device(1), " x@pci:../../../secret");
         assert_eq!(tree.device(2), " a?[2J-b");
     }

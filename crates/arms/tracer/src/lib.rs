@@ -29,6 +29,7 @@ mod thread_table;
 mod threads;
 mod tracer;
 
+pub use bpf::now;
 pub use client::{Asked, join};
 pub use connection::{Connection, Connections};
 pub use exchange::Exchange;
@@ -37,4 +38,4 @@ pub use hooks::Hooks;
 pub use recording::{Peer, Recording};
 pub use ring::Ring;
 pub use service::{Observed, observe, snapshot};
-pub use tracer::{Bounds, Scheduling, Tracer, Wanted, now};
+pub use tracer::{Bounds, Scheduling, Tracer, Wanted};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use bpf::now;
 use cgroup::Names;
 use model::event::Process;
 use model::{CpuId, Nanos, printable};
@@ -11,7 +12,6 @@ use nix::time::ClockId;
 
 use super::lives::{Lives, TICK, Told, is_same, number_of};
 use super::recording::Seen;
-use super::tracer::now;
 
 /// Set in the number of a thread that is outside of this process's PID namespace: /proc does not know it.
 const OUTSIDE: u32 = 1 << 31;
@@ -161,24 +161,25 @@ fn cpus(list: &str) -> Option<Vec<CpuId>> {
 /// The group that shares CPU time: of version 2 of groups, or where that is the root, of the first version's
 /// cpu controller.
 fn group_of(text: &str) -> &str {
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::/"));
-    let of_cpu = || {
-        text.lines().find_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
-            controllers.split(',').any(|one| one == "cpu").then_some(path)
-        })
-    };
-    unified.filter(|path| !path.is_empty()).or_else(of_cpu).unwrap_or_default()
+    below_the_root(text, &["", "cpu"])
 }
 
 /// The group that says what a process belongs to: where version 2 is the root, systemd has its units in a
 /// hierarchy of its own.
 fn units_of(text: &str) -> &str {
-    let of_systemd =
-        || text.lines().find_map(|line| line.split_once(":name=systemd:/")).map(|(_, path)| path);
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::/"));
-    let known = unified.filter(|path| !path.is_empty()).or_else(of_systemd);
-    known.filter(|path| !path.is_empty()).unwrap_or_else(|| group_of(text))
+    below_the_root(text, &["", "name=systemd", "cpu"])
+}
+
+/// The first of these hierarchies in which a process is not at the root, by a controller (`cgroups(7)`); that
+/// of version 2 has none.
+fn below_the_root<'a>(text: &'a str, hierarchies: &[&str]) -> &'a str {
+    let path = |wanted: &&str| {
+        text.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
+            controllers.split(',').any(|one| one == *wanted).then_some(path)
+        })
+    };
+    hierarchies.iter().filter_map(path).find(|path| !path.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -174,7 +174,10 @@ const LENGTH: usize = 32;
 impl Seen {
     /// Reads records, one after the other.
     pub(super) fn decode_all(bytes: &[u8]) -> impl Iterator<Item = Seen> {
-        let both = |bytes| [Seen::decode_waking(bytes), Seen::decode(bytes)];
+        let both = |bytes| {
+            let seen = Seen::decode(bytes);
+            [seen.and_then(|seen| seen.asked(bytes)), seen]
+        };
         bytes.chunks_exact(LENGTH).flat_map(both).flatten()
     }
 
@@ -186,14 +189,16 @@ impl Seen {
         Seen::decode_all(&records[..records.len().min(count.saturating_mul(LENGTH))])
     }
 
-    /// Reads out of a wake-up's record that another CPU asked for it before; `None`: its own CPU did, or it
-    /// is another record.
-    fn decode_waking(bytes: &[u8]) -> Option<Seen> {
-        let wake = Seen::decode(bytes).filter(|seen| matches!(seen.kind, Kind::Wake { .. }))?;
+    /// That another CPU asked for a wake-up before, from its record; `None`: its own CPU did, or it is no
+    /// wake-up.
+    fn asked(self, bytes: &[u8]) -> Option<Seen> {
+        if !matches!(self.kind, Kind::Wake { .. }) {
+            return None;
+        }
         let age = u32::from_ne_bytes(bytes.get(16..20)?.try_into().ok()?);
         let by = u16::from_ne_bytes(bytes.get(20..22)?.try_into().ok()?).checked_sub(1)?;
-        let at = wake.at.saturating_sub(Nanos(age.into()));
-        Some(Seen { at, kind: Kind::Waking { by }, ..wake })
+        let at = self.at.saturating_sub(Nanos(age.into()));
+        Some(Seen { at, kind: Kind::Waking { by }, ..self })
     }
 
     /// Reads a record; `None` for what is none.

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use bpf::now;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, RingBufferBuilder};
 use model::{Failure, Nanos};
-use nix::time::ClockId;
 
 use super::programs;
 use super::quiet::QuietCpus;
@@ -244,13 +244,6 @@ fn record(
     gather(&skeleton, Some(kept(&skeleton)?), Some(until))?;
     captured.lock().map_err(|_| broken_off())?.missed = missed(&skeleton)?;
     Ok(())
-}
-
-/// Now, on the clock of records.
-pub fn now() -> Result<Nanos, Failure> {
-    let now = ClockId::CLOCK_MONOTONIC.now();
-    let now = now.map_err(|error| Failure::Machine(format!("CLOCK_MONOTONIC: {error}")))?;
-    Ok(Nanos(Duration::from(now).as_nanos() as u64))
 }
 
 /// Writes the constants and leaves out what is not wanted or not there.
