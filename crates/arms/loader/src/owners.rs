@@ -6,8 +6,8 @@ use cgroup::{Name, Names, Pod};
 
 use crate::report::Report;
 
-/// The groups of a report that are a unit, a container or a pod, by path. The watcher names them, and not the
-/// loader: a scheduler reads no files of others.
+/// The groups of a report that are a unit, a container or a pod, by path. What shows a report names them, and
+/// not the report: to make one takes no files of others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owners(BTreeMap<String, Name>);
 
@@ -32,16 +32,13 @@ impl Owners {
 
     /// The container or pod of a group, whose path says neither; else the path.
     pub(crate) fn instead_of(&self, path: &str) -> String {
-        self.contained(path).map_or(path.to_string(), ToString::to_string)
+        let contained = self.0.get(path).filter(|name| name.is_contained());
+        contained.map_or(path.to_string(), ToString::to_string)
     }
 
     /// What a process is in, where its own name does not say it.
     pub(crate) fn behind(&self, path: &str) -> String {
         self.0.get(path).map_or(String::new(), |name| format!(" in {name}"))
-    }
-
-    fn contained(&self, path: &str) -> Option<&Name> {
-        self.0.get(path).filter(|name| name.is_contained())
     }
 
     /// By path the parts of each name, for labels; empty: unknown.

@@ -8,20 +8,23 @@ use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, MapMut, MapType, num_possible_cp
 
 use crate::skeleton::BpfSkel;
 
-/// The values that variables of the programs begin with, map by map.
-pub struct Beginning(Vec<Vec<u8>>);
+/// How the maps of programs begin, in the object's order.
+pub struct Beginning(Vec<Start>);
+
+/// How a map begins.
+enum Start {
+    /// Variables with these values.
+    Values(Vec<u8>),
+    /// Variables of zeros, of which so many bytes must be cleared.
+    Zeros(usize),
+    /// Elements, or what is frozen.
+    Other,
+}
 
 impl Beginning {
-    /// Those of programs that have not run yet. Zeros are looked at once: the first look at a page takes
-    /// longer than the next, for which no policy is in force.
+    /// That of programs that have not run yet.
     pub fn of(skeleton: &mut BpfSkel) -> Beginning {
-        skeleton
-            .object_mut()
-            .maps_mut()
-            .filter(is_zeros)
-            .for_each(|mut map| clear(to_clear(&mut map)));
-        let values = skeleton.object_mut().maps_mut().filter(is_initialised);
-        Beginning(values.map(|mut map| variables(&mut map).to_vec()).collect())
+        Beginning(skeleton.object_mut().maps_mut().map(|mut map| Start::of(&mut map)).collect())
     }
 
     /// Begins programs anew that are out of force.
@@ -30,35 +33,35 @@ impl Beginning {
         let groups = maps.bss_data.as_ref().map_or(0, |own| own.rg_group_allocator.allocated);
         end_timers(&maps.rg_group_timers, groups + 1)?;
         end_timers(&maps.rg_cpu_timers, num_possible_cpus()? as u32)?;
-        let mut initial = self.0.iter();
-        for mut map in skeleton.object_mut().maps_mut() {
-            if is_initialised(&map) {
-                let value = initial.next().expect("one for each such map");
-                variables(&mut map).copy_from_slice(value);
-            } else {
-                empty(&mut map)?;
-            }
-        }
-        Ok(())
+        let mut maps = skeleton.object_mut().maps_mut().zip(&self.0);
+        maps.try_for_each(|(mut map, start)| start.restore(&mut map))
     }
 }
 
-/// Whether a map holds variables that begin with values of their own. The rest of them begin as zeros
-/// (`.bss`), or are frozen.
-fn is_initialised(map: &MapMut) -> bool {
-    is_variables(map) && !is_zeros(map)
-}
+impl Start {
+    fn of(map: &mut MapMut) -> Start {
+        let flags = map.info().map_or(0, |info| info.info.map_flags);
+        let is_shared = flags & (BPF_F_MMAPABLE | BPF_F_RDONLY_PROG) == BPF_F_MMAPABLE;
+        if map.map_type() != MapType::Array || !is_shared {
+            return Start::Other;
+        }
+        if !map.name().to_string_lossy().contains(".bss") {
+            return Start::Values(variables(map).to_vec());
+        }
+        let bytes = to_clear(map);
+        // The first look at a page takes longer than the next, for which no policy is in force.
+        clear(&mut variables(map)[..bytes]);
+        Start::Zeros(bytes)
+    }
 
-fn is_zeros(map: &MapMut) -> bool {
-    is_variables(map) && map.name().to_string_lossy().contains(".bss")
-}
-
-fn is_variables(map: &MapMut) -> bool {
-    map.map_type() == MapType::Array && is(map, BPF_F_MMAPABLE) && !is(map, BPF_F_RDONLY_PROG)
-}
-
-fn is(map: &MapMut, flag: u32) -> bool {
-    map.info().is_ok_and(|info| info.info.map_flags & flag != 0)
+    fn restore(&self, map: &mut MapMut) -> libbpf_rs::Result<()> {
+        match self {
+            Start::Values(values) => variables(map).copy_from_slice(values),
+            Start::Zeros(bytes) => clear(&mut variables(map)[..*bytes]),
+            Start::Other => empty(map)?,
+        }
+        Ok(())
+    }
 }
 
 /// The memory that a map's variables share with the programs, which must be out of force.
@@ -73,15 +76,10 @@ fn variables<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
     }
 }
 
-/// What a map of this kind holds before a program ran. Locks and references to threads (arrays that are not
-/// mapped) are free when the programs are out of force; those of threads (task storage) are written when a
-/// thread comes.
-fn empty(map: &mut MapMut) -> libbpf_rs::Result<()> {
+/// What a map of elements holds before a program ran. Locks and references to threads (arrays) are free when
+/// the programs are out of force; those of threads (task storage) are written when a thread comes.
+fn empty(map: &MapMut) -> libbpf_rs::Result<()> {
     match map.map_type() {
-        MapType::Array if is_zeros(map) => {
-            clear(to_clear(map));
-            Ok(())
-        }
         MapType::StructOps | MapType::TaskStorage | MapType::Array => Ok(()),
         MapType::Hash => {
             let keys: Vec<Vec<u8>> = map.keys().collect();
@@ -93,14 +91,13 @@ fn empty(map: &mut MapMut) -> libbpf_rs::Result<()> {
     }
 }
 
-/// What of variables of zeros must be cleared. Rows that are taken are cleared then, and 0 is nobody's row.
-fn to_clear<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
+/// How many bytes of zeros must be cleared. Rows that are taken are cleared then, and 0 is nobody's row.
+fn to_clear(map: &MapMut) -> usize {
     const TAKEN: [&str; 3] = [".bss.threads", ".bss.tasks", ".bss.processes"];
     const FIRST_ROW: usize = 4096;
     let is_taken = TAKEN.iter().any(|name| map.name() == *name);
-    let memory = variables(map);
-    let size = if is_taken { FIRST_ROW.min(memory.len()) } else { memory.len() };
-    &mut memory[..size]
+    let size = map.value_size() as usize;
+    if is_taken { size.min(FIRST_ROW) } else { size }
 }
 
 /// Writes where something stands alone: of 45 MB a small machine uses little.
