@@ -13,6 +13,11 @@ use crate::life::io;
 
 pub const ROOT: &str = "/sys/fs/cgroup";
 
+/// Has the groups below the root share CPU time.
+pub fn divide() -> Result<(), Failure> {
+    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)
+}
+
 /// A group below the root, gone when it is dropped.
 pub struct Group(String);
 

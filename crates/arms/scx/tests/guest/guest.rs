@@ -68,6 +68,16 @@ impl Watcher for GuestOutput {
 /// other programs its timer, which the kernel does with that lock taken.
 const FAIR: Counting = Counting { shift: 0, turn: Some(Nanos::from_micros(50)) };
 
+/// Shows what a play told, and holds that it ended well, with more than so many lines and nothing WRONG in
+/// them.
+pub fn right((lines, code, errors): (Vec<String>, u8, String), most: usize) -> Vec<String> {
+    eprintln!("{}\n{errors}", lines.join("\n"));
+    assert_eq!(code, 0, "{errors}");
+    let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
+    assert!(lines.len() > most && faults.is_empty(), "{faults:?}");
+    lines
+}
+
 /// The lines that a play prints under a kernel, and its exit code and errors.
 pub fn under(kernel: &str, cpus: u32, play: &str) -> (Vec<String>, u8, String) {
     under_with(kernel, cpus, play, None)

@@ -77,9 +77,9 @@ fn least() -> Result<[String; 2], Failure> {
     scx::keep_least(&[])?;
     let mut loaded = scx::load(&cts())?;
     let name = scx::in_force()?;
-    online(false)?;
+    online(1, false)?;
     let went = restarted(&mut loaded)?;
-    online(true)?;
+    online(1, true)?;
     let came = restarted(&mut loaded)?;
     let all = format!("{name:?}, went: {went}, came: {came}");
     Ok([format!("capabilities: {}", capabilities()), format!("with these: {all}")])
@@ -96,10 +96,10 @@ pub fn play() -> Result<Vec<String>, Failure> {
     let second = scx::load(&cts()).err().expect("one at a time");
     let named = second.to_string().contains("rearguard_cts");
     lines.push(format!("a second one: exit code {}, named: {named}", second.exit_code()));
-    online(false)?;
+    online(1, false)?;
     lines.push(format!("after a CPU went: {}", restarted(&mut loaded)?));
     lines.push(format!("on one CPU: {:?}", scx::in_force()?));
-    online(true)?;
+    online(1, true)?;
     lines.push(format!("after it came: {}", restarted(&mut loaded)?));
     lines.push(report(&mut loaded)?);
     lines.push(format!("after work: {:?}", loaded.poll()?));
@@ -137,8 +137,9 @@ pub fn io(error: io::Error) -> Failure {
     Failure::Run(error.to_string())
 }
 
-fn online(on: bool) -> Result<(), Failure> {
-    fs::write("/sys/devices/system/cpu/cpu1/online", if on { "1" } else { "0" }).map_err(io)
+pub fn online(cpu: u32, on: bool) -> Result<(), Failure> {
+    let file = format!("/sys/devices/system/cpu/cpu{cpu}/online");
+    fs::write(file, if on { "1" } else { "0" }).map_err(io)
 }
 
 /// What becomes of it, within so long.

@@ -1,6 +1,5 @@
 //! Promises to groups, kept by `rearguard` in a real kernel.
 
-use std::fs;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,8 +9,8 @@ use model::{Failure, PolicySpec};
 use nix::time::{ClockId, clock_gettime};
 use scx::{Code, Loaded, Poll, Promised, Scope};
 
-use crate::groups::{Group, ROOT, line};
-use crate::guest::under;
+use crate::groups::{Group, divide, line};
+use crate::guest::{right, under};
 use crate::life::{io, warnings};
 
 /// Tests and what each plays.
@@ -27,11 +26,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn kept(kernel: &str, play: &str) -> Result<(), Failed> {
-    let (lines, code, errors) = under(kernel, 2, play);
-    eprintln!("{}\n{errors}", lines.join("\n"));
-    assert_eq!(code, 0, "{errors}");
-    let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
-    assert!(lines.len() > 7 && faults.is_empty(), "{faults:?}");
+    let lines = right(under(kernel, 2, play), 7);
     assert!(lines.contains(&"kernel's warnings: []".to_string()), "{lines:?}");
     Ok(())
 }
@@ -74,7 +69,7 @@ pub fn play() -> Result<Vec<String>, Failure> {
 
 /// The group that is due a tenth of what others are.
 pub fn little() -> Result<Group, Failure> {
-    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
+    divide()?;
     let little = Group::new("little", "max 100000")?;
     little.set("cpu.weight", "10")?;
     Ok(little)

@@ -1,6 +1,5 @@
 //! Promises that are set and dropped while `rearguard` is in force, as `rearguard promise` does.
 
-use std::fs;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
@@ -10,7 +9,7 @@ use model::Failure;
 use scx::{Control, Loaded, Poll};
 
 use crate::groups::{Group, line};
-use crate::life::{io, warnings};
+use crate::life::{io, online, warnings};
 use crate::promise::{MOST_WALKED, in_force, late, little, load_with, walked};
 
 const LOOP: &str = "/little: 8ms=1%, at most 60%";
@@ -138,8 +137,8 @@ fn changes(live: &mut Live, group: Group) -> Result<Vec<String>, Failure> {
 /// A CPU goes and comes back, so the policy is loaded again.
 fn restart(live: &mut Live) -> Result<String, Failure> {
     let mut restarts = 0.0;
-    for online in ["0", "1"] {
-        fs::write("/sys/devices/system/cpu/cpu1/online", online).map_err(io)?;
+    for on in [false, true] {
+        online(1, on)?;
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(30) {
             if matches!(live.loaded.poll()?, Poll::Restarted { .. }) {

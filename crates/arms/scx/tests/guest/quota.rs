@@ -8,8 +8,8 @@ use libtest_mimic::{Failed, Trial};
 use model::{Failure, PolicySpec};
 use scx::{Code, Poll, Scope};
 
-use crate::groups::{Group, ROOT, line};
-use crate::guest::under_with;
+use crate::groups::{Group, divide, line};
+use crate::guest::{right, under_with};
 use crate::life::{io, watched};
 
 pub fn trials() -> Vec<Trial> {
@@ -27,11 +27,7 @@ fn held(kernel: &str) -> Result<(), Failed> {
     let template = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../policy/examples/template.c");
     let code = Code::of(&PolicySpec::plain(template))?;
     fs::write(folder.path().join("free"), code.bytes().expect("a file's"))?;
-    let (lines, code, errors) = under_with(kernel, 2, "quota", Some(folder.path()));
-    eprintln!("{}\n{errors}", lines.join("\n"));
-    assert_eq!(code, 0, "{errors}");
-    let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
-    assert!(lines.len() > 10 && faults.is_empty(), "{faults:?}");
+    right(under_with(kernel, 2, "quota", Some(folder.path())), 10);
     Ok(())
 }
 
@@ -157,7 +153,7 @@ fn idle(group: &Group, other: &Group) -> Result<[String; 2], Failure> {
 pub fn play() -> Result<Vec<String>, Failure> {
     let mut arguments = std::env::args().skip(3);
     let folder = arguments.next().unwrap_or_default();
-    fs::write(format!("{ROOT}/cgroup.subtree_control"), "+cpu").map_err(io)?;
+    divide()?;
     let policy = PolicySpec::plain("rearguard");
     let (before, other) = (Group::new("before", "max 100000")?, Group::new("busy", "max 100000")?);
     before.set("cpu.idle", "1")?;
