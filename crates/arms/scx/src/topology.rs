@@ -14,7 +14,8 @@ pub const LEVELS: usize = 5;
 pub struct Topology {
     /// For each level the domains, each a list of CPUs in ascending order.
     levels: [Vec<Vec<usize>>; LEVELS],
-    cpu_ids: usize,
+    /// Its shape, as it was when all names were read: it stays when CPUs go.
+    machine: Machine,
     /// The names of a CPU's core, cache and node, also of CPUs that have gone since.
     names: BTreeMap<usize, [usize; 3]>,
 }
@@ -23,15 +24,19 @@ impl Topology {
     /// This machine's, of which something is known. To read it all takes longer than to put a policy into
     /// force.
     pub fn again(self) -> Result<Topology, Failure> {
-        let (online, last) = (list("online"), list("present").into_iter().max());
+        let last = list("present").into_iter().max();
+        let known = self.of_online(&list("online"));
+        known
+            .filter(|_| last.is_some_and(|last| last + 1 == self.cpu_ids()))
+            .map_or_else(Topology::here, Ok)
+    }
+
+    /// With these CPUs online; `None`: one was never seen.
+    fn of_online(&self, online: &[usize]) -> Option<Topology> {
         let cpus: Option<Vec<_>> =
-            online.into_iter().map(|cpu| Some((cpu, *self.names.get(&cpu)?))).collect();
-        match cpus {
-            Some(cpus) if last.is_some_and(|last| last + 1 == self.cpu_ids) => {
-                Ok(Topology { names: self.names, ..Topology::of(cpus.into_iter(), last) })
-            }
-            _ => Topology::here(),
-        }
+            online.iter().map(|cpu| Some((*cpu, *self.names.get(cpu)?))).collect();
+        let Topology { machine, names, .. } = self.clone();
+        Some(Topology { machine, names, ..Topology::of(cpus?.into_iter(), None) })
     }
 
     /// This machine's.
@@ -59,17 +64,21 @@ impl Topology {
             domains.into_values().collect()
         };
         let last = last.max(cpus.clone().map(|(cpu, _)| cpu).max());
-        Topology {
-            levels: [
-                level(&|cpu, _| cpu),
-                level(&|_, [core, ..]| core),
-                level(&|_, [_, llc, _]| llc),
-                level(&|_, [.., node]| node),
-                level(&|_, _| 0),
-            ],
-            cpu_ids: last.map_or(0, |last| last + 1),
-            names: cpus.collect(),
-        }
+        let levels: [Vec<Vec<usize>>; LEVELS] = [
+            level(&|cpu, _| cpu),
+            level(&|_, [core, ..]| core),
+            level(&|_, [_, llc, _]| llc),
+            level(&|_, [.., node]| node),
+            level(&|_, _| 0),
+        ];
+        let [_, cores, llcs, nodes, _] = &levels;
+        let machine = Machine {
+            cpus: last.map_or(0, |last| last as u32 + 1),
+            smt: cores.iter().map(Vec::len).max().unwrap_or(1) as u32,
+            llcs: llcs.len() as u32,
+            nodes: nodes.len() as u32,
+        };
+        Topology { levels, machine, names: cpus.collect() }
     }
 
     /// The domains of each level, the CPU's first.
@@ -80,18 +89,12 @@ impl Topology {
     /// The highest number of a CPU, plus 1. CPUs that are offline count: a policy whose numbers stay can go
     /// on when they come or go.
     pub fn cpu_ids(&self) -> usize {
-        self.cpu_ids
+        self.machine.cpus as usize
     }
 
     /// In a scenario's terms: as many caches and nodes, cores as wide as the widest.
     pub fn machine(&self) -> Machine {
-        let [_, cores, llcs, nodes, _] = &self.levels;
-        Machine {
-            cpus: self.cpu_ids() as u32,
-            smt: cores.iter().map(Vec::len).max().unwrap_or(1) as u32,
-            llcs: llcs.len() as u32,
-            nodes: nodes.len() as u32,
-        }
+        self.machine
     }
 }
 
@@ -126,6 +129,19 @@ mod tests {
         assert_eq!(topology(3, Some(3)).machine(), topology(4, Some(3)).machine());
         assert_eq!(topology(3, Some(3)).levels()[LEVELS - 1], [vec![0, 1, 2]]);
         assert_eq!(topology(3, None).cpu_ids(), 3);
+    }
+
+    #[test]
+    fn a_machine_keeps_its_shape_when_the_last_cpu_of_a_cache_goes() {
+        let all = [(0, [0, 0, 0]), (1, [0, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 0])];
+        let whole = Topology::of(all.into_iter(), Some(3));
+        let half = whole.of_online(&[0]).expect("known");
+        assert_eq!(half.levels()[2], [vec![0]]);
+        assert_eq!(half.machine(), Machine { cpus: 4, smt: 2, llcs: 2, nodes: 1 });
+        assert_eq!(half.of_online(&[0, 1, 2, 3]).expect("known"), whole);
+        assert_eq!(half.of_online(&[0, 4]), None);
+        let first = Topology::of(all[..1].iter().copied(), Some(3));
+        assert_eq!(first.machine().llcs, 1, "the control: of a cache that nobody has seen");
     }
 
     #[test]
