@@ -144,15 +144,17 @@ const IS_NEW: u32 = 2;
 /// waits for memory or for its lock: no number tells which.
 fn waits_in(call: i32) -> Cause {
     match call {
-        // futex, futex_waitv, futex_wait, futex_requeue
-        202 | 449 | 455 | 456 => Cause::Lock,
+        // futex, futex_waitv, futex_wait, futex_requeue, flock, semop, semtimedop
+        202 | 449 | 455 | 456 | 73 | 65 | 220 => Cause::Lock,
         // nanosleep, clock_nanosleep
         35 | 230 => Cause::Sleep,
         // msync, fsync, fdatasync, sync, sync_file_range, syncfs
         26 | 74 | 75 | 162 | 277 | 306 => Cause::Disk,
-        // read, poll, select, accept, sendto, recvfrom, sendmsg, recvmsg, epoll_wait, pselect, ppoll,
-        // epoll_pwait, accept4, recvmmsg, epoll_pwait2
-        0 | 7 | 23 | 43..=47 | 232 | 270 | 271 | 281 | 288 | 299 | 441 => Cause::Socket,
+        // read, poll, select, connect, accept, sendto, recvfrom, sendmsg, recvmsg, epoll_wait, pselect,
+        // ppoll, epoll_pwait, accept4, recvmmsg, epoll_pwait2
+        0 | 7 | 23 | 42..=47 | 232 | 270 | 271 | 281 | 288 | 299 | 441 => Cause::Socket,
+        // wait4, waitid: for a child
+        61 | 247 => Cause::Socket,
         _ => Cause::Other,
     }
 }
@@ -348,7 +350,10 @@ mod tests {
         };
         assert_eq!(blocked(1, 202), Cause::Lock);
         assert_eq!(blocked(1, 230), Cause::Sleep);
+        assert_eq!(blocked(1, 73), Cause::Lock, "flock");
         assert_eq!(blocked(1, 232), Cause::Socket);
+        assert_eq!(blocked(1, 61), Cause::Socket, "a child");
+        assert_eq!(blocked(1, 34), Cause::Other, "the control: pause");
         assert_eq!(blocked(2 | IN_IOWAIT, 17), Cause::Disk);
         assert_eq!(blocked(2 | IN_IOWAIT, -1), Cause::PageFault);
         assert_eq!(blocked(2, -1), Cause::Other);
