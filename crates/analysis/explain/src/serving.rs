@@ -139,16 +139,46 @@ impl<'a> Serving<'a> {
     }
 
     /// A wait for sockets or a lock that a timer ended was a sleep. It was none where its thread waits for a
-    /// lock again at once: whether that was one, the last of these waits says.
+    /// lock again at once: whether that was one, the last of these waits says. It says, too, what the others
+    /// were for that ended with another request: a thread with several waits for whatever comes.
     fn tell_sleeps(&mut self, thread: usize) {
+        let started =
+            |(_, request): &(Nanos, u32)| self.requests(thread)[*request as usize].started;
+        let mut starts: Vec<Nanos> = self.log[thread].iter().map(started).collect();
+        starts.sort_unstable();
         for at in (0..self.kept[thread].len()).rev() {
             let OffSpan { cause, timed_out, .. } = self.kept[thread][at];
+            if let Some(end) = self.passed_over(thread, at, &starts) {
+                let next = self.kept[thread].get(at + 1).filter(|next| next.from < end).copied();
+                let kept = &mut self.kept[thread][at];
+                kept.cause = next.map_or(Cause::Other, |next| next.cause);
+                (kept.by, kept.timed_out) = next.map_or((None, false), |n| (n.by, n.timed_out));
+                continue;
+            }
             let next = self.kept[thread].get(at + 1).filter(|next| next.cause == Cause::Lock);
             let waits_on = next.is_some_and(|next| self.ran_before(thread, next.from) < LOOKS);
             if timed_out && !(cause == Cause::Lock && waits_on) {
                 self.kept[thread][at].cause = Cause::Sleep;
             }
         }
+    }
+
+    /// The end of the request that a thread was at when it waited for sockets, where it took up another one
+    /// before that, and no event names what it waited for. `starts` are when it took up any.
+    fn passed_over(&self, thread: usize, at: usize, starts: &[Nanos]) -> Option<Nanos> {
+        let OffSpan { from, cause, by, timed_out, .. } = self.kept[thread][at];
+        let is_open = cause == Cause::Socket && by.is_none() && !timed_out;
+        if !is_open || !self.is_at_work(thread, from) {
+            return None;
+        }
+        let log = &self.log[thread];
+        let end = log[log.partition_point(|(completed, _)| *completed <= from)].0;
+        let next = starts.get(starts.partition_point(|start| *start <= from));
+        next.filter(|start| **start < end).map(|_| end)
+    }
+
+    fn requests(&self, thread: usize) -> &[Request] {
+        &self.trace.programs[self.trace.threads[thread].program].requests
     }
 
     /// For how long a thread had its CPU when it left it.
@@ -162,8 +192,7 @@ impl<'a> Serving<'a> {
     pub fn is_at_work(&self, thread: usize, now: Nanos) -> bool {
         let log = &self.log[thread];
         let next = log.get(log.partition_point(|(completed, _)| *completed <= now));
-        let requests = &self.trace.programs[self.trace.threads[thread].program].requests;
-        next.is_some_and(|(_, request)| requests[*request as usize].started <= now)
+        next.is_some_and(|(_, request)| self.requests(thread)[*request as usize].started <= now)
     }
 
     /// What keeps a thread at a moment.

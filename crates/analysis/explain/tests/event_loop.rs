@@ -50,11 +50,13 @@ fn trace(cause: Option<Cause>) -> Trace {
     }
 }
 
-fn explained(cause: Option<Cause>) -> Service {
+fn program() -> Program {
     let name = "loop".to_string();
-    let program =
-        Program { name, group: None, owner: None, serves: true, process: 0, memory: None };
-    let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program] };
+    Program { name, group: None, owner: None, serves: true, process: 0, memory: None }
+}
+
+fn explained(cause: Option<Cause>) -> Service {
+    let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program()] };
     explain(&trace(cause), &setting).expect("events").services.remove(0)
 }
 
@@ -77,4 +79,29 @@ fn what_a_thread_did_in_between_is_not_what_a_request_waited_for() {
         "the control: {:?}",
         first(&asleep)
     );
+}
+
+/// What ends the last wait tells what the first request waited for: the others ended with another request.
+#[test]
+fn a_thread_that_waits_for_whatever_comes_waits_for_no_server_behind() {
+    let of_last = |last: Cause| {
+        let mut trace = trace(Some(Cause::Socket));
+        // All of them wait for the same, and are answered after the first.
+        let end = trace.window.end;
+        let others = trace.programs[0].requests.iter_mut().skip(1);
+        for (n, one) in (1..).zip(others) {
+            (one.completed, one.received) = (end + Nanos(n), end + Nanos(n));
+        }
+        let waits =
+            trace.events.iter_mut().flatten().filter(|e| matches!(e.what, What::Off { .. }));
+        let last_but_one = waits.rev().nth(1).expect("it waits ten times");
+        last_but_one.what = What::Off { thread: LOOP, cause: last };
+        let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program()] };
+        let service = explain(&trace, &setting).expect("events").services.remove(0);
+        let told = service.verdict();
+        (told.class, told.worst.map(|worst| worst.0))
+    };
+    assert_eq!(of_last(Cause::Lock), (Class::OwnCode, Some(Source::Lock)));
+    assert_eq!(of_last(Cause::Other).0, Class::Unknown);
+    assert_eq!(of_last(Cause::Socket), (Class::Behind, Some(Source::Socket)), "the control");
 }
