@@ -65,6 +65,8 @@ enum Edge {
     Intended(u32),
     Sent(u32),
     Head(u32),
+    /// What follows a request is over, where its thread stays at work.
+    Followed,
 }
 
 /// Sums at a moment.
@@ -147,7 +149,7 @@ fn edges(
     kept: &[(ThreadId, OffSpan)],
 ) -> Vec<(Nanos, Edge)> {
     let requests = &scene.trace.programs[program].requests;
-    let mut edges = Vec::with_capacity(6 * queued.len() + 2 * kept.len());
+    let mut edges = Vec::with_capacity(7 * queued.len() + 2 * kept.len());
     for (at, one) in (0..).zip(queued) {
         let request = &requests[one.subject.request as usize];
         let head = one.subject.head(request);
@@ -156,6 +158,7 @@ fn edges(
         edges.push((request.completed.max(request.intended), Edge::Completed(at)));
         edges.push((one.subject.ideal_start, Edge::IdealStart));
         edges.push((one.ideal_end, Edge::IdealEnd));
+        edges.push((request.completed.saturating_add(request.service), Edge::Followed));
         if head > request.intended {
             edges.push((request.sent.clamp(request.intended, head), Edge::Sent(at)));
             edges.push((head, Edge::Head(at)));
@@ -271,6 +274,7 @@ impl<'a, 's> Walk<'a, 's> {
                 self.keeping.push(kept[at as usize]);
             }
             Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
+            Edge::Followed => {}
         }
     }
 

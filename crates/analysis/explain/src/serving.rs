@@ -323,6 +323,13 @@ impl<'a> Serving<'a> {
         at(&self.place[thread.index()], now).copied()
     }
 
+    /// Since when it is there.
+    pub fn placed(&self, thread: ThreadId, now: Nanos) -> Nanos {
+        let places = &self.place[thread.index()];
+        let last = places[..places.partition_point(|(at, _)| *at <= now)].last();
+        last.map_or(Nanos::ZERO, |(at, _)| *at)
+    }
+
     /// Whether any thread of a program waits for a CPU.
     pub fn waits(&self, program: usize, now: Nanos) -> bool {
         at(&self.waiting[program], now).is_some_and(|count| *count > 0)

@@ -161,15 +161,19 @@ impl Walk<'_, '_> {
     }
 
     /// What a thread of the program does that runs; idle: it serves no request.
-    pub(super) fn at_work(&self, thread: ThreadId) -> Slot {
-        let requests = &self.scene.trace.programs[self.program].requests;
-        match self.scene.serving.request(thread, self.now) {
-            Some(request) if requests[request as usize].completed > self.now => {
-                Slot::Serves(request)
-            }
-            Some(_) => Slot::Aside,
-            None => Slot::Idle,
+    pub(super) fn at_work(&mut self, thread: ThreadId) -> Slot {
+        let serving = &self.scene.serving;
+        let Some(request) = serving.request(thread, self.now) else { return Slot::Idle };
+        let one = &self.scene.trace.programs[self.program].requests[request as usize];
+        if one.completed > self.now {
+            return Slot::Serves(request);
         }
+        // What follows a request takes less than its service time, which holds it.
+        let since = serving.placed(thread, self.now).max(one.completed);
+        if self.now < since.saturating_add(one.service) {
+            return Slot::Aside;
+        }
+        self.lost((Source::Own, Culprit::Itself))
     }
 
     pub(super) fn lost(&mut self, key: Key) -> Slot {

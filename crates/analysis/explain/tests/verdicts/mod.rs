@@ -1,8 +1,8 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
 use explain::{Class, Confidence, Culprit, Lack, Source, Verdict};
-use model::event::{Cause as Off, CpuSetId, Event, Interrupt, NameId, What, Why};
-use model::trace::{ProgramTrace, ThreadTrace, Trace};
+use model::event::{Cause as Off, CpuSetId, Event, Interrupt, NameId, Tables, What, Why};
+use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
 use model::{CpuId, Nanos, ThreadId};
 
 use crate::server::{Cause, Run, Server};
@@ -250,4 +250,62 @@ fn an_answer_that_its_client_does_not_take_is_no_server_behind() {
     assert_eq!(waits(Off::Client), (Class::Client, Some((Source::Client, itself))));
     assert_eq!(waits(Off::Socket), (Class::Behind, Some((Source::Socket, itself))), "the control");
     assert_eq!(waits(Off::Other).0, Class::Unknown, "handed on to another thread");
+}
+
+/// A thread burns CPU time after an answer, an interrupt takes a little of that, and then it serves the four
+/// requests that came meanwhile, the last one first.
+fn last_come_first_served(burns: u64) -> Trace {
+    let (kind, name, thread) = (Interrupt::Hard, NameId(0), ThreadId(0));
+    let request = |from: u64, start: u64| {
+        let [from, start, to] = [from, start, start + 10].map(Nanos);
+        let service = Nanos(10);
+        Request { intended: from, sent: from, started: start, completed: to, received: to, service }
+    };
+    let came = |n: u64| 20 + n * burns / 5;
+    let mut requests = vec![request(0, 0)];
+    requests.extend((1..5).map(|n| request(came(n), 10 * (5 - n) + 10 + burns)));
+    let switch = What::Switch { cpu: CPU, from: None, to: Some(thread), why: Why::Idle };
+    let mut events = vec![
+        (0, What::Wake { thread, cpu: CPU, by: None }),
+        (0, switch),
+        (20 + burns / 2, What::InterruptBegin { cpu: CPU, kind, name }),
+        (20 + burns / 2 + burns / 50, What::InterruptEnd { cpu: CPU, kind, name }),
+    ];
+    let starts = (0..).zip(&requests);
+    events.extend(starts.map(|(request, one)| (one.started.0, What::Start { thread, request })));
+    events.sort_by_key(|event| event.0);
+    let events = events.into_iter().map(|(at, what)| Event { at: Nanos(at), what });
+    Trace {
+        window: Window { start: Nanos::ZERO, end: Nanos(100 + burns) },
+        programs: vec![
+            ProgramTrace { requests, ..ProgramTrace::default() },
+            ProgramTrace::default(),
+        ],
+        threads: vec![ThreadTrace { program: 0 }; 1],
+        events: Some(events.collect()),
+        tables: Tables { names: vec!["local timer".to_string()], ..Tables::default() },
+        ..Trace::default()
+    }
+}
+
+#[test]
+fn what_a_thread_did_before_it_took_up_a_request_is_its_own_work() {
+    let told = |trace: &Trace| crate::server::blamed(trace, ["service[1]", "hog[2]"], 1);
+    let own = Some((Source::Own, Culprit::Itself));
+    assert_eq!(told(&last_come_first_served(5_000)), (Class::OwnCode, own));
+    // The controls: another program has the CPU instead, and none has.
+    let mut hogged = last_come_first_served(5_000);
+    hogged.threads.push(ThreadTrace { program: 1 });
+    let switch = |at, from, to| {
+        let (from, to) = (Some(ThreadId(from)), Some(ThreadId(to)));
+        let what = What::Switch { cpu: CPU, from, to, why: Why::Preempted };
+        Event { at: Nanos(at), what }
+    };
+    let events = hogged.events.iter_mut().flatten().map(|event| *event);
+    let mut events: Vec<Event> = events.chain([switch(11, 0, 1), switch(5_020, 1, 0)]).collect();
+    events.sort_by_key(|event| event.at);
+    hogged.events = Some(events);
+    let hog = Some((Source::Background, Culprit::Program(1)));
+    assert_eq!(told(&hogged), (Class::Neighbours, hog));
+    assert_ne!(told(&last_come_first_served(0)).0, Class::OwnCode);
 }
