@@ -44,6 +44,8 @@ pub struct Service {
     pub(crate) intended: Vec<Nanos>,
     /// The processes of the same name and group, itself among them.
     pub(crate) kin: BTreeSet<u32>,
+    /// Whether that group is one of its own: the root holds any processes.
+    pub(crate) is_grouped: bool,
 }
 
 /// The part of requests that were passed from which on the order matters.
@@ -115,6 +117,7 @@ fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
         slow,
         intended: requests.iter().map(|request| request.intended).collect(),
         kin: setting.kin(program),
+        is_grouped: setting.programs[program].group.is_some(),
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,
         requests: explained,

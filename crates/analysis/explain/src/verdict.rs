@@ -87,7 +87,7 @@ impl Class {
         let is_own = culprit == Culprit::Program(service.program as u32);
         let is_kin = matches!(culprit, Culprit::Program(one) if service.kin.contains(&one));
         match source {
-            Source::Background if is_own => Class::OwnCode,
+            Source::Background if is_own || is_kin && service.is_grouped => Class::OwnCode,
             Source::Socket if is_own || is_kin => Class::OwnCode,
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,

@@ -172,6 +172,13 @@ pub fn blamed(trace: &Trace, names: [&str; 2], cpus: u32) -> (Class, Option<(Sou
     (verdict.class, verdict.worst)
 }
 
+/// The same where both are in this group.
+pub fn blamed_class(trace: &Trace, names: [&str; 2], group: Option<&str>) -> Class {
+    let mut setting = setting(names, 1);
+    setting.programs.iter_mut().for_each(|one| one.group = group.map(String::from));
+    explain(trace, &setting).expect("events").services[0].verdict().class
+}
+
 impl Working {
     fn push(&mut self, at: u64, what: What) {
         self.events.push(Event { at: Nanos(at), what });

@@ -309,3 +309,14 @@ fn what_a_thread_did_before_it_took_up_a_request_is_its_own_work() {
     assert_eq!(told(&hogged), (Class::Neighbours, hog));
     assert_ne!(told(&last_come_first_served(0)).0, Class::OwnCode);
 }
+
+/// Redis writes its data in a child, and autovacuum is a process of PostgreSQL: none of them reads requests.
+#[test]
+fn a_process_of_the_services_name_and_unit_is_no_neighbour() {
+    let trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
+    let told = |names, group| crate::server::blamed_class(&trace, names, group);
+    let (same, unit) = (["redis-server[1]", "redis-server[2]"], Some("system.slice/redis.service"));
+    assert_eq!(told(same, unit), Class::OwnCode);
+    assert_eq!(told(same, None), Class::Neighbours, "the control: the root holds any processes");
+    assert_eq!(told(["redis-server[1]", "rustc[2]"], unit), Class::Neighbours, "the control");
+}
