@@ -33,6 +33,8 @@ CASES = {
     "python-lock": ("python", {"cause": "lock"}, plants.OwnCode),
     "python-sleep": ("python", {"cause": "sleep"}, plants.OwnCode),
     "python-behind": ("python", {"cause": "behind"}, plants.Behind),
+    "python-flock": ("python", {"cause": "flock"}, plants.OwnCode),
+    "python-child": ("python", {"cause": "child"}, plants.Child),
     "python-minor-faults": ("python", {"cause": "minor"}, plants.OwnCode),
     "python-fsync": ("python", {"cause": "fsync"}, plants.SlowDisk),
     "python-major-faults": ("python", {"cause": "major"}, plants.FaultsUnderALock),

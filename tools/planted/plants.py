@@ -79,6 +79,12 @@ class Behind(Plant):
     cause = "a server behind"
 
 
+class Child(OwnCode):
+    """A process that the server starts, and waits for."""
+
+    also = ("a server behind",)
+
+
 class Stop(Plant):
     cause = "stopped"
 

@@ -3,9 +3,11 @@
 When the cause was at work stands in LOG, by CLOCK_MONOTONIC, a line each.
 """
 
+import fcntl
 import mmap
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -58,6 +60,22 @@ def hold():
             log(begin)
 
 
+def file_lock():
+    """Of a file that another process may hold."""
+    with open(f"{FOLDER}/lock", "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def hold_file_lock():
+    while True:
+        time.sleep(0.5)
+        with open(f"{FOLDER}/lock", "w", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            begin = time.monotonic()
+            time.sleep(0.15)
+        log(begin)
+
+
 def ask_behind():
     """Another server, which takes its time."""
     with socket.create_connection(("127.0.0.1", PORT_BEHIND)) as one:
@@ -71,8 +89,8 @@ def serve_behind(listener):
             one.sendall(b"x")
 
 
-ACTS = {"behind": ask_behind, "sleep": lambda: time.sleep(0.1), "fsync": sync,
-        "major": major_faults, "minor": minor_faults}
+ACTS = {"behind": ask_behind, "child": lambda: subprocess.run(["sleep", "0.1"], check=True),
+        "sleep": lambda: time.sleep(0.1), "fsync": sync, "major": major_faults, "minor": minor_faults}
 
 
 def serve(connection):
@@ -83,6 +101,8 @@ def serve(connection):
         if CAUSE == "lock":
             with lock:
                 pass
+        elif CAUSE == "flock":
+            file_lock()
         elif CAUSE in ACTS and count % EVERY == 0:
             begin = time.monotonic()
             ACTS[CAUSE]()
@@ -100,6 +120,8 @@ def main():
         if os.fork() == 0:
             serve_behind(listener)
         listener.close()
+    if CAUSE == "flock" and os.fork() == 0:
+        hold_file_lock()
     if CAUSE == "lock":
         threading.Thread(target=hold, daemon=True).start()
     with socket.create_server(("127.0.0.1", PORT), backlog=200) as listener:
