@@ -252,8 +252,8 @@ fn an_answer_that_its_client_does_not_take_is_no_server_behind() {
     assert_eq!(waits(Off::Other).0, Class::Unknown, "handed on to another thread");
 }
 
-/// A thread burns CPU time after an answer, an interrupt takes a little of that, and then it serves the four
-/// requests that came meanwhile, the last one first.
+/// A thread burns CPU time after an answer, and an interrupt takes a little of that. Then it serves a request
+/// that comes at that moment and the three that came meanwhile, the last one first.
 fn last_come_first_served(burns: u64) -> Trace {
     let (kind, name, thread) = (Interrupt::Hard, NameId(0), ThreadId(0));
     let request = |from: u64, start: u64| {
@@ -261,7 +261,7 @@ fn last_come_first_served(burns: u64) -> Trace {
         let service = Nanos(10);
         Request { intended: from, sent: from, started: start, completed: to, received: to, service }
     };
-    let came = |n: u64| 20 + n * burns / 5;
+    let came = |n: u64| if n < 4 { 20 + n * burns / 5 } else { 20 + burns };
     let mut requests = vec![request(0, 0)];
     requests.extend((1..5).map(|n| request(came(n), 10 * (5 - n) + 10 + burns)));
     let switch = What::Switch { cpu: CPU, from: None, to: Some(thread), why: Why::Idle };
