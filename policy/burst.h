@@ -82,6 +82,14 @@ RG_INLINE u64 rg_burst_usual(struct task_struct *t, struct rg_thread *thread)
 	return process->burst_mean_ns;
 }
 
+/* Where there are quotas: a thread wants a CPU, since now or since its group has held it. */
+RG_INLINE void rg_burst_begin(struct task_struct *t, struct rg_thread *thread, u64 now)
+{
+	thread->burst_usual_ns = rg_burst_usual(t, thread);
+	if (!thread->ran_ns)
+		thread->wants_at = thread->held_at ? thread->held_at : now;
+}
+
 /* Whether the thread has other work than its siblings. */
 RG_INLINE bool rg_is_helper(struct task_struct *t, struct rg_thread *thread)
 {

@@ -6,14 +6,18 @@
  * Rule.    What was used of late by threads that come first is expected of the next period: the
  *          most of the last ones, which fades by an eighth a period. First come threads of short
  *          bursts. Each is of a class by the mean of its process, or by its own if that is much
- *          longer, or by the present burst. The shortest classes that together use less than the
- *          quota come first, and the very shortest in any case. Batch threads (burst.h) do not,
- *          nor those that never slept. Where these are held they are owed an eighth of the quota.
+ *          longer, or by an eighth of the present burst. The shortest classes that together use
+ *          less than the quota in a mean of 100 ms and two periods come first, and the very
+ *          shortest in any case. Not so those that run for most of the time since they woke, or
+ *          that never slept. Where these are held they are owed an eighth of the quota.
  * Why.     Shortest first serves the most requests in time where not all can be. By demand it could
  *          not be told who they are: what is held does not show what it wants.
+ *          An event loop that was held runs until it has done all that came meanwhile. Its burst
+ *          says how long it was held, not what it does. A period of a few ms shows no mean.
  * Figure.  A service of 16% of a CPU beside twelve threads that run and sleep for 1 ms, with a
  *          quota of one CPU of eight: p99.9 1.00 of the ideal, 290 when all came first, EEVDF 301.
- *          docs/evidence/production-node.md.
+ *          An event loop of 43% of a CPU beside four spinners, with a quota of one CPU: 0.99, lost
+ *          when a burst of 4 ms made it a batch thread. docs/evidence/production-node.md.
  * Limits.  Nothing is known in the first period of a quota. Bursts that differ by less than a
  *          factor of two or four are alike.
  */
@@ -29,6 +33,8 @@
 #define RG_LITTLE_SHIFT 5 /* a class that wants a 32nd of the quota wants little */
 #define RG_BACKOFF 8 /* periods */
 #define RG_BACKOFF_MOST 256
+#define RG_MEAN_NS 100000000ULL /* a mean is of so long, and of two periods */
+#define RG_MEAN_SHIFTS 7        /* in periods of a millisecond */
 #define RG_CLASS_SHIFT 16 /* the shortest bursts: up to 64 us, about */
 
 /* What is used in a period: of the last ones the most, which fades. */
@@ -85,6 +91,22 @@ RG_INLINE void rg_expect_change(struct rg_budget *budget, u32 fewer, u32 more)
 	}
 }
 
+/* So many of the periods that a mean is of have ended, at least one. */
+RG_INLINE u64 rg_expect_recent(struct rg_budget *budget, u64 periods)
+{
+	u64 all = 1ULL << budget->mean_shift;
+
+	return periods < all ? periods : all;
+}
+
+/* A mean of what was used in a period, of which that was used in each of the last ones. */
+RG_INLINE void rg_expect_mean(u64 *mean_ns, u64 used_ns, u64 recent, u32 shift)
+{
+	u64 before_ns = *mean_ns;
+
+	*mean_ns = before_ns - (before_ns * recent >> shift) + (used_ns * recent >> shift);
+}
+
 /*
  * Who comes first in the next period. What is kept for some holds others back, who may want more
  * than they could use: they come first again where that would not have been too much.
@@ -94,13 +116,14 @@ RG_INLINE void rg_expect_classes(struct rg_budget *budget, u64 periods)
 	u64 margin_ns = budget->quota_ns >> RG_MARGIN_SHIFT;
 	u64 part_ns = budget->quota_ns >> RG_BATCH_SHIFT;
 	u64 most_ns = budget->quota_ns - margin_ns;
+	u64 recent = rg_opaque(rg_expect_recent(budget, periods));
 	u32 most, again;
 
 	RG_FOR(i, 0, RG_CLASSES) {
 		u32 class = rg_masked(i, RG_CLASSES);
 		u64 used_ns = rg_div(rg_swap(&budget->used_ns[class], 0), periods);
 
-		budget->wants_ns[class] = (budget->wants_ns[class] >> 1) + (used_ns >> 1);
+		rg_expect_mean(&budget->wants_ns[class], used_ns, recent, budget->mean_shift);
 	}
 	most_ns -= part_ns < budget->owed_ns ? part_ns : budget->owed_ns;
 	most = rg_expect_within(budget, most_ns);
@@ -130,6 +153,12 @@ RG_INLINE void rg_expect_open(struct rg_budget *budget)
 	budget->classes = RG_CLASSES;
 	budget->expected_ns = 0;
 	budget->owed_ns = 0;
+	budget->mean_shift = 1;
+	RG_FOR(i, 0, RG_MEAN_SHIFTS) {
+		if (budget->period_ns << budget->mean_shift >= RG_MEAN_NS)
+			break;
+		budget->mean_shift++;
+	}
 }
 
 /*

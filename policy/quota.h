@@ -30,6 +30,7 @@
 #define RG_SWEEP_NS 100000000ULL /* between two looks for threads that end among the held */
 #define RG_RETRY_NS 200000ULL
 #define RG_LETTING_GO (1ULL << 32) /* of rg_thread.held: a timer has it */
+#define RG_CATCH_UP 7 /* an eighth is the batch threads' part: expect.h */
 #define RG_AWAITED (1 << 20) /* how often that is looked at */
 
 /* How a thread counts among the active ones of its groups: not, or so, and as brief on a level. */
@@ -41,14 +42,16 @@
 #define RG_HELD_SKIPPED (~0U)
 
 /*
- * Whether a thread may be brief: not batch, and it has not run for much longer since it woke than
- * it did before. One that never slept may be the next spinner.
+ * Whether a thread may be brief: it has not run for much longer since it woke than it did before.
+ * Of an event loop that was held, all that came meanwhile is one burst: so it may run for 7 times
+ * as long as it had to wait. One that never slept may be the next spinner.
  */
 RG_INLINE bool rg_spends_briefly(struct rg_thread *thread)
 {
 	u64 mean_ns = thread->burst_mean_ns;
+	u64 waited_ns = rg_less(rg_less(rg_now(), thread->wants_at), thread->ran_ns);
 
-	return !thread->batch && mean_ns && thread->ran_ns < RG_TURN_NS + 2 * mean_ns;
+	return mean_ns && thread->ran_ns < RG_TURN_NS + 2 * mean_ns + RG_CATCH_UP * waited_ns;
 }
 
 /* The class of a thread's bursts, RG_CLASSES: it never slept. */
@@ -60,8 +63,8 @@ RG_SUBPROGRAM u32 rg_burst_class(u32 slot)
 
 	if (!burst_ns)
 		return RG_CLASSES;
-	if (burst_ns < thread->ran_ns)
-		burst_ns = thread->ran_ns;
+	if (burst_ns < thread->ran_ns >> 3)
+		burst_ns = thread->ran_ns >> 3;
 	burst_ns >>= RG_CLASS_SHIFT;
 	RG_FOR(i, 0, RG_CLASSES - 1) {
 		if (!(burst_ns >> i))

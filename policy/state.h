@@ -145,6 +145,7 @@ struct rg_thread {
 	u64 credited;  /* of a child of the root: what it counts among those that share credits */
 	/* Where there are quotas: */
 	u64 burst_usual_ns; /* the mean burst of its process, if its own are not much longer */
+	u64 wants_at;  /* since when it wants a CPU, whatever has held it since */
 	u32 owed;      /* a batch thread that has its turn since they had too little */
 	u32 unused;
 };
@@ -184,6 +185,8 @@ struct rg_budget {
 	u64 wants_ns[RG_CLASSES]; /* what those use in a period: a mean */
 	u32 waits;     /* periods until more classes may come first */
 	u32 backoff;   /* how many that are the next time */
+	u32 mean_shift; /* what is wanted is a mean of 2^this periods */
+	u32 unused;
 };
 
 /* What a group was promised, and what is left of the CPU time for it. */

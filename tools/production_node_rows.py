@@ -63,6 +63,8 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("quota-and-neighbour", "next", "excess", AS_IS),
     ("quota-and-neighbour", "web", "excess", AS_IS),
     ("quota-and-daemons", "web", "excess", AS_IS),
+    ("quota-and-event-loop", "web", "excess", AS_IS),
+    ("quota-of-short-periods", "long", "excess", AS_IS),
     ("batch-share", "service", "excess", [batch(50), batch(83)]),
 ]
 
@@ -105,7 +107,9 @@ def figure(result: dict, part: str, what: str) -> float:
 
 def like(written: str, values: list[float]) -> str:
     """Values as the page has them: with as many digits and the same unit."""
-    number, unit = re.findall(r"([\d.,]+)( ms|%)?", written)[-1]
+    if min(values) == float("inf"):
+        return "lost"
+    number, unit = (re.findall(r"([\d.,]+)( ms|%)?", written) or [("0.00", "")])[-1]
     digits = len(number.partition(".")[2])
     ends = dict.fromkeys(f"{value:,.{digits}f}{unit}" for value in (min(values), max(values)))
     return " to ".join(ends)

@@ -47,6 +47,28 @@ fn threads_of_longer_bursts_that_want_all_of_a_quota_do_not_delay_requests() {
     keeps_its_tail(8, &case_with("quota-and-daemons", &meeting), "fork-join", [1.5, 50.0]);
 }
 
+/// What came while it was held is one burst of an event loop, however long, and no batch work.
+#[test]
+fn an_event_loop_that_wants_more_than_an_equal_part_of_a_quota_keeps_its_tail() {
+    let pod = case("quota-and-event-loop");
+    keeps_its_tail(1, &pod, "half of the quota", [1.2, 1000.0]);
+    let third = case_with("quota-and-event-loop", &[("utilisation = 0.05", "utilisation = 0.04")]);
+    keeps_its_tail(1, &third, "a third of it", [1.2, 1000.0]);
+    let fifth = [("100ms/100ms", "20ms/100ms"), ("utilisation = 0.05", "utilisation = 0.008")];
+    keeps_its_tail(1, &case_with("quota-and-event-loop", &fifth), "a fifth of a CPU", [1.2, 1000.0]);
+}
+
+/// What a period shows of a mean is little, if it is short. The control wants more than there is.
+#[test]
+fn services_within_a_quota_of_short_periods_do_not_delay_each_other() {
+    let pod = case("quota-of-short-periods");
+    let at = excess(&pod, "rearguard");
+    assert!(at < 1.3, "{at}");
+    let less = case_with("quota-of-short-periods", &[("7000us/10ms", "5000us/10ms")]);
+    let control = excess(&less, "rearguard");
+    assert!(control > 5.0, "{control}");
+}
+
 #[test]
 fn what_is_kept_for_requests_is_not_lost_to_the_spinners() {
     let pod = case("quota-of-one");
