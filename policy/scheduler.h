@@ -17,6 +17,7 @@
 #include "activate.h"
 #include "converge.h"
 #include "direct.h"
+#include "give_way.h"
 #include "resume.h"
 
 RG_CALLBACK s32 rg_init(void)
@@ -296,10 +297,14 @@ RG_CALLBACK void rg_enqueue(struct task_struct *t, u64 flags)
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *thread = prev && rg_is_runnable(prev) ? rg_thread(prev) : 0;
+	struct rg_thread *rival; /* with whom those that wait are compared */
 
 	if (thread)
 		thread = rg_go_on(prev, thread);
-	if (rg_balance_before(cpu, prev, thread) || rg_pick_own(cpu, thread ? prev : 0) ||
+	rival = thread;
+	if (thread && RG_OPTION(balance) != RG_BALANCE_NONE && rg_gives_way(prev, cpu))
+		rival = 0;
+	if (rg_balance_before(cpu, prev, rival) || rg_pick_own(cpu, rival ? prev : 0) ||
 	    (!thread && rg_balance_idle(cpu))) {
 		if (RG_OPTION(quotas)) {
 			rg_turn_begin(cpu);
@@ -424,6 +429,7 @@ RG_CALLBACK void rg_idle(s32 at)
 	if (!shared || !own || !all)
 		return;
 	cpu->pool = 0;
+	rg_relieve(shared);
 	if (rg_is_waited_for(all, shared, cpu) || rg_walks_again(cpu, shared) ||
 	    own->least != RG_NEVER || (own != shared && own->unlisted) ||
 	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_is_waited_beyond(at)) ||

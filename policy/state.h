@@ -413,6 +413,8 @@ struct rg_queue {
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */
 	u64 urgent_at; /* when to look for one that is urgent: urgent.h; RG_NEVER: not at all */
+	rg_maybe crowded; /* a CPU that runs what another could, while bound threads wait there */
+	u32 none;
 	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
 };

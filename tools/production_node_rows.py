@@ -65,6 +65,7 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("quota-and-daemons", "web", "excess", AS_IS),
     ("quota-and-event-loop", "web", "excess", AS_IS),
     ("quota-of-short-periods", "long", "excess", AS_IS),
+    ("bound-and-idle", "bound", "share", AS_IS),
     ("batch-share", "service", "excess", [batch(50), batch(83)]),
 ]
 

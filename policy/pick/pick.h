@@ -383,7 +383,10 @@ RG_INLINE bool rg_pick_least_unlisted(s32 cpu, struct rg_cpu *here, u32 shared)
 	return own != common && common->unlisted && rg_pick_unlisted(cpu, shared, limit);
 }
 
-/* Of the two queues of a CPU, which may be one, the one with the lesser vruntime. */
+/*
+ * Of the two queues of a CPU, which may be one, the one with the lesser vruntime. Threads that are
+ * bound to the CPU and come later may wait for one that could go to a CPU that idles soon.
+ */
 RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 {
 	struct rg_queue *own, *common;
@@ -392,7 +395,13 @@ RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 		return shared;
 	own = rg_queue(here->own);
 	common = rg_queue(shared);
-	return own && common && rg_precedes(own->least, common->least) ? here->own : shared;
+	if (!own || !common)
+		return shared;
+	if (rg_precedes(own->least, common->least))
+		return here->own;
+	if (own->least != RG_NEVER)
+		common->crowded = rg_some(here->ask.cpu);
+	return shared;
 }
 
 /*
