@@ -12,8 +12,8 @@ use sched_ext::File;
 
 const SAID: &str = "/tmp/loader.log";
 
-/// How long loading and unloading may take in a busy guest on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long loading and unloading may take in a busy guest on a busy machine: two minutes beside compilers.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Lines of the loader's that a fault shows.
 const LAST_LINES: usize = 10;
 

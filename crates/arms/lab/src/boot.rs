@@ -119,13 +119,11 @@ impl Running {
         Ok(Running { child, console: Some(thread::spawn(move || tail(stderr))), frames })
     }
 
-    /// Ends the machine; the last lines of its console.
+    /// Ends the machine; the last lines of its console, from the kernel's own fault on if it had one.
     pub fn last_words(mut self, lines: usize) -> String {
         self.end();
         let text = self.console.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let printed: Vec<&str> =
-            text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-        printed[printed.len().saturating_sub(lines)..].join("\n")
+        last_words(&text, lines)
     }
 
     /// CPU time that the machine has taken so far; zero where this kernel does not tell.
@@ -145,6 +143,17 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// How a kernel names a fault of its own, before it prints two pages of registers.
+const FAULT: &str = "Oops: ";
+
+fn last_words(console: &str, lines: usize) -> String {
+    let printed: Vec<&str> =
+        console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = printed.len().saturating_sub(lines);
+    let fault = printed.iter().position(|line| line.contains(FAULT));
+    printed[fault.unwrap_or(last).min(last)..].join("\n")
 }
 
 /// User and system time: the twelfth and thirteenth field behind the name, in hundredths of a second on every
@@ -193,6 +202,17 @@ pub fn exec_bound(args: &[String]) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The control's kernel is well: then the last lines are what a reader needs.
+    #[test]
+    fn a_kernels_fault_is_shown_from_its_name_on() {
+        let registers = "RAX: 0\n".repeat(60);
+        let fell = format!("booted\n[    1.0] Oops: int3: 0000\n{registers}\nend\n");
+        let shown = last_words(&fell, 5);
+        assert!(shown.starts_with("[    1.0] Oops: int3") && shown.ends_with("end"), "{shown}");
+        let well = last_words(&format!("booted\n{registers}\nend\n"), 5);
+        assert_eq!(well, "RAX: 0\nRAX: 0\nRAX: 0\nRAX: 0\nend");
+    }
 
     /// Where QEMU is installed: a process of it under these arguments has the kernel's filter.
     #[test]
