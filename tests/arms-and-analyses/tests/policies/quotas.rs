@@ -55,7 +55,12 @@ fn an_event_loop_that_wants_more_than_an_equal_part_of_a_quota_keeps_its_tail() 
     let third = case_with("quota-and-event-loop", &[("utilisation = 0.05", "utilisation = 0.04")]);
     keeps_its_tail(1, &third, "a third of it", [1.2, 1000.0]);
     let fifth = [("100ms/100ms", "20ms/100ms"), ("utilisation = 0.05", "utilisation = 0.008")];
-    keeps_its_tail(1, &case_with("quota-and-event-loop", &fifth), "a fifth of a CPU", [1.2, 1000.0]);
+    keeps_its_tail(
+        1,
+        &case_with("quota-and-event-loop", &fifth),
+        "a fifth of a CPU",
+        [1.2, 1000.0],
+    );
 }
 
 /// What a period shows of a mean is little, if it is short. The control wants more than there is.
