@@ -151,8 +151,8 @@ impl<'a> Serving<'a> {
             if let Some(end) = self.passed_over(thread, at, &starts) {
                 let next = self.kept[thread].get(at + 1).filter(|next| next.from < end).copied();
                 let kept = &mut self.kept[thread][at];
-                kept.cause = next.map_or(Cause::Other, |next| next.cause);
-                (kept.by, kept.timed_out) = next.map_or((None, false), |n| (n.by, n.timed_out));
+                (kept.cause, kept.by, kept.timed_out) =
+                    next.map_or((Cause::Other, None, false), |n| (n.cause, n.by, n.timed_out));
                 continue;
             }
             let next = self.kept[thread].get(at + 1).filter(|next| next.cause == Cause::Lock);
