@@ -61,3 +61,25 @@ impl fmt::Display for Wakeups {
         write!(f, "an idle CPU woke up {} late on average, {} at worst", self.mean, self.worst)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::event::{Process, Tables};
+
+    /// The guest's report has no names of fields: what one side leaves out the other reads as what follows.
+    #[test]
+    fn processes_come_out_of_the_guest_as_they_were() {
+        let process = |name: &str, group: Option<&str>, owner: Option<&str>| Process {
+            name: name.into(),
+            group: group.map(String::from),
+            owner: owner.map(String::from),
+        };
+        let others = vec![
+            process("init", None, None),
+            process("cron", Some("/system.slice/cron.service"), Some("unit cron.service")),
+        ];
+        let tables = Tables { others, ..Tables::default() };
+        let bytes = postcard::to_stdvec(&tables).unwrap();
+        assert_eq!(postcard::from_bytes::<Tables>(&bytes).unwrap(), tables);
+    }
+}

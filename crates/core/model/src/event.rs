@@ -232,7 +232,6 @@ pub struct Tables {
     pub cpu_sets: Vec<Vec<CpuId>>,
     /// The processes that had CPUs and are none of the scenario's programs: programs of the trace, behind the
     /// scenario's.
-    #[serde(default)]
     pub others: Vec<Process>,
 }
 
@@ -245,7 +244,6 @@ pub struct Process {
     pub group: Option<String>,
     /// What that group is to its operator: `unit nginx.service`, `container web of pod prod/shop`, `the
     /// kernel`; `None`: unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
 
