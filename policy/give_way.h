@@ -1,22 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Problem. Threads that are bound to a CPU wait for it. It runs one that may go elsewhere, and
- *          another CPU idles: no thread waits that the idle one could take.
- * Rule.    When a CPU is to choose, and threads wait that are bound to it, what it runs leaves it,
- *          if it may go to an idle one. A CPU that falls idle lets such a CPU of its queue choose.
+ * Problem. Threads that are bound to a CPU, or to a set with it, wait for it. It runs one that may
+ *          go elsewhere, and another CPU idles: no thread waits that the idle one could take.
+ * Rule.    When a CPU is to choose, and threads wait for it that may not run everywhere, what it
+ *          runs leaves it, if it may go to an idle one. A CPU that falls idle lets such a CPU of
+ *          its queue choose.
  * Why.     By fair order the others wait for as long as the weight of what runs is worth, and the
  *          idle CPU's time is lost to all.
  * Figure.  Four spinners bound to one of two CPUs, which are due 33.9% of the machine beside a
  *          spinner of ten times their weight and a service, have 36.0% of it, and no CPU idles.
- *          Before they had 18.3%, and 17.7% idled. docs/evidence/production-node.md.
- * Limits.  Threads of one CPU alone. With sets of several a service that had two of four CPUs, then
- *          nine spinners came, had its p99.9 at 15 times the ideal, not 1.2. In a guest of 7.3 the
- *          spinners have 30.9%, before 19.0%, EEVDF 36.3%; 5.4% of the machine idles, before 17.1%.
+ *          Before they had 18.3%, and 17.7% idled. Eight bound to two of four, due 33.8%, have
+ *          33.7%, before 19.5%. docs/evidence/production-node.md.
+ * Limits.  A queue remembers one CPU for those that fall idle. Others look at the end of a slice.
  */
 #ifndef RG_GIVE_WAY_H
 #define RG_GIVE_WAY_H
 
 #include "balance/balance.h"
+
+/* Whether threads wait for a CPU that may not run everywhere: bound to it, or of a set with it. */
+RG_INLINE bool rg_is_wanted_by_bound(struct rg_queue *queue, struct rg_queue *own,
+				     struct rg_cpu *here)
+{
+	struct rg_shared *shared = rg_shared();
+	u64 waiting = queue->waiting & ~1ULL;
+	bool wanted = own->is_own && own->least != RG_NEVER;
+
+	if (!shared)
+		return 0;
+	RG_FOR_WAITING(i, waiting)
+		wanted |= rg_is_admitted(shared, here, i);
+	return wanted;
+}
 
 /* In dispatch: whether the CPU's runnable thread shall go to an idle CPU, which looks for it. */
 RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
@@ -27,7 +42,7 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 	struct rg_cpu *cpu;
 	s32 idle;
 
-	if (!queue || !own || !own->is_own || own->least == RG_NEVER || rg_is_pinned(t))
+	if (!queue || !own || rg_is_pinned(t) || !rg_is_wanted_by_bound(queue, own, here))
 		return 0;
 	idle = rg_pick_idle(t);
 	cpu = idle < 0 ? 0 : rg_cpu(idle);
@@ -42,17 +57,18 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 
 /*
  * In idle: the CPU of its queue chooses again that was last seen to run what this one could, of
- * threads that may run everywhere.
+ * threads that may run on several. Where this one may not, the next that idles is asked.
  */
-RG_INLINE void rg_relieve(struct rg_queue *queue)
+RG_INLINE void rg_relieve(struct rg_shared *shared, struct rg_queue *queue, struct rg_cpu *here)
 {
 	s32 at = queue->crowded ? (s32)rg_number(queue->crowded) : -1;
 	struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
+	bool may_leave = cpu && cpu->pool && cpu->vtime < RG_CPUSETS;
 
-	if (!cpu)
+	if (!cpu || (may_leave && !rg_is_admitted(shared, here, cpu->vtime)))
 		return;
 	queue->crowded = 0;
-	if (cpu->pool && !cpu->vtime)
+	if (may_leave)
 		rg_kick(at, RG_KICK_PREEMPT);
 }
 

@@ -265,7 +265,7 @@ RG_INLINE u64 rg_least_of_rivals(struct rg_shared *shared, struct rg_queue *queu
  * no later than those of the sets that compete for the CPU, and falls to them.
  */
 RG_INLINE void rg_look_at_own(struct rg_shared *shared, struct rg_queue *queue,
-			      struct rg_cpu *cpu, struct rg_queue *own, u64 running)
+			      struct rg_cpu *cpu, struct rg_queue *own, u64 running, u64 now)
 {
 	u64 least = own->least;
 
@@ -276,6 +276,7 @@ RG_INLINE void rg_look_at_own(struct rg_shared *shared, struct rg_queue *queue,
 	least = rg_earliest(least, rg_least_of_rivals(shared, queue, cpu));
 	if (own->vtime.min_vruntime != least)
 		own->vtime.min_vruntime = least;
+	own->vtime.used_at = now;
 }
 
 /* Whether a CPU runs what goes before fair order (urgent.h): virtual time goes on without it. */
@@ -310,7 +311,7 @@ RG_SUBPROGRAM bool rg_look_at(s32 at, s32 looker, u64 now)
 	if (cpu->pool && cpu->vtime < RG_CPUSETS)
 		shared->cpusets[rg_masked(cpu->vtime, RG_CPUSETS)].vtime.used_at = now;
 	if (own->is_own && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
-		rg_look_at_own(shared, queue, cpu, own, running);
+		rg_look_at_own(shared, queue, cpu, own, running, now);
 	else if (own->is_own)
 		rg_vtime_offer(&queue->vtime, own->least);
 	if (queue->least != RG_NEVER)

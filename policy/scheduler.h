@@ -429,7 +429,7 @@ RG_CALLBACK void rg_idle(s32 at)
 	if (!shared || !own || !all)
 		return;
 	cpu->pool = 0;
-	rg_relieve(shared);
+	rg_relieve(all, shared, cpu);
 	if (rg_is_waited_for(all, shared, cpu) || rg_walks_again(cpu, shared) ||
 	    own->least != RG_NEVER || (own != shared && own->unlisted) ||
 	    (RG_OPTION(balance) != RG_BALANCE_NONE && rg_is_waited_beyond(at)) ||

@@ -261,7 +261,7 @@ struct rg_vtime {
 	u64 last_weight;
 	u32 running;      /* how many */
 	u32 seen_running; /* the same of the last look */
-	u64 used_at;      /* of a set of CPUs: when one of its threads was last seen */
+	u64 used_at;      /* when one of its threads was last seen */
 };
 
 /* How far the present look at some CPUs has come. */

@@ -11,4 +11,5 @@ mod gvts;
 mod production_node;
 mod quotas;
 mod rearguard;
+mod sets;
 mod tails;

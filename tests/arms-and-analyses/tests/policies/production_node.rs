@@ -472,15 +472,3 @@ fn more_cpusets_than_the_table_holds_do_not_delay_a_service() {
     assert!(at < Nanos::from_millis(3), "{at}");
     assert!(eevdf > Nanos::from_millis(4), "{eevdf}");
 }
-
-/// No CPU idles while bound threads wait for one whose thread could go there. In the control it may not.
-#[test]
-fn what_may_go_to_an_idle_cpu_gives_way_to_bound_threads() {
-    let both = case("bound-and-idle");
-    let at = received(&both, "rearguard");
-    assert!((0.33..0.38).contains(&at), "{at}");
-    keeps_its_tail(2, &both, "the service", [1.1, 4.0]);
-    let only = case_with("bound-and-idle", &[("weight = 1000", "weight = 1000\ncpus = [1]")]);
-    let control = received(&only, "rearguard");
-    assert!(control < 0.1, "{control}");
-}
