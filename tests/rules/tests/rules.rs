@@ -4,7 +4,7 @@ use rules::layers;
 use rules::size::{long_file, long_functions, wide_comments, wide_lines};
 use rules::sources::{Source, root, sources};
 use rules::vocabulary::entries;
-use rules::words::{ABSENCES, broken};
+use rules::words::{ABSENCES, boundless, broken};
 
 fn assert_none(faults: Vec<String>) {
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
@@ -54,6 +54,15 @@ fn what_must_be_absent_is_absent() {
         }
     }
     assert_none(faults);
+}
+
+#[test]
+fn files_of_users_are_read_up_to_a_limit() {
+    let faults = sources(&["rs"]).into_iter().flat_map(|Source { path, text }| {
+        let found = boundless(&path, &text).into_iter();
+        found.map(|at| format!("{path}:{at}: no limit: use fileio")).collect::<Vec<_>>()
+    });
+    assert_none(faults.collect());
 }
 
 const VOCABULARY: &str = include_str!("../vocabulary.tsv");
@@ -153,6 +162,9 @@ fn the_rules_catch_their_faults() {
     let comment = format!("    // {}", "x".repeat(104));
     assert_eq!(wide_comments("x.rs", &comment), [1]);
     assert_eq!(wide_comments("x.rs", &comment[1..]), []);
+    let reads = "let a = fs::read(path);\nlet b = fs::read_to_string(\"/proc/stat\");\n";
+    assert_eq!(boundless("crates/front/cli/src/x.rs", reads), [1]);
+    assert_eq!(boundless("crates/arms/host/src/x.rs", reads), []);
     let folders =
         [("sim", "arms"), ("model", "core"), ("stats", "analysis"), ("cluster", "studies")];
     let folders = folders.map(|(name, folder)| (name.to_string(), folder.to_string())).into();

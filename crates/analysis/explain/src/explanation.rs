@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::event::Event;
 use model::{Failure, Nanos, Trace};
 
+use crate::room::{MOST_WORDS, Room};
 use crate::serving::Serving;
 use crate::setting::Setting;
 use crate::source::Source;
@@ -58,8 +59,17 @@ impl Service {
     }
 }
 
-/// Explains every service of a trace. [`Failure::Input`] where the trace has no scheduling events.
+/// Explains every service of a trace. [`Failure::Input`] where the trace has no scheduling events, or stands
+/// for more causes than there is room for.
 pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation<'a>, Failure> {
+    explain_within(MOST_WORDS, trace, setting)
+}
+
+fn explain_within<'a>(
+    most_words: usize,
+    trace: &'a Trace,
+    setting: &'a Setting,
+) -> Result<Explanation<'a>, Failure> {
     let Some(events) = trace.events.as_deref() else {
         return Err(Failure::Input(
             "the trace has no scheduling events, so it cannot be told which thread held the CPUs: record one with events (docs/reference/traces.md says which arms have them)"
@@ -68,9 +78,11 @@ pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation
     };
     let scene = lay_out(trace, events, setting);
     let serves = |program: &usize| setting.programs[*program].serves;
-    let services =
-        (0..trace.programs.len()).filter(serves).map(|program| service(&scene, setting, program));
-    let services = services.filter(|service| !service.requests.is_empty()).collect();
+    let mut room = Room::new(most_words);
+    let services = (0..trace.programs.len()).filter(serves);
+    let services = services.map(|program| service(&scene, setting, program, &mut room));
+    let mut services = services.collect::<Result<Vec<Service>, Failure>>()?;
+    services.retain(|service| !service.requests.is_empty());
     Ok(Explanation { services, setting, scene })
 }
 
@@ -98,11 +110,16 @@ fn moments(trace: &Trace, events: &[Event], timeline: &Timeline) -> Vec<Nanos> {
     all
 }
 
-fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
+fn service(
+    scene: &Scene,
+    setting: &Setting,
+    program: usize,
+    room: &mut Room,
+) -> Result<Service, Failure> {
     let trace = scene.trace;
     let requests = &trace.programs[program].requests;
     let inside = |at: usize| trace.window.contains(requests[at].intended);
-    let mut explained = split(scene, program);
+    let mut explained = split(scene, program, room)?;
     explained.retain(|one| inside(one.request as usize));
     let (lost, answered): (Vec<usize>, Vec<usize>) =
         (0..requests.len()).filter(|&at| inside(at)).partition(|&at| requests[at].is_lost());
@@ -111,7 +128,7 @@ fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
     slow.truncate((SLOWEST * explained.len() as f64).ceil() as usize);
     let passed = explained.iter().filter(|one| one.of(Source::Inversion) > 0).count();
     let shares_cpus = matches!(scene.slots(program), Slots::Cpus(cpus) if cpus > 1);
-    Service {
+    Ok(Service {
         program,
         reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
         slow,
@@ -121,5 +138,77 @@ fn service(scene: &Scene, setting: &Setting, program: usize) -> Service {
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,
         requests: explained,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::event::{Interrupt, NameId, Tables, What, Why};
+    use model::scenario::Machine;
+    use model::trace::{ProgramTrace, Request, ThreadTrace, Window};
+    use model::{CpuId, ThreadId};
+
+    use super::*;
+    use crate::setting::Program;
+
+    /// A thread serves one request after another, all sent at once; an interrupt of another name comes in
+    /// each.
+    fn trace(requests: u32) -> Trace {
+        let (cpu, thread) = (CpuId(0), ThreadId(0));
+        let request = |n: u32| {
+            let [intended, started, completed] =
+                [0, 100 * n, 100 * n + 90].map(|at| Nanos(u64::from(at)));
+            let (sent, received, service) = (intended, completed, Nanos(50));
+            Request { intended, sent, started, completed, received, service }
+        };
+        let event = |(at, what)| Event { at: Nanos(u64::from(at)), what };
+        let (from, to, why) = (None, Some(thread), Why::Idle);
+        let begin = [What::Wake { thread, cpu, by: None }, What::Switch { cpu, from, to, why }];
+        let kind = Interrupt::Soft;
+        let of_request = |n: u32| {
+            let (request, name) = (n, NameId(n));
+            [
+                (100 * n, What::Start { thread, request }),
+                (100 * n + 10, What::InterruptBegin { cpu, kind, name }),
+                (100 * n + 50, What::InterruptEnd { cpu, kind, name }),
+                (100 * n + 90, What::Finish { thread, request }),
+            ]
+        };
+        let events =
+            begin.map(|what| (0, what)).into_iter().chain((0..requests).flat_map(of_request));
+        Trace {
+            seed: 1,
+            window: Window { start: Nanos::ZERO, end: Nanos(u64::from(100 * requests)) },
+            programs: vec![ProgramTrace {
+                requests: (0..requests).map(request).collect(),
+                ..ProgramTrace::default()
+            }],
+            threads: vec![ThreadTrace { program: 0 }],
+            events: Some(events.map(event).collect()),
+            tables: Tables {
+                names: (0..requests).map(|n| format!("irq {n}")).collect(),
+                ..Tables::default()
+            },
+            ..Trace::default()
+        }
+    }
+
+    #[test]
+    fn causes_of_many_requests_under_way_have_room_or_are_refused() {
+        let program = Program {
+            name: "loop".to_string(),
+            group: None,
+            owner: None,
+            serves: true,
+            process: 0,
+            memory: None,
+        };
+        let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program] };
+        let fits = |requests, words| explain_within(words, &trace(requests), &setting).is_ok();
+        assert!(fits(20, 20_000) && fits(200, MOST_WORDS), "the control");
+        let Err(why) = explain_within(20_000, &trace(200), &setting).map(drop) else {
+            panic!("200 requests with 200 causes each")
+        };
+        assert!(why.exit_code() == 2 && why.to_string().contains("record less"), "{why}");
     }
 }

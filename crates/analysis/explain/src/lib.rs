@@ -13,6 +13,7 @@ mod explanation;
 mod finding;
 mod ideal;
 mod queueing;
+mod room;
 mod serving;
 mod setting;
 mod source;

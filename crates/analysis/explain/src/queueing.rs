@@ -5,13 +5,14 @@ mod slots;
 
 use std::collections::BTreeMap;
 
-use model::{Nanos, ThreadId};
+use model::{Failure, Nanos, ThreadId};
 
 use crate::apportion::apportion;
 use crate::debt::{Debt, Served};
+use crate::room::Room;
 use crate::serving::OffSpan;
 use crate::source::{Culprit, Source};
-use crate::sweep::{Key, Scene, Slots, Subject, Tally, grow};
+use crate::sweep::{Key, Scene, Slots, Subject, Tally, WORDS_OF_CAUSE, grow};
 use crate::timeline::Cursor;
 
 /// The key of what is unknown.
@@ -79,6 +80,13 @@ struct Sums {
     kept: Vec<(usize, u64)>,
 }
 
+impl Sums {
+    /// The room that they take.
+    fn words(&self) -> usize {
+        self.lost.len() + 2 * self.kept.len()
+    }
+}
+
 /// What is known of a request under way.
 #[derive(Default)]
 struct Open {
@@ -87,6 +95,22 @@ struct Open {
     head: Option<(Nanos, Sums)>,
     owed: Vec<(usize, f64)>,
     stretched: Vec<f64>,
+}
+
+impl Open {
+    /// The room that it takes.
+    fn words(&self) -> usize {
+        let later = [&self.sent, &self.head].into_iter().flatten();
+        let sums: usize = later.map(|(_, sums)| sums.words()).sum();
+        self.begun.words() + sums + 2 * self.owed.len() + self.stretched.len()
+    }
+}
+
+impl Met {
+    /// The room that its causes take.
+    fn words(&self) -> usize {
+        WORDS_OF_CAUSE * (self.blamed.len() + self.owed.len())
+    }
 }
 
 struct Walk<'a, 's> {
@@ -120,7 +144,13 @@ struct Walk<'a, 's> {
 }
 
 /// What each of these requests met, in their order.
-pub(crate) fn follow(scene: &Scene, program: usize, slots: &Slots, queued: &[Queued]) -> Vec<Met> {
+pub(crate) fn follow(
+    scene: &Scene,
+    program: usize,
+    slots: &Slots,
+    queued: &[Queued],
+    room: &mut Room,
+) -> Result<Vec<Met>, Failure> {
     let kept: Vec<(ThreadId, OffSpan)> = scene.serving.kept(program).collect();
     let edges = edges(scene, program, queued, &kept);
     let mut walk = Walk::new(scene, program, slots, queued);
@@ -129,11 +159,11 @@ pub(crate) fn follow(scene: &Scene, program: usize, slots: &Slots, queued: &[Que
     let (mut edges, mut moments) = (edges.into_iter().peekable(), scene.moments.iter().peekable());
     loop {
         let next = [edges.peek().map(|(at, _)| *at), moments.peek().map(|at| **at)];
-        let Some(now) = next.into_iter().flatten().min() else { return met };
+        let Some(now) = next.into_iter().flatten().min() else { return Ok(met) };
         moments.next_if(|at| **at == now);
         walk.pass(now);
         while let Some((_, edge)) = edges.next_if(|(at, _)| *at == now) {
-            walk.turn(edge, &kept, &mut met);
+            walk.turn(edge, &kept, &mut met, room)?;
         }
         let from = cursor.next;
         cursor.advance(now);
@@ -253,21 +283,31 @@ impl<'a, 's> Walk<'a, 's> {
         self.outstanding > 0 && self.states.iter().all(|state| *state == Slot::Idle)
     }
 
-    fn turn(&mut self, edge: Edge, kept: &[(ThreadId, OffSpan)], met: &mut [Met]) {
+    fn turn(
+        &mut self,
+        edge: Edge,
+        kept: &[(ThreadId, OffSpan)],
+        met: &mut [Met],
+        room: &mut Room,
+    ) -> Result<(), Failure> {
         match edge {
             Edge::IdealStart => self.ideal_busy += 1,
             Edge::IdealEnd => self.ideal_busy = self.ideal_busy.saturating_sub(1),
-            Edge::Intended(at) => self.open(at),
+            Edge::Intended(at) => room.take(self.open(at))?,
             Edge::Sent(at) => {
                 let sums = self.sums(at);
+                room.take(sums.words())?;
                 self.open.entry(at).or_default().sent = Some((self.now, sums));
             }
             Edge::Head(at) => {
                 let sums = self.sums(at);
+                room.take(sums.words())?;
                 self.open.entry(at).or_default().head = Some((self.now, sums));
             }
             Edge::Completed(at) => {
+                room.give_back(self.open.get(&at).map_or(0, Open::words));
                 met[at as usize] = self.close(at);
+                room.take(met[at as usize].words())?;
                 self.stretch(at);
             }
             Edge::OffSpan(at) => {
@@ -276,14 +316,19 @@ impl<'a, 's> Walk<'a, 's> {
             Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
             Edge::Followed => {}
         }
+        Ok(())
     }
 
-    fn open(&mut self, at: u32) {
+    /// Says how much room it takes.
+    fn open(&mut self, at: u32) -> usize {
         self.outstanding += 1;
         let begun = self.sums(at);
         let owed = self.debt.owed().collect();
         let stretched = self.stretched.clone();
-        self.open.insert(at, Open { begun, owed, stretched, ..Open::default() });
+        let open = Open { begun, owed, stretched, ..Open::default() };
+        let words = open.words();
+        self.open.insert(at, open);
+        words
     }
 
     fn sums(&self, at: u32) -> Sums {

@@ -1,10 +1,11 @@
 //! The requests of a service, each with its excess split by source.
 
-use model::Nanos;
+use model::{Failure, Nanos};
 use queue::ideal_latencies;
 
 use crate::apportion::apportion;
 use crate::queueing::{Met, Queued, follow, stretches};
+use crate::room::Room;
 use crate::source::{Blame, Culprit, Source};
 use crate::sweep::{Key, Scene, Subject, Tally, grow};
 use crate::timeline::Cursor;
@@ -64,11 +65,15 @@ impl Explained {
 }
 
 /// Splits every request of a program whose thread is known, in the order of intended moments.
-pub(crate) fn split(scene: &Scene, program: usize) -> Vec<Explained> {
+pub(crate) fn split(
+    scene: &Scene,
+    program: usize,
+    room: &mut Room,
+) -> Result<Vec<Explained>, Failure> {
     let slots = scene.slots(program);
     let ideals = ideal_latencies(scene.trace, program, slots.count() as u32);
-    let queued = queued(scene, program, &ideals);
-    let met = follow(scene, program, &slots, &queued);
+    let queued = queued(scene, program, &ideals, room)?;
+    let met = follow(scene, program, &slots, &queued, room)?;
     let requests = &scene.trace.programs[program].requests;
     let whole = |one: &Queued| {
         let request = &requests[one.subject.request as usize];
@@ -81,11 +86,16 @@ pub(crate) fn split(scene: &Scene, program: usize) -> Vec<Explained> {
             service: request.service,
         }
     };
-    queued.iter().zip(&met).map(|(one, met)| whole(one).split(&one.own, met)).collect()
+    Ok(queued.iter().zip(&met).map(|(one, met)| whole(one).split(&one.own, met)).collect())
 }
 
 /// The requests whose threads are known, with what those did with them.
-fn queued(scene: &Scene, program: usize, ideals: &[Nanos]) -> Vec<Queued> {
+fn queued(
+    scene: &Scene,
+    program: usize,
+    ideals: &[Nanos],
+    room: &mut Room,
+) -> Result<Vec<Queued>, Failure> {
     let requests = &scene.trace.programs[program].requests;
     let subject = |(index, request): (usize, &model::trace::Request)| {
         let served = scene.serving.of(program, index).filter(|_| !request.is_lost())?;
@@ -102,12 +112,15 @@ fn queued(scene: &Scene, program: usize, ideals: &[Nanos]) -> Vec<Queued> {
     let mut own = vec![Tally::default(); subjects.len()];
     for at in order {
         own[at] = scene.sweep(subjects[at], &mut cursor);
+        room.take(own[at].words())?;
     }
     let ideal_end = |subject: &Subject| {
         subject.ideal_start.saturating_add(requests[subject.request as usize].service)
     };
     let queued = subjects.into_iter().zip(own);
-    queued.map(|(subject, own)| Queued { ideal_end: ideal_end(&subject), subject, own }).collect()
+    let queued =
+        queued.map(|(subject, own)| Queued { ideal_end: ideal_end(&subject), subject, own });
+    Ok(queued.collect())
 }
 
 /// What is to be divided.

@@ -45,6 +45,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// The room that its causes take.
+    pub fn words(&self) -> usize {
+        WORDS_OF_CAUSE * self.blamed.len()
+    }
+
     fn add(&mut self, piece: Piece, parts: u64) {
         match piece {
             Piece::First => self.first += parts,
@@ -58,6 +63,9 @@ impl Tally {
         self.add(Piece::To((source, culprit)), self.parts * span);
     }
 }
+
+/// Words of eight bytes that a cause takes, once here and once in the explanation.
+pub(crate) const WORDS_OF_CAUSE: usize = 6;
 
 /// Adds to an entry of a short list, the latest first in mind: neighbours in time often blame the same.
 pub(crate) fn grow<K: PartialEq, N: std::ops::AddAssign>(list: &mut Vec<(K, N)>, key: K, by: N) {

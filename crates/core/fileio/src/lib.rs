@@ -11,4 +11,6 @@ mod write;
 
 pub use folder::{check_private, private_folder};
 pub use read::{LONGEST_LIST, LONGEST_TEXT, LONGEST_TRACE, beginning, regular, text, whole};
-pub use write::{check_writable, create_new, is_replaceable, replace, replace_file, replace_with};
+pub use write::{
+    check_writable, create_new, is_replaceable, replace, replace_below, replace_file, replace_with,
+};

@@ -2,11 +2,14 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tempfile::NamedTempFile;
+
+use crate::folder::folder_below;
 
 /// Says whether a file can be written there, by beginning one; what killed processes left on the way to it
 /// is removed.
@@ -44,6 +47,22 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         Kind::Special | Kind::File => Out::beside(path)?,
     };
     finish(out, path, |out| out.write_all(content))
+}
+
+/// [`replace_file`] below a folder, with a name that another party chose and permissions. No link below the
+/// folder is followed, and permissions are given before the file has its name: afterwards another user may
+/// have put a link there.
+pub fn replace_below(top: &Path, name: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
+    let folder = folder_below(top, name.parent().unwrap_or(Path::new("")))?;
+    let last = name.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(last);
+    if let Kind::Special = Out::kind(&path) {
+        return Err(io::Error::other("no file stands there: name a folder of your own"));
+    }
+    // Nobody else may open it before it has the permissions that are asked for.
+    let mut out = Out::beside_with(&path, 0o600)?;
+    out.file().set_permissions(Permissions::from_mode(mode & 0o777))?;
+    finish(out, &path, |out| out.write_all(content))
 }
 
 /// Whether [`replace_file`] leaves nothing but files in the place of files.
@@ -120,7 +139,10 @@ impl Out {
     fn beside(path: &Path) -> io::Result<Out> {
         // As `open` makes files; one that is replaced keeps its own permissions.
         let mode = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
-        let mode = mode.map_or(0o666, |there| there.permissions().mode() & 0o777);
+        Out::beside_with(path, mode.map_or(0o666, |there| there.permissions().mode() & 0o777))
+    }
+
+    fn beside_with(path: &Path, mode: u32) -> io::Result<Out> {
         let file = tempfile::Builder::new()
             .prefix(&format!("{}{}-", prefix(path), std::process::id()))
             .permissions(Permissions::from_mode(mode))

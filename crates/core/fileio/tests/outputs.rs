@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use fileio::{check_writable, create_new, private_folder, replace, replace_file, replace_with};
+use fileio::{
+    check_writable, create_new, private_folder, replace, replace_below, replace_file, replace_with,
+};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use prompt::prompt;
@@ -171,4 +173,24 @@ fn a_folder_that_others_write_to_is_refused() {
     assert!(private_folder(&at("link")).is_err_and(|why| why.contains("not followed")));
     fs::set_permissions(at("own"), fs::Permissions::from_mode(0o777)).expect("ours");
     assert!(private_folder(&at("own")).is_err_and(|why| why.contains("others may write")));
+}
+
+/// Permissions by name were given to what the name led to: `--into /dev` with a file `null` in the guest
+/// took `/dev/null` from all users.
+#[test]
+fn permissions_are_given_to_the_file_and_not_to_its_name() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let mode = |name: &str| fs::metadata(at(name)).expect("there").permissions().mode() & 0o777;
+    fs::write(at("victim"), "").expect("a file");
+    fs::set_permissions(at("victim"), fs::Permissions::from_mode(0o640)).expect("ours");
+    let open = File::open(at("victim")).expect("ours");
+    let link = open.as_raw_fd().to_string();
+    replace_below(Path::new("/proc/self/fd"), Path::new(&link), 0o604, b"x").unwrap_err();
+    assert_eq!(mode("victim"), 0o640);
+    replace_below(folder.path(), Path::new("victim"), 0o4604, b"x").expect("room");
+    assert_eq!(mode("victim"), 0o604, "the control");
+    pipe(&at("pipe"));
+    replace_below(folder.path(), Path::new("pipe"), 0o604, b"x").unwrap_err();
+    replace_below(folder.path(), Path::new("../out"), 0o604, b"x").unwrap_err();
 }

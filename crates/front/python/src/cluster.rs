@@ -1,6 +1,5 @@
 //! Clusters of servers.
 
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
@@ -71,7 +70,8 @@ pub fn cluster(
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+    fileio::text(path, fileio::LONGEST_TEXT)
+        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
 fn parsed<T: std::str::FromStr<Err: ToString>>(words: &[String]) -> PyResult<Vec<T>> {

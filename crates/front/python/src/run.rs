@@ -1,6 +1,5 @@
 //! Single runs, request by request.
 
-use std::fs;
 use std::path::PathBuf;
 
 use ::compare::command::{command, of_run};
@@ -56,7 +55,8 @@ pub fn run(
 #[pyfunction]
 pub fn read_trace(py: Python, path: PathBuf) -> PyResult<Traced> {
     let name = path.display().to_string();
-    let bytes = fs::read(&path).map_err(|error| wrong(format!("{name}: {error}")))?;
+    let bytes = fileio::whole(&path, fileio::LONGEST_TRACE)
+        .map_err(|error| wrong(format!("{name}: {error}")))?;
     work(py, None, |_| Ok::<_, Failure>(traced(trace::read(&bytes, &name)?)))
 }
 

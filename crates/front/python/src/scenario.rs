@@ -1,6 +1,5 @@
 //! Scenarios: text, what it means, and other values for its keys.
 
-use std::fs;
 use std::path::PathBuf;
 
 use model::edit::{Edit, edited};
@@ -42,7 +41,8 @@ impl Scenario {
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Scenario> {
         let file = path.display().to_string();
-        let text = fs::read_to_string(&path).map_err(|error| wrong(format!("{file}: {error}")))?;
+        let text = fileio::text(&path, fileio::LONGEST_TEXT)
+            .map_err(|error| wrong(format!("{file}: {error}")))?;
         Scenario::read(text, file, Vec::new())
     }
 

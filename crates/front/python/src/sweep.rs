@@ -1,6 +1,5 @@
 //! The parts of a sweep. The package says where they run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use experiment::{Failed, Plan, Point, PointFailure, Source, Store};
@@ -50,7 +49,7 @@ impl Grid {
         let beside = path.parent().unwrap_or(Path::new(""));
         let source = |file: &str| {
             let path = beside.join(file);
-            let text = fs::read_to_string(&path)
+            let text = fileio::text(&path, fileio::LONGEST_TEXT)
                 .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
             Ok(Source { file: path.display().to_string(), text, edits: Vec::new() })
         };
@@ -145,5 +144,6 @@ fn json(failed: &Failed) -> String {
 }
 
 fn read(path: &Path) -> PyResult<String> {
-    fs::read_to_string(path).map_err(|error| wrong(format!("{}: {error}", path.display())))
+    fileio::text(path, fileio::LONGEST_TEXT)
+        .map_err(|error| wrong(format!("{}: {error}", path.display())))
 }

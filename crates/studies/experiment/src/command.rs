@@ -5,8 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fs, io, thread};
+use std::{env, io, thread};
 
+use fileio::LONGEST_LIST;
 use model::{Failure, Watch};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -36,7 +37,8 @@ pub fn run(words: &[String], seeds: &[u64], watch: &dyn Watch) -> (Vec<Option<St
 
 /// A result as JSON on a line.
 fn result(path: &Path) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    let value: serde_json::Value =
+        serde_json::from_slice(&fileio::whole(path, LONGEST_LIST).ok()?).ok()?;
     Some(value.to_string())
 }
 

@@ -1,10 +1,11 @@
 //! A point: what to run, and what it found.
 
-use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 
 use compare::command::{command, of_run};
 use compare::{Plan, TraceSink};
+use fileio::LONGEST_LIST;
 use model::{Arm, Events, Failure, PolicySpec, Scenario, Trace, Watch};
 use report::document::PolicyResult;
 use serde::{Deserialize, Serialize};
@@ -125,7 +126,9 @@ impl Point {
                 json!([depends, scenario, self.policy, curves])
             }
             Work::Command(words) => {
-                let texts = words.iter().filter_map(|word| fs::read_to_string(word).ok());
+                let texts = words
+                    .iter()
+                    .filter_map(|word| fileio::text(Path::new(word), LONGEST_LIST).ok());
                 json!([words, texts.collect::<Vec<_>>()])
             }
         };

@@ -1,7 +1,5 @@
 //! What a result depends on beside its scenario and its seeds.
 
-use std::fs;
-
 use model::{Arm, Failure, PolicySpec, Scenario};
 use policy_native::{HEADERS, Options};
 use serde_json::{Value, json};
@@ -28,7 +26,7 @@ pub fn of(arm: &dyn Arm, scenario: &Scenario, policy: &PolicySpec) -> Result<Val
 /// Of a policy behind the seam what it is made of; null for the kernel's own classes and other programs.
 fn code(scenario: &Scenario, policy: &PolicySpec) -> Result<Value, Failure> {
     if let Some(path) = policy.file() {
-        let source = fs::read(path)
+        let source = fileio::whole(path, fileio::LONGEST_TEXT)
             .map_err(|error| Failure::Input(format!("policy {}: {error}", policy.name)))?;
         return Ok(json!([source, HEADERS]));
     }
@@ -50,6 +48,26 @@ fn code_of(options: &Options) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A plan may name `/dev/zero` or a link to it as a policy's file.
+    #[test]
+    fn a_source_without_an_end_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("mine.c");
+        let code = || code(&scenario(), &PolicySpec::parse(at.to_str().unwrap()).unwrap());
+        std::os::unix::fs::symlink("/dev/zero", &at).unwrap();
+        let why = code().unwrap_err();
+        assert!(why.exit_code() == 2 && why.to_string().contains("without an end"), "{why}");
+        std::fs::remove_file(&at).unwrap();
+        std::fs::write(&at, "int a;").unwrap();
+        code().expect("the control");
+    }
+
+    fn scenario() -> Scenario {
+        let program = "[[program]]\nname = \"b\"\nkind = \"batch\"\n";
+        let text = format!("# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n{program}");
+        Scenario::read(&text, "x.toml").unwrap()
+    }
 
     #[test]
     fn every_policy_by_name_is_of_a_kind() {

@@ -35,7 +35,7 @@ impl Store {
     /// The result of that id. One that cannot be read, is damaged, or is another's, is none: its point runs
     /// again and replaces it.
     pub fn get(&self, id: &str) -> Option<String> {
-        let text = fs::read_to_string(self.path(id)).ok()?;
+        let text = fileio::text(&self.path(id), fileio::LONGEST_LIST).ok()?;
         let (sum, rest) = text.strip_prefix(BEFORE_SUM)?.split_once(AFTER_SUM)?;
         let result = rest.strip_suffix(END)?;
         (sum == checksum(id, result)).then(|| result.to_string())

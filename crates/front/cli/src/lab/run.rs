@@ -1,9 +1,7 @@
 //! `rearguard lab run`: one command under one kernel.
 
-use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,17 +119,16 @@ impl Args {
 
     fn keep(&self, files: &[Entry]) -> Result<(), Failure> {
         files.iter().try_for_each(|file| {
-            let path = self.into.join(&file.name);
-            write(&path, file).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+            write(&self.into, file).map_err(|error| {
+                Failure::Run(format!("{}: {error}", self.into.join(&file.name).display()))
+            })
         })
     }
 }
 
-fn write(path: &std::path::Path, file: &Entry) -> io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    // A link in the folder may lead elsewhere, and the guest chooses the name.
-    fileio::replace_file(path, &file.content)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(file.mode & 0o777))
+/// Links in the folder may lead elsewhere, and the guest chooses the name.
+fn write(into: &Path, file: &Entry) -> io::Result<()> {
+    fileio::replace_below(into, Path::new(&file.name), file.mode, &file.content)
 }
 
 /// A command that failed explains a missing file; one that did not must not hide it.
@@ -175,18 +172,31 @@ impl Watcher for Terminal {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
     fn what_a_guest_sends_follows_no_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
+        let sent = |name: &str| {
+            let entry = Entry { name: name.into(), mode: 0o600, content: b"new".to_vec() };
+            write(&at("into"), &entry)
+        };
+        ["into", "others"].iter().for_each(|name| fs::create_dir(at(name)).expect("a folder"));
         fs::write(at("victim"), "kept").expect("a file");
-        std::os::unix::fs::symlink(at("victim"), at("out")).expect("a link");
-        let entry = Entry { name: "out".into(), mode: 0o600, content: b"new".to_vec() };
-        write(&at("out"), &entry).expect("room");
+        symlink(at("victim"), at("into/out")).expect("a link");
+        symlink(at("others"), at("into/results")).expect("a link");
+        sent("out").expect("room");
         assert_eq!(fs::read(at("victim")).expect("there"), b"kept");
-        assert_eq!(fs::read(at("out")).expect("there"), b"new");
+        assert_eq!(fs::read(at("into/out")).expect("there"), b"new");
+        let why = sent("results/1.json").expect_err("a link").to_string();
+        assert!(why.contains("symbolic link"), "{why}");
+        assert_eq!(fs::read_dir(at("others")).expect("there").count(), 0);
+        sent("own/deep/1.json").expect("the control");
+        assert_eq!(fs::read(at("into/own/deep/1.json")).expect("there"), b"new");
     }
 
     #[test]
