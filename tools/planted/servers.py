@@ -73,10 +73,11 @@ class Server:
 
     def redis(self, fsync=False):
         self.request, self.tail = b"PING\r\n", b"+PONG\r\n"
-        words = ["redis-server", "--port", str(self.port), "--save", "", "--enable-debug-command", "yes"]
+        words = ["redis-server", "--port", str(self.port), "--save", "", "--enable-debug-command", "yes",
+                 "--dir", str(self.folder)]
         if fsync:
             self.request, self.tail, self.rate = b"INCR a\r\n", b"\r\n", 50
-            words += ["--appendonly", "yes", "--appendfsync", "always", "--dir", str(self.folder)]
+            words += ["--appendonly", "yes", "--appendfsync", "always"]
         return words
 
     def nginx(self):

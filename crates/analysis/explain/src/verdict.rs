@@ -1,6 +1,6 @@
 //! What made a service slow, in one sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Nanos;
 
@@ -84,11 +84,10 @@ const FEWEST: usize = 20;
 
 impl Class {
     fn of(source: Source, culprit: Culprit, service: &Service) -> Class {
-        let is_own = culprit == Culprit::Program(service.program as u32);
-        let is_kin = matches!(culprit, Culprit::Program(one) if service.kin.contains(&one));
+        let is_of = |programs: &BTreeSet<u32>| matches!(culprit, Culprit::Program(one) if programs.contains(&one));
         match source {
-            Source::Background if is_own || is_kin && service.is_grouped => Class::OwnCode,
-            Source::Socket if is_own || is_kin => Class::OwnCode,
+            Source::Background if is_of(&service.own) => Class::OwnCode,
+            Source::Socket if is_of(&service.kin) => Class::OwnCode,
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,
             Source::Socket => Class::Behind,

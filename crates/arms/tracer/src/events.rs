@@ -165,7 +165,7 @@ mod tests {
 
     /// A wake-up that CPU 1 tells at 9 of a thread that is for it, and what comes before.
     fn woken(before: &[Seen], is_placed: impl Fn(usize) -> bool) -> Vec<Event> {
-        let wake = Kind::Wake { target: 1, throttled: false, is_new: false };
+        let wake = Kind::Wake { target: 1, throttled: false, started_by: None };
         let wake = Seen { at: Nanos(9), cpu: 1, thread: SLEEPER, kind: wake };
         let seen = before.iter().copied().chain([wake]).collect();
         let numbers = BTreeMap::from([(SLEEPER, ThreadId(0))]);

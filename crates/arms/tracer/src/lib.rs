@@ -11,6 +11,7 @@ mod client;
 mod compact;
 mod connection;
 mod cpu_time;
+mod descent;
 mod events;
 mod exchange;
 mod follower;

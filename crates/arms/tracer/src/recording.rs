@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::event::Cause;
 use model::{Failure, Nanos};
 
-use super::lives::tell_apart;
+use super::lives::{starters, tell_apart};
 use super::process_cache::{ProcessCache, ProcessInfo};
 
 /// What a hook saw.
@@ -69,9 +69,9 @@ pub enum Kind {
     BaseOut { to: Peer, number: u32 },
     /// The CPU goes from one thread to `thread`.
     Switch { from: u32, left: Left },
-    /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its
-    /// quota.
-    Wake { target: u32, throttled: bool, is_new: bool },
+    /// `thread` is put into a CPU's queue, its group may have used up its quota. A new one is put there for
+    /// the first time, by the thread that started it.
+    Wake { target: u32, throttled: bool, started_by: Option<u32> },
     /// Before a wake-up that its CPU tells another one asked for it.
     Waking { by: u16 },
     /// An interrupt begins.
@@ -230,7 +230,7 @@ impl Seen {
             9 => Kind::Wake {
                 target: number,
                 throttled: detail & 1 != 0,
-                is_new: detail & IS_NEW != 0,
+                started_by: (detail & IS_NEW != 0).then_some(peer.address),
             },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
@@ -254,6 +254,8 @@ pub struct Recording {
     pub(super) processes: ProcessCache,
     /// What is known of them afterwards. A number that several threads had stands for one here.
     pub(super) known: BTreeMap<u32, ProcessInfo>,
+    /// By thread that was started meanwhile: the thread that started it.
+    pub(super) starters: BTreeMap<u32, u32>,
 }
 
 impl Recording {
@@ -261,6 +263,7 @@ impl Recording {
     pub(super) fn finish(&mut self) {
         self.seen.sort_by_key(|one| one.at);
         self.known = tell_apart(&mut self.seen, &self.processes.lives);
+        self.starters = starters(&self.processes.lives);
     }
 
     /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
@@ -330,7 +333,7 @@ mod tests {
     #[test]
     fn a_wake_up_tells_which_other_cpu_asked_for_it_and_when() {
         let seen = |at, kind| Seen { at: Nanos(at), cpu: 1, thread: 7, kind };
-        let woken = seen(100, Kind::Wake { target: 1, throttled: false, is_new: false });
+        let woken = seen(100, Kind::Wake { target: 1, throttled: false, started_by: None });
         let of = |bytes: [u8; LENGTH]| Seen::decode_all(&bytes).collect::<Vec<_>>();
         assert_eq!(of(wake(4, 30)), [seen(70, Kind::Waking { by: 3 }), woken]);
         assert_eq!(of(wake(0, 0)), [woken], "the control: its own did");

@@ -6,6 +6,7 @@ use model::{CpuId, Nanos};
 
 use super::answering::{Answering, tell_waits};
 use super::cpu_time::CpuTime;
+use super::descent::Descent;
 use super::events::translate;
 use super::process_cache::ProcessInfo;
 use super::recording::Recording;
@@ -40,7 +41,8 @@ impl Scene {
         let served = || exchanged.iter().map(|one| one.thread).filter(|thread| *thread != 0);
         let process = |thread: u32| known.get(&thread).map_or(thread, |info| info.process);
         let serving = served().map(|thread| (process(thread), 0)).collect();
-        let table = ThreadTable::new(recording, served().map(|thread| (thread, 0)), 1, serving);
+        let mut table = ThreadTable::new(recording, served().map(|thread| (thread, 0)), 1, serving);
+        Descent::new(recording, served()).mark(&mut table);
         let first = served().next().unwrap_or(0);
         let service = ProcessInfo::process(known.get(&first), first);
         let programs = std::iter::once(service).chain(table.others.iter().cloned()).collect();

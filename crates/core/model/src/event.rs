@@ -247,6 +247,10 @@ pub struct Process {
     /// kernel`; `None`: unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Whether the service that was watched started it, itself or through others, or both are forks of one
+    /// process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descends: bool,
 }
 
 impl Process {

@@ -314,9 +314,20 @@ fn what_a_thread_did_before_it_took_up_a_request_is_its_own_work() {
 #[test]
 fn a_process_of_the_services_name_and_unit_is_no_neighbour() {
     let trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
-    let told = |names, group| crate::server::blamed_class(&trace, names, group);
+    let told = |names, group| crate::server::blamed_class(&trace, names, group, false);
     let (same, unit) = (["redis-server[1]", "redis-server[2]"], Some("system.slice/redis.service"));
     assert_eq!(told(same, unit), Class::OwnCode);
     assert_eq!(told(same, None), Class::Neighbours, "the control: the root holds any processes");
     assert_eq!(told(["redis-server[1]", "rustc[2]"], unit), Class::Neighbours, "the control");
+}
+
+/// In the root, too, where a name says nothing.
+#[test]
+fn a_process_that_the_service_started_is_no_neighbour() {
+    let trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
+    for names in [["redis-server[1]", "redis-server[2]"], ["python3[1]", "convert[2]"]] {
+        let told = |descends| crate::server::blamed_class(&trace, names, None, descends);
+        let control = "the control: it was started by another";
+        assert_eq!((told(true), told(false)), (Class::OwnCode, Class::Neighbours), "{control}");
+    }
 }

@@ -428,8 +428,9 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	__u32 target = task->thread_info.cpu;
 
+	/* Here the current thread is the one that started it. */
 	if (is_traced(target))
-		tell(WAKE, number(task), 0, 0, target, is_throttled(task) | IS_NEW);
+		tell(WAKE, number(task), current_number(), 0, target, is_throttled(task) | IS_NEW);
 	return 0;
 }
 
