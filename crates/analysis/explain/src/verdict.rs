@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Nanos;
 
 use crate::explanation::Service;
+use crate::finding::Finding;
 use crate::ideal::Standing;
 use crate::source::{Culprit, Source};
 use crate::split::Explained;
@@ -147,6 +148,12 @@ impl Service {
             _ => Confidence::None,
         };
         Verdict { class, share, confidence, events: self.events(), worst, lack }
+    }
+
+    /// What the service's own code took of a finding.
+    pub(crate) fn own_part(&self, finding: &Finding) -> u64 {
+        let is_own = |culprit| Class::of(finding.source, culprit, self) == Class::OwnCode;
+        finding.culprits.iter().filter(|(culprit, _)| is_own(*culprit)).map(|(_, ns)| ns).sum()
     }
 
     fn lack(&self, class: Class, standing: Standing) -> Option<Lack> {

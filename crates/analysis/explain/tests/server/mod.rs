@@ -173,6 +173,14 @@ pub fn blamed(trace: &Trace, names: [&str; 2], cpus: u32) -> (Class, Option<(Sou
     (verdict.class, verdict.worst)
 }
 
+/// What is said to help against the first source, where the second program may descend from the first.
+pub fn background_helps(trace: &Trace, names: [&str; 2], descends: bool) -> String {
+    let mut setting = setting(names, 1);
+    setting.programs[1].descends = descends;
+    let told = explain(trace, &setting).expect("events").documents().remove(0);
+    told.findings[0].mitigation.clone()
+}
+
 /// The same where both are in this group, and the second one may descend from the first.
 pub fn blamed_class(trace: &Trace, names: [&str; 2], group: Option<&str>, descends: bool) -> Class {
     let mut setting = setting(names, 1);

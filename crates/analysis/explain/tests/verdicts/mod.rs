@@ -329,5 +329,8 @@ fn a_process_that_the_service_started_is_no_neighbour() {
         let told = |descends| crate::server::blamed_class(&trace, names, None, descends);
         let control = "the control: it was started by another";
         assert_eq!((told(true), told(false)), (Class::OwnCode, Class::Neighbours), "{control}");
+        let helps = |descends| crate::server::background_helps(&trace, names, descends);
+        assert!(helps(true).contains("lower priority"), "{}", helps(true));
+        assert!(helps(false).contains("a cell"), "{}", helps(false));
     }
 }
