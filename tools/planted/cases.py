@@ -20,7 +20,7 @@ CASES = {
     **of_servers("reused-number", plants.ReusedNumber, "memcached", "redis", "nginx"),
     **of_servers("sigstop", plants.Stop, *SERVERS),
     **of_servers("freezer", plants.Freeze, "memcached", "nginx", "go"),
-    **of_servers("quota", plants.Quota, "memcached", "redis", "nginx", "node"),
+    **of_servers("quota", plants.Quota, "memcached", "redis", "nginx", "node", "java"),
     "redis-debug-sleep": ("redis", {}, plants.DebugSleep),
     "redis-lua": ("redis", {}, plants.Lua),
     "redis-keys": ("redis", {}, plants.Keys),

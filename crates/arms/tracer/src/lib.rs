@@ -21,6 +21,7 @@ mod lives;
 mod process_cache;
 mod programs;
 mod quiet;
+mod quotas;
 mod recording;
 mod ring;
 mod scene;

@@ -188,7 +188,10 @@ mod tests {
     }
 
     fn creation(at: u64) -> Seen {
-        Seen { kind: Kind::Wake { target: 0, throttled: false, started_by: Some(1) }, ..switch(at) }
+        Seen {
+            kind: Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) },
+            ..switch(at)
+        }
     }
 
     /// What /proc says at four seconds.

@@ -231,7 +231,7 @@ mod tests {
         let mut shell = shell.expect("it is everywhere");
         let mut cache = ProcessCache::default();
         let thread = shell.id();
-        let kind = Kind::Wake { target: 0, throttled: false, started_by: Some(1) };
+        let kind = Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) };
         let mut seen = [Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind }];
         cache.note(&seen[0]);
         let mut name =
