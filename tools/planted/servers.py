@@ -91,10 +91,10 @@ class Server:
     def node(self, burn=0, sleep=0):
         return ["node", str(HERE / "server.js"), str(self.port), str(burn), str(sleep), str(self.log)]
 
-    def python(self, cause="none"):
+    def python(self, cause="none", shape="threads"):
         self.rate = 100
         return [sys.executable, str(HERE / "server.py"), str(self.port), cause, str(self.log), str(self.folder),
-                str(free_port())]
+                str(free_port()), shape]
 
     def go(self, burn=0):
         return [str(BUILT / "go-server"), str(self.port), str(burn)]

@@ -15,6 +15,7 @@ mod descent;
 mod events;
 mod exchange;
 mod follower;
+mod handover;
 mod hooks;
 mod interrupts;
 mod lives;

@@ -15,10 +15,25 @@ use super::thread_table::ThreadTable;
 /// A request as the server's side saw it; moments count from a beginning.
 pub(super) struct Exchanged {
     pub stages: Stages,
-    /// The thread that read it; 0: not seen.
+    /// The thread that serves it: that read it, or that this one woke for it; 0: not seen.
     pub thread: u32,
     /// How its answer went out.
     pub answering: Answering,
+    /// Whether another thread read it.
+    pub is_handed_over: bool,
+}
+
+impl Exchanged {
+    /// One that its reader serves.
+    pub fn new(stages: Stages, thread: u32, answering: Answering) -> Exchanged {
+        Exchanged { stages, thread, answering, is_handed_over: false }
+    }
+
+    /// Whether another thread than its reader answers.
+    pub fn is_answered_by_another(&self) -> bool {
+        let answers = self.answering.thread;
+        answers != 0 && self.thread != 0 && answers != self.thread
+    }
 }
 
 /// What surrounds the requests. Program 0 is the service: every process that served.
