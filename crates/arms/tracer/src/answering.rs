@@ -186,6 +186,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_thread_waits_for_that_was_handed_a_request_may_be_the_next_one() {
+        let mut handed = [request(READER, &[(30, 100)])];
+        for cause in [Cause::Lock, Cause::Socket] {
+            assert_eq!(told(&handed, 12, cause), cause, "the control: it has read it itself");
+        }
+        handed[0].is_handed_over = true;
+        let causes = [Cause::Lock, Cause::Socket, Cause::Sleep, Cause::Disk];
+        let all = causes.map(|cause| told(&handed, 12, cause));
+        assert_eq!(all, [Cause::Other, Cause::Other, Cause::Sleep, Cause::Disk]);
+    }
+
+    #[test]
     fn what_a_thread_waits_for_that_has_handed_its_request_on_is_no_part_of_it() {
         let out = [(30, 100)];
         let handed = request(WORKER, &out);
