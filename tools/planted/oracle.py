@@ -3,7 +3,7 @@
 ftrace writes every switch of the servers' CPU and every wake-up, by CLOCK_MONOTONIC. At each moment of a slow
 request (as the client saw it) the first of these that holds has the time:
 
-1. `on`: a thread of the server has the CPU.
+1. `on`: a thread of the server, or of a process that it started, has the CPU.
 2. `neighbours`: one is runnable, and another program's thread has the CPU.
 3. The planted cause, where it is at work: `own code`, `disk`, `stopped`, `limits`. A thread that is throttled
    looks runnable, so this comes before 2 there.
@@ -17,6 +17,7 @@ from pathlib import Path
 FOLDER = Path("/sys/kernel/tracing/instances/rearguard-planted")
 SWITCH = re.compile(
     r"\[(\d+)\] .*? (\d+\.\d+): sched_switch: .*?prev_pid=(\d+) .*?prev_state=(\S+) ==> next_comm=(.*?) next_pid=(\d+)")
+FORK = re.compile(r" sched_process_fork: .*? pid=(\d+) child_comm=.*? child_pid=(\d+)")
 WAKE = re.compile(r" (\d+\.\d+): sched_wakeup(?:_new)?: .*? pid=(\d+) ")
 
 
@@ -31,7 +32,7 @@ class Ftrace:
         self.write("trace_clock", "mono")
         self.write("buffer_size_kb", "65536")
         self.write("trace", "")
-        for event in ("sched_switch", "sched_wakeup", "sched_wakeup_new"):
+        for event in ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_fork"):
             self.write(f"events/sched/{event}/enable", "1")
         self.write("tracing_on", "1")
 
@@ -56,6 +57,15 @@ def parse(text, cpu):
         elif match := WAKE.search(line):
             events.append((float(match[1]), "wake", int(match[2])))
     return sorted(events, key=lambda event: event[0])
+
+
+def with_children(text, threads):
+    """These threads, and those that they started, which may have ended before anything looked."""
+    found = set(threads)
+    for match in FORK.finditer(text):
+        if int(match[1]) in found:
+            found.add(int(match[2]))
+    return found
 
 
 def spans(events, threads):

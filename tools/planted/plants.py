@@ -9,11 +9,12 @@ import threading
 import time
 from pathlib import Path
 
-from planted.servers import BUILT, CPU
+from planted.servers import BUILT, CPU, free_port
 
 ALWAYS = (0.0, float("inf"))
 EVERY_S = 0.5
 HELD_S = 0.15
+START_S = 0.5
 CGROUP = Path("/sys/fs/cgroup")
 DISK_IOPS = 20
 
@@ -77,12 +78,6 @@ class Behind(Plant):
     """A server that the server asks."""
 
     cause = "a server behind"
-
-
-class Child(OwnCode):
-    """A process that the server starts, and waits for."""
-
-    also = ("a server behind",)
 
 
 class Stop(Plant):
@@ -263,9 +258,13 @@ class RedisCommand(Plant):
     cause = "own code"
     words = ()
 
+    def __init__(self, server):
+        super().__init__(server)
+        self.port = str(server.port)
+
     def act(self):
         begin = time.monotonic()
-        command = ["redis-cli", "-p", str(self.server.port), *self.words]
+        command = ["redis-cli", "-p", self.port, *self.words]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         self.intervals.append((begin, time.monotonic()))
 
@@ -282,8 +281,31 @@ class Keys(RedisCommand):
     words = ("KEYS", "no*such")
 
     def begin(self):
-        fill = ["redis-cli", "-p", str(self.server.port), "DEBUG", "POPULATE", "1000000"]
+        fill = ["redis-cli", "-p", self.port, "DEBUG", "POPULATE", "1000000"]
         subprocess.run(fill, stdout=subprocess.DEVNULL, check=True)
+
+
+class Save(Keys):
+    """In a child (fork), which is the server's own."""
+
+    words = ("BGSAVE",)
+
+
+class Namesake(Lua):
+    """A server of the same program that has nothing to do with this one."""
+
+    cause = "unknown"
+
+    def begin(self):
+        words = ["chrt", "-f", "30", "taskset", "-c", str(CPU), "redis-server", "--port", str(free_port()), "--save", ""]
+        self.other = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        self.hogs = [f"redis-server[{self.other.pid}]"]
+        self.port = words[words.index("--port") + 1]
+        time.sleep(START_S)
+
+    def end(self):
+        self.other.kill()
+        self.other.wait()
 
 
 class LockTable(Plant):

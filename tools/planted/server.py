@@ -1,11 +1,14 @@
-"""`server.py PORT CAUSE LOG FOLDER PORT_BEHIND`: a thread a connection, and one cause in its own code.
+"""`server.py PORT CAUSE LOG FOLDER PORT_BEHIND [pool]`: a thread a connection, or one that reads for a pool, and
+one cause in its own code.
 
 When the cause was at work stands in LOG, by CLOCK_MONOTONIC, a line each.
 """
 
+import concurrent.futures
 import fcntl
 import mmap
 import os
+import selectors
 import socket
 import subprocess
 import sys
@@ -93,21 +96,40 @@ ACTS = {"behind": ask_behind, "child": lambda: subprocess.run(["sleep", "0.1"], 
         "sleep": lambda: time.sleep(0.1), "fsync": sync, "major": major_faults, "minor": minor_faults}
 
 
-def serve(connection):
+def answer(connection):
     global count
+    count += 1
+    if CAUSE == "lock":
+        with lock:
+            pass
+    elif CAUSE == "flock":
+        file_lock()
+    elif CAUSE in ACTS and count % EVERY == 0:
+        begin = time.monotonic()
+        ACTS[CAUSE]()
+        log(begin)
+    connection.sendall(ANSWER)
+
+
+def serve(connection):
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while connection.recv(4096):
-        count += 1
-        if CAUSE == "lock":
-            with lock:
-                pass
-        elif CAUSE == "flock":
-            file_lock()
-        elif CAUSE in ACTS and count % EVERY == 0:
-            begin = time.monotonic()
-            ACTS[CAUSE]()
-            log(begin)
-        connection.sendall(ANSWER)
+        answer(connection)
+
+
+def read_for_pool(listener):
+    """One thread reads, four answer."""
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        while True:
+            for one, _ in selector.select():
+                if one.fileobj is listener:
+                    selector.register(listener.accept()[0], selectors.EVENT_READ)
+                elif one.fileobj.recv(4096):
+                    pool.submit(answer, one.fileobj)
+                else:
+                    selector.unregister(one.fileobj)
 
 
 def main():
@@ -125,6 +147,8 @@ def main():
     if CAUSE == "lock":
         threading.Thread(target=hold, daemon=True).start()
     with socket.create_server(("127.0.0.1", PORT), backlog=200) as listener:
+        if "pool" in sys.argv[6:]:
+            read_for_pool(listener)
         while True:
             threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 

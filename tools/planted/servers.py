@@ -73,10 +73,11 @@ class Server:
 
     def redis(self, fsync=False):
         self.request, self.tail = b"PING\r\n", b"+PONG\r\n"
-        words = ["redis-server", "--port", str(self.port), "--save", "", "--enable-debug-command", "yes"]
+        words = ["redis-server", "--port", str(self.port), "--save", "", "--enable-debug-command", "yes",
+                 "--dir", str(self.folder)]
         if fsync:
             self.request, self.tail, self.rate = b"INCR a\r\n", b"\r\n", 50
-            words += ["--appendonly", "yes", "--appendfsync", "always", "--dir", str(self.folder)]
+            words += ["--appendonly", "yes", "--appendfsync", "always"]
         return words
 
     def nginx(self):
@@ -90,10 +91,10 @@ class Server:
     def node(self, burn=0, sleep=0):
         return ["node", str(HERE / "server.js"), str(self.port), str(burn), str(sleep), str(self.log)]
 
-    def python(self, cause="none"):
+    def python(self, cause="none", shape="threads"):
         self.rate = 100
         return [sys.executable, str(HERE / "server.py"), str(self.port), cause, str(self.log), str(self.folder),
-                str(free_port())]
+                str(free_port()), shape]
 
     def go(self, burn=0):
         return [str(BUILT / "go-server"), str(self.port), str(burn)]

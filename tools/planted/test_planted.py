@@ -32,6 +32,12 @@ class Planted(unittest.TestCase):
         throttled = {"stopped": 0.2, "neighbours": 0.2, "on": 0.2, "unknown": 0.4}
         self.assertEqual(shares(planted=[(0.5, 1.1)], has_waits=True)[0], throttled, "the control")
 
+    def test_what_the_server_starts_is_the_servers(self):
+        fork = " x-{of} [000] ..... 0.5: sched_process_fork: comm=a pid={of} child_comm=a child_pid={child}\n"
+        text = "".join(fork.format(of=of, child=child) for of, child in ((7, 8), (8, 9), (5, 6)))
+        self.assertEqual(oracle.with_children(text, {7}), {7, 8, 9})
+        self.assertEqual(oracle.with_children("", {7}), {7}, "the control")
+
     def test_what_is_planted_has_the_time_in_which_the_server_sleeps(self):
         found = {"neighbours": 0.4, "on": 0.2, "stopped": 0.2, "unknown": 0.2}
         self.assertEqual(shares(planted=[(1.1, 1.4)])[0], found)

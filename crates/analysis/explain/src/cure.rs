@@ -71,6 +71,21 @@ impl Source {
         }
     }
 
+    /// Of what threads and processes of the service take that serve no request, where it is most of a source.
+    pub(crate) fn words_of_own(self) -> Words {
+        let words = self.words();
+        if self != Source::Background {
+            return words;
+        }
+        Words {
+            what: "threads and processes of the service that serve no request held the CPU",
+            mitigation: "less of that work, later, or at a lower priority than the threads that serve (nice, SCHED_BATCH)",
+            trade_off: "that work takes longer",
+            from: "the CPUs' holders",
+            ..words
+        }
+    }
+
     /// Of what the service does itself, or what is done to it as a whole: no scheduler mends that.
     fn own_words(self) -> Words {
         let words = |key, what, mitigation, trade_off| Words {

@@ -37,7 +37,7 @@ impl Explanation<'_> {
             slow_ns: finding.ns as f64 / service.slow.len() as f64,
             p99_9_ns: measured.0 as f64,
             p99_9_ideal_ns: ideal.0 as f64,
-            ..named(finding, service.program, names)
+            ..named(finding, service, names)
         };
         ExplainedService {
             name: names.setting.programs[service.program].name.clone(),
@@ -227,11 +227,12 @@ fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
     }
 }
 
-fn named(finding: &Finding, program: usize, names: &Names) -> NamedFinding {
-    let words = finding.source.words();
+fn named(finding: &Finding, service: &Service, names: &Names) -> NamedFinding {
+    let is_own = 2 * service.own_part(finding) > finding.ns;
+    let words = if is_own { finding.source.words_of_own() } else { finding.source.words() };
     let culprit = |(culprit, ns): &(Culprit, u64)| NamedCulprit {
         share: *ns as f64 / finding.ns as f64,
-        ..named_culprit((finding.source, *culprit), program, names)
+        ..named_culprit((finding.source, *culprit), service.program, names)
     };
     NamedFinding {
         source: words.key.to_string(),

@@ -43,10 +43,10 @@ pub struct Service {
     pub reorders: bool,
     /// The intended moments of all of the program's requests.
     pub(crate) intended: Vec<Nanos>,
-    /// The processes of the same name and group, itself among them.
+    /// The processes whose work is its own, itself among them.
+    pub(crate) own: BTreeSet<u32>,
+    /// The processes that a wait for is its own: those of the same name and group, too.
     pub(crate) kin: BTreeSet<u32>,
-    /// Whether that group is one of its own: the root holds any processes.
-    pub(crate) is_grouped: bool,
 }
 
 /// The part of requests that were passed from which on the order matters.
@@ -133,8 +133,8 @@ fn service(
         reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
         slow,
         intended: requests.iter().map(|request| request.intended).collect(),
+        own: setting.own(program),
         kin: setting.kin(program),
-        is_grouped: setting.programs[program].group.is_some(),
         lost: lost.len() as u64,
         unknown: (answered.len() - explained.len()) as u64,
         requests: explained,

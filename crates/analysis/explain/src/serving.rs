@@ -31,6 +31,8 @@ pub(crate) struct Serving<'a> {
     place: Vec<Vec<(Nanos, usize)>>,
     /// By program: how many of its threads wait for a CPU, from a moment on.
     waiting: Vec<Vec<(Nanos, i64)>>,
+    /// By program: how many of its threads would wait for one and may not, from a moment on.
+    barred: Vec<Vec<(Nanos, i64)>>,
     /// By program: CPUs that any of its threads may run on, from a moment on.
     usable: Vec<Vec<(Nanos, Arc<[usize]>)>>,
     /// By thread: the set of CPUs that it alone may run on, from a moment on.
@@ -97,6 +99,7 @@ impl<'a> Serving<'a> {
             awake: vec![Vec::new(); threads],
             place: vec![Vec::new(); threads],
             waiting: vec![Vec::new(); programs.len()],
+            barred: vec![Vec::new(); programs.len()],
             usable: vec![vec![(Nanos::ZERO, admission.all())]; programs.len()],
             bound: vec![Vec::new(); threads],
             sets: trace.tables.cpu_sets.iter().map(|cpus| indices(cpus)).collect(),
@@ -235,6 +238,12 @@ impl<'a> Serving<'a> {
                 let open = self.kept[thread.index()].last_mut().filter(|k| k.to == Nanos::NEVER);
                 open.into_iter().for_each(|before| before.to = event.at);
                 self.kept[thread.index()].push(kept);
+                if states[thread.index()] == State::Waits {
+                    self.enter(states, thread, State::Barred, event.at);
+                }
+            }
+            What::Released { thread } if states[thread.index()] == State::Barred => {
+                self.enter(states, thread, State::Waits, event.at);
             }
             What::Switch { cpu, from, to, .. } => {
                 let runs = |thread: &ThreadId| states[thread.index()] == State::Runs;
@@ -270,12 +279,15 @@ impl<'a> Serving<'a> {
 
     fn enter(&mut self, states: &mut [State], thread: ThreadId, state: State, now: Nanos) {
         let before = std::mem::replace(&mut states[thread.index()], state);
-        let waits = |state: State| i64::from(state == State::Waits);
-        let grown = waits(state) - waits(before);
-        if grown != 0 {
-            let waiting = &mut self.waiting[self.trace.threads[thread.index()].program];
-            let last = waiting.last().map_or(0, |(_, count)| *count);
-            note(waiting, now, last + grown);
+        let program = self.trace.threads[thread.index()].program;
+        for (counted, counts) in
+            [(State::Waits, &mut self.waiting[program]), (State::Barred, &mut self.barred[program])]
+        {
+            let grown = i64::from(state == counted) - i64::from(before == counted);
+            if grown != 0 {
+                let last = counts.last().map_or(0, |(_, count)| *count);
+                note(counts, now, last + grown);
+            }
         }
         if (state == State::Asleep) != (before == State::Asleep) {
             note(&mut self.awake[thread.index()], now, state != State::Asleep);
@@ -333,6 +345,11 @@ impl<'a> Serving<'a> {
     /// Whether any thread of a program waits for a CPU.
     pub fn waits(&self, program: usize, now: Nanos) -> bool {
         at(&self.waiting[program], now).is_some_and(|count| *count > 0)
+    }
+
+    /// Whether any thread of a program would wait for a CPU and may not, for its quota is used up.
+    pub fn is_barred(&self, program: usize, now: Nanos) -> bool {
+        at(&self.barred[program], now).is_some_and(|count| *count > 0)
     }
 
     /// The CPUs that a program may use.
@@ -416,5 +433,7 @@ impl Occupants<'_> {
 enum State {
     Asleep,
     Waits,
+    /// It would wait, and may not: the quota of its group is used up.
+    Barred,
     Runs,
 }

@@ -26,6 +26,8 @@ pub struct Program {
     pub owner: Option<String>,
     /// Whether it serves requests.
     pub serves: bool,
+    /// Whether the service that was watched started it, or both are forks of one process.
+    pub descends: bool,
     /// Index of the program whose process its threads belong to: another, or itself.
     pub process: usize,
     /// Whose first CPU says where its memory lies; `None`: no memory is remote, or it is unknown.
@@ -35,8 +37,8 @@ pub struct Program {
 impl Program {
     /// A process that no scenario describes, as the program with this index.
     pub fn of(process: &Process, index: usize) -> Program {
-        let Process { name, group, owner } = process.clone();
-        Program { name, group, owner, serves: false, process: index, memory: None }
+        let Process { name, group, owner, descends } = process.clone();
+        Program { name, group, owner, serves: false, descends, process: index, memory: None }
     }
 }
 
@@ -49,6 +51,7 @@ impl Setting {
             group: program.group.map(|index| scenario.groups[index].name.clone()),
             owner: None,
             serves: matches!(program.kind, Kind::Service(_)),
+            descends: false,
             process: processes[index],
             memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),
         };
@@ -89,12 +92,32 @@ impl Setting {
         (0..).map(ThreadId).zip(of_thread).map(home).collect()
     }
 
-    /// The programs of the same name and group as one, without the numbers of processes.
+    /// The programs of the same name and group as one, without the numbers of processes, and those that are
+    /// its own.
     pub(crate) fn kin(&self, program: usize) -> BTreeSet<u32> {
+        let kin = |one: &Program| one.descends || self.has_its_name(program, one);
+        self.select(kin)
+    }
+
+    /// The programs whose work is a service's own: it started them, or they have its name and its group. The
+    /// root holds any processes.
+    pub(crate) fn own(&self, program: usize) -> BTreeSet<u32> {
+        let is_grouped = self.programs[program].group.is_some();
+        let mut own =
+            self.select(|one| one.descends || is_grouped && self.has_its_name(program, one));
+        own.insert(program as u32);
+        own
+    }
+
+    fn has_its_name(&self, program: usize, one: &Program) -> bool {
         let name = |one: &Program| one.name.split('[').next().map(str::to_string);
         let own = &self.programs[program];
-        let is_kin = |one: &Program| name(one) == name(own) && one.group == own.group;
-        (0..).zip(&self.programs).filter(|(_, one)| is_kin(one)).map(|(index, _)| index).collect()
+        name(one) == name(own) && one.group == own.group
+    }
+
+    fn select(&self, is_wanted: impl Fn(&Program) -> bool) -> BTreeSet<u32> {
+        let wanted = (0..).zip(&self.programs).filter(|(_, one)| is_wanted(one));
+        wanted.map(|(index, _)| index).collect()
     }
 
     /// The names of a trace's threads: `service/3`, the program and the thread's number in it.

@@ -225,6 +225,9 @@ impl Step<'_> {
             return tally.whole(source, culprit, span);
         }
         if self.is_away() {
+            if !self.is_served && self.is_program_barred() {
+                return tally.whole(Source::Throttled, Culprit::Itself, span);
+            }
             // A request that is on its way is so because softirqs are at work, if any is.
             return match self.interrupt().filter(|_| !self.is_served) {
                 Some(name) => tally.whole(Source::Interrupt, Culprit::Interrupt(name), span),
@@ -278,6 +281,14 @@ impl Step<'_> {
         let serving = &self.scene.serving;
         let asleep = !serving.is_awake(self.subject.served.thread, self.now);
         asleep && (self.is_served || !serving.waits(self.subject.program, self.now))
+    }
+
+    /// Its thread sleeps, or is not there yet, and those that could go on in its stead have no quota.
+    fn is_program_barred(&self) -> bool {
+        let (serving, program) = (&self.scene.serving, self.subject.program);
+        let mut occupants = self.holders.iter().filter_map(|holder| holder.occupant());
+        serving.is_barred(program, self.now)
+            && !occupants.any(|thread| serving.program(thread) == program)
     }
 
     /// Whether the CPU that its thread waits at is about to take it up: the state that it leaves, if that is

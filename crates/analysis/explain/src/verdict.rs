@@ -1,10 +1,11 @@
 //! What made a service slow, in one sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Nanos;
 
 use crate::explanation::Service;
+use crate::finding::Finding;
 use crate::ideal::Standing;
 use crate::source::{Culprit, Source};
 use crate::split::Explained;
@@ -84,11 +85,10 @@ const FEWEST: usize = 20;
 
 impl Class {
     fn of(source: Source, culprit: Culprit, service: &Service) -> Class {
-        let is_own = culprit == Culprit::Program(service.program as u32);
-        let is_kin = matches!(culprit, Culprit::Program(one) if service.kin.contains(&one));
+        let is_of = |programs: &BTreeSet<u32>| matches!(culprit, Culprit::Program(one) if programs.contains(&one));
         match source {
-            Source::Background if is_own || is_kin && service.is_grouped => Class::OwnCode,
-            Source::Socket if is_own || is_kin => Class::OwnCode,
+            Source::Background if is_of(&service.own) => Class::OwnCode,
+            Source::Socket if is_of(&service.kin) => Class::OwnCode,
             Source::Background | Source::Interrupt => Class::Neighbours,
             Source::Own | Source::Lock | Source::Sleep => Class::OwnCode,
             Source::Socket => Class::Behind,
@@ -148,6 +148,12 @@ impl Service {
             _ => Confidence::None,
         };
         Verdict { class, share, confidence, events: self.events(), worst, lack }
+    }
+
+    /// What the service's own code took of a finding.
+    pub(crate) fn own_part(&self, finding: &Finding) -> u64 {
+        let is_own = |culprit| Class::of(finding.source, culprit, self) == Class::OwnCode;
+        finding.culprits.iter().filter(|(culprit, _)| is_own(*culprit)).map(|(_, ns)| ns).sum()
     }
 
     fn lack(&self, class: Class, standing: Standing) -> Option<Lack> {

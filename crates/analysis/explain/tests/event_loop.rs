@@ -52,7 +52,8 @@ fn trace(cause: Option<Cause>) -> Trace {
 
 fn program() -> Program {
     let name = "loop".to_string();
-    Program { name, group: None, owner: None, serves: true, process: 0, memory: None }
+    let (group, owner, descends) = (None, None, false);
+    Program { name, group, owner, serves: true, descends, process: 0, memory: None }
 }
 
 fn explained(cause: Option<Cause>) -> Service {

@@ -49,6 +49,7 @@ fn memory_is_for_threads_and_for_cpus_and_not_for_both() {
         name: "web".to_string(),
         group: None,
         owner: None,
+        descends: false,
         serves: true,
         process: 0,
         memory: None,

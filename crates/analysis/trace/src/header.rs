@@ -61,6 +61,9 @@ pub struct Program {
     /// The unit, container or pod that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Whether the service that was watched started it, or both are forks of one process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descends: bool,
 }
 
 impl Program {
@@ -74,7 +77,8 @@ impl Program {
         };
         let group = process.group.as_ref().map(&mut place);
         let (name, owner) = (process.name.clone(), process.owner.clone());
-        Program { name, kind: kind.to_string(), group, nice: 0, owner }
+        let descends = process.descends;
+        Program { name, kind: kind.to_string(), group, nice: 0, owner, descends }
     }
 }
 
@@ -105,6 +109,7 @@ impl Header {
             group: program.group,
             nice: program.nice,
             owner: None,
+            descends: false,
         };
         let mut groups = scenario.groups.clone();
         let others: Vec<Program> = trace

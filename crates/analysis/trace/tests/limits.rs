@@ -20,6 +20,7 @@ fn small(cpus: u32) -> Recorded {
             name: "other".to_string(),
             group: Some("cgroup".to_string()),
             owner: Some("unit a.service".to_string()),
+            descends: true,
         }],
     };
     let header = Header {
@@ -42,6 +43,7 @@ fn small(cpus: u32) -> Recorded {
             group: Some(0),
             nice: 0,
             owner: None,
+            descends: false,
         }],
         threads: vec![0],
         events: true,

@@ -16,9 +16,9 @@ use super::scene::Exchanged;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answering {
     /// The thread that began it; 0: not seen.
-    thread: u32,
+    pub thread: u32,
     /// While what was written had not all gone out.
-    unsent: Vec<(Nanos, Nanos)>,
+    pub unsent: Vec<(Nanos, Nanos)>,
 }
 
 impl Answering {
@@ -52,6 +52,17 @@ impl Answering {
             Cause::Lock if is_last && self.is_unsent(now) => Cause::Client,
             _ if self.thread != 0 && self.thread != reader => Cause::Other,
             _ => cause,
+        }
+    }
+}
+
+impl Exchanged {
+    /// What the wait of its thread is for that begins now. One that was handed a request may wait for the
+    /// next: threads of Go wait for whatever comes while the request waits for a lock or a server.
+    fn meaning(&self, cause: Cause, now: Nanos) -> Cause {
+        match self.answering.meaning(self.thread, cause, now) {
+            Cause::Lock | Cause::Socket if self.is_handed_over => Cause::Other,
+            told => told,
         }
     }
 }
@@ -102,7 +113,7 @@ impl Reader<'_> {
             self.open.push(next);
         }
         self.open.retain(|one| now < one.stages.transmitted);
-        let mut all = self.open.iter().map(|one| one.answering.meaning(one.thread, cause, now));
+        let mut all = self.open.iter().map(|one| one.meaning(cause, now));
         let first = all.next().unwrap_or(cause);
         if all.all(|other| other == first) { first } else { Cause::Other }
     }
@@ -136,7 +147,7 @@ mod tests {
         let exchange = own.exchanges().remove(0);
         let answering = Answering::of(own, &exchange.answer, Nanos::ZERO);
         let (stages, thread) = connections.stages(own, exchange.request_end, exchange.answer);
-        Exchanged { stages, thread, answering }
+        Exchanged::new(stages, thread, answering)
     }
 
     /// What a wait of the reader's is told to be for.
@@ -172,6 +183,18 @@ mod tests {
         let at = |now| answering.meaning(READER, Cause::Socket, Nanos(now));
         assert_eq!([30, 60, 92].map(at), [Cause::Client, Cause::Socket, Cause::Client]);
         assert_eq!(answering.meaning(READER, Cause::Lock, Nanos(30)), Cause::Lock, "more follows");
+    }
+
+    #[test]
+    fn what_a_thread_waits_for_that_was_handed_a_request_may_be_the_next_one() {
+        let mut handed = [request(READER, &[(30, 100)])];
+        for cause in [Cause::Lock, Cause::Socket] {
+            assert_eq!(told(&handed, 12, cause), cause, "the control: it has read it itself");
+        }
+        handed[0].is_handed_over = true;
+        let causes = [Cause::Lock, Cause::Socket, Cause::Sleep, Cause::Disk];
+        let all = causes.map(|cause| told(&handed, 12, cause));
+        assert_eq!(all, [Cause::Other, Cause::Other, Cause::Sleep, Cause::Disk]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn join(
         let found =
             asked.as_ref().and_then(|asked| find(&connections, asked, begin + request.sent));
         let (stages, thread) = found.unwrap_or((Stages::UNSEEN, 0));
-        Exchanged { stages: stages.since(begin), thread, answering: Answering::default() }
+        Exchanged::new(stages.since(begin), thread, Answering::default())
     };
     let exchanged: Vec<Exchanged> = requests.iter().zip(asked).map(one).collect();
     let window = trace.window;

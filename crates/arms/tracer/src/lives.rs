@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Nanos, printable};
 
-use super::process_cache::ProcessInfo;
+use super::process_cache::{Origin, ProcessInfo};
 use super::recording::{Kind, Seen};
 
 /// The ticks in which /proc tells moments (USER_HZ).
@@ -30,6 +30,8 @@ pub(super) struct Lives {
     told: Vec<Told>,
     /// The names of programs that it became, and when.
     programs: Vec<(Nanos, [u8; 16])>,
+    /// Which threads started them, and when.
+    starters: Vec<(Nanos, u32)>,
 }
 
 /// What /proc says of a thread.
@@ -48,22 +50,30 @@ impl Lives {
         if let Kind::Named { name } = seen.kind {
             self.programs.push((seen.at, name));
         }
-        let is_new = matches!(seen.kind, Kind::Wake { is_new: true, .. });
+        let starter = match seen.kind {
+            Kind::Wake { started_by, .. } => started_by,
+            _ => None,
+        };
+        self.starters.extend(starter.map(|starter| (seen.at, starter)));
         let is_known = self.creations.contains(&seen.at);
         match self.creations.first_mut() {
             // CPUs hand over their records one after the other.
             Some(first) if seen.at < *first => *first = seen.at,
-            Some(_) if !is_new || is_known => return false,
+            Some(_) if starter.is_none() || is_known => return false,
             _ => self.creations.push(seen.at),
         }
         self.creations.sort_unstable();
         true
     }
 
-    /// Takes up what /proc says of the number. One thread may have several names, of which the last counts.
-    pub fn tell(&mut self, told: Told) {
+    /// Takes up what /proc says of the number. One thread may have several names, of which the last counts,
+    /// and parents, of which the first does: it is given to another when that one ends.
+    pub fn tell(&mut self, mut told: Told) {
         match self.told.iter_mut().find(|known| is_same(known.started, told.started)) {
-            Some(known) => *known = told,
+            Some(known) => {
+                told.info.origin.parent = known.info.origin.parent;
+                *known = told;
+            }
             None => self.told.push(told),
         }
     }
@@ -92,7 +102,9 @@ impl Lives {
                 let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
                 let name = printable(&String::from_utf8_lossy(&name[..end]));
                 // What becomes a program is a process, whatever it was before.
-                Some(ProcessInfo { name, process: number, ..info.unwrap_or_default() })
+                let info = info.unwrap_or_default();
+                let origin = Origin { is_fork: false, ..info.origin };
+                Some(ProcessInfo { name, process: number, origin, ..info })
             }
         }
     }
@@ -117,6 +129,7 @@ impl Lives {
         }
         let oldest = self.creations.first().copied().unwrap_or_default();
         self.programs.retain(|(at, _)| *at >= oldest);
+        self.starters.retain(|(at, _)| *at >= oldest);
     }
 }
 
@@ -152,6 +165,16 @@ pub(super) fn tell_apart(
     known.collect()
 }
 
+/// Which thread started which.
+pub(super) fn starters(lives: &BTreeMap<u32, Lives>) -> BTreeMap<u32, u32> {
+    let named = |number: u32, at: Nanos| {
+        lives.get(&number).map_or(number, |lives| alias(number, lives.at(at)))
+    };
+    let all =
+        lives.iter().flat_map(|(number, own)| own.starters.iter().map(move |one| (number, one)));
+    all.map(|(number, (at, starter))| (named(*number, *at), named(*starter, *at))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::recording::Left;
@@ -165,7 +188,10 @@ mod tests {
     }
 
     fn creation(at: u64) -> Seen {
-        Seen { kind: Kind::Wake { target: 0, throttled: false, is_new: true }, ..switch(at) }
+        Seen {
+            kind: Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) },
+            ..switch(at)
+        }
     }
 
     /// What /proc says at four seconds.

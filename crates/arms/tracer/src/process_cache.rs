@@ -17,6 +17,8 @@ use super::recording::Seen;
 const OUTSIDE: u32 = 1 << 31;
 /// The flag of the kernel's own threads (include/linux/sched.h), as /proc/PID/stat shows flags.
 const PF_KTHREAD: u32 = 0x0020_0000;
+/// That of a process that was forked and has become no program of its own since (exec).
+const PF_FORKNOEXEC: u32 = 0x0000_0040;
 
 /// What /proc says of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,17 @@ pub(super) struct ProcessInfo {
     pub owner: Option<String>,
     /// The CPUs that it may run on when it was met.
     pub cpus: Vec<CpuId>,
+    /// Where the process comes from.
+    pub origin: Origin,
+}
+
+/// Where a process comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The process that started it, or that it was given to when that one ended; 0: unknown.
+    pub parent: u32,
+    /// Whether it is still the program of its parent (fork without exec).
+    pub is_fork: bool,
 }
 
 impl ProcessInfo {
@@ -41,11 +54,12 @@ impl ProcessInfo {
                 name: format!("{}[{}]", info.name, info.process),
                 group: Some(info.group.clone()).filter(|group| !group.is_empty()),
                 owner: info.owner.clone(),
+                descends: false,
             },
             None => {
                 let what = if thread & OUTSIDE != 0 { "outside" } else { "thread" };
                 let name = format!("{what}[{}]", number_of(thread));
-                Process { name, group: None, owner: None }
+                Process { name, group: None, owner: None, descends: false }
             }
         }
     }
@@ -55,6 +69,8 @@ impl ProcessInfo {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessCache {
     pub lives: BTreeMap<u32, Lives>,
+    /// Where processes come from that started others, and may have had no CPU themselves.
+    pub ancestors: BTreeMap<u32, Origin>,
     /// Threads that are looked up again: after how many looks, and how many are left until then.
     young: BTreeMap<u32, (u32, u32)>,
     /// What their groups are.
@@ -109,25 +125,41 @@ impl ProcessCache {
         let fact = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
         let process = fact("Tgid:").and_then(|id| id.trim().parse().ok())?;
         let cpus = fact("Cpus_allowed_list:").and_then(cpus).unwrap_or_default();
+        let (flags, origin) = stat(process)?;
         let groups = text(process, "cgroup").unwrap_or_default();
         let group = printable(group_of(&groups));
-        let owner = self.owner(process, &groups);
+        let is_kernels = flags & PF_KTHREAD != 0;
+        let owner = if is_kernels { Some("the kernel".to_string()) } else { self.owner(&groups) };
+        self.climb(origin.parent);
         let name = printable(text(process, "comm").unwrap_or_default().trim());
-        Some(ProcessInfo { process, name, group, owner, cpus })
+        Some(ProcessInfo { process, name, group, owner, cpus, origin })
     }
 
-    fn owner(&mut self, process: u32, groups: &str) -> Option<String> {
-        if is_kernels(process) {
-            return Some("the kernel".to_string());
+    /// Looks up where a process comes from, and its parent, and so on, once each.
+    fn climb(&mut self, mut process: u32) {
+        while process > 1 && !self.ancestors.contains_key(&process) {
+            let Some((_, origin)) = stat(process) else { return };
+            self.ancestors.insert(process, origin);
+            process = origin.parent;
         }
+    }
+
+    fn owner(&mut self, groups: &str) -> Option<String> {
         self.names.of(units_of(groups)).map(ToString::to_string)
     }
 }
 
-/// Whether a thread is the kernel's own.
-fn is_kernels(thread: u32) -> bool {
-    let field = |stat: String| stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok();
-    text(thread, "stat").and_then(field).is_some_and(|flags: u32| flags & PF_KTHREAD != 0)
+/// The flags of a process, and where it comes from.
+fn stat(process: u32) -> Option<(u32, Origin)> {
+    let stat = text(process, "stat")?;
+    // The name may have spaces and brackets in it.
+    let field =
+        |at: usize| stat.rsplit_once(')')?.1.split_whitespace().nth(at)?.parse::<u32>().ok();
+    let (parent, flags) = (field(1)?, field(6)?);
+    let program = |one: u32| fs::read_link(format!("/proc/{one}/exe")).ok();
+    // One that was given to another process is no fork of that.
+    let is_same = || program(process).is_some_and(|own| program(parent) == Some(own));
+    Some((flags, Origin { parent, is_fork: flags & PF_FORKNOEXEC != 0 && is_same() }))
 }
 
 /// A file of /proc. A name may be no UTF-8.
@@ -199,7 +231,7 @@ mod tests {
         let mut shell = shell.expect("it is everywhere");
         let mut cache = ProcessCache::default();
         let thread = shell.id();
-        let kind = Kind::Wake { target: 0, throttled: false, is_new: true };
+        let kind = Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) };
         let mut seen = [Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind }];
         cache.note(&seen[0]);
         let mut name =
@@ -244,6 +276,7 @@ mod tests {
     #[test]
     fn threads_of_the_kernel_are_told_from_others() {
         // kthreadd has the number 2 in the first namespace, and in no other.
+        let is_kernels = |id| stat(id).is_some_and(|(flags, _)| flags & PF_KTHREAD != 0);
         if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
             assert!(is_kernels(2));
         }

@@ -11,7 +11,8 @@ use super::skeleton::OpenStagesSkel;
 use super::tracer::{Scheduling, Wanted};
 
 /// Tracepoints that a kernel may lack.
-const OPTIONAL: [&str; 2] = ["local_timer_entry", "local_timer_exit"];
+const OPTIONAL: [&str; 4] =
+    ["local_timer_entry", "local_timer_exit", "hrtimer_expire_entry", "hrtimer_expire_exit"];
 /// Functions that are hooked in kernels without the tracepoint in them.
 const OLDER: [(&str, &str); 4] = [
     ("fentry/sock_def_readable", "sk_data_ready"),
@@ -20,7 +21,7 @@ const OLDER: [(&str, &str); 4] = [
     ("fentry/tcp_sendmsg_locked", "tcp_sendmsg_locked"),
 ];
 /// What tracepoints of threads and interrupts begin with.
-const SCHEDULING: [&str; 4] = ["sched_", "softirq_", "irq_", "local_"];
+const SCHEDULING: [&str; 5] = ["sched_", "softirq_", "irq_", "local_", "hrtimer_"];
 
 /// Leaves out what is not wanted or not there.
 pub(super) fn choose(open: &mut OpenStagesSkel, wanted: &Wanted) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::event::Cause;
 use model::{Failure, Nanos};
 
-use super::lives::tell_apart;
+use super::lives::{starters, tell_apart};
 use super::process_cache::{ProcessCache, ProcessInfo};
 
 /// What a hook saw.
@@ -69,9 +69,11 @@ pub enum Kind {
     BaseOut { to: Peer, number: u32 },
     /// The CPU goes from one thread to `thread`.
     Switch { from: u32, left: Left },
-    /// `thread` is put into a CPU's queue, a new one for the first time; its group may have used up its
-    /// quota.
-    Wake { target: u32, throttled: bool, is_new: bool },
+    /// `thread` is put into a CPU's queue, with the group whose quota is used up, if one's is. A new one is
+    /// put there for the first time, by the thread that started it.
+    Wake { target: u32, throttled_by: Option<u32>, started_by: Option<u32> },
+    /// A group has a quota again, but for the CPUs of these bits: a CPU's is that of its number modulo 64.
+    Renewed { group: u32, held: u64 },
     /// Before a wake-up that its CPU tells another one asked for it.
     Waking { by: u16 },
     /// An interrupt begins.
@@ -106,16 +108,16 @@ pub enum Left {
     Preempted,
     /// It sleeps.
     Blocked(Cause),
-    /// The quota of its group is used up.
-    Throttled,
+    /// The quota of this group is used up.
+    Throttled(u32),
 }
 
 impl Left {
-    /// Out of the bits that the hook writes and the number of the system call.
-    fn of(kept: u32, call: i32) -> Left {
+    /// Out of the bits that the hook writes, the number of the system call and the throttling group.
+    fn of(kept: u32, call: i32, group: u32) -> Left {
         let has = |bit: u32| kept & bit != 0;
         match kept & STATE {
-            0 if has(IS_THROTTLED) => Left::Throttled,
+            0 if has(IS_THROTTLED) => Left::Throttled(group),
             0 => Left::Preempted,
             state if state & (STOPPED | TRACED | FROZEN) != 0 => Left::Blocked(Cause::Stopped),
             state if has(IS_FROZEN) && state & INTERRUPTIBLE != 0 => Left::Blocked(Cause::Stopped),
@@ -139,6 +141,7 @@ const IS_THROTTLED: u32 = 1 << 17;
 const IS_FROZEN: u32 = 1 << 18;
 // The same of a thread that is woken.
 const IS_NEW: u32 = 2;
+const GROUP_SHIFT: u32 = 8;
 
 /// What a thread waits for in a system call, by its number on x86-64. A page fault that waits for no disk
 /// waits for memory or for its lock: no number tells which.
@@ -226,15 +229,22 @@ impl Seen {
             5 => Kind::Transmitted { to: peer, number },
             6 => Kind::BaseIn { from: peer, number },
             7 => Kind::BaseOut { to: peer, number },
-            8 => Kind::Switch { from: peer.address, left: Left::of(number, detail.cast_signed()) },
+            8 => Kind::Switch {
+                from: peer.address,
+                left: Left::of(number, detail.cast_signed(), long(20)),
+            },
             9 => Kind::Wake {
                 target: number,
-                throttled: detail & 1 != 0,
-                is_new: detail & IS_NEW != 0,
+                throttled_by: (detail & 1 != 0).then_some(detail >> GROUP_SHIFT),
+                started_by: (detail & IS_NEW != 0).then_some(peer.address),
             },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
             12 => Kind::Named { name: bytes[16..].try_into().ok()? },
+            13 => {
+                let held = u64::from(peer.address) | u64::from(long(20)) << 32;
+                Kind::Renewed { group: number, held }
+            }
             _ => return None,
         };
         Some(Seen { at: Nanos(at), cpu: short(10), thread: long(12), kind })
@@ -254,6 +264,8 @@ pub struct Recording {
     pub(super) processes: ProcessCache,
     /// What is known of them afterwards. A number that several threads had stands for one here.
     pub(super) known: BTreeMap<u32, ProcessInfo>,
+    /// By thread that was started meanwhile: the thread that started it.
+    pub(super) starters: BTreeMap<u32, u32>,
 }
 
 impl Recording {
@@ -261,6 +273,7 @@ impl Recording {
     pub(super) fn finish(&mut self) {
         self.seen.sort_by_key(|one| one.at);
         self.known = tell_apart(&mut self.seen, &self.processes.lives);
+        self.starters = starters(&self.processes.lives);
     }
 
     /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
@@ -330,7 +343,7 @@ mod tests {
     #[test]
     fn a_wake_up_tells_which_other_cpu_asked_for_it_and_when() {
         let seen = |at, kind| Seen { at: Nanos(at), cpu: 1, thread: 7, kind };
-        let woken = seen(100, Kind::Wake { target: 1, throttled: false, is_new: false });
+        let woken = seen(100, Kind::Wake { target: 1, throttled_by: None, started_by: None });
         let of = |bytes: [u8; LENGTH]| Seen::decode_all(&bytes).collect::<Vec<_>>();
         assert_eq!(of(wake(4, 30)), [seen(70, Kind::Waking { by: 3 }), woken]);
         assert_eq!(of(wake(0, 0)), [woken], "the control: its own did");
@@ -342,9 +355,9 @@ mod tests {
 
     #[test]
     fn what_keeps_a_thread_is_told_by_its_state_and_its_system_call() {
-        assert_eq!(Left::of(0, 0), Left::Preempted);
-        assert_eq!(Left::of(IS_THROTTLED, 0), Left::Throttled);
-        let blocked = |kept, call| match Left::of(kept, call) {
+        assert_eq!(Left::of(0, 0, 0), Left::Preempted);
+        assert_eq!(Left::of(IS_THROTTLED, 0, 5), Left::Throttled(5));
+        let blocked = |kept, call| match Left::of(kept, call, 0) {
             Left::Blocked(cause) => cause,
             other => panic!("{other:?}"),
         };

@@ -6,6 +6,7 @@ use model::{CpuId, Nanos};
 
 use super::answering::{Answering, tell_waits};
 use super::cpu_time::CpuTime;
+use super::descent::Descent;
 use super::events::translate;
 use super::process_cache::ProcessInfo;
 use super::recording::Recording;
@@ -14,10 +15,25 @@ use super::thread_table::ThreadTable;
 /// A request as the server's side saw it; moments count from a beginning.
 pub(super) struct Exchanged {
     pub stages: Stages,
-    /// The thread that read it; 0: not seen.
+    /// The thread that serves it: that read it, or that this one woke for it; 0: not seen.
     pub thread: u32,
     /// How its answer went out.
     pub answering: Answering,
+    /// Whether another thread read it.
+    pub is_handed_over: bool,
+}
+
+impl Exchanged {
+    /// One that its reader serves.
+    pub fn new(stages: Stages, thread: u32, answering: Answering) -> Exchanged {
+        Exchanged { stages, thread, answering, is_handed_over: false }
+    }
+
+    /// Whether another thread than its reader answers.
+    pub fn is_answered_by_another(&self) -> bool {
+        let answers = self.answering.thread;
+        answers != 0 && self.thread != 0 && answers != self.thread
+    }
 }
 
 /// What surrounds the requests. Program 0 is the service: every process that served.
@@ -40,7 +56,8 @@ impl Scene {
         let served = || exchanged.iter().map(|one| one.thread).filter(|thread| *thread != 0);
         let process = |thread: u32| known.get(&thread).map_or(thread, |info| info.process);
         let serving = served().map(|thread| (process(thread), 0)).collect();
-        let table = ThreadTable::new(recording, served().map(|thread| (thread, 0)), 1, serving);
+        let mut table = ThreadTable::new(recording, served().map(|thread| (thread, 0)), 1, serving);
+        Descent::new(recording, served()).mark(&mut table);
         let first = served().next().unwrap_or(0);
         let service = ProcessInfo::process(known.get(&first), first);
         let programs = std::iter::once(service).chain(table.others.iter().cloned()).collect();

@@ -10,6 +10,7 @@ use model::{Failure, Nanos};
 use super::answering::Answering;
 use super::connection::Connections;
 use super::cpu_time::CpuTime;
+use super::handover::hand_over;
 use super::recording::Recording;
 use super::scene::{Exchanged, Scene};
 
@@ -63,6 +64,7 @@ fn lay_out(recording: &Recording, warm_up: Nanos) -> Option<Observed> {
     if at_all == 0 {
         return None;
     }
+    hand_over(&mut exchanged, recording, begin);
     let scene = Scene::new(recording, &exchanged, begin);
     let service = ProgramTrace {
         requests: requests_of(&exchanged, &scene, begin, last.at),
@@ -117,7 +119,7 @@ fn exchanged(connections: &Connections, begin: Nanos) -> Vec<Exchanged> {
                 false => Answering::of(own, &exchange.answer, begin),
             };
             let (stages, thread) = connections.stages(own, exchange.request_end, exchange.answer);
-            all.push(Exchanged { stages: stages.since(begin), thread, answering });
+            all.push(Exchanged::new(stages.since(begin), thread, answering));
         }
     }
     // What arrived before the recording has no first moment and counts as no loss.
@@ -192,10 +194,10 @@ mod tests {
             kind: Kind::Switch { from, left: Left::Preempted },
         };
         let time = CpuTime::new(&[switch(0, 7, 0), switch(100, 0, 7)]);
-        let exchanged = |(read, transmitted)| Exchanged {
-            stages: Stages { read: Nanos(read), transmitted: Nanos(transmitted), ..Stages::UNSEEN },
-            thread: 7,
-            answering: Answering::default(),
+        let exchanged = |(read, transmitted)| {
+            let (read, transmitted) = (Nanos(read), Nanos(transmitted));
+            let stages = Stages { read, transmitted, ..Stages::UNSEEN };
+            Exchanged::new(stages, 7, Answering::default())
         };
         let own = |spans: &[(u64, u64)]| {
             let all: Vec<Exchanged> = spans.iter().copied().map(exchanged).collect();

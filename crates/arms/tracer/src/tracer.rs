@@ -134,6 +134,7 @@ impl Tracer {
         threads.iter().for_each(|thread| captured.processes.look_up(*thread));
         let lives = captured.processes.lives.iter().filter(|(id, _)| threads.contains(id));
         records.processes.lives = lives.map(|(id, lives)| (*id, lives.clone())).collect();
+        records.processes.ancestors = captured.processes.ancestors.clone();
         records.finish();
     }
 
@@ -149,6 +150,9 @@ impl Tracer {
         threads.extend(fresh.seen.iter().chain(&captured.seen).map(|one| one.thread));
         let lives = &mut captured.processes.lives;
         lives.retain(|id, _| threads.contains(id));
+        // A number may be another process's by now.
+        captured.processes.ancestors.clear();
+        let lives = &mut captured.processes.lives;
         let oldest = ring.begin().unwrap_or_default();
         lives.values_mut().for_each(|one| one.forget(oldest));
     }

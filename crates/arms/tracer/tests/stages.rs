@@ -217,6 +217,14 @@ fn processes_that_end_at_once_are_named_by_their_programs() {
     let observed = tracer::snapshot(&tracer.stop().expect("a recording")).expect("a request");
     let is_named = |name: &&String| observed.programs.iter().any(|one| one.name == **name);
     assert_eq!(brief.iter().filter(is_named).count(), 20, "{:?}", observed.programs);
+    // The server runs in this process.
+    let descends =
+        |name: &String| observed.programs.iter().any(|one| one.name == *name && one.descends);
+    assert!(brief.iter().all(descends), "{:?}", observed.programs);
+    let others = || observed.programs.iter().skip(1).filter(|one| !one.descends);
+    assert!(others().count() > 0, "the control: the kernel's threads are not its own");
+    let is_kernels = |owner: &Option<String>| owner.as_deref() == Some("the kernel");
+    assert!(!observed.programs.iter().any(|one| one.descends && is_kernels(&one.owner)));
 }
 
 #[test]

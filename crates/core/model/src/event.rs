@@ -245,6 +245,10 @@ pub struct Process {
     /// What that group is to its operator: `unit nginx.service`, `container web of pod prod/shop`, `the
     /// kernel`; `None`: unknown.
     pub owner: Option<String>,
+    /// Whether the service that was watched started it, itself or through others, or both are forks of one
+    /// process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descends: bool,
 }
 
 impl Process {

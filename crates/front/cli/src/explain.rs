@@ -91,6 +91,7 @@ fn setting(header: &Header) -> Setting {
         group: program.group.map(|index| header.groups[index].name.clone()),
         owner: program.owner.clone(),
         serves: program.kind == "service",
+        descends: program.descends,
         process: index,
         memory: None,
     };

@@ -158,6 +158,7 @@ fn setting(names: [&str; 2], cpus: u32) -> Setting {
         name: name.to_string(),
         group: None,
         owner: None,
+        descends: false,
         serves: process == 0,
         process,
         memory: None,
@@ -172,10 +173,19 @@ pub fn blamed(trace: &Trace, names: [&str; 2], cpus: u32) -> (Class, Option<(Sou
     (verdict.class, verdict.worst)
 }
 
-/// The same where both are in this group.
-pub fn blamed_class(trace: &Trace, names: [&str; 2], group: Option<&str>) -> Class {
+/// What is said to help against the first source, where the second program may descend from the first.
+pub fn background_helps(trace: &Trace, names: [&str; 2], descends: bool) -> String {
+    let mut setting = setting(names, 1);
+    setting.programs[1].descends = descends;
+    let told = explain(trace, &setting).expect("events").documents().remove(0);
+    told.findings[0].mitigation.clone()
+}
+
+/// The same where both are in this group, and the second one may descend from the first.
+pub fn blamed_class(trace: &Trace, names: [&str; 2], group: Option<&str>, descends: bool) -> Class {
     let mut setting = setting(names, 1);
     setting.programs.iter_mut().for_each(|one| one.group = group.map(String::from));
+    setting.programs[1].descends = descends;
     explain(trace, &setting).expect("events").services[0].verdict().class
 }
 

@@ -314,9 +314,68 @@ fn what_a_thread_did_before_it_took_up_a_request_is_its_own_work() {
 #[test]
 fn a_process_of_the_services_name_and_unit_is_no_neighbour() {
     let trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
-    let told = |names, group| crate::server::blamed_class(&trace, names, group);
+    let told = |names, group| crate::server::blamed_class(&trace, names, group, false);
     let (same, unit) = (["redis-server[1]", "redis-server[2]"], Some("system.slice/redis.service"));
     assert_eq!(told(same, unit), Class::OwnCode);
     assert_eq!(told(same, None), Class::Neighbours, "the control: the root holds any processes");
     assert_eq!(told(["redis-server[1]", "rustc[2]"], unit), Class::Neighbours, "the control");
+}
+
+/// In the root, too, where a name says nothing.
+#[test]
+fn a_process_that_the_service_started_is_no_neighbour() {
+    let trace = stalled(100, &[(40_500, Cause::Hog, 50_000)]).run().trace;
+    for names in [["redis-server[1]", "redis-server[2]"], ["python3[1]", "convert[2]"]] {
+        let told = |descends| crate::server::blamed_class(&trace, names, None, descends);
+        let control = "the control: it was started by another";
+        assert_eq!((told(true), told(false)), (Class::OwnCode, Class::Neighbours), "{control}");
+        let helps = |descends| crate::server::background_helps(&trace, names, descends);
+        assert!(helps(true).contains("lower priority"), "{}", helps(true));
+        assert!(helps(false).contains("a cell"), "{}", helps(false));
+    }
+}
+
+/// A thread of the service accepts a connection that came at 20 and starts the one that serves it, at 1,000.
+/// Until then a hog has the CPU; the quota may be used up from 10 until a moment.
+fn accepted_late(throttled_until: Option<u64>) -> (Class, Option<(Source, Culprit)>) {
+    let (accepts, serves, cpu) = (ThreadId(0), ThreadId(1), CPU);
+    let switch = |from, to| What::Switch { cpu, from, to, why: Why::Preempted };
+    let wake = |thread| What::Wake { thread, cpu, by: None };
+    let mut events = vec![
+        (0, wake(accepts)),
+        (0, switch(None, Some(accepts))),
+        (10, switch(Some(accepts), Some(HOG))),
+        (1_000, switch(Some(HOG), Some(accepts))),
+        (1_000, wake(serves)),
+        (1_000, What::Block { thread: accepts, cpu }),
+        (1_000, switch(Some(accepts), Some(serves))),
+        (1_000, What::Start { thread: serves, request: 0 }),
+        (1_040, What::Block { thread: serves, cpu }),
+        (1_040, switch(Some(serves), None)),
+    ];
+    let off = throttled_until.map(|_| (10, What::Off { thread: accepts, cause: Off::Throttled }));
+    let free = throttled_until.map(|until| (until, What::Released { thread: accepts }));
+    events.extend(off.into_iter().chain(free));
+    events.sort_by_key(|(at, _)| *at);
+    let at = |(at, what)| Event { at: Nanos(at), what };
+    let [intended, started, completed, service] = [20, 1_000, 1_040, 40].map(Nanos);
+    let received = completed;
+    let request = Request { intended, sent: intended, started, completed, received, service };
+    let trace = Trace {
+        window: Window { start: Nanos::ZERO, end: Nanos(2_000) },
+        programs: vec![ProgramTrace { requests: vec![request], ..ProgramTrace::default() }],
+        threads: [0, 0, 1].map(|program| ThreadTrace { program }).to_vec(),
+        events: Some(events.into_iter().map(at).collect()),
+        ..Trace::default()
+    };
+    judged(trace, 1)
+}
+
+#[test]
+fn a_connection_that_nothing_accepts_waits_for_the_quota_of_what_accepts_it() {
+    let limits = (Class::Limits, Some((Source::Throttled, Culprit::Itself)));
+    assert_eq!(accepted_late(Some(1_000)), limits);
+    let hog = (Class::Neighbours, Some((Source::Background, Culprit::Program(1))));
+    assert_eq!(accepted_late(None), hog, "the control: it has a quota");
+    assert_eq!(accepted_late(Some(100)), hog, "the control: it has one again soon");
 }

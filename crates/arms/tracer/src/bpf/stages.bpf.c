@@ -12,6 +12,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "kept.h"
 #include "packet.h"
 #include "waking.h"
 
@@ -35,6 +36,7 @@ enum kind {
 	BEGIN,		/* an interrupt or a softirq */
 	END,
 	NAMED,		/* a program begins (exec); its name is where a client would be */
+	RENEWED,	/* a group has a quota again; where a client would be: CPUs where not */
 };
 
 enum interrupt {
@@ -339,47 +341,6 @@ int BPF_PROG(on_send_by_function, struct sock *sk)
 	return sends(sk);
 }
 
-/* What keeps a thread off its CPU, beside the bits of its state. */
-#define IN_IOWAIT (1U << 16)
-#define IS_THROTTLED (1U << 17)
-#define IS_FROZEN (1U << 18)
-
-/* Whether the quota of its group is used up: told of the thread itself since Linux 6.18. */
-struct task_struct___throttled {
-	bool throttled;
-} __attribute__((preserve_access_index));
-
-static __always_inline bool is_throttled(const struct task_struct *task)
-{
-	const struct task_struct___throttled *own = (const void *)task;
-
-	if (bpf_core_field_exists(own->throttled))
-		return BPF_CORE_READ(own, throttled);
-	if (!bpf_core_field_exists(task->se.cfs_rq->throttle_count))
-		return false;
-	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
-}
-
-/* The system call that a thread is in; below zero for none (a page fault). */
-static __always_inline __s32 system_call(struct task_struct *task)
-{
-	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-
-	return BPF_CORE_READ(regs, orig_ax);
-}
-
-static __always_inline __u32 kept_by(const struct task_struct *task, bool blocks, __u32 state)
-{
-	__u32 kept = is_throttled(task) ? IS_THROTTLED : 0;
-
-	if (!blocks)
-		return kept;
-	kept |= state & 0xffff;
-	kept |= BPF_CORE_READ_BITFIELD(task, in_iowait) ? IN_IOWAIT : 0;
-	kept |= BPF_CORE_READ_BITFIELD(task, frozen) ? IS_FROZEN : 0;
-	return kept;
-}
-
 static __always_inline bool is_traced(__u32 cpu)
 {
 	return cpu < CPUS && traced_cpus[cpu];
@@ -390,20 +351,21 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	     unsigned int prev_state)
 {
 	bool blocks = !preempted && prev_state;
-	__u32 cpu = bpf_get_smp_processor_id(), from, to;
+	__u32 cpu = bpf_get_smp_processor_id(), from, to, kept;
 
 	if (!is_traced(cpu))
 		return 0;
 	from = number(prev);
 	to = number(next);
-	tell(SWITCH, to, from ?: holders[cpu % CPUS], 0, kept_by(prev, blocks, prev_state),
+	kept = kept_by(prev, blocks, prev_state);
+	tell(SWITCH, to, from ?: holders[cpu % CPUS],
+	     kept & IS_THROTTLED ? throttling_group(prev) : 0, kept,
 	     blocks ? system_call(prev) : 0);
 	holders[cpu % CPUS] = to;
 	return 0;
 }
 
 #define IS_NEW 2U
-
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -419,7 +381,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	if (!is_traced(target))
 		return 0;
 	by = asked_by(task->pid, &age_ns);
-	tell(WAKE, number(task), age_ns, by, target, is_throttled(task));
+	tell(WAKE, number(task), age_ns, by, target, throttled(task));
 	return 0;
 }
 
@@ -428,8 +390,9 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	__u32 target = task->thread_info.cpu;
 
+	/* Here the current thread is the one that started it. */
 	if (is_traced(target))
-		tell(WAKE, number(task), 0, 0, target, is_throttled(task) | IS_NEW);
+		tell(WAKE, number(task), current_number(), 0, target, throttled(task) | IS_NEW);
 	return 0;
 }
 
@@ -441,6 +404,28 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	if (!bpf_probe_read_kernel(name, sizeof(name), task->comm))
 		tell(NAMED, number(task), name[0], name[1], name[2], name[3]);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_renewal, struct hrtimer *timer)
+{
+	if (is_renewal(timer))
+		note_renewal(timer);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(on_renewed, struct hrtimer *timer)
+{
+	__u64 held = 0;
+	__u32 group;
+
+	if (!is_renewal(timer))
+		return 0;
+	group = renewed_group(timer, &held);
+	if (group)
+		tell(RENEWED, 0, held, held >> 32, group, 0);
 	return 0;
 }
 
