@@ -333,6 +333,7 @@ struct rg_ask {
 	struct rg_listing pick;
 	u64 vruntime; /* of the CPU's own runnable thread */
 	u64 now;
+	u64 bound;    /* the least vruntime of threads that are bound to the CPU; RG_NEVER: none */
 	u32 mine;     /* that thread's slot; 0: none */
 	u32 tries;
 	u32 tried[RG_TRIES]; /* rows of pools whose thread could not be moved */

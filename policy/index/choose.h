@@ -6,7 +6,8 @@
  *          own thread goes on if its vruntime is not greater, or if it comes first in that pool,
  *          and then takes the least vruntime for its own (CTS section 3). A pool whose first thread
  *          was not found a moment ago is passed over. Batch threads stay on their CPU while that
- *          lets them go early by no more than 10 ms of their CPU time.
+ *          lets them go early by no more than 10 ms of their CPU time, and not before threads that
+ *          are bound to it.
  * Why.     A heap's threads have one set of CPUs, so its root answers for all of them. The two
  *          levels below it are for pools that are passed over and for batch threads that stay:
  *          nothing further down could be much better than the queue's order.
@@ -143,10 +144,14 @@ RG_INLINE struct rg_best rg_best_of(struct rg_shared *shared, struct rg_queue *q
 	return best;
 }
 
-/* Whether a vruntime is so little later than another that the thread may go before it to stay. */
-RG_INLINE bool rg_may_stick(struct rg_thread *thread, u64 vruntime, u64 least)
+/*
+ * Whether a vruntime is so little later than another that the thread may go before it to stay. It
+ * does not go before those that are bound to the CPU, which wait for this one alone.
+ */
+RG_INLINE bool rg_may_stick(struct rg_cpu *here, struct rg_thread *thread, u64 vruntime, u64 least)
 {
-	return !rg_before(least + rg_virtual(RG_OPTION(sticky_ns), thread->weight), vruntime);
+	return !rg_precedes(here->ask.bound, vruntime) &&
+	       !rg_before(least + rg_virtual(RG_OPTION(sticky_ns), thread->weight), vruntime);
 }
 
 /* Whom to prefer to a batch thread of another CPU: a position, RG_TOP for the CPU's own thread. */
@@ -159,13 +164,13 @@ RG_INLINE u32 rg_stick(struct rg_heap *heap, struct rg_cpu *here, struct rg_best
 	if (!rg_is_batch_of(here, least, 0))
 		return best->at;
 	if (here->ask.mine && rg_is_sticky(here, rg_mine(here)) &&
-	    rg_may_stick(rg_mine(here), here->ask.vruntime, best->vruntime))
+	    rg_may_stick(here, rg_mine(here), here->ask.vruntime, best->vruntime))
 		return RG_TOP;
 	near = rg_least_of_top(heap, here, 1);
 	if (near == RG_TOP)
 		return best->at;
 	entry = rg_heap_at(heap, near);
-	if (!rg_may_stick(rg_thread_at(rg_pool_at(entry->row)->first), entry->vruntime,
+	if (!rg_may_stick(here, rg_thread_at(rg_pool_at(entry->row)->first), entry->vruntime,
 			  least->vruntime))
 		return best->at;
 	return near;

@@ -280,7 +280,9 @@ RG_SUBPROGRAM u32 rg_pick_from(s32 cpu, u32 id)
 RG_INLINE void rg_ask_for(struct rg_cpu *here, s32 cpu, struct task_struct *prev)
 {
 	struct rg_thread *mine = prev ? rg_thread(prev) : 0;
+	struct rg_queue *own = rg_queue(here->own);
 
+	here->ask.bound = own && own->is_own ? own->least : RG_NEVER;
 	here->ask.mine = mine ? rg_slot(prev) : 0;
 	here->ask.home = mine ? rg_queue_for(prev, here, cpu) : 0;
 	here->ask.vruntime = mine ? rg_account(prev, mine)->vruntime : RG_NEVER;

@@ -200,6 +200,7 @@ mod tests {
             group: None,
             owner: None,
             serves: true,
+            descends: false,
             process: 0,
             memory: None,
         };

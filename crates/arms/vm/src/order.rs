@@ -73,6 +73,7 @@ mod tests {
             name: name.into(),
             group: group.map(String::from),
             owner: owner.map(String::from),
+            descends: owner.is_some(),
         };
         let others = vec![
             process("init", None, None),

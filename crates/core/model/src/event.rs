@@ -247,7 +247,6 @@ pub struct Process {
     pub owner: Option<String>,
     /// Whether the service that was watched started it, itself or through others, or both are forks of one
     /// process.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub descends: bool,
 }
 
