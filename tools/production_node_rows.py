@@ -66,6 +66,9 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("quota-and-event-loop", "web", "excess", AS_IS),
     ("quota-of-short-periods", "long", "excess", AS_IS),
     ("bound-and-idle", "bound", "share", AS_IS),
+    ("bound-and-idle", "bound", "share", [[("cpus = 2\n", "cpus = 4\n"), ("[1]", "[0, 1]"), ("threads = 1", "threads = 2"), ("threads = 4", "threads = 8")]]),
+    ("nested-sets", "web", "excess", AS_IS),
+    ("moved-group", "web", "excess", AS_IS),
     ("batch-share", "service", "excess", [batch(50), batch(83)]),
 ]
 
