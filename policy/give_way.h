@@ -39,20 +39,13 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 	struct rg_cpu *here = rg_cpu(at);
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	struct rg_queue *own = here ? rg_queue(here->own) : 0;
-	struct rg_cpu *cpu;
-	s32 idle;
 
 	if (!queue || !own || rg_is_pinned(t) || !rg_is_wanted_by_bound(queue, own, here))
 		return 0;
-	idle = rg_pick_idle(t);
-	cpu = idle < 0 ? 0 : rg_cpu(idle);
-	if (!cpu) {
-		queue->crowded = rg_some(at);
-		return 0;
-	}
-	cpu->hint = rg_some(rg_queue_of(at));
-	rg_kick(idle, RG_KICK_IDLE);
-	return 1;
+	if (rg_wake_for(rg_pick_idle(t), rg_some(rg_queue_of(at))))
+		return 1;
+	queue->crowded = rg_some(at);
+	return 0;
 }
 
 /*

@@ -81,9 +81,8 @@ RG_INLINE void rg_resume_on(s32 idle, u32 id)
 
 	if (!cpu)
 		return;
-	cpu->hint = rg_some(id);
 	cpu->resumed = 1;
-	rg_kick(idle, RG_KICK_IDLE);
+	rg_wake_for(idle, rg_some(id));
 }
 
 /*

@@ -149,15 +149,8 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 /* Wakes an idle CPU for the thread, or preempts one for a thread that has just woken. */
 RG_INLINE void rg_announce(struct task_struct *t, struct rg_thread *thread, s32 victim)
 {
-	s32 idle = rg_pick_idle(t);
-	struct rg_cpu *cpu = idle < 0 ? 0 : rg_cpu(idle);
-
-	if (cpu) {
-		cpu->hint = thread->waits;
-		rg_kick(idle, RG_KICK_IDLE);
-	} else {
+	if (!rg_wake_for(rg_pick_idle(t), thread->waits))
 		rg_preempt(victim);
-	}
 }
 
 /* Whether the thread counts, at its present weight. */

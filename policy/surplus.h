@@ -91,10 +91,10 @@ RG_INLINE u64 rg_advance(struct rg_group *group, u64 moment)
 /* Whether a virtual time stands still, in which nobody competes any more, unlike in another. */
 RG_INLINE bool rg_is_left(u32 clock, u32 id)
 {
-	struct rg_vtime *before = rg_vtime_at(clock);
-	struct rg_vtime *now = rg_vtime_at(id);
+	struct rg_vtime *own = rg_vtime_at(clock);
+	struct rg_vtime *other = rg_vtime_at(id);
 
-	return before && now && rg_less(now->used_at, before->used_at) > RG_LEFT_NS;
+	return own && other && rg_less(other->used_at, own->used_at) > RG_LEFT_NS;
 }
 
 /*

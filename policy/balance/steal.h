@@ -42,6 +42,18 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 	return 0;
 }
 
+/* Wakes an idle CPU for the threads of a queue; -1: there is none. Answers whether there is. */
+RG_INLINE bool rg_wake_for(s32 idle, rg_maybe queue)
+{
+	struct rg_cpu *cpu = idle < 0 ? 0 : rg_cpu(idle);
+
+	if (!cpu)
+		return 0;
+	cpu->hint = queue;
+	rg_kick(idle, RG_KICK_IDLE);
+	return 1;
+}
+
 /* Takes a thread from the queue that the CPU was woken for. */
 RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu)
 {

@@ -391,17 +391,13 @@ RG_INLINE bool rg_pick_least_unlisted(s32 cpu, struct rg_cpu *here, u32 shared)
  */
 RG_INLINE u32 rg_pick_queue(struct rg_cpu *here, u32 shared)
 {
-	struct rg_queue *own, *common;
+	struct rg_queue *common = rg_queue(shared);
 
-	if (here->own == shared)
+	if (here->own == shared || !common)
 		return shared;
-	own = rg_queue(here->own);
-	common = rg_queue(shared);
-	if (!own || !common)
-		return shared;
-	if (rg_precedes(own->least, common->least))
+	if (rg_precedes(here->ask.bound, common->least))
 		return here->own;
-	if (own->least != RG_NEVER)
+	if (here->ask.bound != RG_NEVER)
 		common->crowded = rg_some(here->ask.cpu);
 	return shared;
 }

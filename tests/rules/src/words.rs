@@ -24,6 +24,11 @@ pub const ABSENCES: &[Absence] = &[
         why: "the same seed gives the same bytes: no wall clock, no ambient randomness, no hash order",
     },
     Absence {
+        places: &["crates/core/model/src/event", "crates/core/model/src/trace"],
+        words: &["skip_serializing_if"],
+        why: "a guest's report has no names of fields: each side must write and read all of them",
+    },
+    Absence {
         places: &["policy/balance", "policy/pick", "policy/order", "policy/scheduler"],
         words: &["#include <", "#ifdef", "#if ", "vmlinux", "bpf_", "scx_"],
         why: "a policy knows its platform only by platform.h",
