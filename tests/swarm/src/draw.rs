@@ -8,6 +8,7 @@ mod node;
 mod policy;
 mod programs;
 mod promised;
+mod tenants;
 
 use std::fmt;
 
@@ -59,6 +60,9 @@ impl Case {
         node::add(&mut Rng::new(seed, 3), &mut scenario);
         limits::add(&mut Rng::new(seed, 4), &mut scenario);
         promised::add(&mut Rng::new(seed, 5), &mut scenario);
+        if let Some(case) = tenants::instead(seed, &scenario) {
+            return case;
+        }
         let policy = policy::draw(&mut rng, &scenario);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }

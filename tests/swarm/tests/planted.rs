@@ -162,6 +162,17 @@ fn a_group_that_takes_more_than_its_weight() {
 }
 
 #[test]
+fn a_group_that_waits_for_what_its_weight_is_worth() {
+    let groups = "[[group]]\nname = \"bound\"\nweight = 300\ncpus = [0, 1]\n[[group]]\nname = \"all\"\n\
+                  [[program]]\nname = \"bound\"\nkind = \"batch\"\ngroup = \"bound\"\nthreads = 4\n\
+                  [[program]]\nname = \"all\"\nkind = \"batch\"\ngroup = \"all\"\nthreads = 8\n";
+    let case = case("cpus = 4", groups, "rearguard", "20s");
+    let mut loaded = case.clone();
+    loaded.scenario.groups[0].weight = 30;
+    catches_other("isolation", &case, &loaded);
+}
+
+#[test]
 fn groups_whose_quotas_are_forgotten_or_never_filled() {
     let group = "[[group]]\nname = \"held\"\nmax = \"50ms/100ms\"\n\
                  [[program]]\nname = \"b\"\nkind = \"batch\"\ngroup = \"held\"\nthreads = 4\n";

@@ -5,6 +5,7 @@
 
 mod budgets;
 mod fair;
+mod isolated;
 mod policies;
 
 use model::scenario::{Kind, Machine, Program, Wait};
@@ -12,6 +13,7 @@ use model::{CpuId, Failure, Nanos, PolicySpec, Scenario};
 
 pub use budgets::Budgets;
 pub use fair::{Fair, Held};
+pub use isolated::Isolated;
 pub use policies::{PolicyOptions, names};
 
 /// CPUs that belong together.
@@ -105,6 +107,8 @@ pub struct Promises {
     pub fair: Option<Fair>,
     /// How far a group may exceed its weight.
     pub held: Option<Held>,
+    /// How far a group that waits is kept from what its weight is worth.
+    pub isolated: Option<Isolated>,
     /// What groups with promises may take, and leave the others.
     pub budgets: Option<Budgets>,
 }
@@ -177,6 +181,7 @@ fn of_chosen(options: &PolicyOptions, scenario: &Scenario) -> Promises {
         wait: longest_wait(options, scenario),
         fair: Fair::of(options, scenario),
         held: Held::of(options, scenario),
+        isolated: Isolated::of(options, scenario),
         budgets: Budgets::of(options, scenario),
     }
 }

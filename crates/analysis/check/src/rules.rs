@@ -6,6 +6,7 @@ mod conserving;
 mod groups;
 mod held;
 mod idle;
+mod isolation;
 mod lag;
 mod lost;
 mod one_place;
@@ -61,12 +62,13 @@ pub trait Rule {
 }
 
 /// The names of all rules.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     accounts::NAME,
     affinity::NAME,
     conserving::NAME,
     held::NAME,
     idle::NAME,
+    isolation::NAME,
     lag::NAME,
     lost::NAME,
     one_place::NAME,
@@ -100,6 +102,9 @@ pub(crate) fn all(scenario: &Scenario, promises: &Promises) -> Vec<Box<dyn Rule>
     }
     if let Some(promise) = promises.held {
         rules.push(Box::new(held::Held::new(scenario, promise)));
+    }
+    if let Some(promise) = promises.isolated {
+        rules.push(Box::new(isolation::Isolation::new(scenario, promise)));
     }
     if let Some(budgets) = promises.budgets {
         rules.push(Box::new(promise::Promise::new(scenario, budgets)));

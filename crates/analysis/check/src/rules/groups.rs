@@ -14,6 +14,12 @@ impl<'a> Groups<'a> {
         (0..self.0.groups.len()).filter(move |&group| self.0.groups[group].parent.is_none())
     }
 
+    /// The group of the top level that holds a group.
+    pub fn top_of(self, group: usize) -> usize {
+        let above = |at: &usize| self.0.groups[*at].parent;
+        std::iter::successors(Some(group), above).last().unwrap_or(group)
+    }
+
     pub fn weight(self, group: usize) -> f64 {
         f64::from(self.0.groups[group].weight)
     }
