@@ -255,11 +255,11 @@ struct rg_vtime {
 	u64 least RG_LINE; /* of those seen in this look */
 	u64 settled;      /* of those among them that want a CPU for most of the time */
 	u64 floor;        /* how far the others let it fall behind */
-	u64 weight;       /* of all that run */
+	u64 weight;       /* of all that run and are not too heavy */
 	u64 seen_weight;  /* the same of the last look */
-	u64 last;         /* the least vruntime of these */
+	u64 last;         /* the least vruntime of all that run */
 	u64 last_weight;
-	u32 running;      /* how many */
+	u32 running;      /* how many have that weight */
 	u32 seen_running; /* the same of the last look */
 	u64 used_at;      /* when one of its threads was last seen */
 };

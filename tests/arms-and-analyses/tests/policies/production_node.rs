@@ -316,6 +316,18 @@ fn what_a_thread_could_not_use_is_not_owed_when_others_come() {
 }
 
 #[test]
+fn threads_of_a_heavy_group_that_run_all_the_time_leave_the_rest_to_others_by_weight() {
+    for threads in ["threads = 5", "threads = 2"] {
+        let scenario = case_with("heavy-neighbour", &[("threads = 5", threads)]);
+        let at = |policy: &str| over_due(&summary(&scenario, policy), "service");
+        assert!((0.96..1.04).contains(&at("rearguard")), "{threads}: {}", at("rearguard"));
+    }
+    let control =
+        over_due(&summary(&case("heavy-neighbour"), "rearguard:infeasible=off"), "service");
+    assert!(control > 1.15, "{control}");
+}
+
+#[test]
 fn a_group_whose_threads_meet_keeps_to_its_weight() {
     for (machine, work) in
         [("cpus = 3", "200us"), ("cpus = 3", "5ms"), ("cpus = 6\nllcs = 2", "1ms")]
