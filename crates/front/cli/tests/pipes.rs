@@ -19,7 +19,7 @@ const COMMANDS: [&str; 14] = [
     "cluster {cluster.toml} --duration 100ms --utilisation 0.5 --dispatch random",
     "gate check {base.json} --policy cts",
     "gate record --scenarios {web.toml} --policy cts --output again.json",
-    "ideal --trace {stamps}",
+    "ideal --trace {stamps.trace}",
     "fanout {a.json} --servers 10 --threshold 1ms",
     "diff {a.json} {a.json}",
     "diff {base.json} {base.json}",
@@ -33,7 +33,7 @@ fn bash(folder: &Path, line: &str) -> Output {
     let mut shell = Command::new("bash");
     let built = env!("CARGO_BIN_EXE_rearguard");
     // A result is called as its file is, and a pipe by its number.
-    let names = "s:/dev/fd/([0-9]+):\\1:g; s/^(scenario +)?(6[0-9]|web|cluster|stamps)\\b/\\1NAME/";
+    let names = "s:/dev/fd/[0-9]+:INPUT.json:g; s/^(scenario +)?(6[0-9]|web|cluster)\\b/\\1NAME/";
     let line = format!("\"$0\" {line} | sed -E '{names}'");
     shell.args(["-o", "pipefail", "-c", &line, built]).current_dir(folder);
     shell.env("HOME", folder).output().expect("a shell")
@@ -49,7 +49,7 @@ fn done(folder: &Path, line: &str) -> String {
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
-    for (name, text) in [("web.toml", SCENARIO), ("stamps", STAMPS)] {
+    for (name, text) in [("web.toml", SCENARIO), ("stamps.trace", STAMPS)] {
         fs::write(at(name), text).expect("a file");
     }
     fs::copy(CLUSTER, at("cluster.toml")).expect("there");

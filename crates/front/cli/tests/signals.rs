@@ -154,11 +154,21 @@ fn is_on_the_way(name: &String) -> bool {
     name.contains(".rearguard-") || name.starts_with("rearguard-") || name.starts_with(".tmp")
 }
 
+/// Whether a process has come so far that SIGTERM has a handler.
+fn handles_signals(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask >> (Signal::SIGTERM as i32 - 1) & 1 == 1)
+}
+
 /// Brings a command to where it is to meet the signal. What it returns is kept until then.
 fn bring(running: &mut Running, when: &When) -> Option<fs::File> {
     let folder = running.1.clone();
     match when {
         After(milliseconds) => {
+            let pid = running.0.id();
+            await_in(running, "handled", || handles_signals(pid));
             sleep(Duration::from_millis(*milliseconds));
             await_in(running, "alive", || true);
             None

@@ -27,7 +27,8 @@ impl Problems {
     /// Adds a problem at a range of bytes of the file, unless there are enough.
     pub fn add(&self, place: Range<usize>, text: impl Into<String>) {
         if !self.are_enough() {
-            let text = text.into().chars().take(LONGEST_TEXT).collect();
+            let text: String = text.into().chars().take(LONGEST_TEXT).collect();
+            let text = text.replace(|c| is_unprintable(c) && c != '\n', "?");
             self.0.borrow_mut().push(Problem { place, text });
         }
     }
@@ -150,6 +151,10 @@ mod tests {
 
     #[test]
     fn terminals_get_no_control_characters() {
+        let problems = Problems::default();
+        problems.add(0..0, "found `\u{1b}[2J\u{9b}2J`");
+        let said = problems.into_failure("", "a.toml").to_string();
+        assert!(said.starts_with("a.toml:1:1: found `?[2J?2J`\n"), "{said}");
         assert_eq!(shown("\u{1b}[2J", 0..1), "a.toml:1:1: wrong\n    ?[2J\n    ^");
     }
 }

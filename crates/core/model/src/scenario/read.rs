@@ -113,7 +113,8 @@ pub fn shows(text: &str, top: &Table) -> Option<String> {
         );
         return None;
     }
-    Some(shows)
+    // TOML has some control characters in comments, which a terminal obeys.
+    Some(crate::printable(&shows))
 }
 
 /// What a file is called without its folder and its ending.
