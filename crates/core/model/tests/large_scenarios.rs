@@ -1,5 +1,5 @@
-//! Scenarios of very many parts, and of very long ones: read in a time that grows as they do, or refused in a few
-//! lines.
+//! Scenarios of very many parts, and of very long ones: read in a time that grows as they do, or refused in a
+//! few lines.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

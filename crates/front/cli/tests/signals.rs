@@ -16,7 +16,7 @@ use nix::unistd::{Pid, mkfifo};
 const BOUND: Duration = Duration::from_secs(10);
 /// What a command may take until it is where the signal shall meet it.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Marks processes that a command started, whoever their parent is by then.
+/// Marks processes that a command started, whichever their parent is by then.
 const MARK: &str = "RG_TEST_OF_SIGNALS";
 
 const SCENARIO: &str = "# A service on two CPUs.\nduration = \"50ms\"\nseeds = [1, 2, 3]\n\
