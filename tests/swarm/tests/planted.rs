@@ -95,7 +95,7 @@ fn a_thread_moved_against_its_affinity() {
     let mut case = four_cpus();
     let pin = |thread| Change {
         at: Nanos::ZERO,
-        kind: ChangeKind::Affinity { thread: ThreadId(thread), cpus: vec![CpuId(1), CpuId(2)] },
+        kind: ChangeKind::Affinity { thread: ThreadId(thread), cpus: [CpuId(1), CpuId(2)].into() },
     };
     case.changes = (0..8).map(pin).collect();
     catches("affinity", &case, Bug::IgnoresAffinity);

@@ -61,13 +61,19 @@ pub(crate) fn execute(
 /// A run without its events, and what they said of slow requests, by program.
 type RunOutput = (Trace, Vec<Option<Slow>>);
 
+/// How much is done of each batch, and of all together.
+struct Done {
+    of: Vec<f64>,
+    sum: f64,
+}
+
 /// What the workers share.
 struct WorkQueue<'a> {
     watch: &'a dyn Watch,
     sink: &'a dyn TraceSink,
     next: AtomicUsize,
     failed: AtomicBool,
-    done: Mutex<Vec<f64>>,
+    done: Mutex<Done>,
     kept: Mutex<Vec<Option<RunOutput>>>,
     failures: Mutex<Vec<Failure>>,
     discarded: Mutex<Vec<String>>,
@@ -85,7 +91,7 @@ impl<'a> WorkQueue<'a> {
             sink,
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
-            done: Mutex::new(vec![0.0; batches]),
+            done: Mutex::new(Done { of: vec![0.0; batches], sum: 0.0 }),
             kept: Mutex::new((0..runs).map(|_| None).collect()),
             failures: Mutex::default(),
             discarded: Mutex::default(),
@@ -198,8 +204,9 @@ struct BatchProgress<'a> {
 impl Watch for BatchProgress<'_> {
     fn progress(&self, done: f64) {
         let mut all = self.queue.done.lock().expect("no worker panics");
-        all[self.index] = done;
-        self.queue.watch.progress(all.iter().sum::<f64>() / all.len() as f64);
+        let before = std::mem::replace(&mut all.of[self.index], done);
+        all.sum += done - before;
+        self.queue.watch.progress(all.sum / all.of.len() as f64);
     }
 
     fn cancelled(&self) -> bool {

@@ -1,7 +1,9 @@
 //! A policy's traces with the ideal of each.
 
+use std::collections::BTreeMap;
+
 use explain::Slow;
-use model::scenario::Kind;
+use model::scenario::{Kind, Program};
 use model::{Nanos, Scenario, Trace};
 use stats::window_latencies;
 
@@ -24,14 +26,18 @@ impl<'a> Finding<'a> {
     /// Looks at the runs of one policy, each a trace and what it says of slow requests.
     pub fn new(scenario: &Scenario, runs: &[(&'a Trace, &'a [Option<Slow>])]) -> Finding<'a> {
         let (traces, slow): (Vec<&Trace>, Vec<_>) = runs.iter().copied().unzip();
-        let programs = 0..scenario.programs.len();
-        let by_run = |of: &dyn Fn(&Trace, usize) -> Vec<Nanos>| {
-            let of_program = |program| traces.iter().map(|trace| of(trace, program)).collect();
-            programs.clone().map(of_program).collect()
+        // All programs at once: the scenario's changes are looked through for it.
+        let workers: Vec<Vec<Option<u32>>> =
+            traces.iter().map(|trace| workers(scenario, trace.window.start)).collect();
+        let by_run = |of: &dyn Fn(usize, usize) -> Vec<Nanos>| {
+            let of_program = |program| (0..traces.len()).map(|run| of(run, program)).collect();
+            (0..scenario.programs.len()).map(of_program).collect()
         };
         Finding {
-            latencies: by_run(&window_latencies),
-            ideals: by_run(&|trace, program| ideal_latencies(scenario, trace, program)),
+            latencies: by_run(&|run, program| window_latencies(traces[run], program)),
+            ideals: by_run(&|run, program| {
+                ideal_latencies(traces[run], program, workers[run][program])
+            }),
             traces,
             slow,
         }
@@ -57,23 +63,27 @@ pub(crate) fn outputs_of<'a>(
     policy: usize,
     twin: bool,
 ) -> Vec<(&'a Trace, &'a [Option<Slow>])> {
-    let wanted = |seed: &u64| runs.iter().position(|run| *run == Run { policy, twin, seed: *seed });
-    let places = plan.seeds.iter().filter_map(wanted);
-    places.map(|place| (&outputs.traces[place], &outputs.slow[place][..])).collect()
+    let own = runs.iter().enumerate().filter(|(_, run)| (run.policy, run.twin) == (policy, twin));
+    let place_of: BTreeMap<u64, usize> = own.map(|(place, run)| (run.seed, place)).collect();
+    let places = plan.seeds.iter().filter_map(|seed| place_of.get(seed));
+    places.map(|&place| (&outputs.traces[place], &outputs.slow[place][..])).collect()
 }
 
-/// Workers of a service's ideal at a moment: the CPUs that it may use, all of them, as if nothing else ran; a
-/// service with fewer threads can use no more. None for other programs.
-pub fn workers(scenario: &Scenario, program: usize, moment: Nanos) -> Option<u32> {
-    let Kind::Service(service) = &scenario.programs[program].kind else { return None };
-    let cpus = scenario.usable_cpus(program, moment);
-    Some(cpus.min(service.threads()).min(service.connections))
+/// Workers of each service's ideal at a moment: the CPUs that it may use, all of them, as if nothing else
+/// ran; a service with fewer threads can use no more. None for other programs.
+pub fn workers(scenario: &Scenario, moment: Nanos) -> Vec<Option<u32>> {
+    let usable = scenario.usable_cpus(moment);
+    let of = |(program, cpus): (&Program, u32)| match &program.kind {
+        Kind::Service(service) => Some(cpus.min(service.threads()).min(service.connections)),
+        _ => None,
+    };
+    scenario.programs.iter().zip(usable).map(of).collect()
 }
 
 /// The latencies of the window's requests in a first come, first served queue with the run's own arrivals and
 /// service times (Tales section 3.2), which the warm-up's requests filled before.
-fn ideal_latencies(scenario: &Scenario, trace: &Trace, program: usize) -> Vec<Nanos> {
-    let Some(workers) = workers(scenario, program, trace.window.start) else { return Vec::new() };
+fn ideal_latencies(trace: &Trace, program: usize, workers: Option<u32>) -> Vec<Nanos> {
+    let Some(workers) = workers else { return Vec::new() };
     let requests = &trace.programs[program].requests;
     let all = queue::ideal_latencies(trace, program, workers);
     let inside = requests.iter().map(|request| trace.window.contains(request.intended));

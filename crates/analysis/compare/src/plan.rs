@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::Range;
 
+use model::scenario::Program;
 use model::{Events, Failure, PolicySpec, Scenario};
 
 /// What to compare.
@@ -33,12 +34,25 @@ pub(crate) struct Run {
     pub seed: u64,
 }
 
+/// Threads of all runs together: of each its CPU time is kept at a hundred moments.
+const MOST_THREADS: u64 = 1 << 23;
+
 impl Plan<'_> {
     /// [`Failure::Input`] where a policy or a seed stands twice: a run pooled with itself would narrow every
-    /// interval.
+    /// interval. Also where runs are more than there is memory for.
     pub fn check(&self) -> Result<(), Failure> {
         once("policy", &self.policies)?;
-        once("seed", &self.seeds)
+        once("seed", &self.seeds)?;
+        let threads = |program: &Program| u64::from(program.kind.threads());
+        let a_run: u64 = self.scenario.programs.iter().map(threads).sum();
+        let a_seed = (self.policies.len() + usize::from(self.has_twin())) as u64;
+        let (seeds, most) = (self.seeds.len() as u64, MOST_THREADS / (a_run * a_seed).max(1));
+        if seeds > most {
+            return Err(Failure::Input(format!(
+                "{seeds} seeds of {a_seed} runs with {a_run} threads each; expected at most {most}: --seeds {most}, or fewer policies"
+            )));
+        }
+        Ok(())
     }
 
     /// The runs of these of the seeds, in their order: seed by seed, so that a drift of the machine meets

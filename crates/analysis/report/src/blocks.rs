@@ -1,6 +1,8 @@
 //! What the tables say, the same in a terminal and on a page: one block a service, the shares, the work of
 //! the schedulers.
 
+use std::collections::BTreeMap;
+
 use crate::document::{
     Answer, Document, Estimate, GroupResult, Latency, Looks, PolicyResult, ProgramResult, Verdict,
 };
@@ -274,30 +276,39 @@ fn shares(shown: &[&PolicyResult]) -> Option<Block> {
         let cells = groups.iter().map(|group| Cell::plain(cell(group)));
         std::iter::once(Cell::plain(label)).chain(cells).collect::<Vec<_>>()
     };
-    grid.rows.push(faint(row("weight", &|group| weight(shown, group))));
+    let known: Vec<Groups> = shown.iter().map(|result| by_name(result)).collect();
+    grid.rows.push(faint(row("weight", &|group| weight(&known, group))));
     grid.rows.retain(|row| row[1..].iter().any(|cell| cell.text != human::UNKNOWN));
-    grid.rows.push(faint(row("due", &|group| due(shown, group))));
-    for result in shown {
-        let share = |name: &str| result.groups.iter().find(|group| group.name == name)?.share;
+    grid.rows.push(faint(row("due", &|group| due(&known, group))));
+    for (result, known) in shown.iter().zip(&known) {
+        let share = |name: &str| known.get(name)?.share;
         grid.rows.push(row(&result.policy, &|group| human::share(share(group))));
     }
     let grid = if groups.len() > GROUPS_ABREAST { grid.transposed("group") } else { grid };
     Some(Block { heading: SHARES.to_string(), grid, notes: Vec::new() })
 }
 
-fn same_group<'a>(shown: &[&'a PolicyResult], name: &str) -> impl Iterator<Item = &'a GroupResult> {
-    shown.iter().filter_map(move |result| result.groups.iter().find(|group| group.name == name))
+/// Groups of one result by name: they may be many.
+type Groups<'a> = BTreeMap<&'a str, &'a GroupResult>;
+
+fn by_name(result: &PolicyResult) -> Groups<'_> {
+    // Of a name that stands twice the first counts.
+    result.groups.iter().rev().map(|group| (group.name.as_str(), group)).collect()
 }
 
-fn weight(shown: &[&PolicyResult], name: &str) -> String {
-    human::count(same_group(shown, name).find_map(|group| group.weight))
+fn same_group<'a>(known: &'a [Groups], name: &str) -> impl Iterator<Item = &'a GroupResult> {
+    known.iter().filter_map(move |groups| groups.get(name).copied())
+}
+
+fn weight(known: &[Groups], name: &str) -> String {
+    human::count(same_group(known, name).find_map(|group| group.weight))
 }
 
 /// One due share where all policies owe the same, else each: what was due depends on what the group could
 /// use.
-fn due(shown: &[&PolicyResult], name: &str) -> String {
+fn due(known: &[Groups], name: &str) -> String {
     let mut dues: Vec<String> =
-        same_group(shown, name).map(|group| human::share(group.due_share)).collect();
+        same_group(known, name).map(|group| human::share(group.due_share)).collect();
     dues.dedup();
     dues.join(" / ")
 }

@@ -1,11 +1,11 @@
 //! What is due in the course of a run, in which weights, limits and threads change.
 
-use std::collections::BTreeSet;
 use std::iter;
+use std::sync::Arc;
 
-use model::change::{Change, ChangeKind};
-use model::scenario::{Alteration, AlterationKind};
-use model::{CpuId, Nanos, Scenario, ThreadId};
+use model::change::ChangeKind;
+use model::scenario::{Alteration, AlterationKind, Course, Placement};
+use model::{Nanos, Scenario, ThreadId};
 
 use crate::share::Shares;
 
@@ -26,18 +26,30 @@ impl Due {
     /// That of a scenario with these threads, each given by the index of its program. `None`: they are bound
     /// to CPUs so that weights alone do not say what is due.
     pub fn new(scenario: &Scenario, programs_of_threads: &[usize]) -> Option<Due> {
-        let moments: BTreeSet<Nanos> = scenario.alterations.iter().map(|own| own.at).collect();
-        let changes = scenario.changes();
+        let is_bound = |own: &Alteration| matches!(own.kind, AlterationKind::Affinity { .. });
+        if scenario.alterations.iter().any(is_bound) {
+            return None;
+        }
+        let (mut course, mut from, mut periods) = (Course::of(scenario), Nanos::ZERO, Vec::new());
         let mut there = vec![1.0; programs_of_threads.len()];
-        let period = |from| {
-            let now = scenario.as_of(from);
-            let shares = weights_say(&now).then(|| Shares::new(&now, programs_of_threads))?;
-            changes.iter().filter(|change| change.at == from).for_each(|one| note(one, &mut there));
-            Some(Period { from, shares, there: there.clone() })
-        };
-        let moments = moments.into_iter().filter(|at| *at > Nanos::ZERO);
-        let periods = iter::once(Nanos::ZERO).chain(moments).map(period);
-        Some(Due { periods: periods.collect::<Option<_>>()? })
+        // CPUs seldom change, and take long to look through.
+        let mut looked: Option<(Arc<Placement>, bool)> = None;
+        loop {
+            if course.next_at() == Some(from) {
+                course.advance().iter().for_each(|kind| note(kind, &mut there));
+            }
+            let (now, placement) = (course.now(), course.placement());
+            let known = looked.filter(|(known, _)| Arc::ptr_eq(known, placement));
+            let say = known.map_or_else(|| sets_say(now, placement), |(_, say)| say);
+            if !say || !root_is_whole_or_empty(now, placement) {
+                return None;
+            }
+            looked = Some((placement.clone(), say));
+            let shares = Shares::placed(now, placement, programs_of_threads);
+            periods.push(Period { from, shares, there: there.clone() });
+            let Some(next) = course.next_at() else { return Some(Due { periods }) };
+            from = next;
+        }
     }
 
     /// What is due to each thread of `cpus` CPUs in a span, in CPU seconds, if each wants so much of a CPU
@@ -59,45 +71,39 @@ impl Due {
 }
 
 /// Notes whether a thread is there from a change on.
-fn note(change: &Change, there: &mut [f64]) {
-    let (ThreadId(id), now) = match change.kind {
+fn note(kind: &ChangeKind, there: &mut [f64]) {
+    let (ThreadId(id), now) = match kind {
         ChangeKind::Fork(thread) => (thread, 1.0),
         ChangeKind::Exit(thread) => (thread, 0.0),
         _ => return,
     };
-    if let Some(own) = there.get_mut(id as usize) {
+    if let Some(own) = there.get_mut(*id as usize) {
         *own = now;
     }
 }
 
-/// Whether weights say what is due where groups have CPUs of their own: no program is bound by itself, and
-/// sets of CPUs lie one in another, or have none in common. A group wants at most as many CPUs as it has.
-fn weights_say(scenario: &Scenario) -> bool {
-    let is_bound = |own: &Alteration| matches!(own.kind, AlterationKind::Affinity { .. });
-    if scenario.alterations.iter().any(is_bound) {
-        return false;
-    }
-    let groups = 0..scenario.groups.len();
-    let (sets, pinned): (Vec<_>, Vec<bool>) =
-        groups.clone().map(|group| set(scenario, Some(group))).unzip();
-    let (root, _) = set(scenario, None);
-    let above = |group: usize| scenario.groups[group].parent.map_or(&root, |parent| &sets[parent]);
-    let narrowed: Vec<usize> = groups.filter(|group| sets[*group] != *above(*group)).collect();
-    let lie_apart = |one: usize, other: usize| {
-        is_inside(scenario, one, other) || sets[one].is_disjoint(&sets[other])
-    };
-    let root_is_whole = root.len() == scenario.machine.cpus as usize;
-    let root_is_empty = scenario.programs.iter().all(|program| program.group.is_some());
-    (root_is_whole || root_is_empty)
-        && !pinned.contains(&true)
-        && (0..narrowed.len())
-            .all(|at| narrowed[..at].iter().all(|other| lie_apart(narrowed[at], *other)))
+/// Whether threads outside of groups have the whole machine, or there are none.
+fn root_is_whole_or_empty(scenario: &Scenario, placement: &Placement) -> bool {
+    placement.of_group(None).cpus.len() == scenario.machine.cpus as usize
+        || scenario.programs.iter().all(|program| program.group.is_some())
 }
 
-/// The CPUs of a group, and whether its threads are pinned one by one.
-fn set(scenario: &Scenario, group: Option<usize>) -> (BTreeSet<CpuId>, bool) {
-    let (cpus, pinned) = scenario.cpus_of(group);
-    (cpus.into_iter().collect(), pinned)
+/// Whether weights say what is due where groups have CPUs of their own: no thread is pinned, and sets of CPUs
+/// lie one in another, or have none in common. A group wants at most as many CPUs as it has.
+fn sets_say(scenario: &Scenario, placement: &Placement) -> bool {
+    // Of each CPU the innermost group so far that is narrower than the one above it. Parents come first, so
+    // that another one's set lies in its set or apart, wherever it lies in the group itself.
+    let mut innermost: Vec<Option<usize>> = vec![None; scenario.machine.cpus as usize];
+    (0..scenario.groups.len()).all(|group| {
+        let (own, above) = (placement.of_group(Some(group)), scenario.groups[group].parent);
+        if own.pinned || own.cpus == placement.of_group(above).cpus {
+            return !own.pinned;
+        }
+        own.cpus.iter().all(|cpu| {
+            let before = innermost[cpu.index()].replace(group);
+            before.is_none_or(|outer| is_inside(scenario, group, outer))
+        })
+    })
 }
 
 /// Whether a group lies in another. A parent stands before its children.

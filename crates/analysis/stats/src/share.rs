@@ -1,6 +1,7 @@
 //! The CPU time that is due: weighted max-min fairness over nested groups.
 
 use model::Scenario;
+use model::scenario::Placement;
 use model::weight::thread_weight;
 
 /// Threads in their groups, each with its weight against its siblings.
@@ -31,6 +32,15 @@ enum Who {
 impl Shares {
     /// The tree of a scenario with these threads, each given by the index of its program.
     pub fn new(scenario: &Scenario, programs_of_threads: &[usize]) -> Shares {
+        Shares::placed(scenario, &Placement::of(scenario), programs_of_threads)
+    }
+
+    /// [`Shares::new`] where the CPUs of groups are known.
+    pub fn placed(
+        scenario: &Scenario,
+        placement: &Placement,
+        programs_of_threads: &[usize],
+    ) -> Shares {
         let mut nodes = vec![Vec::new(); scenario.groups.len() + 1];
         let inside = |group: Option<usize>| group.map_or(0, |group| group + 1);
         for (index, group) in scenario.groups.iter().enumerate() {
@@ -43,7 +53,7 @@ impl Shares {
             nodes[inside(program.group)].push(Member { weight, who: Who::Thread(thread) });
         }
         let limits = (0..).zip(&scenario.groups).map(|(index, group)| {
-            let cpus = scenario.cpus_of(Some(index)).0.len() as f64;
+            let cpus = placement.of_group(Some(index)).cpus.len() as f64;
             group.max.map_or(cpus, |max| cpus.min(max.cpus()))
         });
         Shares { nodes, limits: std::iter::once(f64::MAX).chain(limits).collect() }

@@ -83,7 +83,7 @@ pub fn summarise(scenario: &Scenario, traces: &[&Trace]) -> Summary {
         traces.iter().map(|trace| of(&trace.counters)).sum::<Option<u64>>()
     };
     Summary {
-        programs: (0..scenario.programs.len()).map(|i| program(scenario, traces, i)).collect(),
+        programs: programs(scenario, traces),
         groups: group_shares(scenario, traces),
         threads_lag_s,
         fairness,
@@ -104,14 +104,23 @@ fn course(scenario: &Scenario, trace: &Trace) -> Course {
     }
 }
 
-fn program(scenario: &Scenario, traces: &[&Trace], index: usize) -> ProgramSummary {
+fn programs(scenario: &Scenario, traces: &[&Trace]) -> Vec<ProgramSummary> {
+    let shares = utilisations(scenario, traces).into_iter().enumerate();
+    shares.map(|(index, share)| program(scenario, traces, index, share)).collect()
+}
+
+fn program(
+    scenario: &Scenario,
+    traces: &[&Trace],
+    index: usize,
+    utilisation: f64,
+) -> ProgramSummary {
     let seconds = seconds(traces);
     let latencies: Vec<Vec<Nanos>> =
         traces.iter().map(|trace| window_latencies(trace, index)).collect();
     let requests: usize = latencies.iter().map(Vec::len).sum();
     let lost = latencies.iter().flatten().filter(|latency| **latency == Nanos::NEVER).count();
     let program = &scenario.programs[index];
-    let cpus = f64::from(scenario.machine.cpus);
     let threshold = scenario.outlier_threshold;
     ProgramSummary {
         name: program.name.clone(),
@@ -120,7 +129,7 @@ fn program(scenario: &Scenario, traces: &[&Trace], index: usize) -> ProgramSumma
         lost: lost as u64,
         rounds: traces.iter().map(|trace| trace.programs[index].rounds).sum(),
         rate_per_s: requests as f64 / seconds,
-        utilisation: utilisation(traces, index, cpus),
+        utilisation,
         latency: latency_estimates(&latencies),
         inversions: matches!(program.kind, Kind::Service(_))
             .then(|| inversions(traces, index, requests))
@@ -137,24 +146,22 @@ fn inversions(traces: &[&Trace], program: usize, requests: usize) -> Inversions 
     Inversions { start: total(|request| request.started), completion: total(|r| r.completed) }
 }
 
-/// Over the time between the readings: a real machine's first one comes after the window's start, by as long
-/// as it took to read the other counters.
-fn utilisation(traces: &[&Trace], program: usize, cpus: f64) -> f64 {
-    let read_s = |trace: &&Trace| match (trace.usage.first(), trace.usage.last()) {
-        (Some(first), Some(last)) => last.at.saturating_sub(first.at).as_secs_f64(),
-        _ => 0.0,
-    };
-    let seconds: f64 = traces.iter().map(read_s).sum();
-    let used: f64 = traces.iter().map(|trace| used_s(trace, program)).sum();
-    if seconds > 0.0 { used / (cpus * seconds) } else { 0.0 }
-}
-
-/// CPU time that the threads of a program received, in seconds.
-fn used_s(trace: &Trace, program: usize) -> f64 {
-    let (Some(first), Some(last)) = (trace.usage.first(), trace.usage.last()) else { return 0.0 };
-    let received = received_s(first, last);
-    let own = trace.threads.iter().zip(received).filter(|(thread, _)| thread.program == program);
-    own.map(|(_, seconds)| seconds).sum()
+/// The share of the machine that each program used, over the time between the readings: a real machine's
+/// first one comes after the window's start, by as long as it took to read the other counters.
+fn utilisations(scenario: &Scenario, traces: &[&Trace]) -> Vec<f64> {
+    let (mut seconds, mut used) = (0.0, vec![0.0; scenario.programs.len()]);
+    for trace in traces {
+        let (Some(first), Some(last)) = (trace.usage.first(), trace.usage.last()) else { continue };
+        seconds += last.at.saturating_sub(first.at).as_secs_f64();
+        let mut own = vec![0.0; used.len()];
+        for (thread, received_s) in trace.threads.iter().zip(received_s(first, last)) {
+            own[thread.program] += received_s;
+        }
+        used.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    }
+    let whole = f64::from(scenario.machine.cpus) * seconds;
+    let share = |used: f64| if seconds > 0.0 { used / whole } else { 0.0 };
+    used.into_iter().map(share).collect()
 }
 
 /// The measured time of all runs.

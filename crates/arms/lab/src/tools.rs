@@ -7,7 +7,7 @@ use model::Failure;
 
 /// Runs a tool to its end. `remedy` completes "`tool` is missing: ".
 pub fn output(command: &mut Command, remedy: &str) -> Result<Output, Failure> {
-    command.env("LC_ALL", "C").output().map_err(|error| {
+    fileio::output(command.env("LC_ALL", "C"), b"").map_err(|error| {
         let tool = command.get_program().to_string_lossy().into_owned();
         let missing = error.kind() == ErrorKind::NotFound;
         let what = if missing { "it is missing".to_string() } else { error.to_string() };

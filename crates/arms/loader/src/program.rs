@@ -35,7 +35,7 @@ pub(crate) fn in_folders(first: Option<PathBuf>, name: &str) -> Option<PathBuf> 
 /// without compilers.
 pub fn compile(policy: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error: std::io::Error| Failure::Run(format!("{NAME}: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
+    let folder = fileio::Folder::new().map_err(failed)?;
     let object = folder.path().join("policy.bpf.o");
     let output = Command::new(find()?).arg("--compile").arg(&object).arg(policy).output();
     let output = output.map_err(failed)?;

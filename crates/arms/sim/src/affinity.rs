@@ -1,5 +1,7 @@
 //! Which CPUs are online and which of them each thread may run on (`cpus_mask`).
 
+use std::collections::BTreeMap;
+
 use model::{CpuId, ThreadId};
 
 use crate::cpu_set::CpuSet;
@@ -11,8 +13,12 @@ pub struct Affinities {
     cpus: u32,
     /// Different sets; what a number means never changes. 0: all CPUs.
     sets: Vec<CpuSet>,
+    /// Their numbers.
+    known: BTreeMap<CpuSet, u32>,
     /// The number of each thread's set; of those beyond the end 0.
     numbers: Vec<u32>,
+    /// How many threads have another than 0.
+    bound: usize,
     /// Whether a thread has an affinity or a CPU is offline.
     restricted: bool,
 }
@@ -21,8 +27,15 @@ impl Affinities {
     /// Every thread on every CPU.
     pub fn new(cpus: u32) -> Affinities {
         let online = CpuSet::all(cpus);
-        let sets = vec![online.clone()];
-        Affinities { online, cpus, sets, numbers: Vec::new(), restricted: false }
+        Affinities {
+            sets: vec![online.clone()],
+            known: BTreeMap::from([(online.clone(), 0)]),
+            online,
+            cpus,
+            numbers: Vec::new(),
+            bound: 0,
+            restricted: false,
+        }
     }
 
     /// Whether a thread may run on a CPU.
@@ -84,14 +97,21 @@ impl Affinities {
     pub fn assign(&mut self, thread: ThreadId, cpus: &[CpuId]) {
         let mut set = CpuSet::none(self.cpus);
         cpus.iter().for_each(|&cpu| set.insert(cpu));
-        let known = self.sets.iter().position(|other| *other == set);
-        let number = known.unwrap_or_else(|| {
-            self.sets.push(set);
-            self.sets.len() - 1
-        });
+        let number = self.number_of(set);
         self.numbers.resize(self.numbers.len().max(thread.index() + 1), 0);
-        self.numbers[thread.index()] = number as u32;
+        let before = std::mem::replace(&mut self.numbers[thread.index()], number);
+        self.bound = self.bound + usize::from(number > 0) - usize::from(before > 0);
         self.note();
+    }
+
+    fn number_of(&mut self, set: CpuSet) -> u32 {
+        if let Some(&known) = self.known.get(&set) {
+            return known;
+        }
+        let number = self.sets.len() as u32;
+        self.sets.push(set.clone());
+        self.known.insert(set, number);
+        number
     }
 
     /// A CPU comes or goes.
@@ -105,7 +125,7 @@ impl Affinities {
     }
 
     fn note(&mut self) {
-        self.restricted = !self.are_all_online() || self.numbers.iter().any(|&number| number > 0);
+        self.restricted = self.bound > 0 || !self.are_all_online();
     }
 }
 

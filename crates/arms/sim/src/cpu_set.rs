@@ -5,7 +5,7 @@ use std::ops::Range;
 use model::CpuId;
 
 /// Which CPUs of a machine are in the set. Looking for one costs a word per 4,096 CPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuSet {
     words: Vec<u64>,
     /// Which words are not 0, as such a map itself.

@@ -65,7 +65,7 @@ fn an_affinity_holds_from_its_moment_on() {
     let four = scenario(4, vec![("batch", Kind::Batch { threads: 6 })]);
     let told = Nanos::from_secs(3);
     let pin = |thread| {
-        let cpus = vec![CpuId(1), CpuId(2)];
+        let cpus = [CpuId(1), CpuId(2)].into();
         change(3, ChangeKind::Affinity { thread: ThreadId(thread), cpus })
     };
     let pins: Vec<Change> = (0..4).map(pin).collect();
@@ -219,7 +219,7 @@ fn an_offline_cpu_runs_nothing() {
 #[test]
 fn threads_of_whose_cpus_none_is_left_may_run_everywhere() {
     let two = scenario(2, vec![("batch", Kind::Batch { threads: 3 })]);
-    let pin = ChangeKind::Affinity { thread: ThreadId(0), cpus: vec![CpuId(1)] };
+    let pin = ChangeKind::Affinity { thread: ThreadId(0), cpus: [CpuId(1)].into() };
     let changes = [change(0, pin), change(3, ChangeKind::Offline(CpuId(1)))];
     under_all(&two, |name, run| {
         let got = received(&run(&changes).0, 0);

@@ -82,7 +82,7 @@ fn forks_at_the_start_take_no_time_and_cost_nothing() {
 
 /// How many of eight threads pay for a move when they begin, kept to one of four CPUs from a moment on.
 fn moved(scenario: &Scenario, class: impl Class, from: Nanos) -> usize {
-    let keep = |thread| ChangeKind::Affinity { thread: ThreadId(thread), cpus: vec![CpuId(1)] };
+    let keep = |thread| ChangeKind::Affinity { thread: ThreadId(thread), cpus: [CpuId(1)].into() };
     let kept = (0..8).map(|thread| Change { at: from, kind: keep(thread) }).collect();
     let run = sim::simulate_changing::<_, Tournament, _>(&setup(scenario), class, kept, &mut ());
     let trace = run.expect("the run succeeds").trace;

@@ -375,7 +375,7 @@ fn cpusets_hold_and_partitions_keep_others_out() {
         ChangeKind::Affinity { cpus, .. } => cpus,
         other => panic!("{other:?}"),
     });
-    assert_eq!(on.collect::<Vec<_>>(), [2, 3, 2, 3].map(|cpu| vec![CpuId(cpu)]));
+    assert_eq!(on.collect::<Vec<_>>(), [2, 3, 2, 3].map(|cpu| [CpuId(cpu)].into()));
 }
 
 #[test]

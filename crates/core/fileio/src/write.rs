@@ -10,6 +10,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tempfile::NamedTempFile;
 
 use crate::folder::folder_below;
+use crate::temporary::{Listed, is_of_the_dead, listed};
 
 /// Says whether a file can be written there, by beginning one; what killed processes left on the way to it
 /// is removed.
@@ -103,7 +104,7 @@ enum Kind {
 /// A file on its way to its place.
 enum Out {
     /// Beside the target, gone unless it is finished.
-    Beside(NamedTempFile),
+    Beside(NamedTempFile, Listed),
     /// A pipe or a device: it has no place to be put in.
     Special(File),
 }
@@ -143,23 +144,26 @@ impl Out {
     }
 
     fn beside_with(path: &Path, mode: u32) -> io::Result<Out> {
-        let file = tempfile::Builder::new()
-            .prefix(&format!("{}{}-", prefix(path), std::process::id()))
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(folder_of(path))?;
-        Ok(Out::Beside(file))
+        let make = || {
+            tempfile::Builder::new()
+                .prefix(&format!("{}{}-", prefix(path), std::process::id()))
+                .permissions(Permissions::from_mode(mode))
+                .tempfile_in(folder_of(path))
+        };
+        let (file, listed) = listed(make, NamedTempFile::path)?;
+        Ok(Out::Beside(file, listed))
     }
 
     fn file(&mut self) -> &mut File {
         match self {
-            Out::Beside(file) => file.as_file_mut(),
+            Out::Beside(file, _) => file.as_file_mut(),
             Out::Special(file) => file,
         }
     }
 
     fn persist(self, path: &Path) -> io::Result<()> {
         match self {
-            Out::Beside(file) => file.persist(path).map(drop).map_err(|error| error.error),
+            Out::Beside(file, _listed) => file.persist(path).map(drop).map_err(|error| error.error),
             Out::Special(_) => Ok(()),
         }
     }
@@ -218,10 +222,7 @@ fn prefix(path: &Path) -> String {
 fn sweep(folder: &Path, path: &Path) {
     let prefix = prefix(path);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(&prefix).and_then(|rest| rest.split('-').next());
-        let process = process.and_then(|number| number.parse::<u32>().ok());
-        if process.is_some_and(|number| !Path::new(&format!("/proc/{number}")).exists()) {
+        if is_of_the_dead(&entry.file_name().to_string_lossy(), &prefix) {
             // One that cannot be removed is in no one's way.
             let _ = fs::remove_file(entry.path());
         }

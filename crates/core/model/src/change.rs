@@ -1,5 +1,7 @@
 //! What may happen to a machine and its threads in the course of a run, beside what programs do.
 
+use std::sync::Arc;
+
 use crate::scenario::Quota;
 use crate::{CpuId, Nanos, ThreadId};
 
@@ -19,8 +21,8 @@ pub enum ChangeKind {
     Affinity {
         /// Which thread.
         thread: ThreadId,
-        /// Where it may run.
-        cpus: Vec<CpuId>,
+        /// Where it may run; shared, since many threads may have the same.
+        cpus: Arc<[CpuId]>,
     },
     /// A thread gets another nice value, -20 to 19 (`setpriority`).
     Nice {

@@ -3,12 +3,14 @@
 //! The types hold a scenario that is already valid; [`Scenario::read`] is where text becomes one.
 
 mod alteration;
+mod course;
 mod describe;
 mod groups;
 mod law;
 mod machine;
 mod mechanism;
 mod mechanisms;
+mod names;
 mod placement;
 mod problem;
 mod program;
@@ -39,11 +41,12 @@ use crate::Nanos;
 use crate::law::Law;
 use crate::weight::{GROUP_WEIGHT, IDLE_WEIGHT, NICE_0_WEIGHT};
 pub use alteration::{Alteration, AlterationKind};
+pub use course::Course;
 pub use mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
     Memory, MemoryUse, Migration,
 };
-pub use placement::{Cpuset, Partition};
+pub use placement::{Cpuset, Partition, Place, Placement};
 pub use promise::Promise;
 pub use quota::Quota;
 

@@ -86,6 +86,17 @@ fn all_problems_are_shown_in_the_order_of_the_file() {
     );
 }
 
+/// TOML has them in comments: U+009B begins an escape sequence as ESC [ does.
+#[test]
+fn what_a_scenario_shows_is_fit_for_a_terminal() {
+    let text = BASE.replacen("# A base", "# A \u{9b}2J base", 1);
+    let scenario = Scenario::read(&text, "x.toml").expect("TOML has no objection");
+    assert_eq!(scenario.shows, "A ?2J base for mistakes.");
+    let wrong = BASE.replace("duration = \"", "duration = \"1\\u009b2J");
+    let said = Scenario::read(&wrong, "x.toml").unwrap_err().to_string();
+    assert!(said.contains("?2J") && !said.contains('\u{9b}'), "{said}");
+}
+
 /// What the types promise of a scenario, asked of whatever the reader lets through.
 fn assert_valid(scenario: &Scenario) {
     let machine = scenario.machine;

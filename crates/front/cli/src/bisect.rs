@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.check_policy()?;
     let versions = args.versions()?;
     let subject = Candidate::new(args)?;
-    let temporary = tempfile::tempdir()
+    let temporary = fileio::Folder::new()
         .map_err(|error| Failure::Machine(format!("no temporary folder: {error}")))?;
     let folder = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     let recipe = Recipe { origin: args.origin(), build: args.build.clone() };
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         subject: &subject,
         asked: &asked,
         tell: &|line| anstream::eprintln!("rearguard: {line}"),
-        watch: &Terminal::new("bisect"),
+        watch: &Terminal::on(&*args.on.arm(Vec::new(), None)?, "bisect"),
     };
     let outcome = study.run()?;
     stdout::write(told(&versions, &outcome, args.least))?;

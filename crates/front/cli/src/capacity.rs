@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let file = read_edited(&args.scenario, &edits)?;
     let arm = args.on.arm(args.with.clone(), None)?;
     // Gone with the command, unless its folder has a name.
-    let unnamed = tempfile::tempdir()
+    let unnamed = fileio::Folder::new()
         .map_err(|error| Failure::Machine(format!("no folder for results: {error}")))?;
     let store = Store::open(args.folder.as_deref().unwrap_or(unnamed.path()))?;
     let cores = || thread::available_parallelism().map_or(1, |cores| cores.get());

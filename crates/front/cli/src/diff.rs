@@ -2,17 +2,16 @@
 
 mod results;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use model::Failure;
+use trace::Recorded;
 use trace::diff::{diff, tables, text};
 
 use crate::output::Output;
 use crate::tables::TableFiles;
-use crate::traces::read;
+use crate::traces;
 
 /// Hold two results against each other, before and after; of two traces say where they part
 #[derive(clap::Args)]
@@ -38,17 +37,26 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.tables.check()?;
     args.output.check_page()?;
-    match (&args.before[..], &args.after[..]) {
-        ([before], [after]) if !is_text(before)? => traces(before, after, args),
-        (before, after) => results::run(before, after, &args.output, &args.tables),
+    if let ([before], [after]) = (&args.before[..], &args.after[..]) {
+        // Read once: it may be a pipe.
+        let bytes = traces::bytes(before)?;
+        if !is_text(&bytes) {
+            return of_traces([before, after], traces::parsed(before, &bytes)?, args);
+        }
+        return of_results(vec![results::text(before, bytes)?], args);
     }
+    of_results(results::texts(&args.before)?, args)
 }
 
-fn traces(a: &Path, b: &Path, args: &Args) -> Result<ExitCode, Failure> {
+fn of_results(before: Vec<(String, String)>, args: &Args) -> Result<ExitCode, Failure> {
+    results::run(&before, &results::texts(&args.after)?, &args.output, &args.tables)
+}
+
+fn of_traces(paths: [&PathBuf; 2], a: Recorded, args: &Args) -> Result<ExitCode, Failure> {
     args.output.refuse("of two traces")?;
-    let names = [a.display().to_string(), b.display().to_string()];
+    let b = traces::read(paths[1])?;
+    let names = paths.map(|path| path.display().to_string());
     let names = [&*names[0], &*names[1]];
-    let (a, b) = (read(a)?, read(b)?);
     let found = diff(&a, &b);
     args.tables.write_all(&tables(&found, names))?;
     stdout::write(text(&found, &a, &b, names))?;
@@ -56,10 +64,6 @@ fn traces(a: &Path, b: &Path, args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Whether a file begins as JSON does.
-fn is_text(path: &Path) -> Result<bool, Failure> {
-    let unreadable = |error| Failure::Input(format!("{}: {error}", path.display()));
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(64).read_to_end(&mut start).map_err(unreadable)?;
-    Ok(start.trim_ascii_start().starts_with(b"{"))
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().take(64).find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }

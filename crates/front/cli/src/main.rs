@@ -130,6 +130,7 @@ fn main() -> ExitCode {
             return shown.map_or_else(report_failure, |()| ExitCode::SUCCESS);
         }
     };
+    terminal::handle_signals();
     let outcome = match cli.command {
         // The command of a cell has an exit code of its own.
         Command::Cell(args) => return cell::run(&args).unwrap_or_else(report_failure),

@@ -1,7 +1,7 @@
 //! A progress bar on a terminal, and Ctrl-C turned into a wish to stop.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -11,37 +11,51 @@ use model::{Arm, Failure, Watch};
 /// How long a command that has nothing to restore goes on after the first signal.
 const GRACE: Duration = Duration::from_millis(800);
 
+/// What a command wants to be told of signals; none: it is ended by the first one.
+static ASKED: OnceLock<Asked> = OnceLock::new();
+
+struct Asked {
+    stop: Arc<AtomicBool>,
+    grace: Option<Duration>,
+}
+
+/// From now on Ctrl-C and SIGTERM end this process without leaving temporary files, at once unless the
+/// command asks to be told. Once a process, before it begins with anything.
+pub fn handle_signals() {
+    ctrlc::set_handler(caught).expect("set once a process");
+}
+
+fn caught() {
+    let Some(Asked { stop, grace }) = ASKED.get() else { end() };
+    if stop.swap(true, Ordering::Relaxed) {
+        end();
+    }
+    if let Some(grace) = *grace {
+        thread::spawn(move || {
+            thread::sleep(grace);
+            end();
+        });
+    }
+}
+
 /// Turns true at Ctrl-C or SIGTERM; the second one ends the process at once, as a kill would: what is to be
-/// restored then is by other processes or later ones. Once a process: the signal handler is set here.
+/// restored then is by other processes or later ones. Once a process.
 pub fn interrupt_flag() -> Arc<AtomicBool> {
     flag(None)
 }
 
 /// [`interrupt_flag`] of a command that only computes: it has ended within a second, whatever it does.
-fn computing_flag() -> Arc<AtomicBool> {
+pub fn computing_flag() -> Arc<AtomicBool> {
     flag(Some(GRACE))
 }
 
 fn flag(grace: Option<Duration>) -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&stop);
-    let caught = move || {
-        if set.swap(true, Ordering::Relaxed) {
-            end();
-        }
-        if let Some(grace) = grace {
-            thread::spawn(move || {
-                thread::sleep(grace);
-                end();
-            });
-        }
-    };
-    ctrlc::set_handler(caught).expect("set once a process");
-    stop
+    let asked = ASKED.get_or_init(|| Asked { stop: Arc::default(), grace });
+    Arc::clone(&asked.stop)
 }
 
-fn end() {
-    std::process::exit(Failure::Interrupted.exit_code().into());
+fn end() -> ! {
+    fileio::leave(Failure::Interrupted.exit_code().into())
 }
 
 /// Shows progress on stderr where that is a terminal, and handles Ctrl-C and SIGTERM.

@@ -63,18 +63,26 @@ pub fn export_perfetto(recorded: &Recorded, out: &Path) -> Result<(), Failure> {
 
 /// Reads a trace file.
 pub fn read(path: &Path) -> Result<Recorded, Failure> {
-    parsed(path, fileio::whole(path, fileio::LONGEST_TRACE))
+    parsed(path, &bytes(path)?)
+}
+
+/// What is in a file that may be a trace.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    told(path, fileio::whole(path, fileio::LONGEST_TRACE))
 }
 
 /// Reads a trace in a folder of kept requests, which may be another user's.
 pub fn read_kept(path: &Path) -> Result<Recorded, Failure> {
-    parsed(path, fileio::regular(path, fileio::LONGEST_TRACE))
+    parsed(path, &told(path, fileio::regular(path, fileio::LONGEST_TRACE))?)
 }
 
-fn parsed(path: &Path, bytes: io::Result<Vec<u8>>) -> Result<Recorded, Failure> {
-    let name = path.display().to_string();
-    let bytes = bytes.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
-    trace::read(&bytes, &name)
+/// The trace that was read from a file.
+pub fn parsed(path: &Path, bytes: &[u8]) -> Result<Recorded, Failure> {
+    trace::read(bytes, &path.display().to_string())
+}
+
+fn told(path: &Path, read: io::Result<Vec<u8>>) -> Result<Vec<u8>, Failure> {
+    read.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
 fn export(recorded: &Recorded, to: Format, out: &Path) -> Result<(), Failure> {

@@ -113,3 +113,20 @@ fn a_terminal_does_not_obey_the_words_of_results() {
     let (code, _, stderr) = diff("eevdf.json x.json");
     assert!(code == 2 && stderr.contains("x?[2J") && !stderr.contains('\u{1b}'), "{stderr}");
 }
+
+/// A result is data: of its requests it may say any number. A sum of them ended in a panic.
+#[test]
+fn any_counts_are_held_against_each_other() {
+    let folder = folder_with(&["eevdf"]);
+    let text = fs::read_to_string(folder.path().join("eevdf.json")).expect("there");
+    let mut huge: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for result in huge["results"].as_array_mut().expect("results") {
+        for key in ["requests", "lost"] {
+            result["programs"][0][key] = u64::MAX.into();
+        }
+    }
+    fs::write(folder.path().join("huge.json"), huge.to_string()).expect("room");
+    let (code, stdout, stderr) = rearguard(folder.path(), "diff eevdf.json huge.json");
+    assert_eq!(code, 1, "{stdout}{stderr}");
+    assert!(stdout.contains("lost"), "all of them are: {stdout}");
+}

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 
 use model::Failure;
 
@@ -17,7 +17,16 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
 pub fn write(text: impl Display) -> Result<(), Failure> {
     let mut out = anstream::stdout();
     // What is still in the buffer at the process's end fails without a word.
-    let written = write!(out, "{text}").and_then(|()| out.flush());
+    told(write!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Writes another program's output as it is; fails as [`line`] does.
+pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout();
+    told(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn told(written: io::Result<()>) -> Result<(), Failure> {
     written.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::ClosedOutput,
         _ => {

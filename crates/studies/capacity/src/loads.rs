@@ -34,7 +34,7 @@ impl Loads {
         let scenario = Scenario::read(&source.text, &source.file)?;
         let program = chosen(&scenario, service)
             .map_err(|wrong| Failure::Input(format!("{}: {wrong}", source.file)))?;
-        let workers = workers(&scenario, program, Nanos::ZERO).unwrap_or(1);
+        let workers = workers(&scenario, Nanos::ZERO)[program].unwrap_or(1);
         let time_s = service_of(&scenario, program).service_time.as_secs_f64();
         let saturation_per_s = f64::from(workers) / time_s;
         Ok(Loads { source, program, scenario, saturation_per_s })

@@ -6,7 +6,7 @@ mod document;
 mod hdr;
 mod percentiles;
 
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, printable};
 use stats::Estimate;
 
 use curve::Curve;
@@ -49,7 +49,10 @@ impl Measured {
         } else {
             hdr::read(text, unit).map(|one| vec![one])
         };
-        found.map_err(|what| Failure::Input(format!("{file}: {what}")))
+        let mut found = found.map_err(|what| Failure::Input(format!("{file}: {what}")))?;
+        // Names reach terminals and pages.
+        found.iter_mut().for_each(|one| one.name = printable(&one.name));
+        Ok(found)
     }
 
     /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them:

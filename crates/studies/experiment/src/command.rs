@@ -22,7 +22,7 @@ const LONGEST_COMPLAINT: u64 = 64 << 10;
 /// Runs a command for some seeds: what it found by seed, and why it did not find the rest.
 pub fn run(words: &[String], seeds: &[u64], watch: &dyn Watch) -> (Vec<Option<String>>, Failure) {
     let failed = |error: io::Error| Failure::Machine(format!("{}: {error}", words[0]));
-    let folder = match tempfile::tempdir() {
+    let folder = match fileio::Folder::new() {
         Ok(folder) => folder,
         Err(error) => return (vec![None; seeds.len()], failed(error)),
     };

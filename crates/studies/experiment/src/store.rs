@@ -1,12 +1,10 @@
 //! Results that are finished: a file each, named by what it depends on, with a checksum.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use model::Failure;
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 const BEFORE_SUM: &str = "{\"checksum\":\"";
 const AFTER_SUM: &str = "\",\"result\":";
@@ -45,12 +43,9 @@ impl Store {
     pub fn put(&self, id: &str, result: &str) -> Result<(), Failure> {
         let path = self.path(id);
         let sum = checksum(id, result);
-        let written = NamedTempFile::new_in(&self.0).and_then(|mut file| {
-            write!(file, "{BEFORE_SUM}{sum}{AFTER_SUM}{result}{END}")?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)
-        });
-        written.map(drop).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+        // What a machine that lost its power left of it is told by the sum.
+        fileio::replace_with(&path, |out| write!(out, "{BEFORE_SUM}{sum}{AFTER_SUM}{result}{END}"))
+            .map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
     }
 
     fn path(&self, id: &str) -> PathBuf {

@@ -1,5 +1,7 @@
 //! What happens in the course of a run: affinities, weights, CPUs that go and come.
 
+use std::sync::Arc;
+
 use model::change::{Change, ChangeKind};
 use model::{CpuId, Nanos, Scenario, ThreadId};
 
@@ -50,8 +52,8 @@ pub fn cpus(rng: &mut Rng, scenario: &Scenario) -> Vec<CpuId> {
 
 /// Of some threads from the start, and flips later on.
 fn affinities(rng: &mut Rng, scenario: &Scenario, changes: &mut Vec<Change>) {
-    let sets: Vec<Vec<CpuId>> =
-        (0..rng.magnitude(1, MOST_SETS)).map(|_| cpus(rng, scenario)).collect();
+    let sets: Vec<Arc<[CpuId]>> =
+        (0..rng.magnitude(1, MOST_SETS)).map(|_| cpus(rng, scenario).into()).collect();
     for _ in 0..rng.magnitude(1, 2 * MOST_SETS) {
         let at = if rng.one_in(3) { Nanos::ZERO } else { moment(rng, scenario) };
         let cpus = sets[rng.within(0, sets.len() as u64 - 1) as usize].clone();

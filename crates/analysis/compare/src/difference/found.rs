@@ -147,7 +147,7 @@ fn of_measurement(measured: Measured) -> Parts {
     let least = measured.at_least();
     let mut subject = service(None, &measured.target, &least);
     subject.figures.extend(lost(&[&least]));
-    let complaints = measured.complaints.values().sum();
+    let complaints = sum(measured.complaints.values().copied());
     subject.figures.extend(share(COMPLAINED, complaints, least.requests));
     let stages = measured.stages.iter().flatten();
     subject.figures.extend(stages.flat_map(|stage| {
@@ -212,11 +212,16 @@ fn names(counts: &BTreeMap<String, u64>) -> String {
 
 /// The share of requests without an answer: in all of the runs, and within what any of them allows for.
 fn lost(runs: &[&ProgramResult]) -> Option<Figure> {
-    let sum = |of: fn(&ProgramResult) -> u64| runs.iter().map(|one| of(one)).sum();
-    let pooled = share(LOST, sum(|one| one.lost), sum(|one| one.requests))?;
+    let all = |of: fn(&ProgramResult) -> u64| sum(runs.iter().map(|one| of(one)));
+    let pooled = share(LOST, all(|one| one.lost), all(|one| one.requests))?;
     let each = runs.iter().filter_map(|one| Some(share(LOST, one.lost, one.requests)?.value));
     let value = Estimate { value: pooled.value.value, ..hull(each) };
     Some(Figure { value, ..pooled })
+}
+
+/// A file may say any count.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 fn share(key: &str, hits: u64, requests: u64) -> Option<Figure> {

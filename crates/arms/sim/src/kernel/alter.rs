@@ -1,5 +1,7 @@
 //! Affinities, groups, weights, threads and CPUs that change in the course of a run.
 
+use std::sync::Arc;
+
 use model::change::{Change, ChangeKind};
 use model::{CpuId, Nanos, ThreadId};
 
@@ -79,7 +81,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         if self.core.affinities.admitted(thread).next().is_some() {
             return;
         }
-        let cpus: Vec<CpuId> = (0..self.core.machine.cpus).map(CpuId).collect();
+        let cpus: Arc<[CpuId]> = (0..self.core.machine.cpus).map(CpuId).collect();
         self.alter(thread, |kernel| kernel.core.affinities.assign(thread, &cpus));
         let kind = ChangeKind::Affinity { thread, cpus };
         self.observer.changed(&Change { at: self.core.now, kind });

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::groups::find;
 use super::mechanisms::cpus;
-use super::problem::did_you_mean;
+use super::names::Names;
+use super::program::Programs;
 use super::quota::quota;
 use super::table::Table;
 use super::value::{duration, flag, name, path, whole};
-use super::{Group, Kind, Program, Quota};
+use super::{Group, Kind, Quota};
 use crate::{CpuId, Nanos};
 
 /// Something that happens at a moment.
@@ -92,64 +92,87 @@ const KEYS: [&str; 12] = [
 /// What may be altered of a group.
 const OF_GROUP: [&str; 4] = ["weight", "cpus", "max", "idle"];
 
+/// Changes, times the threads and groups that there are: what is due to each is reckoned anew from each
+/// change on.
+const MOST_TOGETHER: usize = 1 << 22;
+/// Changes of groups' CPUs, times the groups and CPUs that there are: each may move any thread.
+const MOST_OF_CPUS: usize = 1 << 28;
+
+/// What a change may refer to.
+pub(super) struct Known<'a> {
+    pub(super) groups: &'a [Group],
+    pub(super) group_names: &'a Names,
+    pub(super) programs: &'a Programs,
+    pub(super) cpus: u32,
+}
+
 /// All changes in the order of their moments; wrong ones are reported and left out.
-pub(super) fn alterations(
-    top: &Table,
-    groups: &[Group],
-    programs: &[Program],
-    machine_cpus: u32,
-) -> Vec<Alteration> {
+pub(super) fn alterations(top: &Table, known: &Known) -> Vec<Alteration> {
     // Where a program could not be read its name is not known: one message is enough.
-    if top.tables("program").len() != programs.len() {
+    if !known.programs.are_whole {
         return Vec::new();
     }
     let tables = top.tables("change");
-    let read = |table: &Table| alteration(table, groups, programs, machine_cpus);
-    let mut all: Vec<Alteration> = tables.iter().filter_map(read).collect();
+    let some = tables.iter().take_while(|_| !top.problems.are_enough());
+    let mut all: Vec<Alteration> = some.filter_map(|table| alteration(table, known)).collect();
+    if let (Some(last), Some(text)) = (tables.last(), excess(&all, known)) {
+        last.wrong("at", text);
+    }
     all.sort_by_key(|alteration| alteration.at);
     all
 }
 
-fn alteration(
-    table: &Table,
-    groups: &[Group],
-    programs: &[Program],
-    machine_cpus: u32,
-) -> Option<Alteration> {
+/// Why changes are too many to be followed, if they are.
+fn excess(all: &[Alteration], known: &Known) -> Option<String> {
+    let threads: u32 = known.programs.list.iter().map(|program| program.kind.threads()).sum();
+    let (changes, groups) = (all.len(), known.groups.len());
+    let most = MOST_TOGETHER / (threads as usize + groups).max(1);
+    if changes > most {
+        return Some(format!(
+            "{changes} changes; expected at most {most} with {threads} threads and {groups} groups"
+        ));
+    }
+    let of_cpus = all.iter().filter(|own| matches!(own.kind, AlterationKind::Cpus { .. })).count();
+    let most = MOST_OF_CPUS / (groups * known.cpus as usize).max(1);
+    (of_cpus > most).then(|| {
+        let cpus = known.cpus;
+        format!(
+            "{of_cpus} changes of `cpus` of groups; expected at most {most} with {groups} groups and {cpus} CPUs"
+        )
+    })
+}
+
+fn alteration(table: &Table, known: &Known) -> Option<Alteration> {
     table.expect_keys(&KEYS);
     let at = table.required("at", duration);
     let has = |key: &str| table.get(key).is_some();
     let kind = if has("program") {
-        of_program(table, groups, programs, machine_cpus)
+        of_program(table, known)
     } else if has("group") {
-        of_group(table, groups, machine_cpus)
+        of_group(table, known)
     } else {
-        of_cpu(table, machine_cpus)
+        of_cpu(table, known.cpus)
     };
     Some(Alteration { at: at?, kind: kind? })
 }
 
-fn of_program(
-    table: &Table,
-    groups: &[Group],
-    programs: &[Program],
-    machine_cpus: u32,
-) -> Option<AlterationKind> {
-    let program = named(table, programs)?;
+fn of_program(table: &Table, known: &Known) -> Option<AlterationKind> {
+    let wanted = table.optional("program", name)?;
+    let program = found(table, "program", known.programs.names.find(&wanted))?;
     let what = ["cpus", "nice", "threads", "group"];
     if what.iter().all(|key| table.get(key).is_none()) {
         table.missing(&what);
     }
-    if let Some(cpus) = cpus(table, machine_cpus) {
+    if let Some(cpus) = cpus(table, known.cpus) {
         return Some(AlterationKind::Affinity { program, cpus });
     }
     if let Some(nice) = table.optional("nice", whole(-20, 19)) {
         return Some(AlterationKind::Nice { program, nice });
     }
     if table.get("group").is_some() {
-        return moves(table, groups, programs, program);
+        return moves(table, known, program);
     }
-    let kind = &programs[program].kind;
+    let kind = &known.programs.list[program].kind;
     let count = table.optional("threads", whole(0, i64::from(kind.threads())))?;
     if matches!(kind, Kind::Service(_) | Kind::ForkJoin { .. }) {
         table.wrong(
@@ -160,44 +183,30 @@ fn of_program(
     Some(AlterationKind::Threads { program, count })
 }
 
-/// The program that a change is of.
-fn named(table: &Table, programs: &[Program]) -> Option<usize> {
-    let wanted = table.optional("program", name)?;
-    let found = programs.iter().position(|program| program.name == wanted);
-    if found.is_none() {
-        let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-        let hint = did_you_mean(&wanted, &names);
-        table.wrong(
-            "program",
-            format!("no program `{wanted}`; expected a [[program]] of that name{hint}"),
-        );
-    }
-    found
+/// The place of what a change names; a name that is not there is reported.
+fn found(table: &Table, key: &str, place: Result<usize, String>) -> Option<usize> {
+    place.map_err(|text| table.wrong(key, text)).ok()
 }
 
 /// The group that a change names.
-fn group(table: &Table, groups: &[Group]) -> Option<usize> {
+fn group(table: &Table, known: &Known) -> Option<usize> {
     let wanted = table.optional("group", path)?;
-    find(groups, &wanted).map_err(|text| table.wrong("group", text)).ok()
+    found(table, "group", known.group_names.find(&wanted))
 }
 
 /// A process moves as a whole.
-fn moves(
-    table: &Table,
-    groups: &[Group],
-    programs: &[Program],
-    program: usize,
-) -> Option<AlterationKind> {
+fn moves(table: &Table, known: &Known, program: usize) -> Option<AlterationKind> {
+    let programs = &known.programs.list;
     if let Some(host) = programs[program].process {
         let host = &programs[host].name;
         table.wrong("program", format!("it is in the process of `{host}`, which moves as a whole"));
     }
-    group(table, groups).map(|group| AlterationKind::Move { program, group })
+    group(table, known).map(|group| AlterationKind::Move { program, group })
 }
 
-fn of_group(table: &Table, groups: &[Group], machine_cpus: u32) -> Option<AlterationKind> {
-    let group = group(table, groups)?;
-    if let Some(cpus) = cpus(table, machine_cpus) {
+fn of_group(table: &Table, known: &Known) -> Option<AlterationKind> {
+    let group = group(table, known)?;
+    if let Some(cpus) = cpus(table, known.cpus) {
         return Some(AlterationKind::Cpus { group, cpus });
     }
     if let Some(max) = quota(table) {

@@ -3,40 +3,54 @@
 use std::ops::Range;
 
 use super::mechanisms::cpus;
-use super::problem::did_you_mean;
+use super::names::Names;
 use super::promise::{conflict, promise};
 use super::quota::quota;
 use super::table::Table;
 use super::value::{flag, path, whole, word};
 use super::{Cpuset, Group, Partition};
 
-/// All groups, a parent before its children. Wrong ones are reported, and stay so that references to them
-/// hold.
-pub(super) fn groups(top: &Table, cpus: u32) -> Vec<Group> {
-    let mut read: Vec<(Group, Range<usize>)> =
-        top.tables("group").iter().filter_map(|table| group(table, cpus)).collect();
+/// What policies have room for, `RG_GROUPS` of the seam less the root.
+const MOST_GROUPS: usize = 4_095;
+/// Groups times CPUs: a simulated kernel has queues for each group on each CPU.
+const MOST_QUEUES: usize = 1 << 21;
+/// Groups one in another.
+const MOST_LEVELS: usize = 32;
+
+/// All groups, a parent before its children, and their names. Wrong ones are reported, and stay so that
+/// references to them hold.
+pub(super) fn groups(top: &Table, cpus: u32) -> (Vec<Group>, Names) {
+    let tables = top.tables("group");
+    let most = MOST_GROUPS.min(MOST_QUEUES / cpus as usize);
+    if let Some(beyond) = tables.get(most) {
+        let found = tables.len();
+        beyond.wrong("name", format!("{found} groups; expected at most {most} on {cpus} CPUs"));
+    }
+    let read = tables.iter().take(most).filter_map(|table| group(table, cpus));
+    let mut read: Vec<(Group, Range<usize>)> = read.collect();
     // Stable: siblings keep the file's order.
-    read.sort_by_key(|(group, _)| group.name.matches('/').count());
-    let mut groups: Vec<Group> = Vec::with_capacity(read.len());
+    read.sort_by_cached_key(|(group, _)| level(group));
+    let (mut groups, mut names) = (Vec::with_capacity(read.len()), Names::new("group"));
     for (mut group, place) in read {
-        if groups.iter().any(|earlier| earlier.name == group.name) {
-            let text = format!("name: `{}` stands twice; expected different names", group.name);
-            top.problems.add(place.clone(), text);
+        let wrong = |text: String| top.problems.add(place.clone(), format!("name: {text}"));
+        if !names.add(&group.name, groups.len()) {
+            wrong(format!("`{}` stands twice; expected different names", group.name));
         }
         if let Some((parent, _)) = group.name.rsplit_once('/') {
-            match find(&groups, parent) {
-                Ok(index) => group.parent = Some(index),
-                Err(text) => top.problems.add(place, format!("name: {text}")),
-            }
+            group.parent = names.find(parent).map_err(wrong).ok();
         }
         groups.push(group);
     }
     if let Some(text) = conflict(&groups) {
-        let promised =
-            top.tables("group").into_iter().rfind(|table| table.get("promise").is_some());
+        let promised = tables.iter().rfind(|table| table.get("promise").is_some());
         promised.inspect(|table| table.wrong("promise", text));
     }
-    groups
+    (groups, names)
+}
+
+/// How many groups a group is in.
+fn level(group: &Group) -> usize {
+    group.name.matches('/').count()
 }
 
 /// A group without its parent, and where its name stands.
@@ -53,6 +67,9 @@ fn group(table: &Table, cpus: u32) -> Option<(Group, Range<usize>)> {
         "idle",
     ]);
     let name = table.required("name", path);
+    if name.as_ref().is_some_and(|name| name.matches('/').count() >= MOST_LEVELS) {
+        table.wrong("name", format!("expected at most {MOST_LEVELS} groups one in another"));
+    }
     let weight = table.optional("weight", whole(1, 10_000)).unwrap_or(100);
     let (cpuset, max) = (cpuset(table, cpus), quota(table).flatten());
     let promise = promise(table);
@@ -74,13 +91,4 @@ fn cpuset(table: &Table, machine_cpus: u32) -> Option<Cpuset> {
         table.missing(&["cpus"]);
     }
     cpus(table, machine_cpus).map(|cpus| Cpuset { cpus, partition })
-}
-
-/// The place of a group in the list, or what is wrong with its name.
-pub(super) fn find(groups: &[Group], name: &str) -> Result<usize, String> {
-    groups.iter().position(|group| group.name == name).ok_or_else(|| {
-        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
-        let hint = did_you_mean(name, &names);
-        format!("no group `{}`; expected a [[group]] of that name{hint}", name.escape_debug())
-    })
 }

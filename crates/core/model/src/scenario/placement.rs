@@ -1,15 +1,16 @@
-//! Where threads may run, from cpusets and from CPUs that belong to interrupts, and all changes of a run
-//! thread by thread.
+//! Where threads may run, from cpusets and from CPUs that belong to interrupts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::alteration::AlterationKind;
+use super::course::Course;
 use super::mechanism::{InterruptCpus, Mechanisms, MemoryUse};
-use super::{Program, Scenario};
+use super::{Group, Program, Scenario};
 use crate::change::{Change, ChangeKind};
-use crate::{CpuId, Nanos, ThreadId};
+use crate::{CpuId, Nanos};
 
 /// The CPUs of a group (`cpuset.cpus`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,101 +36,35 @@ impl Scenario {
     /// What happens in the course of a run, thread by thread and in the order of moments: affinities of the
     /// beginning first, then `[[change]]`.
     pub fn changes(&self) -> Vec<Change> {
-        let mut changes = self.first_affinities();
-        // As earlier alterations leave it.
-        let mut scenario = self.clone();
-        for alteration in &self.alterations {
-            let kinds = scenario.altered(&alteration.kind).into_iter();
-            changes.extend(kinds.map(|kind| Change { at: alteration.at, kind }));
+        let mut course = Course::of(self);
+        let first = course.first_affinities().into_iter();
+        let mut changes: Vec<Change> = first.map(|kind| Change { at: Nanos::ZERO, kind }).collect();
+        while let Some(at) = course.next_at() {
+            changes.extend(course.advance().into_iter().map(|kind| Change { at, kind }));
         }
         changes
     }
 
-    /// The scenario as `[[change]]` has made it by a moment: weights, nice values, limits, groups of programs
-    /// and CPUs of groups. How many threads there are, and affinities of programs, are not in it.
-    pub fn as_of(&self, moment: Nanos) -> Scenario {
-        let mut scenario = self.clone();
-        for alteration in self.alterations.iter().take_while(|own| own.at <= moment) {
-            scenario.altered(&alteration.kind);
+    /// For each program how many CPUs any of its threads may run on at a moment, those of the machine at
+    /// most.
+    pub fn usable_cpus(&self, moment: Nanos) -> Vec<u32> {
+        let count = |program: &Program| program.kind.threads() as usize;
+        let everywhere: Arc<[CpuId]> = (0..self.machine.cpus).map(CpuId).collect();
+        let mut sets = vec![everywhere; self.programs.iter().map(count).sum()];
+        for change in self.changes().into_iter().take_while(|change| change.at <= moment) {
+            if let ChangeKind::Affinity { thread, cpus } = change.kind {
+                sets[thread.index()] = cpus;
+            }
         }
-        scenario
-    }
-
-    /// What an alteration does to threads and CPUs, and to the scenario.
-    fn altered(&mut self, kind: &AlterationKind) -> Vec<ChangeKind> {
-        match kind {
-            AlterationKind::Affinity { program, cpus } => self
-                .threads_of(*program)
-                .map(|thread| ChangeKind::Affinity { thread, cpus: cpus.clone() })
-                .collect(),
-            AlterationKind::Nice { program, nice } => {
-                self.programs[*program].nice = *nice;
-                let threads = self.threads_of(*program);
-                threads.map(|thread| ChangeKind::Nice { thread, nice: *nice }).collect()
-            }
-            AlterationKind::Threads { program, count } => {
-                let (stay, go) = (*count as usize, ChangeKind::Exit);
-                let ids = self.threads_of(*program).enumerate();
-                ids.map(|(at, id)| if at < stay { ChangeKind::Fork(id) } else { go(id) }).collect()
-            }
-            AlterationKind::Move { program, group } => self.moved(*program, *group),
-            AlterationKind::Weight { group, weight } => {
-                self.groups[*group].weight = *weight;
-                vec![ChangeKind::Weight { group: *group, weight: *weight }]
-            }
-            AlterationKind::Max { group, max } => {
-                self.groups[*group].max = *max;
-                vec![ChangeKind::Max { group: *group, max: *max }]
-            }
-            AlterationKind::Idle { group, idle } => {
-                self.groups[*group].idle = *idle;
-                vec![ChangeKind::Idle { group: *group, idle: *idle }]
-            }
-            AlterationKind::Cpus { group, cpus } => self.recpused(*group, cpus),
-            AlterationKind::Offline(cpu) => vec![ChangeKind::Offline(*cpu)],
-            AlterationKind::Online(cpu) => vec![ChangeKind::Online(*cpu)],
-        }
-    }
-
-    /// A program moves with all that lives in its process, and has the CPUs of the group then.
-    fn moved(&mut self, program: usize, group: usize) -> Vec<ChangeKind> {
-        let mut kinds = Vec::new();
-        for member in self.members(program) {
-            self.programs[member].group = Some(group);
-            let threads = self.threads_of(member);
-            kinds.extend(threads.map(|thread| ChangeKind::Move { thread, group }));
-            kinds.extend(self.affinities(member));
-        }
-        kinds
-    }
-
-    /// A group's cpuset is another one. Programs have the CPUs of their groups then.
-    fn recpused(&mut self, group: usize, cpus: &[CpuId]) -> Vec<ChangeKind> {
-        let before: Vec<_> =
-            self.programs.iter().map(|program| self.cpus_of(program.group)).collect();
-        let partition = self.groups[group].cpuset.as_ref().map(|cpuset| cpuset.partition);
-        let partition = partition.unwrap_or(Partition::Member);
-        self.groups[group].cpuset = Some(Cpuset { cpus: cpus.to_vec(), partition });
-        let programs = (0..).zip(&self.programs).zip(before);
-        let others = programs.filter(|((_, p), before)| self.cpus_of(p.group) != *before);
-        others.flat_map(|((index, _), _)| self.affinities(index)).collect()
-    }
-
-    /// The CPUs that any thread of a program may run on at a moment, those of the machine at most.
-    pub fn usable_cpus(&self, program: usize, moment: Nanos) -> u32 {
-        let everywhere: Vec<CpuId> = (0..self.machine.cpus).map(CpuId).collect();
-        let changes = self.changes();
-        let affinity = |thread: ThreadId| {
-            let of_thread = changes.iter().rev().filter(|change| change.at <= moment);
-            let mut sets = of_thread.filter_map(|change| match &change.kind {
-                ChangeKind::Affinity { thread: whose, cpus } if *whose == thread => Some(cpus),
-                _ => None,
-            });
-            sets.next().unwrap_or(&everywhere)
+        let mut rest = &sets[..];
+        let of = |program: &Program| {
+            let (own, others) = rest.split_at(count(program));
+            rest = others;
+            // Threads of one program mostly share a set.
+            let different = own.chunk_by(Arc::ptr_eq).flat_map(|alike| &*alike[0]);
+            different.collect::<BTreeSet<_>>().len() as u32
         };
-        let usable: BTreeSet<CpuId> =
-            self.threads_of(program).flat_map(affinity).copied().collect();
-        usable.len() as u32
+        self.programs.iter().map(of).collect()
     }
 
     /// What in it only a simulated machine does, if anything.
@@ -163,67 +98,104 @@ impl Scenario {
             _ => None,
         })
     }
+}
 
-    /// Ids are given in the order of programs.
-    fn threads_of(&self, program: usize) -> impl Iterator<Item = ThreadId> + use<> {
-        let count = |program: &Program| program.kind.threads();
-        let first: u32 = self.programs[..program].iter().map(count).sum();
-        (first..first + count(&self.programs[program])).map(ThreadId)
-    }
+/// Where threads of each group may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    root: Place,
+    groups: Vec<Place>,
+}
 
-    fn first_affinities(&self) -> Vec<Change> {
-        let everywhere = ((0..self.machine.cpus).map(CpuId).collect(), false);
-        let programs = (0..).zip(&self.programs);
-        let bound = programs.filter(|(_, program)| self.cpus_of(program.group) != everywhere);
-        let kinds = bound.flat_map(|(index, _)| self.affinities(index));
-        kinds.map(|kind| Change { at: Nanos::ZERO, kind }).collect()
-    }
+/// CPUs, in rising order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// At least one.
+    pub cpus: Arc<[CpuId]>,
+    /// Whether threads are pinned to them in turn.
+    pub pinned: bool,
+}
 
-    /// The affinities that a program's threads have by their group.
-    fn affinities(&self, program: usize) -> Vec<ChangeKind> {
-        let (cpus, pinned) = self.cpus_of(self.programs[program].group);
-        let set = |turn| if pinned { vec![cpus[turn % cpus.len()]] } else { cpus.clone() };
-        let threads = self.threads_of(program).enumerate();
-        threads.map(|(turn, thread)| ChangeKind::Affinity { thread, cpus: set(turn) }).collect()
-    }
-
-    /// Where threads of a group, of none with `None`, may run, and whether they are pinned.
-    pub fn cpus_of(&self, group: Option<usize>) -> (Vec<CpuId>, bool) {
-        let (cpus, pinned) = self.effective(group);
-        (self.without_taken(&cpus, group), pinned)
-    }
-
-    /// The CPUs of a group inside those of the groups above it (`cpuset.cpus.effective`). Where nothing is
-    /// left of them, as in the kernel, those above count.
-    fn effective(&self, group: Option<usize>) -> (Vec<CpuId>, bool) {
-        let Some(group) = group.map(|index| &self.groups[index]) else {
-            return ((0..self.machine.cpus).map(CpuId).collect(), false);
+impl Placement {
+    /// That of a scenario as it is.
+    pub fn of(scenario: &Scenario) -> Placement {
+        let everywhere = (0..scenario.machine.cpus).map(CpuId).collect();
+        let root = Place { cpus: everywhere, pinned: false };
+        let mut groups: Vec<Place> = Vec::with_capacity(scenario.groups.len());
+        for group in &scenario.groups {
+            let above = group.parent.map_or(&root, |parent| &groups[parent]);
+            groups.push(effective(group, above));
+        }
+        let taken = Taken::of(scenario);
+        let left = |place: &Place, group| Place {
+            cpus: taken.leave(scenario, &place.cpus, group),
+            pinned: place.pinned,
         };
-        let (above, pinned) = self.effective(group.parent);
-        let Some(cpuset) = &group.cpuset else { return (above, pinned) };
-        let own = above.iter().copied().filter(|cpu| cpuset.cpus.contains(cpu));
-        let own: Vec<CpuId> = own.collect();
-        let pinned = pinned || cpuset.partition == Partition::Isolated;
-        (if own.is_empty() { above } else { own }, pinned)
+        let groups = groups.iter().enumerate().map(|(at, place)| left(place, Some(at)));
+        Placement { groups: groups.collect(), root: left(&root, None) }
     }
 
-    /// Without CPUs of partitions that a group is not in, and without those of interrupts alone.
-    fn without_taken(&self, cpus: &[CpuId], group: Option<usize>) -> Vec<CpuId> {
-        let is_inside = |partition: usize| {
-            let up = std::iter::successors(group, |group| self.groups[*group].parent);
-            up.into_iter().any(|group| group == partition)
-        };
-        let partitions = self.groups.iter().enumerate().filter_map(|(index, group)| {
-            let cpuset = group.cpuset.as_ref()?;
-            (cpuset.partition != Partition::Member && !is_inside(index)).then_some(&cpuset.cpus)
-        });
-        let dedicated = self.mechanisms.interrupts.as_ref().map(|interrupts| &interrupts.cpus);
-        let of_interrupts = match dedicated {
-            Some(place @ InterruptCpus::Dedicated) => place.of(&self.machine),
-            _ => Vec::new(),
-        };
-        let taken: Vec<CpuId> = partitions.flatten().copied().chain(of_interrupts).collect();
-        let left: Vec<CpuId> = cpus.iter().copied().filter(|cpu| !taken.contains(cpu)).collect();
-        if left.is_empty() { cpus.to_vec() } else { left }
+    /// That of a group; of the root with `None`.
+    pub fn of_group(&self, group: Option<usize>) -> &Place {
+        group.map_or(&self.root, |group| &self.groups[group])
     }
+}
+
+/// The CPUs of a group inside those of the group above it (`cpuset.cpus.effective`). Where nothing is left of
+/// them, as in the kernel, those above count.
+fn effective(group: &Group, above: &Place) -> Place {
+    let Some(cpuset) = &group.cpuset else { return above.clone() };
+    let own: BTreeSet<CpuId> = cpuset.cpus.iter().copied().collect();
+    let inside: Arc<[CpuId]> = above.cpus.iter().copied().filter(|cpu| own.contains(cpu)).collect();
+    let pinned = above.pinned || cpuset.partition == Partition::Isolated;
+    Place { cpus: if inside.is_empty() { above.cpus.clone() } else { inside }, pinned }
+}
+
+/// CPUs that not every group may have.
+struct Taken {
+    /// For each CPU how many partitions it is in, and whether it belongs to interrupts alone.
+    partitions: Vec<u32>,
+    of_interrupts: Vec<bool>,
+}
+
+impl Taken {
+    fn of(scenario: &Scenario) -> Taken {
+        let cpus = scenario.machine.cpus as usize;
+        let mut taken = Taken { partitions: vec![0; cpus], of_interrupts: vec![false; cpus] };
+        for cpu in scenario.groups.iter().flat_map(partition) {
+            taken.partitions[cpu.index()] += 1;
+        }
+        let dedicated = scenario.mechanisms.interrupts.as_ref().map(|interrupts| &interrupts.cpus);
+        if let Some(place @ InterruptCpus::Dedicated) = dedicated {
+            place
+                .of(&scenario.machine)
+                .iter()
+                .for_each(|cpu| taken.of_interrupts[cpu.index()] = true);
+        }
+        taken
+    }
+
+    /// CPUs without those of partitions that a group is not in, and without those of interrupts alone.
+    fn leave(
+        &self,
+        scenario: &Scenario,
+        cpus: &Arc<[CpuId]>,
+        group: Option<usize>,
+    ) -> Arc<[CpuId]> {
+        let mut others = self.partitions.clone();
+        let up = std::iter::successors(group, |group| scenario.groups[*group].parent);
+        for cpu in up.flat_map(|group| partition(&scenario.groups[group])) {
+            others[cpu.index()] -= 1;
+        }
+        let is_left = |cpu: &CpuId| others[cpu.index()] == 0 && !self.of_interrupts[cpu.index()];
+        let left: Arc<[CpuId]> = cpus.iter().copied().filter(is_left).collect();
+        // Threads without their own set share one.
+        if left.is_empty() || left.len() == cpus.len() { cpus.clone() } else { left }
+    }
+}
+
+/// The CPUs that a group has for itself.
+fn partition(group: &Group) -> impl Iterator<Item = &CpuId> {
+    let own = group.cpuset.iter().filter(|cpuset| cpuset.partition != Partition::Member);
+    own.flat_map(|cpuset| &cpuset.cpus)
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::groups::find;
 use super::mechanisms::memory_use;
-use super::problem::did_you_mean;
+use super::names::Names;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
 use super::value::{name, path, span, whole, word};
-use super::{Group, Kind, Program, Wait};
+use super::{Kind, Program, Wait};
 use crate::Nanos;
 
 const KEYS: [&str; 8] =
@@ -32,31 +31,50 @@ const MOST_ALIKE: i64 = 4_096;
 /// Threads and connections of all programs together, so that a slip ends in a message and not in swapping.
 const MOST_TOGETHER: u64 = 1 << 18;
 
-/// All programs in the file's order; wrong ones are reported and left out.
-pub(super) fn programs(top: &Table, groups: &[Group]) -> Vec<Program> {
+/// The programs of a file and what other tables say of them.
+pub(super) struct Programs {
+    /// In the file's order.
+    pub(super) list: Vec<Program>,
+    pub(super) names: Names,
+    /// Whether all could be read, so that a name that is not there is a mistake.
+    pub(super) are_whole: bool,
+}
+
+/// All programs; wrong ones are reported and left out.
+pub(super) fn programs(top: &Table, groups: &Names) -> Programs {
     let tables = top.tables("program");
     if tables.is_empty() {
         top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
     }
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    let mut programs: Vec<Program> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut all = Programs { list: Vec::new(), names: Names::new("program"), are_whole: true };
     let mut together = 0;
-    for table in &tables {
+    for table in tables.iter().take_while(|_| !top.problems.are_enough()) {
         let own = named(table);
-        if let Some(name) = own.iter().find(|name| names.contains(*name)) {
+        if let Some(name) = own.iter().find(|name| seen.contains(*name)) {
             table.wrong("name", format!("`{name}` stands twice; expected different names"));
         }
-        names.extend(own.iter().cloned());
-        let Some(program) = program(table, groups, &programs) else { continue };
+        seen.extend(own.iter().cloned());
+        let read = program(table, groups, &all);
+        all.are_whole &= read.is_some() && !own.is_empty();
+        let Some(program) = read else { continue };
         together += own.len() as u64 * u64::from(threads_and_connections(&program.kind));
         if together > MOST_TOGETHER {
             let key = if table.get("count").is_some() { "count" } else { "name" };
             table.wrong(key, format!("{together} threads and connections up to here; expected at most {MOST_TOGETHER} in all"));
+            all.are_whole = false;
             break;
         }
-        programs.extend(own.into_iter().map(|name| Program { name, ..program.clone() }));
+        own.into_iter().for_each(|name| all.push(Program { name, ..program.clone() }));
     }
-    programs
+    all
+}
+
+impl Programs {
+    fn push(&mut self, program: Program) {
+        self.names.add(&program.name, self.list.len());
+        self.list.push(program);
+    }
 }
 
 fn threads_and_connections(kind: &Kind) -> u32 {
@@ -77,7 +95,7 @@ fn named(table: &Table) -> Vec<String> {
 }
 
 /// A program without its name. `None` only where a problem was reported.
-fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Program> {
+fn program(table: &Table, groups: &Names, earlier: &Programs) -> Option<Program> {
     let words = KINDS.map(|(word, _)| word);
     let kind = table.required("kind", word(&words));
     let mut of_kind: Vec<&str> = match kind {
@@ -88,7 +106,7 @@ fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Progr
     let mut seen = BTreeSet::new();
     of_kind.retain(|key| seen.insert(*key));
     table.expect_keys(&[&KEYS, &of_kind[..]].concat());
-    let group = table.optional("group", path).map(|name| find(groups, &name));
+    let group = table.optional("group", path).map(|name| groups.find(&name));
     if let Some(Err(text)) = &group {
         table.wrong("group", text);
     }
@@ -99,19 +117,18 @@ fn program(table: &Table, groups: &[Group], earlier: &[Program]) -> Option<Progr
 }
 
 /// The program as a part of the process that it names, if it names one.
-fn join(table: &Table, own: Program, earlier: &[Program]) -> Program {
+fn join(table: &Table, own: Program, earlier: &Programs) -> Program {
     let Some(wanted) = table.optional("process", name) else { return own };
-    let hosts = || earlier.iter().filter(|program| program.process.is_none());
-    let Some(process) = earlier.iter().position(|program| program.name == wanted) else {
-        let names: Vec<&str> = hosts().map(|program| program.name.as_str()).collect();
-        let hint = did_you_mean(&wanted, &names);
+    let programs = &earlier.list;
+    let Some(process) = earlier.names.place(&wanted) else {
+        let hint = earlier.names.hint(&wanted, |place| programs[place].process.is_none());
         table
             .wrong("process", format!("no program `{wanted}` before this one; expected one{hint}"));
         return own;
     };
-    let host = &earlier[process];
+    let host = &programs[process];
     if let Some(first) = host.process {
-        let first = &earlier[first].name;
+        let first = &programs[first].name;
         table.wrong(
             "process",
             format!("`{wanted}` is itself in the process of `{first}`: name that"),

@@ -1,10 +1,11 @@
 //! From a file's text to a scenario.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::alteration::alterations;
+use super::alteration::{Known, alterations};
 use super::groups::groups;
 use super::machine::{MOST_CPUS, machine};
 use super::problem::Problems;
@@ -33,6 +34,8 @@ const LONGEST: Nanos = Nanos::from_secs(86_400);
 const SLICES: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(100));
 /// Requests of all programs in one run, so that a slip in a unit ends in a message and not in swapping.
 const MOST_REQUESTS: f64 = 1e8;
+/// Seeds of one scenario: as many as `--seeds` asks for at most.
+const MOST_SEEDS: usize = 65_535;
 
 impl Scenario {
     /// Reads a scenario from the text of a TOML file. `file` is the name for messages, and its stem the
@@ -70,16 +73,17 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
     let slice = top.optional("slice", span_within(SLICES.0, SLICES.1));
     let machine = top.table("machine").and_then(|table| machine(&table));
     let cpus = machine.as_ref().map_or(MOST_CPUS, |(machine, _)| machine.cpus);
-    let groups = groups(top, cpus);
-    let programs = programs(top, &groups);
-    let alterations = alterations(top, &groups, &programs, cpus);
+    let (groups, group_names) = groups(top, cpus);
+    let programs = programs(top, &group_names);
+    let known = Known { groups: &groups, group_names: &group_names, programs: &programs, cpus };
+    let alterations = alterations(top, &known);
     let (machine, mechanisms) = machine?;
     let scenario = Scenario {
         name,
         shows: shows?,
         machine,
         groups,
-        programs,
+        programs: programs.list,
         duration: duration?,
         warm_up: warm_up.unwrap_or(Nanos::from_secs(1)),
         seeds: seeds?,
@@ -109,7 +113,8 @@ pub fn shows(text: &str, top: &Table) -> Option<String> {
         );
         return None;
     }
-    Some(shows)
+    // TOML has some control characters in comments, which a terminal obeys.
+    Some(crate::printable(&shows))
 }
 
 /// What a file is called without its folder and its ending.
@@ -121,13 +126,16 @@ fn seeds(top: &Table) -> Option<Vec<u64>> {
     if top.get("seeds").is_none() {
         return Some(vec![1, 2, 3]);
     }
-    let mut seeds = Vec::new();
+    let (mut seeds, mut seen) = (Vec::new(), BTreeSet::new());
     for (seed, place) in top.list("seeds", whole(0, i64::MAX))? {
-        if seeds.contains(&seed) {
+        if !seen.insert(seed) {
             top.problems
                 .add(place, format!("seeds: {seed} stands twice; expected different seeds"));
         }
         seeds.push(seed);
+    }
+    if seeds.len() > MOST_SEEDS {
+        top.wrong("seeds", format!("found {}; expected at most {MOST_SEEDS}", seeds.len()));
     }
     Some(seeds)
 }

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Problems;
-use super::value::found;
+use super::value::{clipped, found};
 use crate::suggest::closest;
 
 /// A table of the file.
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
                 || format!("; expected {}", list(known)),
                 |near| format!("; did you mean `{near}`?"),
             );
-            let text = format!("{}: unknown key `{}`{hint}", self.word, word.escape_debug());
+            let text = format!("{}: unknown key `{}`{hint}", self.word, clipped(word));
             self.problems.add(key.span(), text);
         }
     }

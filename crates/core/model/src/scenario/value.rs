@@ -8,11 +8,15 @@ use crate::{CpuId, Nanos, units};
 
 /// Of a name.
 const MOST_LETTERS: usize = 64;
+/// Of a group's path: what the kernel has for a file's.
+const MOST_PATH_LETTERS: usize = 4_095;
+/// Of a file's text in a message.
+const MOST_QUOTED: usize = 200;
 
 /// A value as messages name it.
 pub fn found(value: &DeValue) -> String {
     match value {
-        DeValue::String(text) => format!("`{}`", text.escape_debug()),
+        DeValue::String(text) => format!("`{}`", clipped(text)),
         DeValue::Integer(number) => format!("the number {number}"),
         DeValue::Float(number) => format!("the number {number}"),
         DeValue::Boolean(flag) => format!("`{flag}`"),
@@ -20,6 +24,13 @@ pub fn found(value: &DeValue) -> String {
         DeValue::Array(_) => "a list".to_string(),
         DeValue::Table(_) => "a table".to_string(),
     }
+}
+
+/// A file's text as a message quotes it.
+pub(super) fn clipped(text: &str) -> String {
+    let shown: String = text.chars().take(MOST_QUOTED).collect();
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{}{more}", shown.escape_debug())
 }
 
 fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
@@ -148,7 +159,12 @@ pub fn name(value: &DeValue) -> Result<String, String> {
 
 /// A group's full path: names with `/` between them.
 pub(super) fn path(value: &DeValue) -> Result<String, String> {
-    named(value, |path| path.split('/').all(is_name))
+    let path = named(value, |path| path.split('/').all(is_name))?;
+    if path.len() > MOST_PATH_LETTERS {
+        let found = found(value);
+        return Err(format!("found {found}; expected at most {MOST_PATH_LETTERS} characters"));
+    }
+    Ok(path)
 }
 
 fn named(value: &DeValue, fits: impl Fn(&str) -> bool) -> Result<String, String> {

@@ -1,11 +1,11 @@
 //! From a policy's source to a shared object, by the machine's C compiler.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use fileio::Folder;
 use model::Failure;
-use tempfile::TempDir;
 
 use super::source::Source;
 use crate::file_options::FileOptions;
@@ -30,7 +30,7 @@ const FLAGS: [&str; 10] = [
 ];
 
 /// A shared object, in a folder that goes with it.
-pub struct Built(TempDir);
+pub struct Built(Folder);
 
 impl Built {
     /// The file.
@@ -41,7 +41,7 @@ impl Built {
 
 /// Compiles a policy's source.
 pub fn shared_object(source: &Source) -> Result<Built, Failure> {
-    let folder = tempfile::tempdir().map_err(|error| {
+    let folder = Folder::new().map_err(|error| {
         Failure::Machine(format!("no folder for temporary files: {error}; set TMPDIR to one"))
     })?;
     let shown = source.shown();
@@ -152,17 +152,12 @@ fn lacks(path: &str, name: &str) -> Failure {
 
 fn run(command: &mut Command, input: &[u8]) -> Result<Output, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().map_err(|error| match error.kind() {
+    fileio::output(command, input).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Failure::Machine(format!(
             "a policy in a file needs a C compiler, and there is no `{name}`: apt-get install gcc, or set CC"
         )),
         _ => failed(&name, &error),
-    })?;
-    let sent = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input));
-    // A compiler that ends early says why itself.
-    drop(sent);
-    child.wait_with_output().map_err(|error| failed(&name, &error))
+    })
 }
 
 fn checked(path: &str, what: &str, output: &Output) -> Result<(), Failure> {

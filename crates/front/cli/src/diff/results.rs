@@ -12,13 +12,12 @@ use crate::tables::TableFiles;
 
 /// Says what became of every figure.
 pub fn run(
-    before: &[PathBuf],
-    after: &[PathBuf],
+    before: &[(String, String)],
+    after: &[(String, String)],
     output: &Output,
     tables: &TableFiles,
 ) -> Result<ExitCode, Failure> {
-    let (before, after) = (texts(before)?, texts(after)?);
-    if let ([a], [b]) = (&before[..], &after[..])
+    if let ([a], [b]) = (before, after)
         && Found::schema_of(&a.1).as_deref() == Some(GATE_SCHEMA)
     {
         output.refuse("of two bases of a gate")?;
@@ -28,7 +27,7 @@ pub fn run(
         let read = side.iter().map(|(name, text)| Found::read(text, name));
         read.collect::<Result<Vec<_>, _>>()
     };
-    let mut document = difference(&found(&before)?, &found(&after)?)?;
+    let mut document = difference(&found(before)?, &found(after)?)?;
     (document.command, document.version) = signature();
     tables.write(&document)?;
     output.differing(&document)?;
@@ -36,20 +35,28 @@ pub fn run(
 }
 
 /// Files by name.
-fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    paths.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect()
+pub fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    let read = |path: &PathBuf| {
+        let bytes = fileio::whole(path, fileio::LONGEST_LIST);
+        text(path, bytes.map_err(|error| wrong(path, &error.to_string()))?)
+    };
+    paths.iter().map(read).collect()
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
-    let wrong = |why: &str| Failure::Input(format!("{}: {why}", path.display()));
-    let bytes = fileio::whole(path, fileio::LONGEST_LIST);
-    let bytes = bytes.map_err(|error| wrong(&error.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| {
+/// What was read of a file, by its name.
+pub fn text(path: &Path, bytes: Vec<u8>) -> Result<(String, String), Failure> {
+    let text = String::from_utf8(bytes).map_err(|_| {
         wrong(
+            path,
             "a trace, or no text: two traces can be held against each other, or results that --json wrote, one \
              or several a side",
         )
-    })
+    })?;
+    Ok((path.display().to_string(), text))
+}
+
+fn wrong(path: &Path, why: &str) -> Failure {
+    Failure::Input(format!("{}: {why}", path.display()))
 }
 
 /// As `gate check`, which runs the second one.

@@ -11,7 +11,7 @@ use ::lab::{Counting, Entry, Job, Lab, Outcome, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, units};
 
-use crate::terminal::interrupt_flag;
+use crate::terminal::computing_flag;
 
 /// Below this QEMU does little else than to change turns.
 const SHORTEST_TURN: Nanos = Nanos::from_micros(10);
@@ -86,7 +86,7 @@ pub fn run(lab: &Lab, args: &Args) -> Result<ExitCode, Failure> {
     if !args.into.is_dir() {
         return Err(Failure::Input(format!("--into {}: no such folder", args.into.display())));
     }
-    let mut terminal = Terminal { stop: interrupt_flag(), verbose: args.verbose };
+    let mut terminal = Terminal { stop: computing_flag(), verbose: args.verbose };
     let outcome = lab.run(&job, &mut terminal)?;
     args.keep(&outcome.files)?;
     finish(&outcome)
@@ -149,11 +149,12 @@ struct Terminal {
 
 impl Watcher for Terminal {
     fn output(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), Failure> {
-        let written = match stream {
-            Stream::Stdout => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
-            Stream::Stderr => io::stderr().write_all(bytes),
-        };
-        written.map_err(|error| Failure::Run(format!("the command's output: {error}")))
+        match stream {
+            Stream::Stdout => stdout::bytes(bytes),
+            Stream::Stderr => io::stderr()
+                .write_all(bytes)
+                .map_err(|error| Failure::Run(format!("the command's errors: {error}"))),
+        }
     }
 
     fn booted(&mut self, after: Duration, accelerator: &str) {

@@ -109,6 +109,13 @@ mod tests {
     }
 
     #[test]
+    fn names_are_fit_for_a_terminal() {
+        let text = DOCUMENT.replace("cts", "c\\u001b[2J\\u202e");
+        let found = super::super::Measured::read(&text, "a.json", Nanos(1)).expect("one");
+        assert_eq!(found[0].name, "c?[2J? web");
+    }
+
+    #[test]
     fn what_holds_no_distribution_says_so() {
         assert!(read("{}").unwrap_err().contains("no document of rearguard"));
         assert!(read(r#"{"schema": "rearguard.top/1"}"#).unwrap_err().contains("rearguard.top/1"));
