@@ -368,6 +368,11 @@ RG_INLINE u64 rg_less(u64 a, u64 b)
 #define RG_FOR(i, from, to) for (u32 i = (from); i < (u32)(to); i++)
 #endif
 
+/* The same around another loop: a platform may have the verifier forget more between its steps. */
+#ifndef RG_FOR_OUTER
+#define RG_FOR_OUTER RG_FOR
+#endif
+
 /*
  * The same number, of which the BPF verifier then knows nothing. What a loop carries from step to
  * step begins so: else the verifier follows all that comes after it once for each value.

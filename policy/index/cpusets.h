@@ -22,7 +22,7 @@
 
 /* For each set of CPUs whose bit is set: one statement. */
 #define RG_FOR_WAITING(i, waiting)                                                                 \
-	RG_FOR(i, 0, RG_CPUSETS)                                                                   \
+	RG_FOR_OUTER(i, 0, RG_CPUSETS)                                                             \
 		if (!((waiting) >> i))                                                             \
 			break;                                                                     \
 		else if ((waiting) >> i & 1)

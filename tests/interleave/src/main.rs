@@ -9,7 +9,7 @@ use clap::Parser;
 use interleave::code::{Code, Source};
 use interleave::engine::{Decision, Engine, code};
 use interleave::explore::{Found, draw, enumerate};
-use interleave::scenario::{Scenario, by_name, drawn, small};
+use interleave::scenario::{Scenario, by_name, drawn, seed_of, small};
 use interleave::{planted, report};
 use model::{Failure, PolicySpec};
 
@@ -22,7 +22,7 @@ struct Args {
     /// A planted race, by name; `list` lists them
     #[arg(long)]
     planted: Option<String>,
-    /// One small case by name, or `drawn-SEED`; else all small ones, then drawn ones
+    /// One small case by name, `drawn-SEED` or `drawn-SEED-before-6.16`; else all small ones, then drawn ones
     #[arg(long)]
     case: Option<String>,
     /// Run this schedule alone and show it: STEP:WHO,STEP:WHO,... as a failure prints it
@@ -105,10 +105,12 @@ fn load(args: &Args) -> Result<(Rc<Code>, PolicySpec), Failure> {
 }
 
 fn case(name: &str) -> Result<Scenario, Failure> {
-    let seed = name.strip_prefix("drawn-").and_then(|seed| seed.parse().ok());
-    seed.map(drawn).or_else(|| by_name(name)).ok_or_else(|| {
+    by_name(name).ok_or_else(|| {
         let names: Vec<String> = small().into_iter().map(|scenario| scenario.name).collect();
-        Failure::Input(format!("no case `{name}`; there are drawn-SEED, {}", names.join(", ")))
+        Failure::Input(format!(
+            "no case `{name}`; there are drawn-SEED, drawn-SEED-before-6.16, {}",
+            names.join(", ")
+        ))
     })
 }
 
@@ -173,7 +175,7 @@ fn one(
     let mut engine = Engine::new(code, spec, scenario)
         .map_err(|failure| Failure::Run(format!("case {name}: {failure}")))?;
     engine.forget_what_waits_undisturbed();
-    let found = match name.strip_prefix("drawn-").and_then(|seed| seed.parse().ok()) {
+    let found = match seed_of(&name) {
         Some(seed) => draw(&mut engine, seed, args.draws),
         None => enumerate(&mut engine, args.bound, |schedules| schedules < args.schedules),
     };

@@ -9,8 +9,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub enum Idling {
     /// Before the policy is told (since Linux 6.16).
     BitFirst,
-    /// After it was told (before).
+    /// After it was told (before). So the adapter has the CPU ask once more.
     BitLast,
+    /// The same, and the adapter does not: the control.
+    BitLastUnasked,
 }
 
 /// One act.
@@ -125,20 +127,28 @@ pub fn small() -> Vec<Scenario> {
         departs(),
     ]
     .into_iter()
-    .flat_map(|scenario| {
-        let late = Scenario {
-            idling: Idling::BitLast,
-            name: format!("{}-before-6.16", scenario.name),
-            ..scenario.clone()
-        };
-        [scenario, late]
-    })
+    .flat_map(|scenario| [scenario.clone(), late(scenario)])
     .collect()
 }
 
-/// A small case by name.
+/// What the name of a case on an old kernel ends in.
+const OLD: &str = "-before-6.16";
+
+/// The same on an old kernel.
+fn late(scenario: Scenario) -> Scenario {
+    Scenario { idling: Idling::BitLast, name: format!("{}{OLD}", scenario.name), ..scenario }
+}
+
+/// A small case by name, or a drawn one: `drawn-SEED`, `drawn-SEED-before-6.16`.
 pub fn by_name(name: &str) -> Option<Scenario> {
-    small().into_iter().find(|scenario| scenario.name == name)
+    let small = || small().into_iter().find(|scenario| scenario.name == name);
+    let Some(seed) = seed_of(name) else { return small() };
+    Some(if name.ends_with(OLD) { late(drawn(seed)) } else { drawn(seed) })
+}
+
+/// The seed of a drawn case, from its name.
+pub fn seed_of(name: &str) -> Option<u64> {
+    name.strip_prefix("drawn-")?.trim_end_matches(OLD).parse().ok()
 }
 
 /// Two threads wake on two idle CPUs.

@@ -6,7 +6,7 @@ use interleave::code::{Code, Source};
 use interleave::engine::{Engine, code};
 use interleave::explore::{Replay, draw, enumerate};
 use interleave::planted;
-use interleave::scenario::{Scenario, by_name, drawn, small};
+use interleave::scenario::{Idling, Scenario, by_name, drawn, small};
 use model::PolicySpec;
 
 fn engine(code: &Rc<Code>, policy: &str, scenario: Scenario) -> Engine {
@@ -45,10 +45,26 @@ fn a_preemption_in_the_small_cases_does_not_break_rearguard() {
 fn drawn_cases_break_none_either() {
     let code = ours();
     for seed in 1..=20 {
-        let mut engine = engine(&code, "rearguard", drawn(seed));
-        let found = draw(&mut engine, seed, 5);
-        assert_eq!(found.failure, None, "drawn-{seed}");
+        for name in [format!("drawn-{seed}"), format!("drawn-{seed}-before-6.16")] {
+            let mut engine = engine(&code, "rearguard", by_name(&name).expect("a case"));
+            let found = draw(&mut engine, seed, 5);
+            assert_eq!(found.failure, None, "{name}");
+        }
     }
+}
+
+/// Before 6.16 a CPU is seen as idle only after it has looked again, so it asks once more. The control is the
+/// adapter that does not.
+#[test]
+fn on_an_old_kernel_a_cpu_that_falls_idle_asks_once_more() {
+    let first = |idling| {
+        let case = Scenario { idling, ..by_name("sleep-and-wake").expect("a case") };
+        let mut engine = engine(&ours(), "rearguard", case);
+        enumerate(&mut engine, 2, |schedules| schedules < 4_000).failure.map(|(_, why)| why)
+    };
+    let why = first(Idling::BitLastUnasked).expect("a race");
+    assert!(why.contains("a lost wake-up"), "{why}");
+    assert_eq!(first(Idling::BitLast), None);
 }
 
 /// The fault that 61d54ca mended. The control is the policy as it is.

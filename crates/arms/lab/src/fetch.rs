@@ -9,7 +9,7 @@ use std::process::Command;
 
 use model::Failure;
 
-use crate::store::{Kernel, Lab, NEWEST, broken, is_meant};
+use crate::store::{BUILDER, Kernel, Lab, NEWEST, broken, is_built, is_meant};
 use crate::tools;
 use apt::Apt;
 pub use packages::numbers;
@@ -45,6 +45,9 @@ fn suites(wanted: &str) -> &'static [&'static str] {
 impl Lab {
     /// Brings the newest build of a kernel (a version such as `6.18`, or `newest`) if it is not there.
     pub fn fetch(&self, wanted: &str) -> Result<Fetched, Failure> {
+        if is_built(wanted) {
+            return Err(Failure::Input(format!("kernel {wanted} is not Debian's: {BUILDER}")));
+        }
         let suites = suites(wanted);
         let apt = Apt::update(self, suites)?;
         let names = apt.names()?;
@@ -180,5 +183,12 @@ mod tests {
         assert_eq!(["6.1", "6.1.0-50"].map(suites), [&OLD[..]; 2]);
         assert_eq!(suites("newest"), MOVING);
         assert_eq!(["6.12", "6.18", "7.3"].map(suites), [&SINCE[..]; 3]);
+    }
+
+    #[test]
+    fn a_kernel_that_is_built_is_not_looked_for() {
+        let failure = Lab::at("/nowhere".into()).fetch("6.12-scx").map(|_| ()).unwrap_err();
+        assert_eq!(failure.exit_code(), 2);
+        assert!(failure.to_string().contains("tools/lab-kernel"), "{failure}");
     }
 }

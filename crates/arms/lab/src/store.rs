@@ -17,11 +17,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Version and patch level, `7.2`: the name for `lab run`.
+    /// Version and patch level, `7.2`, and [`BUILT`] if it was built here: the name for `lab run`.
     pub fn name(&self) -> String {
         let numbers: Vec<String> =
             numbers(&self.release).iter().take(2).map(u64::to_string).collect();
-        numbers.join(".")
+        let built = if is_built(&self.release) { BUILT } else { "" };
+        format!("{}{built}", numbers.join("."))
     }
 
     /// The bootable image.
@@ -117,8 +118,9 @@ impl Lab {
         found.cloned().ok_or_else(|| {
             let names: Vec<String> = kernels.iter().map(Kernel::name).collect();
             let there = if names.is_empty() { "nothing".into() } else { names.join(", ") };
+            let remedy = remedy(wanted);
             Failure::Machine(format!(
-                "kernel {wanted} is not in the lab (there is {there}): bring it with `rearguard lab fetch {wanted}`"
+                "kernel {wanted} is not in the lab (there is {there}): {remedy}"
             ))
         })
     }
@@ -137,11 +139,32 @@ impl Lab {
     }
 }
 
-/// Whether a release is what the user means.
+/// Whether a release is what the user means: `6.12` is Debian's, `6.12-scx` the one that was built here.
 pub fn is_meant(wanted: &str, release: &str) -> bool {
-    let rest = release.strip_prefix(wanted);
-    wanted == NEWEST || rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    let rest = release.strip_prefix(wanted.trim_end_matches(BUILT));
+    wanted == NEWEST
+        || is_built(wanted) == is_built(release)
+            && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
+
+/// Whether a kernel of that name or release is built on this machine.
+pub fn is_built(kernel: &str) -> bool {
+    kernel.ends_with(BUILT)
+}
+
+/// How to get a kernel that the lab does not have.
+fn remedy(wanted: &str) -> String {
+    if is_built(wanted) {
+        return BUILDER.to_string();
+    }
+    format!("bring it with `rearguard lab fetch {wanted}`")
+}
+
+/// The end of the releases that `tools/lab-kernel` builds: with sched_ext where Debian's are without.
+const BUILT: &str = "-scx";
+
+/// How to get one.
+pub const BUILDER: &str = "build 6.12 with sched_ext by `tools/lab-kernel` of rearguard's sources";
 
 /// The word for the newest kernel there is.
 pub const NEWEST: &str = "newest";
@@ -193,6 +216,20 @@ mod tests {
         let failure = found("6").map(|_| ()).and(found("7.3")).unwrap_err();
         assert_eq!(failure.exit_code(), 3);
         assert!(failure.to_string().contains("rearguard lab fetch 7.3"), "{failure}");
+    }
+
+    #[test]
+    fn a_kernel_that_was_built_here_does_not_shadow_debians() {
+        let (_folder, lab) = lab();
+        let found = |wanted: &str| lab.find(wanted).map(|kernel| kernel.release);
+        let failure = found("6.12-scx").unwrap_err();
+        assert!(failure.to_string().contains("tools/lab-kernel"), "{failure}");
+        let built = lab.make("kernels/6.12.117-scx").unwrap();
+        fs::write(built.join("vmlinuz"), "").unwrap();
+        assert_eq!(["6.12", "6.12.90"].map(|w| found(w).unwrap()), [RELEASES[3]; 2]);
+        assert_eq!(["6.12-scx", "6.12.117-scx"].map(|w| found(w).unwrap()), ["6.12.117-scx"; 2]);
+        assert_eq!(lab.find("6.12-scx").unwrap().name(), "6.12-scx");
+        assert_eq!(found("newest").unwrap(), RELEASES[0]);
     }
 
     #[test]

@@ -5,8 +5,12 @@ mod compile;
 mod tests;
 
 use std::cell::Cell;
+use std::fs;
+use std::io::Read;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use flate2::read::GzDecoder;
 use model::{Failure, PolicySpec};
 
 /// An object has no more bytes.
@@ -70,5 +74,33 @@ thread_local! {
 
 /// The object to bind: called by the bindings, with the one that they were made of.
 pub(crate) fn chosen(own: &'static [u8]) -> &'static [u8] {
-    CODE.get().bytes().unwrap_or(own)
+    let built_in = || if has_old_verifier() { old() } else { own };
+    CODE.get().bytes().unwrap_or_else(built_in)
+}
+
+/// The object for kernels that [have an old verifier](has_old_verifier).
+fn old() -> &'static [u8] {
+    const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/old.bpf.o.gz"));
+    static OBJECT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let mut object = Vec::new();
+        GzDecoder::new(PACKED).read_to_end(&mut object).expect("the build has packed it");
+        object
+    });
+    &OBJECT
+}
+
+/// Whether this kernel's verifier compares registers that nothing reads any more, as it does before 6.15: it
+/// refuses the plain programs as too large.
+fn has_old_verifier() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    is_before(&release, [6, 15])
+}
+
+/// Whether a release is older; one that is no release is not.
+fn is_before(release: &str, version: [u32; 2]) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => [major, minor] < version,
+        _ => false,
+    }
 }

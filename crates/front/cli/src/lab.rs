@@ -57,7 +57,7 @@ fn fetch(lab: &Lab, wanted: &[String]) -> Result<(), Failure> {
         let how = if fetched.was_there { "was there" } else { "fetched" };
         let (name, release) = (fetched.kernel.name(), &fetched.kernel.release);
         stdout::line(format_args!(
-            "{name:<6} {release:<32} {how} ({:.1} s)",
+            "{name:<8} {release:<32} {how} ({:.1} s)",
             begin.elapsed().as_secs_f64()
         ))?;
     }
@@ -71,7 +71,7 @@ fn list(lab: &Lab) -> Result<(), Failure> {
         return Ok(());
     }
     let row = |name: &str, release: &str, default: &str, ext: &str| {
-        format!("{name:<6} {release:<32} {default:<7} {ext}")
+        format!("{name:<8} {release:<32} {default:<7} {ext}")
     };
     stdout::line(row("name", "release", "default", "sched_ext"))?;
     for kernel in kernels {

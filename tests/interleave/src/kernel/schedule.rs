@@ -198,7 +198,7 @@ impl Hands<'_> {
         });
     }
 
-    /// Since 6.16 the bit is set before the policy is told, and a CPU that stays idle tells nothing.
+    /// Since 6.16 the bit is set before the policy is told. A CPU that stays idle tells nothing.
     fn idle(self, cpu: usize, prev: Option<usize>) {
         let idling = self.with(|kernel| {
             kernel.cpus[cpu].current = None;
@@ -206,9 +206,12 @@ impl Hands<'_> {
             kernel.idling
         });
         self.world.point();
-        if idling == Idling::BitLast || prev.is_some() {
+        if prev.is_some() {
             let idle = self.world.code.callbacks.rg_idle;
             self.call("idle", || idle(cpu as i32));
+            if idling == Idling::BitLast {
+                self.order_kick(cpu, false);
+            }
         }
         self.with(|kernel| kernel.cpus[cpu].idle = true);
     }

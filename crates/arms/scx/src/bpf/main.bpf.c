@@ -259,10 +259,17 @@ void BPF_STRUCT_OPS(rearguard_stopping, struct task_struct *p, bool runnable)
 	rg_forget_dead(p);
 }
 
+/*
+ * Kernels before 6.16 show the CPU as idle after this. A thread that comes in between sees no idle
+ * CPU, so this one asks once more: the kick is sent when it is shown.
+ */
 void BPF_STRUCT_OPS(rearguard_update_idle, s32 cpu, bool idle)
 {
-	if (idle)
-		rg_idle(cpu);
+	if (!idle)
+		return;
+	rg_idle(cpu);
+	if (LINUX_KERNEL_VERSION < KERNEL_VERSION(6, 16, 0))
+		rg_kick(cpu, RG_KICK_IDLE);
 }
 
 void BPF_STRUCT_OPS(rearguard_exit_task, struct task_struct *p, struct scx_exit_task_args *args)

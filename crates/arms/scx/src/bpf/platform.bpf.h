@@ -10,16 +10,8 @@
 #define RG_CALLBACK static __always_inline
 #define RG_TRUSTED __arg_trusted
 
-/*
- * A counter that begins at a number unknown to the verifier is not followed step by step, and the
- * compiler may not step through a table by addresses instead, which the verifier cannot bound. It
- * is hidden before it is compared: else the compiler compares the number before its last step, and
- * kernels before 7.0 take the one after it for unbounded. (The kernel's iterators, bpf_for, do all
- * this at some hundred instructions a loop.)
- */
-#define RG_FOR(i, from, to)                                                                     \
-	for (u32 i = (from) + rg_zero; rg_hidden(i) && i < (u32)(to) && can_loop; i++)
-#define rg_hidden(number) ({ barrier_var(number); 1; })
+#include "loops.bpf.h"
+
 #define RG_VISIT(thread, queue) bpf_for_each(scx_dsq, thread, queue, 0)
 /* The kernel ends a scheduler that moves a thread to where it may not run. */
 #define RG_MOVE(thread)                                                                         \

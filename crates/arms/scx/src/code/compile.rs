@@ -29,6 +29,9 @@ pub fn object(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut compile = Command::new(clang);
     compile.args(["-target", "bpf", "-w", "-fno-color-diagnostics", "-xc", "-"]);
     compile.args(FLAGS.lines()).args(source.arguments(folder.path())?);
+    if super::has_old_verifier() {
+        compile.arg("-DRG_OLD_VERIFIER");
+    }
     compile.arg("-c").arg("-o").arg(&object).current_dir(source.folder());
     run(&mut compile, &unit(&source)?, &source)?;
     source.check_headers(folder.path())?;

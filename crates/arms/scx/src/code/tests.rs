@@ -43,6 +43,30 @@ fn examples_have_the_maps_that_the_bindings_know() {
 }
 
 #[test]
+fn the_object_for_old_kernels_has_the_same_maps_and_programs() {
+    let sizes = |code: Code| {
+        ["bpf.rodata", "bpf.data", "bpf.bss", ".rodata.options"].map(|map| size(code, map))
+    };
+    let old = Code::Object(super::old());
+    assert_eq!(sizes(old), sizes(Code::BuiltIn));
+    let names = |code: Code| -> Vec<String> {
+        let mut builder = ObjectBuilder::default();
+        builder.name("bpf_bpf").expect("a name");
+        let object = builder.open_memory(code.bytes().unwrap_or(BUILT_IN)).expect("an object");
+        object.progs().map(|program| program.name().to_string_lossy().into_owned()).collect()
+    };
+    assert_eq!(names(old), names(Code::BuiltIn));
+    assert_ne!(super::old(), BUILT_IN);
+}
+
+#[test]
+fn old_kernels_are_told_by_their_release() {
+    let old = |release| super::is_before(release, [6, 15]);
+    assert!(old("6.12.117-scx\n") && old("6.14.9") && old("5.15.0"));
+    assert!(!old("6.15.0") && !old("6.16.12+deb13-cloud-amd64") && !old("7.2.13") && !old(""));
+}
+
+#[test]
 fn tables_of_a_policy_do_not_move_the_adapters_constants() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tables.c");

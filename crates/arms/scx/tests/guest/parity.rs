@@ -64,7 +64,7 @@ fn alike() -> Result<(), Failed> {
     if !is_allowed() {
         return Ok(());
     }
-    let object = Object::compile(None);
+    let object = Object::compile(None, program::release());
     let mut kinds = BTreeSet::new();
     for policy in named().chain(VARIANTS) {
         let acts = compare(policy, &object.path(), STEPS)?;
@@ -77,7 +77,9 @@ fn alike() -> Result<(), Failed> {
 }
 
 fn alike_in_guest() -> Result<(), Failed> {
-    let object = Object::compile(None);
+    let newest = lab::Lab::of_user().and_then(|lab| lab.find("newest"));
+    let kernel = newest.map_err(|failure| failure.to_string())?;
+    let object = Object::compile(None, program::version(&kernel.release));
     let (lines, code, errors) = under_with("newest", 1, "parity", Some(&object.path()));
     assert_eq!(code, 0, "{errors}");
     assert_eq!(lines.len(), named().count(), "{lines:?}");
@@ -109,7 +111,7 @@ fn planted() -> Result<(), Failed> {
         return Ok(());
     }
     for (policy, planted) in &PLANTED {
-        let object = Object::compile(Some(planted));
+        let object = Object::compile(Some(planted), program::release());
         match live(policy, &object.path(), STEPS) {
             Err(why) if why.contains(pair::REFUSED) => return Err(why.into()),
             Err(difference) => println!("{}: {difference}", planted.file),

@@ -16,14 +16,17 @@ pub struct Planted {
 /// As the adapter in src/bpf is compiled.
 const FLAGS: [&str; 4] = ["-mcpu=v4", "-Wall", "-Werror", "-Wno-compare-distinct-pointer-types"];
 
+/// Before it the adapter has loops of another form (see src/code.rs).
+const NEW_VERIFIER: (u32, u32) = (6, 15);
+
 /// Compiled programs, in a folder that goes with them.
 pub struct Object {
     folder: TempDir,
 }
 
 impl Object {
-    /// Compiles the programs with the policy's source, or with a copy of it that differs.
-    pub fn compile(planted: Option<&Planted>) -> Object {
+    /// Compiles the programs with the policy's source, or with a copy of it that differs, for a kernel.
+    pub fn compile(planted: Option<&Planted>, kernel: (u32, u32)) -> Object {
         let folder = tempfile::tempdir().expect("a folder for the programs");
         let mut policy = root().join("../../../policy");
         if let Some(planted) = planted {
@@ -33,7 +36,7 @@ impl Object {
             policy = copy;
         }
         let object = Object { folder };
-        object.build(&policy);
+        object.build(&policy, kernel);
         object
     }
 
@@ -42,15 +45,16 @@ impl Object {
         self.folder.path().join("parity.bpf.o")
     }
 
-    fn build(&self, policy: &Path) {
+    fn build(&self, policy: &Path, kernel: (u32, u32)) {
         let headers = concat!(env!("OUT_DIR"), "/scx_utils-bpf_h");
         let clang = std::env::var_os("BPF_CLANG").unwrap_or("clang".into());
         let folders = [format!("-I{headers}"), format!("-I{}", policy.display())];
+        let old = (kernel < NEW_VERIFIER).then(|| "-DRG_OLD_VERIFIER".to_string());
         SkeletonBuilder::new()
             .source(root().join("tests/guest/parity/parity.bpf.c"))
             .obj(self.path())
             .clang(clang)
-            .clang_args(FLAGS.map(str::to_string).into_iter().chain(folders))
+            .clang_args(FLAGS.map(str::to_string).into_iter().chain(folders).chain(old))
             .build()
             .unwrap_or_else(|error| panic!("the policy does not compile: {error:?}"));
     }

@@ -40,9 +40,14 @@ pub fn why_not() -> Option<&'static str> {
 /// The first kernel with sched_ext.
 const OLDEST: (u32, u32) = (6, 12);
 
-fn release() -> (u32, u32) {
-    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = text.split('.').map(|part| part.parse().unwrap_or(0));
+/// This kernel's version.
+pub fn release() -> (u32, u32) {
+    version(&std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default())
+}
+
+/// The version of a kernel by its release.
+pub fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split('.').map(|part| part.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 

@@ -13,6 +13,10 @@
 #define RG_CALLBACK static __always_inline
 #define RG_TRUSTED __arg_nonnull
 
+#ifdef RG_OLD_VERIFIER
+#include "../../../src/bpf/loops.bpf.h"
+#define parity_steps(step) RG_FOR_OUTER(step, 0, PARITY_THREADS)
+#else
 /*
  * As in src/bpf: the verifier does not know where the counter begins, and the compiler may not keep
  * it in other forms.
@@ -22,10 +26,14 @@
 		     i++;                                                                       \
 		     barrier_var(i);                                                            \
 	     }))
+#define parity_steps(step)                                                                      \
+	for (u32 step = 0, step##_once = 1; step##_once; step##_once = 0)                       \
+		bpf_for(step, 0, PARITY_THREADS)
+#endif
 /* A visit ends where the native one ended. */
 #define RG_VISIT(thread, queue)                                                                 \
-	for (u32 rg_visited = (queue), rg_step = 0, rg_once = 1; rg_once; rg_once = 0)          \
-		bpf_for(rg_step, 0, PARITY_THREADS)                                             \
+	for (u32 rg_visited = (queue), rg_once = 1; rg_once; rg_once = 0)                       \
+		parity_steps(rg_step)                                                           \
 			if (!((thread) = parity_visit(rg_visited)))                             \
 				break;                                                          \
 			else
