@@ -179,7 +179,9 @@ RG_INLINE void rg_vtime_note_turn(struct rg_vtime *vtime, u64 weight)
 /* Whether a thread weighs more than what else runs, but for what is as heavy: by a third. */
 RG_INLINE bool rg_is_infeasible(struct rg_vtime *vtime, u64 weight)
 {
-	return vtime->seen_running && (weight - (weight >> 2)) * vtime->seen_running > vtime->seen_weight;
+	u64 lighter = weight - (weight >> 2);
+
+	return vtime->seen_running && lighter * vtime->seen_running > vtime->seen_weight;
 }
 
 /* Notes what runs on a CPU. */

@@ -122,9 +122,10 @@ fn a_thread_that_waits_for_half_a_minute() {
                     [[program]]\nname = \"hogs\"\nkind = \"batch\"\nthreads = 2\n\
                     [[program]]\nname = \"others\"\nkind = \"daemon\"\nthreads = 4\n\
                     run = \"40s\"\nsleep = \"5s\"\n";
-    let case = case("cpus = 4", programs, "cts", "120s");
+    let case = case("cpus = 4", programs, "cts:infeasible=off", "120s");
     let mut loaded = case.clone();
-    loaded.policy = PolicySpec::parse("cts:starvation_limit=off").expect("a valid policy");
+    loaded.policy =
+        PolicySpec::parse("cts:infeasible=off:starvation_limit=off").expect("a valid policy");
     catches_other("lost", &case, &loaded);
 }
 
@@ -168,7 +169,7 @@ fn a_group_that_waits_for_what_its_weight_is_worth() {
                   [[program]]\nname = \"all\"\nkind = \"batch\"\ngroup = \"all\"\nthreads = 8\n";
     let case = case("cpus = 4", groups, "rearguard", "20s");
     let mut loaded = case.clone();
-    loaded.scenario.groups[0].weight = 30;
+    loaded.scenario.groups[0].weight = 3;
     catches_other("isolation", &case, &loaded);
 }
 

@@ -150,7 +150,7 @@ fn names(folder: &Path) -> Vec<String> {
     all
 }
 
-fn is_on_the_way(name: &String) -> bool {
+fn is_on_the_way(name: &str) -> bool {
     name.contains(".rearguard-") || name.starts_with("rearguard-") || name.starts_with(".tmp")
 }
 
@@ -191,7 +191,9 @@ fn bring(running: &mut Running, when: &When) -> Option<fs::File> {
             pipe
         }
         Writes => {
-            await_in(running, "an output", || names(&folder).iter().any(is_on_the_way));
+            await_in(running, "an output", || {
+                names(&folder).iter().any(|name| is_on_the_way(name))
+            });
             // What it has begun must not be whole before the signal is there.
             kill(Pid::from_raw(running.0.id() as i32), Signal::SIGSTOP).expect("it lives");
             None
@@ -228,7 +230,7 @@ fn leaves_nothing(folder: &Path, at: &str) {
         sleep(Duration::from_millis(20));
     }
     assert_eq!(marked(folder), [], "{at} processes are left");
-    let left: Vec<String> = names(folder).into_iter().filter(is_on_the_way).collect();
+    let left: Vec<String> = names(folder).into_iter().filter(|name| is_on_the_way(name)).collect();
     assert!(left.is_empty(), "{at} files are left: {left:?}");
     let temporary = names(&folder.join("tmp"));
     assert!(temporary.is_empty(), "{at} temporary files are left: {temporary:?}");
