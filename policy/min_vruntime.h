@@ -34,12 +34,12 @@
  *          ms, as far as one cache may be behind another.
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are. A
  *          spinning thread beside four that nap and a service of 35% on four CPUs has 13.0% of the
- *          machine of a due 13.1%, with infeasible=off 2.0%. Beside five threads of a heavy group
- *          on eight CPUs two light groups of one weight have 18.5 and 19.0% of a due 18.7% each.
- *          When only one such thread was looked for, 22.9 and 14.6%, EEVDF 19.5 and 18.0%. A
- *          service of 60% of a CPU that is bound there, beside spinners and a bound thread of nice
- *          19: p99.9 1.00 of the ideal, 173 when the min_vruntime followed that thread. One such
- *          jump to a thread of nice 19 let no request preempt for 600 ms.
+ *          machine of a due 13.1%, with infeasible=off 2.0%. Of two light groups beside five
+ *          threads of a heavy one on eight CPUs one has 19.0% of a due 18.7% in each of six runs.
+ *          When only one such thread was looked for, 14.6 to 20.0%. A service of 60% of a CPU that
+ *          is bound there, beside spinners and a bound thread of nice 19: p99.9 1.00 of the ideal,
+ *          173 when the min_vruntime followed that thread. One such jump to a thread of nice 19 let
+ *          no request preempt for 600 ms.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
  */

@@ -38,7 +38,6 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("barrier-group", "barrier", "share", AS_IS),
     ("light-neighbour", "spin", "share", AS_IS),
     ("light-neighbour", "web", "excess", AS_IS),
-    ("heavy-neighbour", "mixed", "share", AS_IS),
     ("nice-siblings", "service", "excess", AS_IS),
     ("bound-neighbours", "web", "excess", AS_IS),
     ("bound-neighbours", "low", "share", AS_IS),
