@@ -42,6 +42,7 @@
  *          no request preempt for 600 ms.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
+ *          Threads of infeasible weight are not found where they run on three quarters of the CPUs.
  */
 #ifndef RG_MIN_VRUNTIME_H
 #define RG_MIN_VRUNTIME_H
