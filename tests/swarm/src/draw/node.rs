@@ -1,7 +1,6 @@
 //! What a production node has: cpusets, pinned threads, crowds, helpers, event loops, and changes of all of
 //! these while programs run.
 
-use model::law::Law;
 use model::scenario::{
     Alteration, AlterationKind, Architecture, Arrivals, Cpuset, Group, Kind, MemoryUse, Partition,
     Program, Scenario, Service,
@@ -73,17 +72,11 @@ fn event_loop(rng: &mut Rng, scenario: &mut Scenario) {
     let workers = rng.magnitude(1, u64::from(scenario.machine.cpus)) as u32;
     let service_time = Nanos(rng.magnitude(20 * MICROSECOND, 2_000 * MICROSECOND));
     let used = rng.within(5, 95) as f64 / 100.0 * f64::from(workers);
-    let most = MOST_REQUESTS / (2.0 * scenario.duration.as_secs_f64());
-    let service = Service {
-        architecture: Architecture::Partitioned { workers },
-        connections: 64.max(workers),
-        request_bytes: 128,
-        response_bytes: 128,
-        service_law: if rng.one_in(2) { Law::Fixed } else { Law::Exponential },
-        service_time,
-        arrival_law: Law::Exponential,
-        arrivals: Arrivals::Rate((used / service_time.as_secs_f64()).min(most)),
-    };
+    let most_per_s = MOST_REQUESTS / (2.0 * scenario.duration.as_secs_f64());
+    let service_law = programs::law(rng);
+    let (loops, connections) = (Architecture::Partitioned { workers }, 64.max(workers));
+    let asked = programs::asked(loops, connections, service_time, used, most_per_s);
+    let service = Service { service_law, ..asked };
     push(rng, scenario, Kind::Service(service));
 }
 

@@ -82,7 +82,7 @@ fn kind(rng: &mut Rng, cpus: u32, duration: Nanos) -> Kind {
     }
 }
 
-fn law(rng: &mut Rng) -> Law {
+pub fn law(rng: &mut Rng) -> Law {
     if rng.one_in(2) { Law::Fixed } else { Law::Exponential }
 }
 
@@ -96,15 +96,28 @@ fn service(rng: &mut Rng, cpus: u32, duration: Nanos) -> Service {
     };
     let service_time = span(rng);
     let wanted = rng.within(5, 100) as f64 / 100.0 * f64::from(cpus);
-    let most = MOST_REQUESTS / (2.0 * duration.as_secs_f64());
+    let most_per_s = MOST_REQUESTS / (2.0 * duration.as_secs_f64());
+    let (service_law, arrival_law) = (law(rng), law(rng));
+    let asked = asked(architecture, connections, service_time, wanted, most_per_s);
+    Service { service_law, arrival_law, ..asked }
+}
+
+/// A service with exponential laws that wants so many CPUs, or as many as its most requests need.
+pub fn asked(
+    architecture: Architecture,
+    connections: u32,
+    service_time: Nanos,
+    wanted: f64,
+    most_per_s: f64,
+) -> Service {
     Service {
         architecture,
         connections,
         request_bytes: 128,
         response_bytes: 128,
-        service_law: law(rng),
+        service_law: Law::Exponential,
         service_time,
-        arrival_law: law(rng),
-        arrivals: Arrivals::Rate((wanted / service_time.as_secs_f64()).min(most)),
+        arrival_law: Law::Exponential,
+        arrivals: Arrivals::Rate((wanted / service_time.as_secs_f64()).min(most_per_s)),
     }
 }

@@ -1,14 +1,13 @@
 //! Tenants of a node that compete for as long as it takes to see what each is worth: groups with weights,
 //! some with sets of CPUs, which change while programs run.
 
-use model::law::Law;
 use model::scenario::{
-    Alteration, AlterationKind, Architecture, Arrivals, Group, Kind, Machine, Mechanisms, Program,
-    Scenario, Service,
+    Alteration, AlterationKind, Architecture, Group, Kind, Machine, Mechanisms, Program, Scenario,
+    Service,
 };
 use model::{Nanos, PolicySpec};
 
-use super::{Case, machine, policy};
+use super::{Case, machine, policy, programs};
 use crate::rng::Rng;
 
 /// Requests of one service in one run.
@@ -88,17 +87,9 @@ fn kind(rng: &mut Rng, scenario: &Scenario) -> Kind {
 fn service(rng: &mut Rng, scenario: &Scenario) -> Service {
     let service_time = Nanos(rng.magnitude(100 * MICROSECOND, 5_000 * MICROSECOND));
     let wanted = rng.within(2, 33) as f64 / 100.0 * f64::from(scenario.machine.cpus);
-    let most = MOST_REQUESTS / scenario.duration.as_secs_f64();
-    Service {
-        architecture: Architecture::ThreadPerConnection,
-        connections: 64,
-        request_bytes: 128,
-        response_bytes: 128,
-        service_law: Law::Exponential,
-        service_time,
-        arrival_law: Law::Exponential,
-        arrivals: Arrivals::Rate((wanted / service_time.as_secs_f64()).min(most)),
-    }
+    let most_per_s = MOST_REQUESTS / scenario.duration.as_secs_f64();
+    let threads = Architecture::ThreadPerConnection;
+    programs::asked(threads, 64, service_time, wanted, most_per_s)
 }
 
 /// Cpusets and weights change.

@@ -154,6 +154,9 @@ impl Rule for Isolation {
         if self.stale {
             self.refresh(scene);
         }
+        if self.accounts.is_empty() {
+            return None;
+        }
         let waiting = self.waiting(scene);
         let span_s = to.saturating_sub(scene.now).as_secs_f64();
         for account in &self.accounts {
