@@ -26,9 +26,9 @@
  *          min_vruntime followed it, each waking pinned thread would come as far behind them,
  *          however little it had received.
  *          Nor do threads hold the min_vruntime back that run all the time and still stay behind:
- *          their weights are infeasible (GVTS section 4). Such a thread weighs a third more than
- *          the others that run do on average, and is behind all that run or wait. Which ones are
- *          too heavy the look before has told: their weights do not count in the average. The
+ *          their weights are infeasible (GVTS section 4). Such a thread weighs more than the
+ *          others that run do on average, by a 64th, and is behind all that run or wait. Which
+ *          ones are too heavy the look before has told: they do not count in the average. The
  *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
  *          still preempt, but behind the next that waits by what that gets ahead in a turn and 300
  *          ms, as far as one cache may be behind another.
@@ -42,7 +42,6 @@
  *          no request preempt for 600 ms.
  * Limits.  It is wrong, by less than a round of looks, after threads of its set begin or cease to
  *          run. The look's state is one cache line that each CPU writes up to 4,000 times a second.
- *          Threads of infeasible weight are not found where they run on three quarters of the CPUs.
  */
 #ifndef RG_MIN_VRUNTIME_H
 #define RG_MIN_VRUNTIME_H
@@ -177,10 +176,10 @@ RG_INLINE void rg_vtime_note_turn(struct rg_vtime *vtime, u64 weight)
 		vtime->turn = turn;
 }
 
-/* Whether a thread weighs more than what else runs, but for what is as heavy: by a third. */
+/* Whether a thread weighs more than what else runs, but for what is as heavy: by a 64th. */
 RG_INLINE bool rg_is_infeasible(struct rg_vtime *vtime, u64 weight)
 {
-	u64 lighter = weight - (weight >> 2);
+	u64 lighter = weight - (weight >> 6);
 
 	return vtime->seen_running && lighter * vtime->seen_running > vtime->seen_weight;
 }
