@@ -19,6 +19,7 @@
 #include "direct.h"
 #include "give_way.h"
 #include "resume.h"
+#include "reweigh.h"
 
 RG_CALLBACK s32 rg_init(void)
 {
@@ -44,12 +45,18 @@ RG_CALLBACK void rg_init_group(u32 at, u32 parent, u32 weight)
 
 RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
 {
+	u64 before = rg_flat_weight(rg_group_at(at));
+
 	rg_weight_of_group(at, weight);
+	rg_reweigh(at, before);
 }
 
 RG_CALLBACK void rg_idle_group(u32 at, bool idle)
 {
+	u64 before = rg_flat_weight(rg_group_at(at));
+
 	rg_weight_idle(at, idle);
+	rg_reweigh(at, before);
 }
 
 RG_CALLBACK void rg_promise_group(u32 at, u64 within_ns, u64 share)
