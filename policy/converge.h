@@ -9,21 +9,26 @@
  *          A set of several CPUs that is behind another such set by more than what that gets ahead
  *          in a turn and 300 ms is raised so far, with all vruntimes in it. The threads that are
  *          bound to this CPU are moved as a whole, forward or back, until they are no further from
- *          the sets. A virtual time that has met no other for 300 ms has no lead to begin with: the
+ *          the last of the sets. Where that is raised they are raised with it, as far as they are
+ *          behind. A virtual time that has met no other for 300 ms has no lead to begin with: the
  *          others are raised to it, that of bound threads goes back to them. A thread that was
  *          placed before its min_vruntime does not put its virtual time behind. What the CPU runs
  *          is raised alone only where its virtual time has none that waits.
  * Why.     Nothing that a weight means is lost: inside a virtual time all distances stay. Between
  *          two of them lag is bounded by a number that is independent of how long the machine runs.
  *          A set competes on many CPUs: if it followed what one bound thread finds left over on one
- *          CPU, it would come late on all others, and what is bound there would follow it.
+ *          CPU, it would come late on all others, and what is bound there would follow it. A set
+ *          that cannot use what it is due is raised at every tick, on each of its CPUs. If bound
+ *          threads were raised to the same floor by themselves, their weights would mean nothing.
  * Figure.  A service that runs where it likes beside a thread of nice 19 bound to one of two CPUs,
  *          and one of nice 19 and a spinner bound to the other: p99.9 1.01 of the ideal, EEVDF 4.6.
  *          When sets followed, it was 5.5, and the second of nice 19 had 11.6% of a due 0.7%. A
  *          bound service of a heavy group that ran when its virtual time moved was raised to the
  *          floor alone, and lost what it was owed: p99.9 10.5, now 1.00. One that had its CPU to
  *          itself for 5 s when three spinners came: 187 while it kept 300 ms of its lead, now
- *          1.01. docs/evidence/production-node.md.
+ *          1.01. A group of weight 10,000 bound to one of the CPUs of a set of 300, beside one of 50
+ *          that runs everywhere, has 100% of that CPU, with infeasible=off 40%. One of 100, due 75%,
+ *          has 78%, EEVDF 100%. docs/evidence/production-node.md.
  * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
  *          which a tick has met a thread there. Sets of several CPUs still follow each other. Those
  *          that meet again within 300 ms keep their leads.
@@ -117,9 +122,13 @@ RG_INLINE bool rg_foremost_waiting(u32 id, struct rg_vtime *vtime, struct rg_cpu
 	return waits;
 }
 
-/* Raises a set that is behind: newcomers to the foremost of the others. It has met them then. */
-RG_INLINE void rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 vruntime)
+/*
+ * Raises a set that is behind: newcomers to the foremost of the others. It has met them then.
+ * Answers by how much.
+ */
+RG_INLINE u64 rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 vruntime)
 {
+	u64 before = vtime->shift;
 	u64 floor = rg_last(span->floor, span->newest);
 	u64 least = rg_latest(vruntime, vtime->min_vruntime);
 
@@ -128,6 +137,17 @@ RG_INLINE void rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 v
 	if (floor != RG_NEVER && rg_before(least, floor))
 		rg_vtime_move(vtime, floor - least);
 	rg_meet(vtime, span);
+	return vtime->shift - before;
+}
+
+/* Takes in a set that is no further behind than it may be. */
+RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first, u32 set)
+{
+	if (!rg_precedes(first->vruntime, span->last))
+		return;
+	span->last = first->vruntime;
+	span->last_floor = rg_held_back(first->vruntime, first->weight);
+	span->last_set = set;
 }
 
 /*
@@ -148,7 +168,8 @@ RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, bool raises)
 	if (!rg_foremost_waiting(id, vtime, here, i, &first))
 		return 0;
 	if (raises) {
-		rg_span_raise(&here->span, vtime, first.vruntime);
+		first.vruntime += rg_span_raise(&here->span, vtime, first.vruntime);
+		rg_span_note_last(&here->span, &first, i);
 		return 1;
 	}
 	rg_span_add(&here->span, vtime, first.vruntime);
@@ -213,6 +234,46 @@ RG_INLINE struct rg_foremost rg_foremost_own(struct rg_queue *own, struct rg_cpu
 	return own->least == RG_NEVER ? running : rg_foremost(own, &own->vtime, here, 0);
 }
 
+/* How far behind bound threads may be. */
+RG_INLINE u64 rg_own_floor(struct rg_span *span)
+{
+	return RG_OPTION(infeasible) ? span->last_floor : span->floor;
+}
+
+/*
+ * How far bound threads that are behind the last of the sets take part in how far that was moved,
+ * on whichever CPU: what they are behind it is what their weights mean. One that has woken since
+ * was placed by where the set is now, so they do not get ahead of it.
+ */
+RG_INLINE u64 rg_follow(struct rg_shared *shared, struct rg_queue *own, struct rg_span *span,
+			u64 vruntime)
+{
+	u64 shift = shared->cpusets[rg_masked(span->last_set, RG_CPUSETS)].vtime.shift;
+	bool follows = own->follows == rg_some(span->last_set);
+	u64 moved = follows ? rg_lead(shift, own->followed) : 0;
+	u64 behind = rg_lead(span->last, vruntime);
+
+	if (!RG_OPTION(infeasible) || span->last == RG_NEVER)
+		return 0;
+	own->follows = rg_some(span->last_set);
+	own->followed = shift;
+	return moved < behind ? moved : behind;
+}
+
+/* How far bound threads are moved that are too far behind the sets, or ahead of them. */
+RG_INLINE u64 rg_return(struct rg_queue *own, struct rg_span *span, struct rg_foremost *first,
+			bool exact)
+{
+	u64 ahead = exact ? first->vruntime : rg_held_back(first->vruntime, first->weight);
+	u64 least = rg_latest(first->vruntime, own->vtime.min_vruntime);
+	u64 sets = rg_span_least(span);
+	u64 floor = rg_own_floor(span);
+
+	if (floor != RG_NEVER && rg_before(least, floor))
+		return floor - least;
+	return rg_precedes(sets, ahead) ? sets - ahead : 0;
+}
+
 /*
  * The threads that are bound to the CPU, in whose virtual time no other CPU takes part: it moves to
  * where the sets are.
@@ -221,25 +282,21 @@ RG_INLINE void rg_converge_own(struct rg_shared *shared, struct rg_cpu *here, st
 {
 	struct rg_queue *own = rg_queue(here->own);
 	struct rg_lock *lock = rg_lock_of(here->own);
-	u64 sets = rg_span_least(span);
 	struct rg_foremost first;
-	u64 ahead, least;
 	bool exact;
+	u64 moved;
 
 	if (!own || !lock || span->count < 2)
 		return;
 	exact = span->known == RG_NEVER || rg_is_newcomer(&own->vtime, span->now);
 	rg_meet(&own->vtime, span);
-	if (own->least == RG_NEVER && !exact)
-		return;
 	rg_acquire(lock);
 	first = rg_foremost_own(own, here);
-	ahead = exact ? first.vruntime : rg_held_back(first.vruntime, first.weight);
-	least = rg_latest(first.vruntime, own->vtime.min_vruntime);
-	if (span->floor != RG_NEVER && rg_before(least, span->floor))
-		rg_vtime_move(&own->vtime, span->floor - least);
-	else if (rg_precedes(sets, ahead))
-		rg_vtime_move(&own->vtime, sets - ahead);
+	moved = exact ? 0 : rg_follow(shared, own, span, first.vruntime);
+	rg_vtime_move(&own->vtime, moved);
+	first.vruntime += moved;
+	if (own->least != RG_NEVER || exact)
+		rg_vtime_move(&own->vtime, rg_return(own, span, &first, exact));
 	rg_queue_publish(shared, own, 0);
 	rg_release(lock);
 }
@@ -262,7 +319,10 @@ RG_INLINE bool rg_is_moved(struct rg_queue *queue, struct rg_queue *own, struct 
 	return queue->waiting >> here->vtime & 1;
 }
 
-/* The floor of the sets that wait for a CPU; RG_NEVER: none. What is behind it is raised. */
+/*
+ * The floor of the sets that wait for a CPU, or of what is bound to it, if it runs such a thread;
+ * RG_NEVER: none. What is behind it is raised.
+ */
 RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 {
 	struct rg_shared *shared = rg_shared();
@@ -276,12 +336,14 @@ RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 	bound = own->is_own && (here->vtime >= RG_CPUSETS || own->least != RG_NEVER);
 	blank.now = rg_now();
 	blank.floor = RG_NEVER;
+	blank.last = RG_NEVER;
+	blank.last_floor = RG_NEVER;
 	blank.count = bound;
 	here->span = blank;
 	rg_converge_sets(shared, at, here);
 	if (bound)
 		rg_converge_own(shared, here, &here->span);
-	return here->span.floor;
+	return here->vtime < RG_CPUSETS ? here->span.floor : rg_own_floor(&here->span);
 }
 
 /* In tick: no virtual time of those that compete for this CPU is left behind without bound. */

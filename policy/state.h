@@ -324,8 +324,10 @@ struct rg_span {
 	u64 known;   /* the least vruntime of the sets that have met others lately */
 	u64 newest;  /* the last of the others */
 	u64 floor;   /* how far behind the foremost of those that wait sets may be */
+	u64 last;    /* the least vruntime of those, once they are no further apart */
+	u64 last_floor; /* how far behind that bound threads may be */
+	u32 last_set; /* which it is of */
 	u32 count;   /* how many virtual times */
-	u32 unused;
 };
 
 /* A CPU's question which thread is next, and what has been tried for it: see pick/pick.h. */
@@ -415,7 +417,8 @@ struct rg_queue {
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */
 	u64 urgent_at; /* when to look for one that is urgent: urgent.h; RG_NEVER: not at all */
 	rg_maybe crowded; /* a CPU that runs what another could, while bound threads wait there */
-	u32 none;
+	rg_maybe follows; /* the set of CPUs whose virtual time that of bound threads moves with */
+	u64 followed;     /* how far that was moved then */
 	struct rg_vtime vtime;     /* its own, where each queue has one, or of pinned threads */
 	struct rg_looking looking; /* where each queue has a virtual time of its own */
 };

@@ -13,3 +13,4 @@ mod quotas;
 mod rearguard;
 mod sets;
 mod tails;
+mod weights;

@@ -1,0 +1,55 @@
+//! What `rearguard` promises to groups whose weights change, or are infeasible.
+
+use crate::fairness::{over_due, summary};
+use crate::production_node::{NO_ACCOUNTS, case, case_with, received};
+
+#[test]
+fn a_weight_that_falls_and_rises_does_not_cost_what_its_last_turns_were_worth() {
+    // Half of the time half of the machine, else 1%.
+    let due = (0.5 + 1.0 / 101.0) / 2.0;
+    let scenario = case("changing-weight");
+    let (at, control) = (received(&scenario, "rearguard"), received(&scenario, NO_ACCOUNTS));
+    assert!(at > 0.9 * due && at < 1.1 * due, "{at} of {due}");
+    assert!(control < 0.6 * due, "{control} of {due}");
+}
+
+#[test]
+fn what_a_group_received_while_it_was_light_does_not_hold_it_back_when_it_is_heavy() {
+    // A third of a percent of a CPU of four for 5.9 s, then half of it for 6 s. First it has a turn a thread.
+    let due = 0.25 * (5.9 / 301.0 + 6.0 * 0.5) / 11.9;
+    let scenario = case("raised-weight");
+    let (at, control) = (received(&scenario, "rearguard"), received(&scenario, NO_ACCOUNTS));
+    assert!(at > 0.98 * due && at < 1.2 * due, "{at} of {due}");
+    assert!(control < 0.8 * due, "{control} of {due}");
+}
+
+#[test]
+fn threads_of_a_heavy_group_that_run_all_the_time_leave_the_rest_to_others_by_weight() {
+    // Of 8 CPUs five and two, and of 4 three.
+    let on_four = ("cpus = 8\nsmt = 2", "cpus = 4");
+    for machine in [
+        &[("threads = 5", "threads = 5")][..],
+        &[("threads = 5", "threads = 2")],
+        &[on_four, ("threads = 5", "threads = 3")],
+    ] {
+        let scenario = case_with("heavy-neighbour", machine);
+        let at = |policy: &str| over_due(&summary(&scenario, policy), "service");
+        assert!((0.96..1.04).contains(&at("rearguard")), "{machine:?}: {}", at("rearguard"));
+    }
+    let control =
+        over_due(&summary(&case("heavy-neighbour"), "rearguard:infeasible=off"), "service");
+    assert!(control > 1.15, "{control}");
+}
+
+/// All of the CPU that they are bound to, or by weight what a quarter of three CPUs is. In the control they are
+/// raised to where the set is.
+#[test]
+fn threads_bound_to_a_cpu_of_a_set_share_it_by_weight_while_the_set_is_raised() {
+    for (weight, due) in [("weight = 10000", 1.0 / 8.0), ("weight = 100", 0.75 / 8.0)] {
+        let scenario = case_with("bound-in-set", &[("weight = 10000", weight)]);
+        let (at, control) =
+            (received(&scenario, "rearguard"), received(&scenario, "rearguard:infeasible=off"));
+        assert!(at > 0.98 * due && at < 1.1 * due, "{weight}: {at} of {due}");
+        assert!(control < 0.6 * due, "{weight}: {control} of {due}");
+    }
+}
