@@ -18,6 +18,7 @@ mod grid;
 mod html;
 mod human;
 mod json;
+mod kinds;
 mod markdown;
 mod measured;
 pub mod overhead;
@@ -43,6 +44,7 @@ pub use html::{
     what_if_html,
 };
 pub use json::json;
+pub use kinds::{KindResult, OTHERS};
 pub use markdown::{Written, markdown, paper_markdown};
 pub use measured::{
     MEASURE_SCHEMA, MeasurePlan, MeasureService, Measured, SATURATE_SCHEMA, Saturated,

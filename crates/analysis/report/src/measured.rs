@@ -9,6 +9,7 @@ use crate::disturbance::{Disturbance, SharedCpus};
 use crate::document::{Document, Machine, PolicyResult, ProgramResult};
 use crate::grid::{Block, Cell, Tone};
 use crate::human;
+use crate::kinds::{self, KindResult};
 use crate::stages::{self, Stage};
 
 /// The `schema` of a [`Measured`].
@@ -84,6 +85,8 @@ pub struct Measured {
     pub warnings: Vec<String>,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
+    /// The requests of a mix, kind by kind; `None`: they were of one kind.
+    pub kinds: Option<Vec<KindResult>>,
     /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: not
     /// traced.
     pub stages: Option<Vec<Stage>>,
@@ -222,6 +225,11 @@ impl Measured {
         let row = |least| blocks::least_row(&block.grid, "at least", least, ideal);
         block.grid.rows.extend(least.as_ref().map(row));
         Block { notes: self.notes(), ..block }
+    }
+
+    /// The kinds of a mix.
+    pub(crate) fn kind_block(&self) -> Option<Block> {
+        self.kinds.as_deref().map(kinds::block)
     }
 
     /// The stages, where they were traced.

@@ -112,6 +112,32 @@ fn an_ideal_that_cannot_be_has_no_ratio_in_any_row() {
 }
 
 #[test]
+fn kinds_have_a_row_each_and_say_what_they_cannot_tell() {
+    let kind = |name: &str, requests: u64, ms: f64| {
+        let p99_9 = report::document::Estimate::exact(ms * 1e6);
+        let latency_ns = Some(report::document::Latency { p99_9, ..Default::default() });
+        report::KindResult {
+            name: name.into(),
+            kinds: 1,
+            requests,
+            latency_ns,
+            ..Default::default()
+        }
+    };
+    let others = report::KindResult { kinds: 480, ..kind(report::OTHERS, 20, 9.0) };
+    let lost = report::KindResult { lost: 7, latency_ns: None, ..kind("GET /gone", 5_000, 0.0) };
+    let table = |kinds| {
+        plain(&report::measure_table(&report::Measured { kinds, ..Default::default() }, 120))
+    };
+    let found = table(Some(vec![kind("GET /a", 1_000, 3.0), lost, others]));
+    let row = |begin: &str| found.lines().find(|line| line.starts_with(begin)).expect("a row");
+    assert!(row("GET /a").ends_with("3.00 ms"), "{found}");
+    assert!(row("GET /gone").contains(" 7 ") && row("GET /gone").ends_with("lost"), "{found}");
+    assert!(row("480 others").ends_with("cannot tell"), "{found}");
+    assert!(!table(None).contains("kinds of requests"), "the control");
+}
+
+#[test]
 fn no_table_is_wider_than_its_terminal_where_columns_can_go() {
     for width in [80, 100, 120, 160] {
         for line in plain(&report::table(&fixture::comparison(), width)).lines() {

@@ -56,6 +56,11 @@ impl Quantile {
         rank.clamp(1, samples) - 1
     }
 
+    /// Whether so many samples tell it: at least one of them lies beyond.
+    pub fn is_within(self, samples: usize) -> bool {
+        samples > 0 && self.index(samples) + 1 < samples
+    }
+
     /// As a number between 0 and 1.
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod hdr;
+mod kinds;
 mod local;
 mod measurement;
 mod observe;
