@@ -19,6 +19,7 @@ mod html;
 mod human;
 mod json;
 mod kinds;
+mod looks;
 mod markdown;
 mod measured;
 pub mod overhead;
@@ -45,6 +46,7 @@ pub use html::{
 };
 pub use json::json;
 pub use kinds::{KindResult, OTHERS};
+pub use looks::MeasureLooks;
 pub use markdown::{Written, markdown, paper_markdown};
 pub use measured::{
     MEASURE_SCHEMA, MeasurePlan, MeasureService, Measured, SATURATE_SCHEMA, Saturated,

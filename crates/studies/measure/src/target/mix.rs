@@ -62,12 +62,11 @@ pub fn kinds(base: &Speech, text: &str, bodies: Bodies) -> Result<Vec<Kind>, Str
 /// Method, path and a body's file, or all of a query or a template. What a body says is no name: results are
 /// shown around, and it may be a secret.
 fn name(base: &Speech, request: &str) -> String {
-    let is_named = |(at, word): &(usize, &str)| *at < 2 || *at == 2 && word.starts_with('@');
-    let words = request.split_whitespace().enumerate();
-    let words: Vec<&str> = match base {
-        Speech::Http(_) => words.take(3).filter(is_named).map(|(_, word)| word).collect(),
-        _ => words.map(|(_, word)| word).collect(),
-    };
+    let mut words: Vec<&str> = request.split_whitespace().collect();
+    if let Speech::Http(_) = base {
+        let has_file = words.get(2).is_some_and(|word| word.starts_with('@'));
+        words.truncate(if has_file { 3 } else { 2 });
+    }
     let name = printable(&words.join(" "));
     match name.char_indices().nth(LONGEST_NAME) {
         None => name,
