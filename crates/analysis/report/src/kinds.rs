@@ -37,7 +37,7 @@ pub(crate) fn block(kinds: &[KindResult]) -> Block {
     let mut grid = Grid::new(titles.map(String::from))
         .claiming(Room::Ample, &["p50", "p99"])
         .claiming(Room::First, &["p99.9"]);
-    grid.spare = ["share", "p50"].map(String::from).to_vec();
+    grid.spare = ["share", "p50", "complaints"].map(String::from).to_vec();
     grid.rows = kinds.iter().map(row).collect();
     Block {
         heading: "kinds of requests, the most frequent first".to_string(),

@@ -138,6 +138,34 @@ fn kinds_have_a_row_each_and_say_what_they_cannot_tell() {
 }
 
 #[test]
+fn kinds_have_room_on_a_narrow_terminal() {
+    let quantile = report::document::Estimate::new(123e6, 1e6, f64::INFINITY);
+    let kind = report::KindResult {
+        name: "n".repeat(36),
+        kinds: 1,
+        requests: 200,
+        lost: 3,
+        complaints: 4,
+        latency_ns: Some(report::document::Latency { p99: quantile, ..Default::default() }),
+        ..Default::default()
+    };
+    let measured = report::Measured { kinds: Some(vec![kind]), ..Default::default() };
+    let rows = |width| {
+        let text = plain(&report::measure_table(&measured, width));
+        let from = text.find("kinds of requests").expect("the table");
+        text[from..].lines().map(String::from).collect::<Vec<_>>()
+    };
+    assert!(rows(80).iter().all(|line| line.chars().count() <= 80), "{:?}", rows(80));
+    assert!(
+        rows(80)[2].contains("123 ms") && rows(80)[2].contains("cannot tell"),
+        "{:?}",
+        rows(80)
+    );
+    // The control: where there is room nothing is left out.
+    assert!(rows(160)[1].contains("complaints") && rows(160)[2].contains("[1, inf]"));
+}
+
+#[test]
 fn the_last_look_says_when_it_was_sure_and_its_interval_is_that_of_p99_9() {
     let of = |low: f64, high: f64| report::document::Estimate::new(3e6, low, high);
     let latency = report::document::Latency { p99_9: of(2.9e6, 3.1e6), ..Default::default() };
