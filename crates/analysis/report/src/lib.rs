@@ -18,6 +18,8 @@ mod grid;
 mod html;
 mod human;
 mod json;
+mod kinds;
+mod looks;
 mod markdown;
 mod measured;
 pub mod overhead;
@@ -43,6 +45,8 @@ pub use html::{
     what_if_html,
 };
 pub use json::json;
+pub use kinds::{KindResult, OTHERS};
+pub use looks::MeasureLooks;
 pub use markdown::{Written, markdown, paper_markdown};
 pub use measured::{
     MEASURE_SCHEMA, MeasurePlan, MeasureService, Measured, SATURATE_SCHEMA, Saturated,

@@ -78,7 +78,9 @@ macro_rules! written {
 written!(
     Document: |own: &Self| format!("{} on {}", own.scenario, own.arm), |_| Vec::new(), blocks::blocks;
     Measured: |own: &Self| own.target.clone(), Measured::headlines,
-        |own: &Self| [own.block()].into_iter().chain(own.stage_block()).collect();
+        |own: &Self| {
+            [own.block()].into_iter().chain(own.kind_block()).chain(own.stage_block()).collect()
+        };
     CapacityRun: CapacityRun::title, CapacityRun::sentences, |own: &Self| vec![own.block()];
     Difference: Difference::title, Difference::sentences, Difference::blocks;
     Proof: Proof::title, Proof::sentences, Proof::blocks;

@@ -9,6 +9,8 @@ use crate::disturbance::{Disturbance, SharedCpus};
 use crate::document::{Document, Machine, PolicyResult, ProgramResult};
 use crate::grid::{Block, Cell, Tone};
 use crate::human;
+use crate::kinds::{self, KindResult};
+use crate::looks::MeasureLooks;
 use crate::stages::{self, Stage};
 
 /// The `schema` of a [`Measured`].
@@ -84,6 +86,10 @@ pub struct Measured {
     pub warnings: Vec<String>,
     /// How long to measure, where that was asked.
     pub plan: Option<MeasurePlan>,
+    /// Looks at ever longer runs, where that was asked.
+    pub looks: Option<MeasureLooks>,
+    /// The requests of a mix, kind by kind; `None`: they were of one kind.
+    pub kinds: Option<Vec<KindResult>>,
     /// Where the requests' time went in the server's kernel, or as far as the client's knows; `None`: not
     /// traced.
     pub stages: Option<Vec<Stage>>,
@@ -194,6 +200,15 @@ impl Measured {
         service
     }
 
+    /// The same after looks, of which this is the last: p99.9 has the interval of all of them.
+    pub fn with_looks(mut self, looks: MeasureLooks) -> Measured {
+        let least = self.disturbance.as_mut().map(|one| &mut one.at_least_ns.p99_9.low);
+        least.into_iter().for_each(|low| *low = looks.p99_9_ns.low);
+        let latency = self.service.latency_ns.as_mut();
+        latency.into_iter().for_each(|latency| latency.p99_9 = looks.p99_9_ns);
+        Measured { looks: Some(looks), ..self }
+    }
+
     /// What was done, in a sentence.
     pub(crate) fn shows(&self) -> String {
         let duration = human::round_span(self.duration_ns);
@@ -224,6 +239,11 @@ impl Measured {
         Block { notes: self.notes(), ..block }
     }
 
+    /// The kinds of a mix.
+    pub(crate) fn kind_block(&self) -> Option<Block> {
+        self.kinds.as_deref().map(kinds::block)
+    }
+
     /// The stages, where they were traced.
     pub(crate) fn stage_block(&self) -> Option<Block> {
         let grid = stages::grid(self.stages.as_ref()?);
@@ -252,6 +272,7 @@ impl Measured {
         let faults = self.disturbance.iter().flat_map(|one| &one.faults);
         notes.extend(faults.map(|fault| faint(format!("disturbed: {fault}"))));
         notes.extend(self.plan.map(|plan| Cell::plain(plan.note())));
+        notes.extend(self.looks.map(|looks| Cell::plain(looks.note())));
         notes
     }
 

@@ -126,8 +126,8 @@ pub fn measure_table(measured: &Measured, width: usize) -> String {
     }
     text += &answers(&measured.headlines(), width);
     text = text + "\n" + &show(&measured.block(), width);
-    let stages = measured.stage_block().map(|block| "\n".to_string() + &show(&block, width));
-    text + &stages.unwrap_or_default()
+    let more = measured.kind_block().into_iter().chain(measured.stage_block());
+    text + &more.map(|block| "\n".to_string() + &show(&block, width)).collect::<String>()
 }
 
 /// A server's capacity as aligned text.

@@ -14,8 +14,8 @@ use report::explain::{CpuSpans, Culprit, Explained, ExplainedService, Finding, S
 use report::overhead::{Overhead, OverheadRow};
 use report::stages::{Stage, StagesDocument};
 use report::{
-    Agreement, Ideal, MeasureService, Measured, PaperFigure, PaperValue, Saturated, Series,
-    SeriesChart, Tables,
+    Agreement, Ideal, KindResult, MeasureService, Measured, PaperFigure, PaperValue, Saturated,
+    Series, SeriesChart, Tables,
 };
 
 fn words(all: &[&str]) -> Vec<String> {
@@ -31,6 +31,7 @@ fn measured() -> Measured {
         losses: [("silent".to_string(), 2)].into(),
         complaints: [("miss".to_string(), 3)].into(),
         service_time: Some(capacity()),
+        kinds: Some(vec![KindResult::default(); 4]),
         stages: Some(stages().stages),
         ..Measured::default()
     }
@@ -170,7 +171,7 @@ fn rows_equal_the_documents() {
         tables.iter().map(|table| table.batch.num_rows()).collect()
     };
     let points = measured().service.ccdf.len() + measured().service.ideal_ccdf.len();
-    assert_eq!(counts(measured().tables()), [1, 1, 1, 2, 2, 1, points]);
+    assert_eq!(counts(measured().tables()), [1, 1, 1, 2, 2, 4, 1, points]);
     // One service; all and slow; a finding with two culprits; a slow request with two spans on each of two
     // CPUs.
     assert_eq!(counts(explained().tables()), [1, 2, 1, 2, 1, 4]);

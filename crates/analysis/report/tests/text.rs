@@ -112,6 +112,98 @@ fn an_ideal_that_cannot_be_has_no_ratio_in_any_row() {
 }
 
 #[test]
+fn kinds_have_a_row_each_and_say_what_they_cannot_tell() {
+    let kind = |name: &str, requests: u64, ms: f64| {
+        let p99_9 = report::document::Estimate::exact(ms * 1e6);
+        let latency_ns = Some(report::document::Latency { p99_9, ..Default::default() });
+        report::KindResult {
+            name: name.into(),
+            kinds: 1,
+            requests,
+            latency_ns,
+            ..Default::default()
+        }
+    };
+    let others = report::KindResult { kinds: 480, ..kind(report::OTHERS, 20, 9.0) };
+    let lost = report::KindResult { lost: 7, latency_ns: None, ..kind("GET /gone", 5_000, 0.0) };
+    let table = |kinds| {
+        plain(&report::measure_table(&report::Measured { kinds, ..Default::default() }, 120))
+    };
+    let found = table(Some(vec![kind("GET /a", 1_000, 3.0), lost, others]));
+    let row = |begin: &str| found.lines().find(|line| line.starts_with(begin)).expect("a row");
+    assert!(row("GET /a").ends_with("3.00 ms"), "{found}");
+    assert!(row("GET /gone").contains(" 7 ") && row("GET /gone").ends_with("lost"), "{found}");
+    assert!(row("480 others").ends_with("cannot tell"), "{found}");
+    assert!(!table(None).contains("kinds of requests"), "the control");
+}
+
+#[test]
+fn kinds_have_room_on_a_narrow_terminal() {
+    let quantile = report::document::Estimate::new(123e6, 1e6, f64::INFINITY);
+    let kind = report::KindResult {
+        name: "n".repeat(36),
+        kinds: 1,
+        requests: 200,
+        lost: 3,
+        complaints: 4,
+        latency_ns: Some(report::document::Latency { p99: quantile, ..Default::default() }),
+        ..Default::default()
+    };
+    let measured = report::Measured { kinds: Some(vec![kind]), ..Default::default() };
+    let rows = |width| {
+        let text = plain(&report::measure_table(&measured, width));
+        let from = text.find("kinds of requests").expect("the table");
+        text[from..].lines().map(String::from).collect::<Vec<_>>()
+    };
+    assert!(rows(80).iter().all(|line| line.chars().count() <= 80), "{:?}", rows(80));
+    assert!(
+        rows(80)[2].contains("123 ms") && rows(80)[2].contains("cannot tell"),
+        "{:?}",
+        rows(80)
+    );
+    // The control: where there is room nothing is left out.
+    assert!(rows(160)[1].contains("complaints") && rows(160)[2].contains("[1, inf]"));
+}
+
+#[test]
+fn the_last_look_says_when_it_was_sure_and_its_interval_is_that_of_p99_9() {
+    let of = |low: f64, high: f64| report::document::Estimate::new(3e6, low, high);
+    let latency = report::document::Latency { p99_9: of(2.9e6, 3.1e6), ..Default::default() };
+    let service =
+        report::document::ProgramResult { latency_ns: Some(latency), ..Default::default() };
+    let disturbance =
+        Some(report::Disturbance { at_least_ns: latency, late_by_ns: 1, ..Default::default() });
+    let one = report::Measured { service, disturbance, ..Default::default() };
+    let looks = |is_sure, reach, high| report::MeasureLooks {
+        taken: 2,
+        planned: 5,
+        is_sure,
+        precision: 0.05,
+        reach,
+        p99_9_ns: of(2e6, high),
+        measured_ns: 30_000_000_000,
+    };
+    let last = |looks| {
+        let text = plain(&report::measure_table(&one.clone().with_looks(looks), 200));
+        text.lines().last().expect("lines").to_string()
+    };
+    let begin = "p99.9 within 5.0% on either side, with 95% confidence over 5 looks; ";
+    let sure = looks(true, Some(0.04), 4e6);
+    assert_eq!(last(sure), format!("{begin}sure at look 2, after 30 s"));
+    let unsure = last(looks(false, Some(0.4), 4e6));
+    assert!(
+        unsure.starts_with(&format!("{begin}not sure yet after 30 s: within 40.0%")),
+        "{unsure}"
+    );
+    let unbounded = last(looks(false, None, f64::INFINITY));
+    assert_eq!(unbounded, format!("{begin}not sure yet after 30 s: it has no bound"));
+    let wider = one.clone().with_looks(sure).at_least().latency_ns.expect("a latency").p99_9;
+    assert_eq!((wider.low, wider.high), (Some(2e6), Some(4e6)));
+    let control = one.at_least().latency_ns.expect("a latency").p99_9;
+    assert_eq!((control.low, control.high), (Some(2.9e6), Some(3.1e6)));
+}
+
+#[test]
 fn no_table_is_wider_than_its_terminal_where_columns_can_go() {
     for width in [80, 100, 120, 160] {
         for line in plain(&report::table(&fixture::comparison(), width)).lines() {

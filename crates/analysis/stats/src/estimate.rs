@@ -3,7 +3,7 @@
 use statrs::distribution::{Beta, ContinuousCDF, Gamma, Normal, StudentsT};
 
 /// The probability that an interval misses the truth: ours are 95% intervals.
-const MISS: f64 = 0.05;
+pub(crate) const MISS: f64 = 0.05;
 /// The correction for skewness at most, as a part of the interval's own reach.
 const SKEW_CAP: f64 = 1.0 / 3.0;
 
@@ -29,6 +29,12 @@ impl Estimate {
     /// Whether the interval holds `truth`.
     pub fn covers(&self, truth: f64) -> bool {
         self.low <= truth && truth <= self.high
+    }
+
+    /// How far the interval reaches on its longer side, as a share of the value; infinite without an end.
+    pub fn relative_reach(&self) -> f64 {
+        let reach = (self.value - self.low).max(self.high - self.value) / self.value;
+        if reach.is_nan() { f64::INFINITY } else { reach }
     }
 }
 
@@ -89,9 +95,14 @@ impl Spread {
     /// correction (1978, "Modified t tests and confidence intervals for asymmetrical populations") answers
     /// that.
     pub fn above(&self) -> f64 {
-        let reach = self.reach();
+        self.above_at(MISS)
+    }
+
+    /// The same where it may miss the truth with another probability.
+    pub fn above_at(&self, miss: f64) -> f64 {
+        let reach = self.reach_at(miss);
         let shift = self.skew * (1.0 / 6.0 + reach * reach / 3.0);
-        self.below()
+        self.below_at(miss)
             + if reach.is_finite() { shift.clamp(0.0, SKEW_CAP * reach) * self.error } else { 0.0 }
     }
 

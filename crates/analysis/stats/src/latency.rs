@@ -43,6 +43,17 @@ pub fn latency_estimates<R: AsRef<[Nanos]>>(runs: &[R]) -> Option<Latency> {
     })
 }
 
+/// One quantile of [`latency_estimates`], with an interval that misses the truth with another probability
+/// than 5%.
+pub fn quantile_at<R: AsRef<[Nanos]>>(
+    runs: &[R],
+    quantile: Quantile,
+    miss: f64,
+) -> Option<Estimate> {
+    let pool = Pool::new(runs);
+    (pool.len() > 0).then(|| pool.quantile_at(quantile, miss))
+}
+
 /// The mean with its interval; infinite with lost requests.
 pub(crate) fn mean(pool: &Pool) -> Estimate {
     if pool.sorted.last() == Some(&Nanos::NEVER) {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use model::Nanos;
 
 use crate::batch::{Cut, effective, spread};
-use crate::estimate::{Estimate, Spread};
+use crate::estimate::{Estimate, MISS, Spread};
 use crate::memory::{independent, memory};
 
 /// Quantiles beyond this one are a tail: it may consist of services alone for as long as the long busy
@@ -54,6 +54,11 @@ impl Quantile {
         let scaled = samples as u128 * u128::from(self.numerator);
         let rank = scaled.div_ceil(u128::from(self.denominator)) as usize;
         rank.clamp(1, samples) - 1
+    }
+
+    /// Whether so many samples tell it: at least one of them lies beyond.
+    pub fn is_within(self, samples: usize) -> bool {
+        samples > 0 && self.index(samples) + 1 < samples
     }
 
     /// As a number between 0 and 1.
@@ -184,11 +189,16 @@ impl<'a> Pool<'a> {
     /// The true quantile is exceeded by a known proportion. So a latency belongs to the interval unless the
     /// proportion of samples above it differs from that one by more than its spread allows.
     pub fn quantile(&self, quantile: Quantile) -> Estimate {
+        self.quantile_at(quantile, MISS)
+    }
+
+    /// The same with an interval that misses the truth with another probability.
+    pub fn quantile_at(&self, quantile: Quantile, miss: f64) -> Estimate {
         let value = self.sorted[quantile.index(self.len())];
         let spread = self.sure(spread(&self.cut, self.centred_above(self.threshold(quantile))));
         let n = self.len() as f64;
-        let below = ((quantile.as_f64() - spread.below()) * n).floor();
-        let above = ((quantile.as_f64() + spread.above()) * n).ceil();
+        let below = ((quantile.as_f64() - spread.below_at(miss)) * n).floor();
+        let above = ((quantile.as_f64() + spread.above_at(miss)) * n).ceil();
         let above =
             if self.shows(1.0 - quantile.as_f64(), self.threshold(quantile)) { above } else { n };
         let low = if below < 1.0 { 0.0 } else { as_ns(self.sorted[below as usize - 1]) };

@@ -18,7 +18,7 @@ use crate::incoming::Room;
 use crate::link::{Beginning, Link, News, State};
 use crate::live_counters::LiveCounters;
 use crate::pipe::Watched;
-use crate::protocol::{Answer, Ask, Protocol};
+use crate::protocol::{Answer, Protocol};
 use crate::record::{Loss, Record};
 use crate::socket::Transport;
 
@@ -149,7 +149,7 @@ impl Client {
             in_idle: vec![true; places as usize],
             idle: IdleConnections::new(&of_places),
             held: VecDeque::new(),
-            records: plan.requests.iter().copied().map(Record::new).collect(),
+            records: Record::numbered(plan.requests),
             protocol: plan.protocol,
             peer: None,
             limits: plan.limits,
@@ -245,7 +245,7 @@ impl Client {
         let transport = self.transport();
         let link = &mut self.links[index];
         let records = &self.records;
-        let ask = |request: usize| Ask { id: request as u64, planned: records[request].planned };
+        let ask = |request: usize| records[request].ask();
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let news = link.attend(events, (&mut *self.protocol, transport), ask, desk, watched);
         match news {
@@ -371,7 +371,7 @@ impl Client {
     /// Sends; a request that cannot be sent, because the server is gone, is lost.
     fn send(&mut self, at: usize, request: usize) {
         let index = self.link_of(at);
-        let ask = Ask { id: request as u64, planned: self.records[request].planned };
+        let ask = self.records[request].ask();
         let watched = Watched { epoll: &self.epoll, place: place(self.number, index) };
         let transport = self.transport();
         match self.links[index].send((&mut *self.protocol, transport), (&ask, at), watched) {

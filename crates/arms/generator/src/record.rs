@@ -3,6 +3,7 @@
 use model::Nanos;
 use model::workload::Planned;
 
+use crate::protocol::Ask;
 use crate::socket_timestamps::SocketTimestamps;
 use crate::wire::Stamps;
 
@@ -10,6 +11,8 @@ use crate::wire::Stamps;
 /// come.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
+    /// Its place among the requests of its client, by which a protocol draws what it asks for.
+    pub id: u64,
     /// When it should be sent and what it asks for.
     pub planned: Planned,
     /// The first moment at which it could be sent: its intended one, or later when a connection became free
@@ -80,10 +83,11 @@ impl Loss {
 }
 
 impl Record {
-    /// A request whose moment has not come.
+    /// The first request of its client, whose moment has not come.
     pub fn new(planned: Planned) -> Record {
         let never = Nanos::NEVER;
         Record {
+            id: 0,
             planned,
             ready: never,
             sent: never,
@@ -94,6 +98,17 @@ impl Record {
             place: None,
             timestamps: None,
         }
+    }
+
+    /// All requests of a client, whose moments have not come.
+    pub(crate) fn numbered(requests: &[Planned]) -> Vec<Record> {
+        let numbers = (0..).zip(requests);
+        numbers.map(|(id, planned)| Record { id, ..Record::new(*planned) }).collect()
+    }
+
+    /// What its protocol draws from.
+    pub fn ask(&self) -> Ask {
+        Ask { id: self.id, planned: self.planned }
     }
 
     /// The record with its moments, which are on CLOCK_MONOTONIC, counted from `start`.

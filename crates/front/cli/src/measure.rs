@@ -7,17 +7,20 @@ mod mix;
 mod options;
 mod stages;
 mod tls;
+mod until_sure;
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use ::measure::{
-    Load, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started, Target,
+    Load, Looks, Measurement, Placed, Quiet, Reported, Saturation, ServiceTime, Setup, Started,
+    Target,
 };
 use compare::command::quoted;
 use generator::{Limits, LiveCounters, Loss, Transport};
 use model::{Failure, Nanos, Watch};
+use report::MeasureLooks;
 use trace::{Header, Making};
 
 use crate::fail_if;
@@ -45,6 +48,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let watch = Terminal::new("measure");
     let target = args.target()?;
     let stamps = args.stamps.as_deref().map(stamps).transpose()?;
+    let looks = args.looks()?;
     if args.stages {
         stages::address(&target)?;
     }
@@ -78,7 +82,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let service_time = searched.as_ref().map(|found| found.service_time).or(args.service_time());
     let load = ready.map_or_else(|| args.load(stamps, service_time), Ok)?;
     let session = Session { args, target, setup: &setup, load: &load, searched: searched.as_ref() };
-    session.run(service_time, &watch)
+    session.run(service_time, looks.as_ref(), &watch)
 }
 
 /// Says at once, not after the run, where the server does not answer as this protocol wants it.
@@ -131,7 +135,12 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run(&self, service_time: Option<ServiceTime>, watch: &Terminal) -> Result<(), Failure> {
+    fn run(
+        &self,
+        service_time: Option<ServiceTime>,
+        looks: Option<&Looks>,
+        watch: &Terminal,
+    ) -> Result<(), Failure> {
         let live = Live::new(self.args, self.load)?;
         if self.args.stages {
             // What looks at stages runs beside the generator, which goes first there, and not beside
@@ -140,18 +149,32 @@ impl Session<'_> {
                 Failure::Machine(format!("CPUs {:?} cannot be had: {error}", self.setup.cpus))
             })?;
         }
-        for repeats in (0..=REPEATS).rev() {
+        if let Some(looks) = looks {
+            return self.until_sure(looks, service_time, watch, live.as_ref());
+        }
+        let (measured, staged) = self.good(service_time, watch, live.as_ref())?;
+        self.write(&measured, staged, None)
+    }
+
+    /// A run in which the generator did what it should, after others that are made again.
+    fn good(
+        &self,
+        service_time: Option<ServiceTime>,
+        watch: &Terminal,
+        live: Option<&Live>,
+    ) -> Result<(Measurement, Option<Staged>), Failure> {
+        let mut repeats = REPEATS;
+        loop {
             let watching = self.args.stages.then(|| Watching::start(self.target)).transpose()?;
-            let mut measured =
-                self.measured(service_time, watch, live.as_ref(), watching.as_ref())?;
+            let mut measured = self.measured(service_time, watch, live, watching.as_ref())?;
             match self.staged(&mut measured, watching) {
                 Err(Failure::Run(reason)) if repeats > 0 => {
                     anstream::eprintln!("rearguard: {reason}\nrearguard: once more");
+                    repeats -= 1;
                 }
-                staged => return self.write(&measured, staged?),
+                staged => return Ok((measured, staged?)),
             }
         }
-        Ok(())
     }
 
     fn measured(
@@ -192,7 +215,12 @@ impl Session<'_> {
         Reported { target, setup, load, measurement, saturation: searched, signature: signature() }
     }
 
-    fn write(&self, measured: &Measurement, staged: Option<Staged>) -> Result<(), Failure> {
+    fn write(
+        &self,
+        measured: &Measurement,
+        staged: Option<Staged>,
+        looks: Option<MeasureLooks>,
+    ) -> Result<(), Failure> {
         let mut document = self.reported(measured).document();
         let traced = staged.and_then(|staged| {
             (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
@@ -200,6 +228,9 @@ impl Session<'_> {
         });
         if let Some(wanted) = self.args.wanted()? {
             document.plan = Some(::measure::plan(measured, wanted)?);
+        }
+        if let Some(looks) = looks {
+            document = document.with_looks(looks);
         }
         to_file(self.args.hdr.as_deref(), |mut out| ::measure::write_log(measured, &mut out))?;
         to_file(self.args.trace.as_deref(), |out| self.write_trace(measured, traced, out))?;
@@ -326,7 +357,7 @@ impl Args {
     ) -> Result<Load, Failure> {
         let last = stamps.as_ref().and_then(|stamps| stamps.last().copied());
         let all = last.map(|last| last + Nanos(1));
-        let duration = self.duration.or(all).unwrap_or(Nanos::from_secs(10));
+        let duration = self.duration.or(all).unwrap_or(self.first_duration());
         let count = stamps.as_ref().map(|stamps| stamps.partition_point(|at| *at < duration));
         let rate_per_s = match (count, self.rate, self.utilisation, service_time) {
             (Some(count), ..) => count as f64 / duration.as_secs_f64(),
@@ -344,7 +375,8 @@ impl Args {
                 ));
             }
         };
-        self.check_count(rate_per_s, duration)?;
+        let longest = self.looks()?.map_or(duration, |looks| looks.longest());
+        self.check_count(rate_per_s, longest)?;
         Ok(Load {
             rate_per_s,
             law: self.arrivals.clone(),
@@ -366,7 +398,7 @@ impl Args {
         }
         Err(Failure::Input(format!(
             "{rate_per_s:.0} requests a second for {whole} are {:.0} million, and {:.0} million are the most: a lower \
-             --rate or --utilisation, a shorter --duration or --warm-up, or fewer lines in --stamps",
+             --rate or --utilisation, a shorter --duration, --warm-up or --until-sure, or fewer lines in --stamps",
             count / 1e6,
             MOST_REQUESTS / 1e6
         )))

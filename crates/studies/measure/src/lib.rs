@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod hdr;
+mod kinds;
 mod local;
 mod measurement;
 mod observe;
@@ -20,6 +21,7 @@ mod socket_stages;
 mod sockets;
 mod target;
 pub mod tls;
+mod until_sure;
 mod warnings;
 
 pub use hdr::write_log;
@@ -35,3 +37,4 @@ pub use service_time::ServiceTime;
 pub use socket_stages::{SocketStages, socket_stages, stage};
 pub use sockets::{check_listening, port_of};
 pub use target::{Target, without_password};
+pub use until_sure::Looks;

@@ -105,6 +105,8 @@ impl Reported<'_> {
             shared_cpus: self.shared_cpus(),
             warnings,
             plan: None,
+            looks: None,
+            kinds: self.target.kinds().map(|kinds| kinds.results(&self.measurement.records)),
             stages: None,
             stages_note: None,
         }

@@ -9,6 +9,7 @@ mod url;
 use generator::{Address, NullRpc, Protocol, Transport};
 use model::{Failure, Nanos};
 
+use crate::kinds::Kinds;
 use crate::protocol::http::HttpOptions;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::Memcached;
@@ -19,7 +20,7 @@ use crate::tls::{Tls, TlsOptions};
 use login::LOGIN;
 pub use login::without_password;
 use options::Options;
-use speech::{Speech, speech, templated};
+use speech::{Speech, speech, templated, weights};
 use url::{Url, secured};
 
 /// A server and how to speak to it.
@@ -167,6 +168,13 @@ impl Target {
         }
         self.speech = Speech::Mix(mix::kinds(&self.speech, text, bodies).map_err(wrong)?);
         Ok(self)
+    }
+
+    /// The kinds of requests of a mix; none without one.
+    pub(crate) fn kinds(&self) -> Option<Kinds> {
+        let Speech::Mix(kinds) = &self.speech else { return None };
+        let names = kinds.iter().map(|kind| kind.name.clone()).collect();
+        Some(Kinds { names, weights: weights(kinds) })
     }
 
     /// The same at another port, of a target in the network.

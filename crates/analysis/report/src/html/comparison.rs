@@ -46,6 +46,9 @@ pub fn measured(measured: &Measured) -> String {
         ("generator", measured.self_check.note()),
         ("saturation by connections", steps),
     ];
+    let kinds = measured
+        .kind_block()
+        .map_or(String::new(), |block| parts::heading("Kinds of requests") + &parts::table(&block));
     let stages = measured.stage_block().map_or(String::new(), |block| {
         parts::heading("Stages in the server's kernel") + &parts::table(&block)
     });
@@ -53,6 +56,7 @@ pub fn measured(measured: &Measured) -> String {
         + &parts::paragraph("shows", &measured.shows())
         + &measured.headlines().iter().map(|line| parts::paragraph("", line)).collect::<String>()
         + &tail_section(&document.shown(), &measured.service.name, &measured.block())
+        + &kinds
         + &stages
         + &parts::heading("How this was made")
         + &parts::verbatim("command", &human::command(&measured.command))

@@ -3,7 +3,7 @@
 use columnar::{Columns, RecordBatch};
 
 use super::compare::{Point, points};
-use super::estimates::{program, tail};
+use super::estimates::{latency, program, tail};
 use super::explain::stage;
 use crate::measured::{MeasureService, Measured, Saturated};
 
@@ -15,6 +15,7 @@ pub fn batches(measured: &Measured) -> Vec<(&'static str, RecordBatch)> {
         ("capacities", capacities(&measured.target, measured.service_time.as_ref())),
         ("steps", steps(&measured.target, measured.service_time.as_ref())),
         ("troubles", troubles(measured)),
+        ("kinds", kinds(measured)),
         ("stages", stages(measured)),
         ("curves", curves(measured)),
     ]
@@ -100,6 +101,20 @@ fn troubles(measured: &Measured) -> RecordBatch {
         .text("cause", |row| Some(row.1))
         .number("requests", |row| Some(row.2))
         .batch()
+}
+
+/// None where all requests are alike.
+fn kinds(measured: &Measured) -> RecordBatch {
+    let rows = measured.kinds.as_deref().unwrap_or_default();
+    let columns = Columns::of(rows)
+        .text("target", |_| Some(&measured.target))
+        .text("name", |row| Some(&row.name))
+        .number("kinds", |row| Some(row.kinds))
+        .number("requests", |row| Some(row.requests))
+        .float("share", |row| Some(row.share))
+        .number("lost", |row| Some(row.lost))
+        .number("complaints", |row| Some(row.complaints));
+    latency(columns, "latency", |row| row.latency_ns).batch()
 }
 
 /// None where they were not traced.

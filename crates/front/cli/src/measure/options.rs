@@ -21,6 +21,7 @@ use crate::tables::TableFiles;
 /// Latency counts from the moment at which a request should have been sent. If the load generator could not
 /// keep its schedule, the result says between what the latency lies.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("precise").multiple(true))]
 pub struct Args {
     /// The server: memcached://HOST:PORT, memcached+binary://, memcached+udp://, http://HOST:PORT/PATH,
     /// redis://, postgresql://USER@HOST/DB?query=SQL, thrift://HOST:PORT/METHOD, thrift+buffered://,
@@ -102,11 +103,16 @@ pub struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub workers: Option<u32>,
     /// Take this run as a pilot: how long to measure until the quantile is as precise as wanted
-    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "p99.9")]
+    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "p99.9", group = "precise")]
     pub plan: Option<String>,
     /// How far the interval of that quantile may reach on either side, as a share of it
-    #[arg(long, default_value_t = 0.05, value_parser = precision, requires = "plan")]
+    #[arg(long, default_value_t = 0.05, value_parser = precision, requires = "precise")]
     pub precision: f64,
+    /// Measure anew, each time twice as long, until p99.9 is as precise as --precision says, at most for so
+    /// long in all (10m unless given)
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "600s",
+          conflicts_with = "stamps", group = "precise", value_parser = positive_long)]
+    pub until_sure: Option<Nanos>,
     /// Report nothing where the load generator could not keep its schedule, after two more tries [default:
     /// report between what the latency lies]
     #[arg(long)]
@@ -190,9 +196,16 @@ fn connections(text: &str) -> Result<u32, String> {
 }
 
 fn positive(text: &str) -> Result<Nanos, String> {
-    units::duration(text).and_then(|time| {
-        if time > Nanos::ZERO { Ok(time) } else { Err("expected more than 0".to_string()) }
-    })
+    units::duration(text).and_then(above_0)
+}
+
+/// `10m` are minutes.
+fn positive_long(text: &str) -> Result<Nanos, String> {
+    units::long_duration(text).and_then(above_0)
+}
+
+fn above_0(time: Nanos) -> Result<Nanos, String> {
+    if time > Nanos::ZERO { Ok(time) } else { Err("expected more than 0".to_string()) }
 }
 
 fn positive_rate(text: &str) -> Result<f64, String> {

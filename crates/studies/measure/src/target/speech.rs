@@ -3,13 +3,14 @@
 use generator::{LEAST_BYTES, NullRpc, Protocol, Transport};
 use model::{Failure, Nanos, units};
 
+use super::mix::Kind;
 use super::options::Options;
 use super::url::{Url, decoded};
 use crate::protocol::http::{Http, HttpOptions};
 use crate::protocol::http2::Http2;
 use crate::protocol::key_value::KeyValue;
 use crate::protocol::memcached::{Form, Memcached};
-use crate::protocol::mix::Mix;
+use crate::protocol::mix::{Mix, Weights};
 use crate::protocol::postgresql::Postgresql;
 use crate::protocol::redis::Redis;
 use crate::protocol::template::{End, REQUEST_FORM, Request, Template};
@@ -34,8 +35,8 @@ pub enum Speech {
     Redis(Redis),
     Postgresql(Postgresql),
     Template(Template, Transport),
-    /// Weights, and what has them: of one protocol.
-    Mix(Vec<(u64, Speech)>),
+    /// Kinds of one protocol.
+    Mix(Vec<Kind>),
 }
 
 impl Speech {
@@ -51,7 +52,8 @@ impl Speech {
             Speech::Postgresql(one) => Box::new(one.clone()),
             Speech::Template(one, _) => Box::new(one.clone()),
             Speech::Mix(kinds) => {
-                Box::new(Mix::new(kinds.iter().map(|(weight, one)| (*weight, one.protocol()))))
+                let spoken = kinds.iter().map(|kind| kind.speech.protocol()).collect();
+                Box::new(Mix::new(weights(kinds), spoken))
             }
         }
     }
@@ -62,7 +64,7 @@ impl Speech {
             Speech::Http(_) => "http",
             Speech::Http2(_) => "h2c",
             Speech::Postgresql(_) => "postgresql",
-            Speech::Mix(kinds) => kinds[0].1.name(),
+            Speech::Mix(kinds) => kinds[0].speech.name(),
             _ => "",
         }
     }
@@ -72,7 +74,7 @@ impl Speech {
         match self {
             Speech::Memcached(Memcached { form: Form::Datagram, .. }) => Transport::Datagram,
             Speech::Template(_, transport) => *transport,
-            Speech::Mix(kinds) => kinds[0].1.transport(),
+            Speech::Mix(kinds) => kinds[0].speech.transport(),
             _ => Transport::Stream,
         }
     }
@@ -82,12 +84,17 @@ impl Speech {
         match self {
             Speech::Http(http) => Speech::Http(http.of_host(host)),
             Speech::Mix(kinds) => {
-                let moved = kinds.into_iter().map(|(weight, one)| (weight, one.of_host(host)));
-                Speech::Mix(moved.collect())
+                let moved = |kind: Kind| Kind { speech: kind.speech.of_host(host), ..kind };
+                Speech::Mix(kinds.into_iter().map(moved).collect())
             }
             other => other,
         }
     }
+}
+
+/// The draw of one of these.
+pub fn weights(kinds: &[Kind]) -> Weights {
+    Weights::new(kinds.iter().map(|kind| kind.weight))
 }
 
 /// The protocol of a URL.
