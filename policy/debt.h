@@ -11,8 +11,7 @@
  * Why.     A thread is due the integral of its weight over virtual time; lag is CPU time, which no
  *          change of weight may change (EEVDF's reweight_entity).
  * Figure.  docs/evidence/production-node.md.
- * Limits.  After a change of its weight a thread waits as long again as it has waited at most. A
- *          choice lets 16 threads wait on so; 16 more pay at once. No debt is above a second.
+ * Limits.  A choice lets 16 threads wait on so; 16 more pay at once. No debt is above a second.
  */
 #ifndef RG_DEBT_H
 #define RG_DEBT_H
