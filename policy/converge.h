@@ -26,9 +26,9 @@
  *          bound service of a heavy group that ran when its virtual time moved was raised to the
  *          floor alone, and lost what it was owed: p99.9 10.5, now 1.00. One that had its CPU to
  *          itself for 5 s when three spinners came: 187 while it kept 300 ms of its lead, now
- *          1.01. A group of weight 10,000 bound to one of the CPUs of a set of 300, beside one of 50
- *          that runs everywhere, has 100% of that CPU, with infeasible=off 40%. One of 100, due 75%,
- *          has 78%, EEVDF 100%. docs/evidence/production-node.md.
+ *          1.01. A group of weight 10,000 bound to one CPU of a set of 300, beside one of 50 that
+ *          runs everywhere, has 100% of that CPU, with infeasible=off 37%. One of 100, due 75%, has
+ *          78%, EEVDF 100%. docs/evidence/production-node.md.
  * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
  *          which a tick has met a thread there. Sets of several CPUs still follow each other. Those
  *          that meet again within 300 ms keep their leads.

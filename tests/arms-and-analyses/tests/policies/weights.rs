@@ -41,8 +41,8 @@ fn threads_of_a_heavy_group_that_run_all_the_time_leave_the_rest_to_others_by_we
     assert!(control > 1.15, "{control}");
 }
 
-/// All of the CPU that they are bound to, or by weight what a quarter of three CPUs is. In the control they are
-/// raised to where the set is.
+/// They have all of it, or by weight what a quarter of three CPUs is. In the control they are raised to where
+/// the set is.
 #[test]
 fn threads_bound_to_a_cpu_of_a_set_share_it_by_weight_while_the_set_is_raised() {
     for (weight, due) in [("weight = 10000", 1.0 / 8.0), ("weight = 100", 0.75 / 8.0)] {
