@@ -113,6 +113,8 @@ struct Clock {
     chooses_at: Nanos,
     /// Since when it has been idle, if it is.
     idle_since: Nanos,
+    /// Whether the class knows that it is idle. It does not while a thread that was stopped there leaves.
+    is_known_idle: bool,
 }
 
 /// What the kernel keeps of a thread beside what classes see. Never in two cache lines.
@@ -256,6 +258,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             turn_late: Nanos::ZERO,
             chooses_at: Nanos::NEVER,
             idle_since: Nanos::ZERO,
+            is_known_idle: true,
         };
         Kernel {
             observer,

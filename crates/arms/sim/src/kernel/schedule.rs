@@ -243,7 +243,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                     self.core.idle.insert(cpu);
                     self.sleep(cpu);
                 }
-                if switches {
+                if !std::mem::replace(&mut self.clocks[cpu.index()].is_known_idle, true) {
                     self.class.idle(&mut self.core, cpu);
                 }
                 self.arm(cpu);
@@ -317,6 +317,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
                 clock.idle_since = now;
             }
             Some(thread) => {
+                self.clocks[cpu.index()].is_known_idle = false;
                 self.set_turn(cpu);
                 let cost = self.switch_cost(cpu, thread);
                 self.core.threads[thread.index()].remaining += cost;
