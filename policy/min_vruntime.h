@@ -27,8 +27,8 @@
  *          however little it had received.
  *          Nor do threads hold the min_vruntime back that run all the time and still stay behind:
  *          their weights are infeasible (GVTS section 4). Such a thread weighs more than the
- *          others that run do on average, by a 64th, and is behind all that run or wait. Which
- *          ones are too heavy the look before has told: they do not count in the average. The
+ *          others that run do on average, by a 64th, and is behind all that run or wait, where
+ *          some wait. Which are too heavy the look before has told: they do not count in it. The
  *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
  *          still preempt, but behind the next that waits by what that gets ahead in a turn and 300
  *          ms, as far as one cache may be behind another.
@@ -335,13 +335,16 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 	       rg_is_infeasible(vtime, vtime->last_weight);
 }
 
-/* A look has been round: the least that it has seen becomes the min_vruntime. */
-RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool idle)
+/*
+ * A look has been round: the least that it has seen becomes the min_vruntime. Where no thread
+ * waits all have what they want, and no weight is infeasible.
+ */
+RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool waited)
 {
 	bool settled = vtime->settled != RG_NEVER;
 	u64 least = settled ? vtime->settled : vtime->least;
 
-	if (!idle && rg_vtime_is_held_back(vtime) && rg_precedes(least, vtime->floor))
+	if (waited && rg_vtime_is_held_back(vtime) && rg_precedes(least, vtime->floor))
 		least = vtime->floor;
 	if (least != RG_NEVER && rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
@@ -378,7 +381,7 @@ RG_SUBPROGRAM bool rg_look_turn(s32 at, bool end)
 		if (i && !row->affinity)
 			continue;
 		if (end)
-			rg_vtime_publish(vtime, looking->idle);
+			rg_vtime_publish(vtime, looking->waited && !looking->idle);
 		else
 			rg_vtime_reset(vtime);
 	}

@@ -1,4 +1,4 @@
-//! What a class hears of CPUs that fall idle.
+//! What a class is told of CPUs that fall idle.
 
 mod common;
 
