@@ -118,12 +118,14 @@ RG_INLINE void rg_reweigh_cpu(s32 at, u32 group, u64 parts)
 		rg_reweigh_queue(cpu->own, group, parts);
 }
 
-/* A group's effective weight was `before`. */
+/* A group has another weight. Its effective one was `before`. */
 RG_INLINE void rg_reweigh(u32 at, u64 before)
 {
 	struct rg_group *group = rg_group_at(at);
-	u64 after = rg_flat_weight(group);
+	u64 after;
 
+	rg_weight_change(group->parent, rg_share_settle(group));
+	after = rg_flat_weight(group);
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || after <= before ||
 	    !group->share.active)
 		return;

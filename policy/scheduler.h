@@ -47,7 +47,7 @@ RG_CALLBACK void rg_weigh_group(u32 at, u32 weight)
 {
 	u64 before = rg_flat_weight(rg_group_at(at));
 
-	rg_weight_of_group(at, weight);
+	rg_group_at(at)->weight = weight;
 	rg_reweigh(at, before);
 }
 
@@ -55,7 +55,7 @@ RG_CALLBACK void rg_idle_group(u32 at, bool idle)
 {
 	u64 before = rg_flat_weight(rg_group_at(at));
 
-	rg_weight_idle(at, idle);
+	rg_group_at(at)->idle = idle;
 	rg_reweigh(at, before);
 }
 

@@ -229,24 +229,6 @@ RG_INLINE void rg_weight_refresh(struct rg_thread *thread)
 	rg_weight_refresh_row(thread->slot);
 }
 
-/* A group comes, or its weight is another. */
-RG_INLINE void rg_weight_of_group(u32 at, u32 weight)
-{
-	struct rg_group *group = rg_group_at(at);
-
-	group->weight = weight;
-	rg_weight_change(group->parent, rg_share_settle(group));
-}
-
-/* A group is idle from now on, or has its weight again. */
-RG_INLINE void rg_weight_idle(u32 at, bool idle)
-{
-	struct rg_group *group = rg_group_at(at);
-
-	group->idle = idle;
-	rg_weight_change(group->parent, rg_share_settle(group));
-}
-
 /*
  * CPU time as virtual time. More than 68 s at once, of a CPU that has its tick off, count as 68 s.
  */
