@@ -12,7 +12,7 @@ use crate::wire::Stamps;
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// Its place among the requests of its client, by which a protocol draws what it asks for.
-    pub id: u64,
+    pub id: u32,
     /// When it should be sent and what it asks for.
     pub planned: Planned,
     /// The first moment at which it could be sent: its intended one, or later when a connection became free
@@ -108,7 +108,7 @@ impl Record {
 
     /// What its protocol draws from.
     pub fn ask(&self) -> Ask {
-        Ask { id: self.id, planned: self.planned }
+        Ask { id: u64::from(self.id), planned: self.planned }
     }
 
     /// The record with its moments, which are on CLOCK_MONOTONIC, counted from `start`.

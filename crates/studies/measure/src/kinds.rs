@@ -97,10 +97,10 @@ mod tests {
     use super::*;
 
     /// Requests of kinds with falling weights, of which kind `n` takes `n + 1` ms.
-    fn found(kinds: u64, requests: u64) -> Vec<KindResult> {
+    fn found(kinds: u64, requests: u32) -> Vec<KindResult> {
         let weights = Weights::new((1..=kinds).rev());
-        let record = |id: u64| {
-            let planned = Planned { intended: Nanos(id), service: Nanos(1), random: id as u32 };
+        let record = |id: u32| {
+            let planned = Planned { intended: Nanos(id.into()), service: Nanos(1), random: id };
             let asked = Record { id, ..Record::new(planned) };
             let took = Nanos::from_millis(1 + weights.kind(&asked.ask()) as u64);
             Record { received: planned.intended + took, ..asked }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_too_few_requests_cannot_tell_is_unknown() {
-        let of = |requests: u64| values(&found(1, requests)[0]);
+        let of = |requests: u32| values(&found(1, requests)[0]);
         let took = Some(1e6);
         assert_eq!(of(1), [None; 3]);
         assert_eq!(of(99), [took, None, None]);
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn lost_requests_and_complaints_are_those_of_their_kind() {
         let weights = Weights::new([1, 1].into_iter());
-        let record = |id: u64| {
+        let record = |id: u32| {
             let planned = Planned { intended: Nanos::ZERO, service: Nanos(1), random: 7 };
             let asked = Record { id, ..Record::new(planned) };
             match weights.kind(&asked.ask()) {
