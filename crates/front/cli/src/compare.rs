@@ -209,6 +209,10 @@ fn say(line: &str) {
 
 /// A span of time above 0.
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
-    let duration = model::units::duration(text)?;
-    if duration > Nanos::ZERO { Ok(duration) } else { Err("expected more than 0".to_string()) }
+    model::units::duration(text).and_then(above_0)
+}
+
+/// What is above 0 of spans of time.
+pub fn above_0(time: Nanos) -> Result<Nanos, String> {
+    if time > Nanos::ZERO { Ok(time) } else { Err("expected more than 0".to_string()) }
 }

@@ -11,6 +11,7 @@ use super::http::HttpArgs;
 use super::login::LoginArgs;
 use super::mix::MixArgs;
 use super::tls::TlsArgs;
+use crate::compare::{above_0, positive_duration};
 use crate::fail_if::Bound;
 use crate::output::Output;
 use crate::tables::TableFiles;
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub stamps: Option<PathBuf>,
     /// The measured time [default: 10s, or all stamps]
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive_duration)]
     pub duration: Option<Nanos>,
     /// Load before the measured time
     #[arg(long, default_value = "500ms", value_parser = units::duration)]
@@ -64,7 +65,7 @@ pub struct Args {
     pub requests_per_connection: Option<(u32, u32)>,
     /// A request without answer for so long is lost, and its connection opened anew [default: 10s; 1s over
     /// UDP]
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive_duration)]
     pub timeout: Option<Nanos>,
     /// CPUs of the load generator, a thread each [default: the first]
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
@@ -96,7 +97,7 @@ pub struct Args {
     pub saturate: bool,
     /// The service time of the ideal [default: found by --saturate, else the server's CPU time a request, if
     /// it runs on this machine]
-    #[arg(long, value_parser = positive, conflicts_with = "saturate")]
+    #[arg(long, value_parser = positive_duration, conflicts_with = "saturate")]
     pub service_time: Option<Nanos>,
     /// Requests that the server serves at a time [default: CPUs of the server, if it runs on this machine,
     /// else 1]
@@ -118,7 +119,7 @@ pub struct Args {
     #[arg(long)]
     pub strict: bool,
     /// A slower request is an outlier
-    #[arg(long, default_value = "10ms", value_parser = positive)]
+    #[arg(long, default_value = "10ms", value_parser = positive_duration)]
     pub outlier: Nanos,
     /// Trace where the requests' time goes in the server's kernel, stage by stage, and which programs make
     /// them wait: in the result, in what --live and --metrics show, and in --trace for `rearguard explain`.
@@ -195,17 +196,9 @@ fn connections(text: &str) -> Result<u32, String> {
     fits.ok_or(format!("found {count}; expected 1 to 1M"))
 }
 
-fn positive(text: &str) -> Result<Nanos, String> {
-    units::duration(text).and_then(above_0)
-}
-
 /// `10m` are minutes.
 fn positive_long(text: &str) -> Result<Nanos, String> {
     units::long_duration(text).and_then(above_0)
-}
-
-fn above_0(time: Nanos) -> Result<Nanos, String> {
-    if time > Nanos::ZERO { Ok(time) } else { Err("expected more than 0".to_string()) }
 }
 
 fn positive_rate(text: &str) -> Result<f64, String> {
