@@ -3,6 +3,8 @@
 
 #[path = "support/child_guard.rs"]
 mod child_guard;
+#[path = "support/loopback.rs"]
+mod loopback;
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -12,10 +14,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use child_guard::ChildGuard;
+use loopback::serve;
 use serde_json::Value;
 
 /// Held by a test for as long as it measures: of two runs at a time the second is refused at last, and the
@@ -132,16 +134,9 @@ fn losses_are_named() {
 
 /// A server that answers each request so; with nothing it keeps silent.
 fn answering_server(answer: &'static [u8]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a client");
-            thread::spawn(move || {
-                while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {
-                    let _ = stream.write_all(answer);
-                }
-            });
+    let address = serve(move |mut stream| {
+        while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {
+            let _ = stream.write_all(answer);
         }
     });
     address.to_string()
@@ -283,15 +278,9 @@ fn a_generator_that_does_not_get_its_cpu_says_between_what_the_latency_lies() {
 
 /// A server that hangs up on every request.
 fn closing_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let _ = stream.read(&mut [0; 1]);
-                let _ = stream.flush();
-            });
-        }
+    let address = serve(|mut stream| {
+        let _ = stream.read(&mut [0; 1]);
+        let _ = stream.flush();
     });
     format!("tcp://{address}")
 }

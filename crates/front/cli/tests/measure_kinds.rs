@@ -1,7 +1,10 @@
 //! A mix of requests, as a user of `rearguard measure` sees it: each kind has figures of its own.
 
+#[path = "support/loopback.rs"]
+mod loopback;
+
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -21,18 +24,6 @@ fn answer(mut stream: TcpStream) {
         }
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     }
-}
-
-fn server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let stream = stream.expect("a client");
-            thread::spawn(move || answer(stream));
-        }
-    });
-    format!("http://{address}")
 }
 
 /// What is printed of 300 requests a second for a second with these options; nothing where this machine's
@@ -59,7 +50,8 @@ fn each_kind_of_a_mix_has_its_own_figures() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mix.txt");
     std::fs::write(&file, "9 GET /fast\n1 GET /slow secret\n").expect("a file");
-    let (target, file) = (server(), file.display().to_string());
+    let target = format!("http://{}", loopback::serve(answer));
+    let file = file.display().to_string();
     let mix = ["--target", &target, "--requests", &file];
     let (Some(found), Some(text)) = (document(&mix), measured(&mix)) else { return };
     let kinds = found["kinds"].as_array().expect("kinds");

@@ -1,8 +1,10 @@
 //! `rearguard measure --until-sure` as a user sees it. Counts are asserted, never latencies.
 
+#[path = "support/loopback.rs"]
+mod loopback;
+
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -64,17 +66,10 @@ fn service(request: u64) -> Duration {
 /// A server that works on each request by itself.
 fn server() -> String {
     static REQUESTS: AtomicU64 = AtomicU64::new(0);
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a client");
-            thread::spawn(move || {
-                while stream.read(&mut [0; 16]).is_ok_and(|count| count > 0) {
-                    thread::sleep(service(REQUESTS.fetch_add(1, Ordering::Relaxed)));
-                    let _ = stream.write_all(b".");
-                }
-            });
+    let address = loopback::serve(|mut stream| {
+        while stream.read(&mut [0; 16]).is_ok_and(|count| count > 0) {
+            thread::sleep(service(REQUESTS.fetch_add(1, Ordering::Relaxed)));
+            let _ = stream.write_all(b".");
         }
     });
     format!("tcp://{address}")
