@@ -2,25 +2,33 @@
 
 use crate::fairness::{over_due, summary};
 use crate::production_node::{NO_ACCOUNTS, case, case_with, received};
+use model::Scenario;
+
+/// The first group has so much of its due, and under the control less than a part of it.
+fn has_its_due(
+    scenario: &Scenario,
+    due: f64,
+    [least, most]: [f64; 2],
+    (control, part): (&str, f64),
+) {
+    let at = received(scenario, "rearguard");
+    assert!(at > least * due && at < most * due, "{at} of {due}");
+    let control = received(scenario, control);
+    assert!(control < part * due, "{control} of {due}");
+}
 
 #[test]
 fn a_weight_that_falls_and_rises_does_not_cost_what_its_last_turns_were_worth() {
     // Half of the time half of the machine, else 1%.
     let due = (0.5 + 1.0 / 101.0) / 2.0;
-    let scenario = case("changing-weight");
-    let (at, control) = (received(&scenario, "rearguard"), received(&scenario, NO_ACCOUNTS));
-    assert!(at > 0.9 * due && at < 1.1 * due, "{at} of {due}");
-    assert!(control < 0.6 * due, "{control} of {due}");
+    has_its_due(&case("changing-weight"), due, [0.9, 1.1], (NO_ACCOUNTS, 0.6));
 }
 
 #[test]
 fn what_a_group_received_while_it_was_light_does_not_hold_it_back_when_it_is_heavy() {
     // A third of a percent of a CPU of four for 5.9 s, then half of it for 6 s. First it has a turn a thread.
     let due = 0.25 * (5.9 / 301.0 + 6.0 * 0.5) / 11.9;
-    let scenario = case("raised-weight");
-    let (at, control) = (received(&scenario, "rearguard"), received(&scenario, NO_ACCOUNTS));
-    assert!(at > 0.98 * due && at < 1.2 * due, "{at} of {due}");
-    assert!(control < 0.8 * due, "{control} of {due}");
+    has_its_due(&case("raised-weight"), due, [0.98, 1.2], (NO_ACCOUNTS, 0.8));
 }
 
 #[test]
@@ -47,9 +55,6 @@ fn threads_of_a_heavy_group_that_run_all_the_time_leave_the_rest_to_others_by_we
 fn threads_bound_to_a_cpu_of_a_set_share_it_by_weight_while_the_set_is_raised() {
     for (weight, due) in [("weight = 10000", 1.0 / 8.0), ("weight = 100", 0.75 / 8.0)] {
         let scenario = case_with("bound-in-set", &[("weight = 10000", weight)]);
-        let (at, control) =
-            (received(&scenario, "rearguard"), received(&scenario, "rearguard:infeasible=off"));
-        assert!(at > 0.98 * due && at < 1.1 * due, "{weight}: {at} of {due}");
-        assert!(control < 0.6 * due, "{weight}: {control} of {due}");
+        has_its_due(&scenario, due, [0.98, 1.1], ("rearguard:infeasible=off", 0.6));
     }
 }
