@@ -70,6 +70,8 @@ RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 	}
 	thread->ran_ns = 0;
 	thread->yields_ns = 0;
+	if (thread->hands) /* else its line stays where it was read */
+		thread->hands = 0;
 }
 
 /* What the thread's bursts take: the mean of its process, if its own is not much longer. */

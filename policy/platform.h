@@ -438,8 +438,13 @@ RG_CALL void rg_release(struct rg_lock *lock);
  * every callback costs some hundred instructions a switch before it does anything.
  */
 
-/* Flags of enqueue. */
+/*
+ * Flags of enqueue; those of select_cpu are the kernel's, for rg_default_cpu. Above them stands the
+ * slot of the thread that wakes this one; 0: an interrupt does, or the platform does not say. In
+ * enqueue it is known of pinned threads alone.
+ */
 enum rg_enqueue { RG_ENQUEUE_WAKEUP = 1 };
+#define RG_WAKER_SHIFT 32
 
 RG_CALLBACK s32 rg_init(void);
 RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);

@@ -5,8 +5,8 @@
  * Rule.    A waking thread ends the slice of the CPU of its queue that runs the greatest vruntime
  *          of another pool, if that is more than 1 ms ahead. Where its queue has none, it goes to
  *          the queue of the CPU of the machine that has. Siblings never preempt each other by
- *          waking. What a promise makes urgent preempts what is not, and not the other way
- *          (urgent.h).
+ *          waking, nor do threads that hand on work to each other (hand_on.h). What a promise
+ *          makes urgent preempts what is not, and not the other way (urgent.h).
  * Why.     Preempting a sibling would be last come, first served. Below 1 ms a switch costs more
  *          than the wait. A cache may be full of siblings while others run batch threads.
  * Figure.  Beside spinning threads p99 grows about tenfold without: docs/reference/policies.md.
@@ -17,6 +17,7 @@
 #ifndef RG_PREEMPT_H
 #define RG_PREEMPT_H
 
+#include "hand_on.h"
 #include "vruntime.h"
 
 #define RG_PREEMPT_GRANULARITY_NS 1000000
@@ -71,6 +72,8 @@ RG_SUBPROGRAM u64 rg_preempt_lead(struct task_struct *t RG_TRUSTED, s32 at)
 	if (RG_OPTION(promises) && thread->lent != rg_thread_at(cpu->thread)->lent)
 		return thread->lent > rg_thread_at(cpu->thread)->lent ? ahead + RG_PREEMPT_URGENT
 								      : 0;
+	if (rg_is_same_work(thread, rg_thread_at(cpu->thread)))
+		return 0;
 	if (ahead && ahead <= RG_PREEMPT_GRANULARITY_NS && rg_is_own_helper(cpu, thread))
 		return RG_PREEMPT_GRANULARITY_NS + 1;
 	return ahead;

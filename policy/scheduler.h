@@ -113,7 +113,7 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
  * No CPU idles: the thread looks for one to preempt, and waits in that one's queue. Of its own
  * queue it needs none in particular.
  */
-RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, s32 home)
+RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, s32 home, u32 by)
 {
 	s32 victim;
 
@@ -121,6 +121,7 @@ RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, 
 		return home;
 	rg_activate(t, thread, home, rg_now());
 	thread->queued_at = thread->woke_at;
+	rg_hand_on(thread, by, thread->woke_at);
 	victim = rg_preempt_victim(t, home);
 	thread->victim = victim < 0 ? 0 : rg_some(victim);
 	return victim < 0 || rg_queue_of(victim) == rg_queue_of(home) ? home : victim;
@@ -142,9 +143,9 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 		return prev_cpu;
 	if (thread->fresh)
 		prev_cpu = rg_balance_fork(t, prev_cpu);
-	cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	cpu = rg_default_cpu(t, prev_cpu, (u32)flags, &idle);
 	if (!idle)
-		return rg_select_victim(t, thread, cpu);
+		return rg_select_victim(t, thread, cpu, flags >> RG_WAKER_SHIFT);
 	rg_activate(t, thread, cpu, rg_now());
 	rg_set_next(cpu, t, thread);
 	rg_class_set_curr(cpu, t, thread);
@@ -180,7 +181,10 @@ RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32
 		return rg_preempt_victim_credit(t, thread, home);
 	if (victim)
 		return rg_number(victim);
-	return rg_is_pinned(t) ? rg_preempt_home(t, home) : -1;
+	if (!rg_is_pinned(t))
+		return -1;
+	rg_hand_on(thread, flags >> RG_WAKER_SHIFT, thread->queued_at);
+	return rg_preempt_home(t, home);
 }
 
 /* The thread wants a CPU: since now, or still. */

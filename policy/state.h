@@ -91,6 +91,12 @@ enum rg_lent {
 	RG_LENT_SERVES,  /* urgent */
 };
 
+/* A thread's part in work that one hands on to another: hand_on.h. */
+enum rg_hands {
+	RG_HANDS_ON = 1, /* it has computed for long since it woke, and woken others */
+	RG_IS_HANDED = 2, /* such a thread has woken it */
+};
+
 struct rg_thread {
 	/* What choices among waiting threads and balance look at. */
 	struct rg_account account RG_LINE;
@@ -107,7 +113,8 @@ struct rg_thread {
 	rg_maybe last_row; /* where it was last */
 	u32 next;  /* its neighbours there, by slot; 0: none */
 	u32 prev;
-	u32 unlisted; /* it waits, and there was no room in the index */
+	u32 unlisted : 1; /* it waits, and there was no room in the index */
+	u32 hands : 2;    /* its part in work that is handed on, while it does not wait: rg_hands */
 	u32 waits_cpuset; /* the heap where it waits */
 	u32 batch;     /* the bucket has been full and is not yet empty */
 	u32 cpu;       /* the one that it ran on last */

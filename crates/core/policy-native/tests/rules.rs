@@ -158,6 +158,61 @@ fn a_waker_interrupts_strangers_far_ahead_and_no_sibling() {
     assert!(kicked("vtime", 0, 10 * MS));
 }
 
+/// A thread wakes for the first time, runs a little and falls asleep.
+fn has_run(bench: &mut Bench, thread: ThreadId) {
+    bench.wake(thread);
+    assert_eq!(bench.dispatch(0, None), Some(thread));
+    bench.run(thread, MS / 10, true);
+}
+
+/// A thread computes on a CPU and wakes two strangers, one after the other, that may run there alone or
+/// everywhere. Whether the second preempts it. `by_interrupt`: it is not the one that wakes them.
+fn preempts_its_waker(ran_ns: u64, by_interrupt: bool, is_pinned: bool) -> bool {
+    let mut bench = Bench::new("rearguard", 1);
+    let writer = bench.thread(0, 0);
+    let like = Thread { only_on: is_pinned.then_some(0), ..bench.toy.threads[0].clone() };
+    let readers = [1, 2].map(|process| bench.thread_like(Thread { process, ..like.clone() }));
+    readers.iter().for_each(|&reader| has_run(&mut bench, reader));
+    bench.wake(writer);
+    bench.dispatch(0, None);
+    bench.pass(writer, ran_ns);
+    let by = (!by_interrupt).then_some(writer);
+    readers.iter().for_each(|&reader| bench.wake_by(reader, by));
+    bench.toy.kicks.contains(&(0, Kick::Preempt))
+}
+
+#[test]
+fn what_a_thread_hands_on_does_not_preempt_it() {
+    for is_pinned in [false, true] {
+        assert!(!preempts_its_waker(3 * MS, false, is_pinned), "pinned: {is_pinned}");
+        assert!(preempts_its_waker(3 * MS, true, is_pinned), "a request, pinned: {is_pinned}");
+    }
+}
+
+/// A thread that computes for long wakes another one beside a spinner.
+#[test]
+fn spinners_are_preempted_as_ever_unless_they_hand_on_work_themselves() {
+    let preempts = |writer_ns: u64, hands_on: bool| {
+        let mut bench = Bench::new("rearguard", 2);
+        let [writer, spinner, reader, last] = [0, 1, 2, 3].map(|process| bench.thread(process, 0));
+        [reader, last].iter().for_each(|&thread| has_run(&mut bench, thread));
+        for (cpu, thread) in [(0, writer), (1, spinner)] {
+            bench.wake(thread);
+            assert_eq!(bench.dispatch(cpu, None), Some(thread));
+        }
+        bench.pass(spinner, 10 * MS);
+        if hands_on {
+            bench.wake_by(last, Some(spinner));
+            bench.toy.kicks.clear();
+        }
+        bench.toy.threads[writer.index()].exec_ns += writer_ns;
+        bench.wake_by(reader, Some(writer));
+        bench.toy.kicks.contains(&(1, Kick::Preempt))
+    };
+    assert!(preempts(10 * MS, false), "the spinner wakes no others");
+    assert!(!preempts(10 * MS, true));
+}
+
 #[test]
 fn the_end_of_a_slice_keeps_the_place_unless_told_otherwise() {
     let next = |policy: &str| {

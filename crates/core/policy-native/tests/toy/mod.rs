@@ -83,13 +83,18 @@ impl Bench {
 
     /// The thread wakes and waits where the policy puts it: for a pinned one no CPU is selected.
     pub fn wake(&mut self, thread: ThreadId) {
+        self.wake_by(thread, None);
+    }
+
+    /// A thread wakes it, and no interrupt.
+    pub fn wake_by(&mut self, thread: ThreadId, by: Option<ThreadId>) {
         let of = self.toy.of(thread);
         let (at, selects) = (CpuId(of.cpu), of.only_on.is_none() && !of.percpu_kthread);
         if selects {
             self.toy.threads[thread.index()].cpu =
-                self.policy.select_cpu(&mut self.toy, thread, at).0;
+                self.policy.select_cpu_by(&mut self.toy, thread, at, by).0;
         }
-        self.policy.enqueue(&mut self.toy, thread, true);
+        self.policy.enqueue_by(&mut self.toy, thread, by);
     }
 
     /// The CPU asks for work. Answers the thread that it got, else prev.
