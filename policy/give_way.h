@@ -18,12 +18,16 @@
 
 #include "balance/balance.h"
 
-/* Whether threads wait for a CPU that may not run everywhere: bound to it, or of a set with it. */
+/*
+ * Whether threads wait for a CPU that may not run everywhere: bound to it, or of a set with it that
+ * is not that of what it runs: those of the same set could go wherever it could.
+ */
 RG_INLINE bool rg_is_wanted_by_bound(struct rg_queue *queue, struct rg_queue *own,
-				     struct rg_cpu *here)
+				     struct rg_cpu *here, struct rg_thread *thread)
 {
 	struct rg_shared *shared = rg_shared();
-	u64 waiting = queue->waiting & ~1ULL;
+	u64 own_set = 1ULL << (thread->cpuset & (RG_CPUSETS - 1));
+	u64 waiting = queue->waiting & ~(1ULL | own_set);
 	bool wanted = own->is_own && own->least != RG_NEVER;
 
 	if (!shared)
@@ -39,8 +43,10 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 	struct rg_cpu *here = rg_cpu(at);
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	struct rg_queue *own = here ? rg_queue(here->own) : 0;
+	struct rg_thread *thread = rg_thread(t);
 
-	if (!queue || !own || rg_is_pinned(t) || !rg_is_wanted_by_bound(queue, own, here))
+	if (!queue || !own || !thread || rg_is_pinned(t) ||
+	    !rg_is_wanted_by_bound(queue, own, here, thread))
 		return 0;
 	if (rg_wake_for(rg_pick_idle(t), rg_some(rg_queue_of(at))))
 		return 1;
