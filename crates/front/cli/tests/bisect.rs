@@ -183,6 +183,71 @@ fn releases_are_built_by_name() {
     assert_eq!(once(), "1.0\n1.0\n1.1\n", "each is built once");
 }
 
+/// A program of the given name that does what the script says.
+fn stand_in(folder: &Path, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// Asks for releases of a crate where curl answers with this list, and cargo notes what it is asked for.
+fn of_crate(list: &str, args: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (at, bin) = (folder.path(), folder.path().join("bin"));
+    fs::create_dir(&bin).expect("a folder");
+    fs::write(at.join("web.toml"), SCENARIO).expect("a scenario");
+    fs::write(at.join("list"), list).expect("a list");
+    stand_in(&bin, "curl", &format!("echo \"$@\" > {0}/asked; cat {0}/list", at.display()));
+    stand_in(&bin, "cargo", &format!("echo \"$@\" > {}/built; exit 7", at.display()));
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    let output = command
+        .args([&["bisect"], args, &["--scenarios", "web.toml"]].concat())
+        .env("PATH", path)
+        .current_dir(at)
+        .output()
+        .expect("the built command runs");
+    let noted = |name| fs::read_to_string(at.join(name)).unwrap_or_default();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().expect("an exit code"), noted("asked") + &noted("built"), stderr)
+}
+
+/// Two releases, and one that was withdrawn.
+const LIST: &str = "{\"vers\":\"1.0.9\",\"yanked\":false}\n{\"vers\":\"1.0.10\",\"yanked\":true}\n\
+    {\"vers\":\"1.0.11\",\"yanked\":false}\n";
+
+#[test]
+fn releases_of_a_crate_are_listed_and_built_by_cargo() {
+    let (code, noted, stderr) = of_crate(LIST, &["1.0.9", "1.0.11", "--crate", "scx_x"]);
+    assert!(code == 1 && stderr.contains("1.0.9: its build ended with exit status: 7"), "{stderr}");
+    assert!(noted.contains("https://index.crates.io/sc/x_/scx_x\n"), "{noted}");
+    assert!(noted.ends_with("install --quiet --locked --root . scx_x@1.0.9\n"), "{noted}");
+    let own = ["--build", "exit 9"];
+    let (_, noted, stderr) =
+        of_crate(LIST, &[&["1.0.9", "1.0.11", "--crate", "scx_x"], &own[..]].concat());
+    assert!(stderr.contains("exit status: 9") && !noted.contains("install"), "{noted}{stderr}");
+}
+
+#[test]
+fn a_crate_that_cannot_be_asked_for_is_refused_before_a_build() {
+    for (args, words) in [
+        (
+            &["1.0.9", "1.0.10", "--crate", "scx_x"][..],
+            "no release `1.0.10`: it has 1.0.9 and 1.0.11",
+        ),
+        (&["1.0.11", "1.0.9", "--crate", "scx_x"], "give the older release first"),
+        (&["1.0.9", "1.0.11", "--crate", "../x"], "such as scx_lavd"),
+        (&["1.0.9", "1.0.11", "--crate", "scx_x", "--on", "sim"], "the same in every version"),
+        (&["1.0.9", "1.0.11", "--crate", "scx_x", "--git", "."], "cannot be used with"),
+        (&["1.0.9", "--crate", "scx_x"], "required"),
+    ] {
+        let (code, noted, stderr) = of_crate(LIST, args);
+        assert!(code == 2 && stderr.contains(words), "{args:?} {code}: {stderr}");
+        assert!(!noted.contains("install"), "{noted}");
+    }
+}
+
 #[test]
 fn bad_input_is_refused_before_anything_is_built() {
     let folder = planted(3, OLDEST, NEWEST);

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod builds;
+mod crates_io;
 mod family;
 mod runs;
 mod search;
