@@ -1,8 +1,8 @@
 //! Looks at growing numbers of seeds, until every service's tail can be told.
 
 use model::Answer;
-use report::HEADLINE;
 use report::document::Verdict;
+use report::{HEADLINE, ROUND};
 use stats::FALSE_ALARM;
 
 /// When a comparison's runs are looked at.
@@ -33,9 +33,10 @@ impl Looks {
     }
 }
 
-/// Whether each policy's tail is told from the first one's, in every service.
+/// Whether each policy's tail is told from the first one's, in every service, and the time of its rounds.
 pub(crate) fn is_sure(verdicts: &[Verdict]) -> bool {
-    verdicts.iter().filter(|one| one.a != one.b && one.metric == HEADLINE).all(is_told)
+    let counts = |one: &&Verdict| one.a != one.b && [HEADLINE, ROUND].contains(&&*one.metric);
+    verdicts.iter().filter(counts).all(is_told)
 }
 
 /// Better or worse, or surely by less than what matters.

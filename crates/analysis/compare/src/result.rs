@@ -1,7 +1,9 @@
 //! What one policy did, as the document says it.
 
 use model::{Nanos, Scenario};
-use report::document::{GroupResult, LagSample, Outlier, PolicyResult, ProgramResult, ShareSample};
+use report::document::{
+    Estimate, GroupResult, LagSample, Outlier, PolicyResult, ProgramResult, ShareSample,
+};
 use stats::{Course, GroupShare, ProgramSummary, latency_estimates, summarise};
 
 use crate::finding::Finding;
@@ -50,7 +52,8 @@ fn program(
         requests: one.requests,
         lost: one.lost,
         rounds: Some(one.rounds)
-            .filter(|_| ["fork-join", "daemon", "periodic"].contains(&one.kind)),
+            .filter(|_| ["fork-join", "daemon", "periodic", "command"].contains(&one.kind)),
+        round_ns: round(&one.round_ns),
         rate_per_s: Some(one.rate_per_s).filter(|_| is_service),
         utilisation: Some(one.utilisation),
         latency_ns: one.latency.as_ref().map(figures::latency),
@@ -64,6 +67,12 @@ fn program(
         ccdf: curve(measured),
         ideal_ccdf: curve(ideal),
     }
+}
+
+/// One run shows nothing of how much runs differ.
+fn round(runs_ns: &[f64]) -> Option<Estimate> {
+    let of_one = || runs_ns.first().copied().map(Estimate::exact);
+    stats::mean_of_runs(runs_ns).map(figures::estimate).or_else(of_one)
 }
 
 /// Requests that the ideal would have made slower than the scenario's threshold.

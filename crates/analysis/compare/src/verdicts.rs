@@ -1,8 +1,10 @@
 //! Every policy held against the first one, and the first one against itself.
 
-use model::Nanos;
+use model::scenario::{Kind, Program};
+use model::{Answer, Nanos};
+use report::ROUND;
 use report::document::Verdict;
-use stats::{Metric, Quantile, compare_at};
+use stats::{Estimate, Metric, Quantile, compare_at, ratio_of_pairs_at, round_ns};
 
 use crate::finding::Finding;
 use crate::plan::Plan;
@@ -35,16 +37,38 @@ fn against(plan: &Plan, policy: usize, a: &Finding, b: &Finding, miss: f64) -> V
         let runs = a.latencies[i].iter().zip(&b.latencies[i]);
         let pairs: Vec<(&[Nanos], &[Nanos])> = runs.map(|(a, b)| (&a[..], &b[..])).collect();
         let judged = metrics(plan.scenario.outlier_threshold).into_iter();
-        let found =
-            judged.filter_map(move |(key, metric)| Some((key, compare_at(&pairs, metric, miss)?)));
-        found.map(move |(key, found)| Verdict {
+        let of_requests = judged.filter_map(move |(key, metric)| {
+            let found = compare_at(&pairs, metric, miss)?;
+            Some((key, found.answer, found.ratio))
+        });
+        let is_service = matches!(program.kind, Kind::Service(_));
+        let of_rounds = rounds(program, i, [a, b], miss).into_iter();
+        let found = of_requests.filter(move |_| is_service).chain(of_rounds);
+        found.map(move |(key, answer, ratio)| Verdict {
             metric: key.to_string(),
             program: Some(program.name.clone()),
             a: plan.policies[policy].to_string(),
             b: plan.policies[0].to_string(),
-            answer: found.answer,
-            ratio: figures::estimate(found.ratio),
+            answer,
+            ratio: figures::estimate(ratio),
         })
     });
     all.collect()
+}
+
+/// How long rounds take, by pairs of runs with one seed: the document's key, the answer and the ratio.
+fn rounds(
+    program: &Program,
+    index: usize,
+    sides: [&Finding; 2],
+    miss: f64,
+) -> Option<(&'static str, Answer, Estimate)> {
+    let of = |side: &Finding| -> Option<Vec<f64>> {
+        side.traces.iter().map(|trace| round_ns(&program.kind, trace, index)).collect()
+    };
+    let [a, b] = sides.map(of);
+    let (a, b) = (a?, b?);
+    let ratio = ratio_of_pairs_at(&a, &b, miss)?;
+    let (low, high) = Answer::allowing_for_runs(ratio.low, ratio.high, a.len());
+    Some((ROUND, Answer::of(low, high), Estimate { low, high, ..ratio }))
 }

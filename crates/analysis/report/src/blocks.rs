@@ -12,6 +12,9 @@ use crate::human;
 /// The metric that verdicts of the tables are about.
 pub const HEADLINE: &str = "latency_ns.p99_9";
 
+/// The metric of programs that do the same again and again.
+pub const ROUND: &str = "round_ns";
+
 /// The heading of the block that holds groups against what is due.
 pub const SHARES: &str = "shares of the machine's CPU time";
 
@@ -20,6 +23,7 @@ pub fn blocks(document: &Document) -> Vec<Block> {
     let shown = document.shown();
     let mut blocks: Vec<Block> =
         services(&shown).into_iter().map(|name| service(document, &shown, name)).collect();
+    blocks.extend(repeated(&shown).into_iter().map(|name| rounds(document, &shown, name)));
     blocks.extend(shares(&shown));
     blocks.push(work(&shown));
     blocks
@@ -27,8 +31,17 @@ pub fn blocks(document: &Document) -> Vec<Block> {
 
 /// The names of the services, in the scenario's order.
 pub fn services<'a>(shown: &[&'a PolicyResult]) -> Vec<&'a str> {
+    named(shown, |program| program.latency_ns.is_some())
+}
+
+/// The names of the programs that do the same again and again, of which the time of a round is known.
+fn repeated<'a>(shown: &[&'a PolicyResult]) -> Vec<&'a str> {
+    named(shown, |program| program.round_ns.is_some())
+}
+
+fn named<'a>(shown: &[&'a PolicyResult], is_one: fn(&ProgramResult) -> bool) -> Vec<&'a str> {
     let programs = shown.first().map_or(&[][..], |result| &result.programs);
-    programs.iter().filter(|p| p.latency_ns.is_some()).map(|p| p.name.as_str()).collect()
+    programs.iter().filter(|program| is_one(program)).map(|p| p.name.as_str()).collect()
 }
 
 /// What each policy did to one service: (policy, its figures).
@@ -63,14 +76,14 @@ fn service(document: &Document, shown: &[&PolicyResult], name: &str) -> Block {
     grid.rows.extend(ideals(&runs).into_iter().map(|(label, ideal)| ideal_row(label, ideal)));
     let counted = same_requests(&runs).is_none();
     let rows = runs.iter().map(|(policy, program)| {
-        let verdict = headline(document, name, policy, against);
+        let verdict = headline(document, HEADLINE, [name, policy, against]);
         service_row(policy, program, counted, verdict)
     });
     grid.rows.extend(rows);
     Block {
         heading: heading(name, &runs),
         grid: grid.without_empty(),
-        notes: notes(document, name),
+        notes: notes(document, HEADLINE, name),
     }
 }
 
@@ -174,13 +187,40 @@ fn inversions(program: &ProgramResult) -> String {
     }
 }
 
-fn headline<'a>(document: &'a Document, program: &str, a: &str, b: &str) -> Option<&'a Verdict> {
+fn headline<'a>(
+    document: &'a Document,
+    metric: &str,
+    [program, a, b]: [&str; 3],
+) -> Option<&'a Verdict> {
     document.verdicts.iter().filter(|_| a != b).find(|verdict| {
-        verdict.metric == HEADLINE
+        verdict.metric == metric
             && verdict.program.as_deref().is_none_or(|name| name == program)
             && verdict.a == a
             && verdict.b == b
     })
+}
+
+fn rounds(document: &Document, shown: &[&PolicyResult], name: &str) -> Block {
+    let runs = runs_of(shown, name);
+    let against = runs.first().map_or("", |(policy, _)| policy);
+    let kind = runs.first().map_or("", |(_, program)| &program.kind);
+    let verdict = format!("against {against}");
+    let mut grid = Grid::new(["policy", "rounds", "a round", &verdict].map(String::from))
+        .claiming(Room::First, &["a round"]);
+    grid.rows.extend(runs.iter().map(|(policy, program)| {
+        let verdict = headline(document, ROUND, [name, policy, against]);
+        vec![
+            Cell::plain(*policy),
+            Cell::plain(human::count(program.rounds)),
+            Cell::estimate(human::latency(&program.round_ns.unwrap_or_default())),
+            verdict.map_or(Cell::plain(human::UNKNOWN), verdict_cell),
+        ]
+    }));
+    Block {
+        heading: format!("{kind} {name}: time of a round"),
+        grid: grid.without_empty(),
+        notes: notes(document, ROUND, name),
+    }
 }
 
 /// The answer with its ratio: `worse 3.61x [3.30, 3.90]`.
@@ -206,11 +246,11 @@ pub fn answer_cell(answer: Answer, ratio: &Estimate) -> Cell {
 }
 
 /// The A/A pair of the headline, any A/A pair that was told apart, and what is not told.
-fn notes(document: &Document, program: &str) -> Vec<Cell> {
+fn notes(document: &Document, metric: &str, program: &str) -> Vec<Cell> {
     let told = |verdict: &&Verdict| {
         verdict.a == verdict.b
             && verdict.program.as_deref().is_none_or(|name| name == program)
-            && (verdict.metric == HEADLINE || verdict.answer != Answer::CannotTell)
+            && (verdict.metric == metric || verdict.answer != Answer::CannotTell)
     };
     let pairs = document.verdicts.iter().filter(told).map(same_policy);
     pairs.chain(limits(document)).collect()

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::ROUND;
 use crate::document::{Answer, Estimate};
 use crate::grid::{Block, Cell, Grid, Room, Tone};
 use crate::human;
@@ -87,8 +88,8 @@ pub const COMPLAINED: &str = "complained_share";
 const FAILURES: [&str; 2] = [LOST, COMPLAINED];
 /// What is said first of a service then: the first of these that is told, else failures that are, else the
 /// first of these that is known.
-const HEADLINES: [&str; 5] =
-    ["latency_ns.p99_9", "latency_ns.p99", "latency_ns.p90", "latency_ns.p50", "rate_per_s"];
+const HEADLINES: [&str; 6] =
+    ["latency_ns.p99_9", "latency_ns.p99", "latency_ns.p90", "latency_ns.p50", "rate_per_s", ROUND];
 
 impl Difference {
     /// Whether anything became worse.
@@ -213,6 +214,7 @@ impl FigureChange {
             LOST => "lost".to_string(),
             COMPLAINED => "complaints".to_string(),
             "outlier.proportion" => "outliers".to_string(),
+            ROUND => "a round".to_string(),
             other => other.replace("latency_ns.", "").replace("_ns.", " ").replace("stages.", ""),
         };
         words.replace("p99_9", "p99.9")

@@ -164,14 +164,17 @@ pub struct Range {
 pub struct ProgramResult {
     /// Its name in the scenario.
     pub name: String,
-    /// `service`, `batch`, `daemon`, `periodic` or `fork-join`.
+    /// The word of its kind, such as `service`.
     pub kind: String,
     /// Requests in the measured window, lost ones included.
     pub requests: u64,
     /// Requests that were never answered; they rank as infinitely slow.
     pub lost: u64,
-    /// Rounds of a fork-join program, cycles of a daemon or a periodic one.
+    /// Rounds of a fork-join program, cycles of a daemon or a periodic one, runs of a command.
     pub rounds: Option<u64>,
+    /// The mean time of a round or a run, where one follows the other at once: geometric over the seeds.
+    #[serde(default)]
+    pub round_ns: Option<Estimate>,
     /// Requests a second that were intended.
     pub rate_per_s: Option<f64>,
     /// The share of the machine's CPU time that the program used.

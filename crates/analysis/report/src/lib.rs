@@ -30,7 +30,7 @@ mod table;
 mod tables;
 pub mod whatif;
 
-pub use blocks::HEADLINE;
+pub use blocks::{HEADLINE, ROUND};
 pub use cluster::{
     CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdict, SubRequests,
 };

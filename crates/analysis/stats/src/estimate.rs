@@ -56,7 +56,7 @@ impl Spread {
     }
 
     /// The same of an interval that misses the truth with another probability.
-    fn reach_at(&self, miss: f64) -> f64 {
+    pub(crate) fn reach_at(&self, miss: f64) -> f64 {
         if self.freedom <= 0.0 {
             return f64::INFINITY;
         }

@@ -19,7 +19,7 @@ pub struct GroupShare {
     /// 0).
     pub weight: u64,
     /// The share of the machine's CPU time that was due, 0 to 1: weighted max-min fairness of what its
-    /// programs want. `None`: it depends on which CPUs threads are bound to.
+    /// programs want. `None`: it depends on which CPUs threads are bound to, or on what a command does.
     pub due_share: Option<f64>,
     /// The share that it received.
     pub share: f64,
@@ -27,7 +27,9 @@ pub struct GroupShare {
 
 /// Every group of the scenario, those inside it included in its numbers, then every program that has none.
 pub(crate) fn group_shares(scenario: &Scenario, traces: &[&Trace]) -> Vec<GroupShare> {
-    let (mut due, mut got, mut whole, mut known) = (Vec::new(), Vec::new(), 0.0, true);
+    let (mut due, mut got, mut whole) = (Vec::new(), Vec::new(), 0.0);
+    // How many threads of a command want a CPU is unknown.
+    let mut known = scenario.of_kernels_alone().is_none();
     for trace in traces {
         let (Some(first), Some(last)) = (trace.usage.first(), trace.usage.last()) else { continue };
         let window = last.at.saturating_sub(first.at).as_secs_f64();
@@ -81,7 +83,7 @@ pub(crate) fn share_samples(scenario: &Scenario, trace: &Trace) -> Vec<Vec<f64>>
 /// service's threads share evenly what its requests ask for, the kernel's part included.
 fn wanted_cpus(scenario: &Scenario, trace: &Trace, program: usize) -> f64 {
     let wanted = match &scenario.programs[program].kind {
-        Kind::Batch { .. } | Kind::ForkJoin { .. } => 1.0,
+        Kind::Batch { .. } | Kind::ForkJoin { .. } | Kind::Command { .. } => 1.0,
         Kind::Daemon { run, sleep, .. } => {
             run.as_secs_f64() / (run.as_secs_f64() + sleep.as_secs_f64())
         }

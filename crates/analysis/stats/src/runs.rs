@@ -1,6 +1,6 @@
 //! Figures of whole runs: of two sides that share nothing, not even seeds, and of pairs.
 
-use crate::estimate::{Estimate, Spread};
+use crate::estimate::{Estimate, MISS, Spread};
 
 /// The geometric mean; `None` without values or where one is not above 0.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
@@ -10,6 +10,11 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 /// The ratio of the geometric means of `a` and `b`, and its 95% interval by Welch's t test of the logarithms:
 /// whole runs differ by factors. `None` below two runs a side, or where a value is not above 0.
 pub fn ratio_of_runs(a: &[f64], b: &[f64]) -> Option<Estimate> {
+    ratio_of_runs_at(a, b, MISS)
+}
+
+/// [`ratio_of_runs`] whose interval misses the truth with another probability.
+fn ratio_of_runs_at(a: &[f64], b: &[f64], miss: f64) -> Option<Estimate> {
     let (a, b) = (Logs::of(a)?, Logs::of(b)?);
     if a.runs.min(b.runs) < 2.0 {
         return None;
@@ -18,7 +23,7 @@ pub fn ratio_of_runs(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let weighed = of_a * of_a / (a.runs - 1.0) + of_b * of_b / (b.runs - 1.0);
     let freedom = if weighed > 0.0 { (of_a + of_b).powi(2) / weighed } else { 1.0 };
     let spread = Spread { error: (of_a + of_b).sqrt(), freedom, skew: 0.0 };
-    let (centre, reach) = (a.mean - b.mean, spread.reach() * spread.error);
+    let (centre, reach) = (a.mean - b.mean, spread.reach_at(miss) * spread.error);
     let [low, value, high] = [centre - reach, centre, centre + reach].map(f64::exp);
     Some(Estimate { value, low, high })
 }
@@ -30,7 +35,13 @@ pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
 
 /// [`ratio_of_runs`] of pairs: what the two runs of a pair have in common, a warm machine, cancels.
 pub fn ratio_of_pairs(a: &[f64], b: &[f64]) -> Option<Estimate> {
-    mean_of_runs(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>())
+    ratio_of_pairs_at(a, b, MISS)
+}
+
+/// [`ratio_of_pairs`] whose interval misses the truth with another probability.
+pub fn ratio_of_pairs_at(a: &[f64], b: &[f64], miss: f64) -> Option<Estimate> {
+    let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| a / b).collect();
+    ratio_of_runs_at(&ratios, &vec![1.0; ratios.len()], miss)
 }
 
 struct Logs {

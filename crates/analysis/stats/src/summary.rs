@@ -9,6 +9,7 @@ use crate::group::{GroupShare, group_shares, share_samples};
 use crate::inversion::{Inversions, inverted_pairs};
 use crate::latency::{Latency, latency_estimates};
 use crate::proportion::{Outlier, outlier};
+use crate::round::round_ns;
 
 /// What one policy did, over one run or pooled over runs with several seeds.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,14 +40,16 @@ pub struct Summary {
 pub struct ProgramSummary {
     /// Its name.
     pub name: String,
-    /// `service`, `batch`, `daemon`, `periodic` or `fork-join`.
+    /// The word of its kind.
     pub kind: &'static str,
     /// Requests intended inside the window, lost ones included.
     pub requests: u64,
     /// Requests that were never answered.
     pub lost: u64,
-    /// Rounds of a fork-join program, cycles of a daemon or a periodic one.
+    /// Rounds of a fork-join program, cycles of a daemon or a periodic one, runs of a command.
     pub rounds: u64,
+    /// [`round_ns`] of each run that has it.
+    pub round_ns: Vec<f64>,
     /// Requests intended a second; 0 for other kinds.
     pub rate_per_s: f64,
     /// The share of the machine's CPU time that its threads received, 0 to 1.
@@ -116,11 +119,13 @@ fn program(
     utilisation: f64,
 ) -> ProgramSummary {
     let seconds = seconds(traces);
+    let program = &scenario.programs[index];
+    let is_command = matches!(program.kind, Kind::Command { .. });
+    // Nobody sends a command's runs: their times are no latencies.
     let latencies: Vec<Vec<Nanos>> =
-        traces.iter().map(|trace| window_latencies(trace, index)).collect();
+        traces.iter().filter(|_| !is_command).map(|trace| window_latencies(trace, index)).collect();
     let requests: usize = latencies.iter().map(Vec::len).sum();
     let lost = latencies.iter().flatten().filter(|latency| **latency == Nanos::NEVER).count();
-    let program = &scenario.programs[index];
     let threshold = scenario.outlier_threshold;
     ProgramSummary {
         name: program.name.clone(),
@@ -128,6 +133,7 @@ fn program(
         requests: requests as u64,
         lost: lost as u64,
         rounds: traces.iter().map(|trace| trace.programs[index].rounds).sum(),
+        round_ns: traces.iter().filter_map(|t| round_ns(&program.kind, t, index)).collect(),
         rate_per_s: requests as f64 / seconds,
         utilisation,
         latency: latency_estimates(&latencies),

@@ -10,8 +10,10 @@ use model::trace_session::CapturedEvents;
 use model::{Failure, Nanos, ThreadId, Trace};
 
 use crate::arm::Stage;
+use crate::commands;
 use crate::conduct::Seen;
 use crate::machine;
+use crate::role::order::CommandRun;
 use crate::sampler::Sample;
 use generator::{GeneratorUsage, Record, SelfCheck, remedy};
 
@@ -19,6 +21,7 @@ use generator::{GeneratorUsage, Record, SelfCheck, remedy};
 pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
     let scenario = stage.scenario;
     check_generator(scenario, &seen, stage.placement.generator)?;
+    check_commands(scenario, &seen)?;
     let threads: Vec<ThreadTrace> = (seen.threads.iter().enumerate())
         .flat_map(|(program, ids)| std::iter::repeat_n(ThreadTrace { program }, ids.len()))
         .collect();
@@ -32,16 +35,22 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
                 let total = own.map(|(_, used)| used.0).sum();
                 requests(services.next().map_or(&[], Vec::as_slice), Nanos(total))
             }
+            Kind::Command { .. } => commands::requests(&seen.finished[index].runs, seen.begin),
             _ => Vec::new(),
         };
-        programs.push(ProgramTrace {
-            requests,
-            rounds: seen.rounds[index],
-            ..ProgramTrace::default()
-        });
+        let rounds = seen.finished[index].rounds;
+        programs.push(ProgramTrace { requests, rounds, ..ProgramTrace::default() });
     }
-    let usage =
-        |sample: &Sample| Usage { at: sample.at, cpu_time: cpu_since(&seen.samples.base, sample) };
+    let usage = |sample: &Sample| {
+        let mut cpu_time = cpu_since(&seen.samples.base, sample);
+        for (thread, used) in threads.iter().zip(&mut cpu_time) {
+            if matches!(scenario.programs[thread.program].kind, Kind::Command { .. }) {
+                *used = commands::used(&programs[thread.program].requests, sample.at);
+            }
+        }
+        Usage { at: sample.at, cpu_time }
+    };
+    let usage = seen.samples.window.iter().map(usage).collect();
     let served = served(&seen);
     let trace = Trace {
         policy: stage.policy.clone(),
@@ -50,7 +59,7 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         window: seen.window,
         programs,
         threads,
-        usage: seen.samples.window.iter().map(usage).collect(),
+        usage,
         counters: seen.samples.counters,
         events: None,
         tables: Tables::default(),
@@ -109,6 +118,22 @@ fn check_generator(scenario: &Scenario, seen: &Seen, cpu: usize) -> Result<(), F
                 faults.join("; "),
                 seen.sharing.said(),
                 remedy(&cpu.to_string())
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Fails the run if it shows nothing of a command.
+fn check_commands(scenario: &Scenario, seen: &Seen) -> Result<(), Failure> {
+    for (program, finished) in scenario.programs.iter().zip(&seen.finished) {
+        let inside = |run: &CommandRun| seen.window.contains(run.began - seen.begin);
+        if matches!(program.kind, Kind::Command { .. }) && !finished.runs.iter().any(inside) {
+            let longest = finished.runs.iter().map(|run| run.ended - run.began).max();
+            return Err(Failure::Run(format!(
+                "`{}` began no run inside the measured time, as one takes {}: give it less to do, or make `duration` longer",
+                program.name,
+                longest.unwrap_or(Nanos::ZERO)
             )));
         }
     }

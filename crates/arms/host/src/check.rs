@@ -86,6 +86,12 @@ fn check_abilities(scenario: &Scenario) -> Result<(), Failure> {
             "the host arm places programs by the number of CPUs alone, not by SMT, caches or nodes",
         );
     }
+    if let Some(program) = scenario.of_kernels_alone() {
+        let name = &program.name;
+        return Err(Failure::Machine(format!(
+            "`{name}` is a command, whose processes could outlive a run on this machine: use --on vm"
+        )));
+    }
     if !Path::new("/proc/self/schedstat").exists() {
         return refuse(
             "this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO), from which CPU time is read",

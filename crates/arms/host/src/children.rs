@@ -11,16 +11,25 @@ use model::Failure;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::role::ROLE;
-use crate::role::order::{Go, Order, Reply, Work};
+use crate::role::order::{CommandRun, Go, Order, Reply, Work};
 
 /// How long a child may take for an answer. It is short work even on a machine that is busy with a hundred
 /// other things.
 const PATIENCE_MS: u16 = 20_000;
 
+/// What a program did.
+pub struct Done {
+    /// How many rounds each member completed inside the window.
+    pub rounds: Vec<u64>,
+    /// Every run of a command.
+    pub runs: Vec<CommandRun>,
+}
+
 /// A running program. Dropping it kills the process and waits for its end.
 pub struct Program {
     name: String,
     serves: bool,
+    is_command: bool,
     child: Child,
     orders: ChildStdin,
     replies: BufReader<ChildStdout>,
@@ -72,9 +81,19 @@ impl Program {
         let orders = child.stdin.take().expect("piped");
         let replies = BufReader::new(child.stdout.take().expect("piped"));
         let (threads, connections) = (Vec::new(), Vec::new());
-        let (name, serves) = (name.to_string(), matches!(order.work[..], [Work::Serve(_), ..]));
-        let mut program =
-            Program { name, serves, child, orders, replies, members, threads, connections };
+        let serves = matches!(order.work[..], [Work::Serve(_), ..]);
+        let is_command = matches!(order.work[..], [Work::Command { .. }]);
+        let mut program = Program {
+            name: name.to_string(),
+            serves,
+            is_command,
+            child,
+            orders,
+            replies,
+            members,
+            threads,
+            connections,
+        };
         program.tell(&serde_json::to_string(order)?)?;
         Ok(program)
     }
@@ -103,6 +122,11 @@ impl Program {
         self.serves
     }
 
+    /// Whether it runs a command, whose last run goes on after the window.
+    pub fn is_command(&self) -> bool {
+        self.is_command
+    }
+
     /// Lets the threads begin at the given moment.
     pub fn go(&mut self, go: &Go) -> Result<(), Failure> {
         let line = serde_json::to_string(go).expect("numbers only");
@@ -124,21 +148,21 @@ impl Program {
         let _ = self.child.kill();
     }
 
-    /// Ends the program; how many rounds each member completed inside the window.
-    pub fn finish(mut self) -> Result<Vec<u64>, Failure> {
+    /// Ends the program; what it did.
+    pub fn finish(mut self) -> Result<Done, Failure> {
         self.end_window()?;
-        self.rounds()
+        self.done()
     }
 
-    /// Says that the window is over, which [`Program::rounds`] waits for.
+    /// Says that the window is over, which [`Program::done`] waits for.
     pub fn end_window(&mut self) -> Result<(), Failure> {
         self.tell("").map_err(|error| self.broken(&error.to_string()))
     }
 
-    /// How many rounds each member completed inside the window.
-    pub fn rounds(&mut self) -> Result<Vec<u64>, Failure> {
+    /// What it did.
+    pub fn done(&mut self) -> Result<Done, Failure> {
         match self.reply()? {
-            Reply::Done { rounds } => Ok(rounds),
+            Reply::Done { rounds, runs } => Ok(Done { rounds, runs }),
             other => Err(self.out_of_turn(&other)),
         }
     }

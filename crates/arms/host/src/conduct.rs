@@ -14,11 +14,11 @@ use model::{Failure, Nanos, Watch, workload};
 use crate::arm::Stage;
 use crate::changes::Changes;
 use crate::check::class;
-use crate::children::{self, Program};
+use crate::children::{self, Done, Program};
 use crate::clock;
 use crate::groups::Groups;
 use crate::privilege;
-use crate::role::order::{Go, Order, Work};
+use crate::role::order::{CommandRun, Go, Order, Work};
 use crate::sampler::{Sample, Sampler, Samples};
 use generator::{Generator, Limits, Neighbours, NullRpc, Plan, Reading, Record, Sharing};
 
@@ -46,10 +46,20 @@ pub struct Seen {
     pub end: Sample,
     /// The kernel's ids of each program's threads.
     pub threads: Vec<Vec<i32>>,
-    /// Rounds of each program inside the window.
-    pub rounds: Vec<u64>,
+    /// When the run began, on the clock that commands' runs are told by.
+    pub begin: Nanos,
+    /// What each program did.
+    pub finished: Vec<Finished>,
     /// The threads on the CPUs, if that was recorded.
     pub captured: Option<CapturedEvents>,
+}
+
+/// What a program did.
+pub struct Finished {
+    /// Rounds inside the window.
+    pub rounds: u64,
+    /// Every run of a command.
+    pub runs: Vec<CommandRun>,
 }
 
 /// What the generator's thread brings back.
@@ -86,12 +96,23 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let captured = tracer
         .map(|session| finish_session(stage, session, &threads, begin, &samples))
         .transpose()?;
-    let rounds = finish(programs)?;
+    let finished = finish(programs)?;
     let Sent { generator, run_delay } = sent;
     let services = generator.finish().into_iter().map(|(records, _)| records).collect();
     // How much of that the generator itself had is not asked.
     let sharing = neighbours.sharing(0.0);
-    Ok(Seen { window, services, run_delay, sharing, samples, end, threads, rounds, captured })
+    Ok(Seen {
+        window,
+        services,
+        run_delay,
+        sharing,
+        samples,
+        end,
+        threads,
+        begin,
+        finished,
+        captured,
+    })
 }
 
 fn finish_session(
@@ -239,15 +260,18 @@ fn mind<A, B>(
     Ok(())
 }
 
-/// Ends all programs, services first: under a real-time class they could keep the others from answering.
-fn finish(programs: Vec<Program>) -> Result<Vec<u64>, Failure> {
-    let (services, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(Program::serves);
-    let mut rounds = Vec::new();
-    for process in services.into_iter().chain(others) {
+/// Ends all programs. Services first: under a real-time class they could keep the others from answering. Then
+/// commands, whose last runs have the same neighbours as those before.
+fn finish(mut programs: Vec<Program>) -> Result<Vec<Finished>, Failure> {
+    programs.sort_by_key(|process| (!process.serves(), !process.is_command()));
+    let mut finished = Vec::new();
+    for process in programs {
         let members = process.members.clone();
-        rounds.extend(members.into_iter().zip(process.finish()?));
+        let Done { rounds, runs } = process.finish()?;
+        let of_members = rounds.into_iter().map(|rounds| Finished { rounds, runs: runs.clone() });
+        finished.extend(members.into_iter().zip(of_members));
     }
-    Ok(children::in_order(rounds))
+    Ok(children::in_order(finished))
 }
 
 fn broken(error: io::Error) -> Failure {

@@ -9,6 +9,7 @@ mod assemble;
 mod changes;
 mod check;
 mod children;
+mod commands;
 mod conduct;
 mod cpu_time;
 mod exclusive;

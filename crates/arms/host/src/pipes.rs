@@ -121,7 +121,7 @@ fn measure(
         thread::sleep(LOOK);
     }
     pairs.iter_mut().try_for_each(Program::end_window)?;
-    let rounds = pairs.iter_mut().map(|pair| Ok(pair.rounds()?.iter().sum::<u64>()));
+    let rounds = pairs.iter_mut().map(|pair| Ok(pair.done()?.rounds.iter().sum::<u64>()));
     let rounds = rounds.sum::<Result<u64, Failure>>()?;
     pairs.iter_mut().try_for_each(Program::await_ready)?;
     // Where none was made, one takes the window at least.

@@ -4,6 +4,7 @@
 //! outlives its parent: the kernel kills it when the parent dies (PR_SET_PDEATHSIG), and the end of its stdin
 //! says so too.
 
+mod command;
 pub mod order;
 mod server;
 mod thread_pool;
@@ -60,6 +61,7 @@ fn spawn(work: &Work) -> io::Result<ThreadPool> {
         Work::Periodic { threads, run, period } => {
             workers::cycle(threads, run, move |now| now.next_multiple(period))
         }
+        Work::Command { ref command } => command::again(command.clone()),
         Work::Replay { ref sleeps, ref runs } => workers::replay(sleeps.clone(), runs.clone()),
         Work::ForkJoin { threads, work, wait } => workers::fork_join(threads, work, wait),
         Work::PingPong => workers::ping_pong(),
@@ -82,7 +84,9 @@ fn perform(work: &[Work]) -> io::Result<bool> {
     clock::sleep_until(go.start);
     pools.iter().for_each(|pool| pool.gate.open());
     read_line()?;
-    say(&Reply::Done { rounds: pools.iter().map(|pool| pool.rounds.count()).collect() })?;
+    let runs = pools.iter().map(ThreadPool::runs).collect::<io::Result<Vec<_>>>()?.concat();
+    let rounds = pools.iter().map(|pool| pool.rounds.count()).collect();
+    say(&Reply::Done { rounds, runs })?;
     Ok(true)
 }
 

@@ -90,6 +90,13 @@ fn unknown(policy: &PolicySpec, known: &[&str]) -> Failure {
     ))
 }
 
+/// [`Failure::Input`] where a foreign program is to run: the model does not know what it does.
+fn check_kinds(scenario: &Scenario) -> Result<(), Failure> {
+    let Some(program) = scenario.of_kernels_alone() else { return Ok(()) };
+    let name = &program.name;
+    Err(Failure::Input(format!("`{name}` is a command, which only kernels run: use --on vm")))
+}
+
 /// [`SimArm::run`](Arm::run) with a choice of the event queue, which must not change the trace.
 pub fn run_on<Q: EventQueue>(
     scenario: &Scenario,
@@ -120,6 +127,7 @@ pub fn observe_changing<Q: EventQueue, O: Observer>(
     changes: Vec<Change>,
     observer: O,
 ) -> Result<Run<Q>, Failure> {
+    check_kinds(scenario)?;
     let choice = choose(policy)?;
     let setup = Setup {
         scenario,
@@ -144,6 +152,7 @@ pub fn observe_changing<Q: EventQueue, O: Observer>(
 /// A scenario's machine under a policy whose first service's requests come from outside. [`Failure::Input`]
 /// for an unknown policy, or a scenario without a service.
 pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<Stepped, Failure> {
+    check_kinds(scenario)?;
     let choice = choose(policy)?;
     if first_service(scenario).is_none() {
         let name = &scenario.name;
@@ -192,6 +201,7 @@ impl Arm for SimArm {
     }
 
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
+        check_kinds(scenario)?;
         match choose(policy)? {
             Choice::Ext => {
                 Ext::new(scenario, policy, 0).map(|_| ()).map_err(|failure| match failure {

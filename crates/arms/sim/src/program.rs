@@ -84,6 +84,7 @@ impl Program {
                 Behaviour::Daemon(Daemon::new(*threads, *run, Rest::Until(*period), window))
             }
             Kind::Replay { sleeps, runs } => Behaviour::Replay(Replay::new(sleeps, runs, window)),
+            Kind::Command { .. } => unreachable!("refused before a run: arm.rs, check_kinds"),
             Kind::ForkJoin { threads, work, wait } => {
                 Behaviour::ForkJoin(ForkJoin::new(*threads, *work, *wait, window))
             }

@@ -18,7 +18,7 @@ use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
 const ROUND: Nanos = Nanos::from_micros(50);
-/// Where no client waits for an answer, a wake-up that is late by some turns changes nothing.
+/// Where nothing waits for an answer, a wake-up that is late by some turns changes nothing.
 const LONG_TURN: Nanos = Nanos::from_micros(100);
 /// From so many CPUs on an instruction takes 4 ns: they share the instructions of a second, and a run takes a
 /// quarter of the time.
@@ -79,6 +79,7 @@ impl Arm for VmArm {
     fn check(&self, scenario: &Scenario, policy: &PolicySpec) -> Result<(), Failure> {
         lab::check_machine(&scenario.machine, has_services(scenario))?;
         host::check_scenario(scenario)?;
+        located(scenario)?;
         needs(&self.lab, &self.programs, scenario, policy).map(|_| ())
     }
 
@@ -113,8 +114,9 @@ impl Arm for VmArm {
         watch: &dyn Watch,
     ) -> Result<Vec<Trace>, Failure> {
         let needs = needs(&self.lab, &self.programs, scenario, policy)?;
+        let (located, files) = located(scenario)?;
         let order = Order {
-            scenario: scenario.clone(),
+            scenario: located,
             policy: policy.to_string(),
             scheduler: needs.scheduler.clone(),
             services: needs.services,
@@ -123,7 +125,8 @@ impl Arm for VmArm {
             events: events == Events::Recorded,
         };
         let kernel = needs.kernel.release.clone();
-        let job = job(scenario, needs, &order)?;
+        let mut job = job(scenario, needs, &order)?;
+        job.put.extend(files);
         let mut output = GuestOutput::new(watch);
         let outcome = self.lab.run(&job, &mut output)?;
         let cost = outcome.cost;
@@ -160,6 +163,30 @@ fn job(scenario: &Scenario, needs: Needs, order: &Order) -> Result<Job, Failure>
         get: vec![REPORT.to_string()],
         command: vec![OWN_PROGRAM.to_string(), ROLE.to_string()],
     })
+}
+
+/// The scenario with the paths of its commands and of the files among their arguments, and all of these:
+/// guests have them from this machine.
+fn located(scenario: &Scenario) -> Result<(Scenario, Vec<PathBuf>), Failure> {
+    let (mut scenario, mut files) = (scenario.clone(), Vec::new());
+    for program in &mut scenario.programs {
+        let Kind::Command { command } = &mut program.kind else { continue };
+        let own = lab::locate(&command[0])?;
+        let words = command[1..].iter().map(|word| (word.clone(), file(word)));
+        let all = [(String::new(), Some(own))].into_iter().chain(words);
+        let word = |(word, path): (String, Option<PathBuf>)| {
+            files.extend(path.clone());
+            path.map_or(word, |path| path.to_string_lossy().into_owned())
+        };
+        *command = all.map(word).collect();
+    }
+    Ok((scenario, files))
+}
+
+/// The file that an argument names, if it begins as a path.
+fn file(word: &str) -> Option<PathBuf> {
+    let path = std::path::absolute(word).ok()?;
+    (word.starts_with("./") || word.starts_with('/')).then_some(path).filter(|path| path.is_file())
 }
 
 /// The kernel's configuration where distributions have it: some schedulers refuse to start without.
@@ -201,11 +228,11 @@ fn placement(scenario: &Scenario) -> Placement {
 
 /// A single CPU takes no turns.
 fn counting(scenario: &Scenario) -> Counting {
-    let serves = has_services(scenario);
+    let answers = has_services(scenario) || scenario.of_kernels_alone().is_some();
     let others = scenario.machine.cpus - 1 + u32::from(has_apart(scenario));
     let turn = match others {
         0 => return Counting { shift: 0, turn: None },
-        _ if serves => Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN),
+        _ if answers => Nanos(ROUND.0 / u64::from(others)).max(SHORTEST_TURN),
         _ => LONG_TURN,
     };
     Counting { shift: if scenario.machine.cpus < MANY_CPUS { 0 } else { 2 }, turn: Some(turn) }
@@ -216,4 +243,31 @@ fn counting(scenario: &Scenario) -> Counting {
 fn timeout(scenario: &Scenario, runs: usize) -> Duration {
     let guest = Duration::from_nanos((scenario.warm_up + scenario.duration + scenario.duration).0);
     BOOT + guest * REAL_SECONDS_A_SECOND * runs as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use model::scenario::Program;
+
+    use super::*;
+
+    #[test]
+    fn commands_and_the_files_that_they_are_given_come_along() {
+        let here = tempfile::tempdir().unwrap();
+        let file = here.path().join("work.json").display().to_string();
+        std::fs::write(&file, "{}").unwrap();
+        let words = ["sh", "-c", &file, "/dev/null", "./absent", "Cargo.toml"];
+        let command = words.iter().map(|word| word.to_string()).collect();
+        let text = "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"a\"\n\
+            kind = \"batch\"\n";
+        let mut scenario = Scenario::read(text, "a.toml").unwrap();
+        scenario.programs = vec![Program::new("a", Kind::Command { command })];
+        let (found, files) = located(&scenario).unwrap();
+        let Kind::Command { command } = &found.programs[0].kind else { panic!("a command") };
+        assert!(command[0].ends_with("/sh") && command[1..] == words[1..], "{command:?}");
+        assert_eq!(files, [PathBuf::from(&command[0]), PathBuf::from(&file)]);
+        scenario.programs =
+            vec![Program::new("a", Kind::Command { command: ["no-such".to_string()].into() })];
+        assert!(matches!(located(&scenario), Err(Failure::Input(_))));
+    }
 }

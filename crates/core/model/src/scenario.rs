@@ -233,6 +233,11 @@ pub enum Kind {
         /// CPU time of each run; as many.
         runs: Arc<[Nanos]>,
     },
+    /// A foreign program, run again as soon as it has ended, for as long as the run lasts.
+    Command {
+        /// Its name or path, and its arguments. Never empty.
+        command: Arc<[String]>,
+    },
     /// Rounds: every thread computes for `work`, then all wait for the last one.
     ForkJoin {
         /// How many threads, at least 1.
@@ -264,11 +269,12 @@ impl Kind {
             Kind::Daemon { .. } => "daemon",
             Kind::Periodic { .. } => "periodic",
             Kind::Replay { .. } => "replay",
+            Kind::Command { .. } => "command",
             Kind::ForkJoin { .. } => "fork-join",
         }
     }
 
-    /// How many threads do it; of a service those that serve.
+    /// How many threads do it; of a service those that serve, of a command the one that starts it.
     pub fn threads(&self) -> u32 {
         match self {
             Kind::Service(service) => service.threads(),
@@ -276,7 +282,7 @@ impl Kind {
             | Kind::Daemon { threads, .. }
             | Kind::Periodic { threads, .. }
             | Kind::ForkJoin { threads, .. } => *threads,
-            Kind::Replay { .. } => 1,
+            Kind::Replay { .. } | Kind::Command { .. } => 1,
         }
     }
 }

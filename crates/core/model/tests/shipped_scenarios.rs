@@ -10,8 +10,8 @@ use model::scenario::Kind;
 fn shipped() -> Vec<Scenario> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
     let mut scenarios = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.is_file()) {
         let text = fs::read_to_string(&path).unwrap();
         let read = Scenario::read(&text, &path.display().to_string());
         scenarios.push(read.unwrap_or_else(|failure| panic!("{failure}")));
@@ -34,7 +34,9 @@ fn wanted(scenario: &Scenario) -> f64 {
         Kind::Periodic { threads, run, period } => {
             f64::from(*threads) * run.as_secs_f64() / period.as_secs_f64() / cpus
         }
-        Kind::Batch { .. } | Kind::ForkJoin { .. } | Kind::Replay { .. } => 0.0,
+        Kind::Batch { .. } | Kind::ForkJoin { .. } | Kind::Replay { .. } | Kind::Command { .. } => {
+            0.0
+        }
     };
     scenario.programs.iter().map(|program| share(&program.kind)).sum()
 }

@@ -1,5 +1,6 @@
 //! The command as a user sees it: what it prints, where, and how it ends.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -208,10 +209,26 @@ fn a_line_that_is_no_request_is_shown_in_part_and_not_obeyed() {
 #[test]
 fn every_shipped_scenario_checks() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");
-    for entry in std::fs::read_dir(folder).expect("scenarios/").flatten() {
-        let output = rearguard(&["check", &entry.path().display().to_string()]);
+    let files = |folder: &str| std::fs::read_dir(folder).expect("scenarios").flatten();
+    let all = files(folder).chain(files(&format!("{folder}/commands")));
+    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|one| one == "toml");
+    let all: Vec<PathBuf> = all.map(|entry| entry.path()).filter(is_scenario).collect();
+    assert!(all.iter().any(|path| path.ends_with("commands/hackbench.toml")), "{all:?}");
+    for path in all {
+        let output = rearguard(&["check", &path.display().to_string()]);
         assert!(output.status.success(), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_command_is_for_kernels_and_the_simulator_says_so() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/commands");
+    let path = format!("{folder}/hackbench.toml");
+    let output = rearguard(&["compare", &path, "--policy", "eevdf"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("`hackbench` is a command") && stderr(&output).contains("--on vm")
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What became better, what became worse, and what cannot be told.
 
 use model::{Answer, Failure, Nanos, Scenario};
+use report::ROUND;
 use stats::{Latency, Metric, Quantile, compare_at, latency_estimates, outlier, paired_p};
 
 use crate::base::{Base, Measure, Recorded, Service};
@@ -9,13 +10,14 @@ use crate::holm::believed;
 /// The probability that a gate between equals says anything but "cannot tell", at most.
 pub const FAMILY: f64 = 0.05;
 /// Every figure that a gate holds against another, by its name in the result document.
-pub const FIGURES: [&str; 9] = [
+pub const FIGURES: [&str; 10] = [
     "latency_ns.mean",
     "latency_ns.p50",
     "latency_ns.p99",
     "latency_ns.p99_9",
     "outlier.proportion",
     "inversions_per_request",
+    ROUND,
     "idle_share",
     "lag_s",
     "share_error",

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use compare::{Plan, TraceSink, first_seeds, run_with_sink};
 use model::scenario::Kind;
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
+use report::ROUND;
 use report::document::{GroupResult, PolicyResult};
 use stats::window_latencies;
 
@@ -136,7 +137,10 @@ fn measures(scenario: &Scenario, runs: &[&PolicyResult]) -> Vec<Measure> {
         let of = |run: &PolicyResult| run.programs[i].inversions_per_request;
         measure(Some(program.name.clone()), "inversions_per_request", LEAST_SHARE, &of)
     });
-    let mut all: Vec<Measure> = inversions.collect();
+    let rounds = scenario.programs.iter().enumerate().filter_map(|(i, program)| {
+        measure(Some(program.name.clone()), ROUND, 0.0, &|run| run.programs[i].round_ns?.value)
+    });
+    let mut all: Vec<Measure> = inversions.chain(rounds).collect();
     let wants_all = scenario.programs.iter().any(|p| matches!(p.kind, Kind::Batch { .. }));
     // Without batch work idle CPUs are none of the scheduler's doing.
     if wants_all {

@@ -202,7 +202,8 @@ fn days(rng: &mut Rng, scenario: &mut Scenario) {
             Kind::Batch { .. }
             | Kind::Daemon { .. }
             | Kind::Periodic { .. }
-            | Kind::Replay { .. } => {}
+            | Kind::Replay { .. }
+            | Kind::Command { .. } => {}
         }
         let threads = kind.threads();
         for (at, count) in [(busy, 0), (back, threads)] {

@@ -7,7 +7,7 @@ use model::{Failure, Nanos, printable};
 use report::capacity::{CAPACITY_SCHEMA, CapacityRun, Carried};
 use report::difference::{COMPLAINED, LOST};
 use report::document::{COMPARE_SCHEMA, Document, Estimate, Latency, Outlier, ProgramResult};
-use report::{Curve, IDEAL_SCHEMA, Ideal, MEASURE_SCHEMA, Measured};
+use report::{Curve, IDEAL_SCHEMA, Ideal, MEASURE_SCHEMA, Measured, ROUND};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -111,9 +111,10 @@ type Parts = (usize, Vec<(&'static str, String)>, Vec<Subject>);
 fn of_comparison(document: Document) -> Parts {
     let shown = document.shown();
     let services = shown.iter().flat_map(|result| {
-        let services = result.programs.iter().filter(|program| program.latency_ns.is_some());
-        services.map(|program| {
+        let has_figures = |one: &&ProgramResult| one.latency_ns.is_some() || one.round_ns.is_some();
+        result.programs.iter().filter(has_figures).map(|program| {
             let mut found = service(Some(result.policy.clone()), &program.name, program);
+            found.figures.extend(program.round_ns.map(|value| figure(ROUND, value)));
             found.figures.extend(lost(&runs_of(&document, &result.policy, program)));
             found
         })

@@ -54,6 +54,7 @@ fn programs(document: &Document) -> RecordBatch {
         .text("program", |row| Some(&row.1.name))
         .text("kind", |row| Some(&row.1.kind))
         .number("rounds", |row| row.1.rounds);
+    let columns = estimate(columns, "round", "_ns", |row| row.1.round_ns.unwrap_or_default());
     program(columns, |row| row.1).batch()
 }
 

@@ -63,6 +63,11 @@ pub enum Work {
         /// CPU time of each run.
         runs: Vec<Nanos>,
     },
+    /// Run a foreign program again and again.
+    Command {
+        /// Its path, and its arguments.
+        command: Vec<String>,
+    },
     /// Compute and wait for the last one.
     ForkJoin {
         /// How many.
@@ -119,12 +124,25 @@ pub enum Reply {
     Done {
         /// Rounds or cycles completed inside the window; one for each [`Order::work`].
         rounds: Vec<u64>,
+        /// Every run of a [`Work::Command`], which is alone in its process.
+        runs: Vec<CommandRun>,
     },
     /// It could not.
     Failed {
         /// Why.
         message: String,
     },
+}
+
+/// A command from its start to its end, on CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// When it was started.
+    pub began: Nanos,
+    /// When it had ended.
+    pub ended: Nanos,
+    /// CPU time of its processes.
+    pub cpu: Nanos,
 }
 
 impl Work {
@@ -143,6 +161,7 @@ impl Work {
             Kind::Replay { ref sleeps, ref runs } => {
                 Work::Replay { sleeps: sleeps.to_vec(), runs: runs.to_vec() }
             }
+            Kind::Command { ref command } => Work::Command { command: command.to_vec() },
             Kind::ForkJoin { threads, work, wait } => Work::ForkJoin { threads, work, wait },
         }
     }

@@ -2,13 +2,14 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
 
 use model::trace::Window;
 use nix::unistd::gettid;
 
+use super::command::Runs;
 use crate::clock;
 
 /// Room for the little that these threads do; the default of 2 MB would add up over thousands.
@@ -22,6 +23,8 @@ pub struct ThreadPool {
     pub gate: Arc<Gate>,
     /// What they completed.
     pub rounds: Arc<Rounds>,
+    /// Where a command's runs come; `None`: it is none.
+    pub runs: Option<Receiver<Runs>>,
 }
 
 impl ThreadPool {
@@ -43,7 +46,15 @@ impl ThreadPool {
             })?;
             thread_ids.push(told.recv().map_err(io::Error::other)?);
         }
-        Ok(ThreadPool { thread_ids, gate, rounds })
+        Ok(ThreadPool { thread_ids, gate, rounds, runs: None })
+    }
+}
+
+impl ThreadPool {
+    /// What a command did, once its last run has ended; of anything else nothing.
+    pub fn runs(&self) -> Runs {
+        let told = self.runs.as_ref().map(|runs| runs.recv().map_err(io::Error::other));
+        told.unwrap_or_else(|| Ok(Ok(Vec::new())))?
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use host::HostArm;
 use libtest_mimic::{Failed, Trial};
-use model::scenario::{Architecture, Group, Kind, Machine, Scenario};
+use model::scenario::{Architecture, Group, Kind, Machine, Program, Scenario};
 use model::{Arm, Failure, Nanos, PolicySpec};
 
 use crate::fixtures::{CHECK_UNPRIVILEGED, scenario, service};
@@ -65,6 +65,12 @@ fn bad_machine() -> Result<(), Failed> {
         s.programs[0].group = Some(0);
     };
     assert!(message(&nest).contains("give it a group of its own"));
+    let command = |s: &mut Scenario| {
+        s.programs.push(Program::new("bench", Kind::Command { command: ["true".into()].into() }));
+    };
+    assert!(
+        message(&command).contains("`bench` is a command") && message(&command).contains("--on vm")
+    );
     assert!(message(&|s| s.mechanisms.sibling_gain = Some(0.5)).contains("its own"));
     let stretch = |s: &mut Scenario| {
         if let Kind::Service(service) = &mut s.programs[0].kind {

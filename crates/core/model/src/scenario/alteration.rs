@@ -174,10 +174,10 @@ fn of_program(table: &Table, known: &Known) -> Option<AlterationKind> {
     }
     let kind = &known.programs.list[program].kind;
     let count = table.optional("threads", whole(0, i64::from(kind.threads())))?;
-    if matches!(kind, Kind::Service(_) | Kind::ForkJoin { .. }) {
+    if matches!(kind, Kind::Service(_) | Kind::ForkJoin { .. } | Kind::Command { .. }) {
         table.wrong(
             "threads",
-            "the threads of a service or a fork-join stay: alter another program",
+            "the threads of a service, a fork-join or a command stay: alter another program",
         );
     }
     Some(AlterationKind::Threads { program, count })

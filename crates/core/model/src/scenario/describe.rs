@@ -140,6 +140,7 @@ impl Scenario {
                 let (run, all) = (sum(runs), sum(runs) + sum(sleeps));
                 format!("{} runs as recorded, {run} in {all}", runs.len())
             }
+            Kind::Command { command } => format!("again and again `{}`", command.join(" ")),
             Kind::ForkJoin { threads, work, wait } => {
                 let yields = if *wait == Wait::Yield { ", waiting by sched_yield" } else { "" };
                 format!("{}, {work} each a round{yields}", thread_count(*threads))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::alteration::AlterationKind;
 use super::course::Course;
 use super::mechanism::{InterruptCpus, Mechanisms, MemoryUse};
-use super::{Group, Program, Scenario};
+use super::{Group, Kind, Program, Scenario};
 use crate::change::{Change, ChangeKind};
 use crate::{CpuId, Nanos};
 
@@ -65,6 +65,11 @@ impl Scenario {
             different.collect::<BTreeSet<_>>().len() as u32
         };
         self.programs.iter().map(of).collect()
+    }
+
+    /// The first program that only a kernel runs.
+    pub fn of_kernels_alone(&self) -> Option<&Program> {
+        self.programs.iter().find(|program| matches!(program.kind, Kind::Command { .. }))
     }
 
     /// What in it only a simulated machine does, if anything.

@@ -7,19 +7,20 @@ use super::mechanisms::memory_use;
 use super::names::Names;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
-use super::value::{name, path, span, whole, word};
+use super::value::{argument, name, path, span, whole, word};
 use super::{Kind, Program, Wait};
 use crate::Nanos;
 
 const KEYS: [&str; 8] =
     ["name", "count", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
-const KINDS: [(&str, &[&str]); 6] = [
+const KINDS: [(&str, &[&str]); 7] = [
     ("service", &SERVICE_KEYS),
     ("batch", &["threads"]),
     ("daemon", &["threads", "run", "sleep"]),
     ("periodic", &["threads", "run", "period"]),
     ("replay", &["sleeps", "runs"]),
+    ("command", &["command"]),
     ("fork-join", &["threads", "work", "wait"]),
 ];
 /// The words of `wait`.
@@ -137,6 +138,9 @@ fn join(table: &Table, own: Program, earlier: &Programs) -> Program {
     if matches!(own.kind, Kind::Service(_)) {
         table.wrong("process", "a service has a process of its own: let the other program name it");
     }
+    if [&own.kind, &host.kind].iter().any(|kind| matches!(kind, Kind::Command { .. })) {
+        table.wrong("process", "a command has processes of its own: leave `process` out");
+    }
     if table.get("group").is_some() {
         table.wrong("group", format!("it is that of the process, `{wanted}`: leave it out"));
     }
@@ -159,6 +163,7 @@ fn read_kind(table: &Table, kind: &str) -> Option<Kind> {
             Some(Kind::Periodic { threads: threads(), run: run?, period: period? })
         }
         "replay" => replay(table),
+        "command" => command(table),
         _ => {
             let (threads, work) = (table.required("threads", &count), table.required("work", span));
             let wait = match table.optional("wait", word(&WAITS)) {
@@ -168,6 +173,16 @@ fn read_kind(table: &Table, kind: &str) -> Option<Kind> {
             Some(Kind::ForkJoin { threads: threads?, work: work?, wait })
         }
     }
+}
+
+/// A list of words, which no shell reads.
+fn command(table: &Table) -> Option<Kind> {
+    const KEY: &str = "command";
+    if table.get(KEY).is_none() {
+        table.missing(&[KEY]);
+    }
+    let words = table.list(KEY, argument)?.into_iter().map(|(word, _)| word);
+    Some(Kind::Command { command: words.collect() })
 }
 
 /// Two lists of spans, as long as each other.

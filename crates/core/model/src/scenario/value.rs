@@ -37,6 +37,17 @@ fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
     value.as_str().ok_or_else(|| format!("found {}; expected {expected}", found(value)))
 }
 
+/// A word of a command line.
+pub(super) fn argument(value: &DeValue) -> Result<String, String> {
+    let word = text(value, "a word in quotes")?;
+    match word.contains('\0') || word.len() > MOST_PATH_LETTERS {
+        true => {
+            Err(format!("expected a word of at most {MOST_PATH_LETTERS} bytes, none of them 0"))
+        }
+        false => Ok(word.to_string()),
+    }
+}
+
 /// A duration, zero included, which needs no unit.
 pub fn duration(value: &DeValue) -> Result<Nanos, String> {
     if matches!(value, DeValue::Integer(number) if integer(number) == Some(0)) {
