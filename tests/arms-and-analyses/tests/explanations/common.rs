@@ -22,7 +22,7 @@ pub fn shipped(duration: &str) -> Vec<Scenario> {
         let scenario = Scenario::read(&text, &path.display().to_string()).expect("a scenario");
         Scenario { duration, warm_up: Nanos::from_millis(50), ..scenario }
     };
-    files.map(read).collect()
+    files.filter(|path| path.is_file()).map(read).collect()
 }
 
 /// A scenario of programs on so many CPUs.
