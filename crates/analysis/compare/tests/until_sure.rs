@@ -1,8 +1,10 @@
 //! Seeds that are added until verdicts can tell, among drawn latencies.
 
-use compare::{Plan, first_seeds, run_until_sure, run_with_sink};
-use model::trace::{ProgramTrace, Request, Window};
-use model::{Answer, Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Trace, Watch};
+mod common;
+
+use common::{MadeUp, Run, until_sure, whole};
+use model::trace::{ProgramTrace, Request};
+use model::{Answer, Nanos, Scenario, Trace};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use report::document::Verdict;
@@ -16,72 +18,28 @@ const RUNS_DIFFER: f64 = 1.2;
 const MOST: usize = 24;
 
 /// Latencies at random. The second policy's are this many times the first one's.
-struct Drawn {
-    times: f64,
+fn drawn(times: f64, policy: &str, seed: u64) -> Trace {
+    let is_second = policy == "b";
+    let lot = seed << 1 | u64::from(is_second);
+    let mut draws = Xoshiro256PlusPlus::seed_from_u64(lot);
+    let run = RUNS_DIFFER.powf(2.0 * draws.random::<f64>() - 1.0);
+    let scale_ns = 1e6 * run * if is_second { times } else { 1.0 };
+    let request = |i: u64| {
+        let took = Nanos((-(1.0 - draws.random::<f64>()).ln() * scale_ns) as u64);
+        let intended = Nanos(i * 100_000);
+        Request::at_once(intended, intended + took, Nanos(1))
+    };
+    let requests = (0..REQUESTS).map(request).collect();
+    let programs = vec![ProgramTrace { requests, ..ProgramTrace::default() }];
+    Trace { programs, ..Trace::default() }
 }
 
-impl Arm for Drawn {
-    fn name(&self) -> &'static str {
-        "test"
-    }
-    fn machine(&self) -> String {
-        String::new()
-    }
-    /// A run at a time, in the order of the plan: the twin of a run draws by itself.
-    fn exclusive(&self) -> bool {
-        true
-    }
-    fn check(&self, _: &Scenario, _: &PolicySpec) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn run(
-        &self,
-        scenario: &Scenario,
-        policy: &PolicySpec,
-        seed: u64,
-        _: Events,
-        _: &dyn Watch,
-    ) -> Result<Trace, Failure> {
-        let is_second = policy.to_string() == "b";
-        let lot = seed << 1 | u64::from(is_second);
-        let mut draws = Xoshiro256PlusPlus::seed_from_u64(lot);
-        let run = RUNS_DIFFER.powf(2.0 * draws.random::<f64>() - 1.0);
-        let scale_ns = 1e6 * run * if is_second { self.times } else { 1.0 };
-        let request = |i: u64| {
-            let took = Nanos((-(1.0 - draws.random::<f64>()).ln() * scale_ns) as u64);
-            let intended = Nanos(i * 100_000);
-            let (sent, service) = (intended, Nanos(1));
-            let received = intended + took;
-            Request { intended, sent, started: intended, completed: received, received, service }
-        };
-        let requests = (0..REQUESTS).map(request).collect();
-        Ok(Trace {
-            policy: policy.to_string(),
-            seed,
-            window: Window { start: Nanos::ZERO, end: scenario.duration },
-            programs: vec![ProgramTrace { requests, ..ProgramTrace::default() }],
-            ..Trace::default()
-        })
-    }
-}
-
-fn compared(times: f64, run: &dyn Fn(&Plan, &Drawn) -> Result<Document, Failure>) -> Document {
+fn compared(times: f64, run: Run) -> Document {
     let text = "# A.\nduration = \"2s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"s\"\nkind = \"service\"\n\
                 connections = 1\nservice_time = { law = \"fixed\", mean = \"10us\" }\n\
                 arrivals = { law = \"poisson\", rate = \"10000/s\" }\n";
-    let scenario = Scenario::read(text, "test.toml").expect("a scenario");
-    let plan = Plan {
-        scenario: &scenario,
-        policies: ["a", "b"].map(PolicySpec::plain).to_vec(),
-        seeds: first_seeds(&scenario, MOST),
-        jobs: None,
-        events: Events::Omitted,
-    };
-    run(&plan, &Drawn { times }).expect("runs")
-}
-
-fn until_sure(plan: &Plan, arm: &Drawn) -> Result<Document, Failure> {
-    run_until_sure(plan, 3, arm, &Silent, &())
+    let arm = MadeUp(|_: &Scenario, policy: &str, seed| drawn(times, policy, seed));
+    common::compared(text, MOST, &arm, run)
 }
 
 fn tail(document: &Document) -> &Verdict {
@@ -92,7 +50,7 @@ fn tail(document: &Document) -> &Verdict {
 #[test]
 fn what_differs_is_told_with_fewer_seeds_the_more_it_does() {
     let taken = |times: f64| {
-        let document = compared(times, &until_sure);
+        let document = compared(times, until_sure);
         let looks = document.looks.expect("looks");
         assert_eq!((looks.is_sure, looks.planned), (true, 4));
         assert_eq!(tail(&document).answer, Answer::Worse, "{times}");
@@ -106,10 +64,10 @@ fn what_differs_is_told_with_fewer_seeds_the_more_it_does() {
 
 #[test]
 fn equals_take_all_seeds_and_intervals_are_those_of_all_looks_together() {
-    let document = compared(1.0, &until_sure);
+    let document = compared(1.0, until_sure);
     let looks = document.looks.expect("looks");
     assert_eq!((looks.is_sure, looks.taken, document.seeds.len()), (false, 4, MOST));
-    let once = compared(1.0, &|plan, arm| run_with_sink(plan, arm, &Silent, &()));
+    let once = compared(1.0, whole);
     assert_eq!((&once.results, once.looks), (&document.results, None), "the same runs");
     let of = |document: &Document| {
         let ratio = tail(document).ratio;

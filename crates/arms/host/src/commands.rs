@@ -10,14 +10,7 @@ use crate::role::order::CommandRun;
 pub fn requests(runs: &[CommandRun], begin: Nanos) -> Vec<Request> {
     let request = |run: &CommandRun| {
         let [began, ended] = [run.began, run.ended].map(|at| at.saturating_sub(begin));
-        Request {
-            intended: began,
-            sent: began,
-            started: began,
-            completed: ended,
-            received: ended,
-            service: run.cpu,
-        }
+        Request::at_once(began, ended, run.cpu)
     };
     runs.iter().map(request).collect()
 }

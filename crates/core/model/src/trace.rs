@@ -101,6 +101,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// One that is sent when it should be, begun with at once and received when it is done.
+    pub fn at_once(from: Nanos, to: Nanos, service: Nanos) -> Request {
+        Request { intended: from, sent: from, started: from, completed: to, received: to, service }
+    }
+
     /// From the intended time to the response; [`Nanos::NEVER`] for a lost request, which so ranks last.
     pub fn latency(&self) -> Nanos {
         if self.is_lost() { Nanos::NEVER } else { self.received.saturating_sub(self.intended) }
