@@ -29,9 +29,10 @@ RG_INLINE bool rg_computes(struct rg_thread *thread, u64 now)
 	       thread->ran_ns + rg_less(now, cpu->since) > RG_HAND_ON_NS;
 }
 
-/* In select_cpu: who wakes the thread, by slot; 0: an interrupt. */
-RG_INLINE void rg_hand_on(struct rg_thread *thread, u32 by, u64 now)
+/* A thread wakes that finds no idle CPU: whether it is handed on. */
+RG_INLINE void rg_hand_on(struct rg_thread *thread, u64 now)
 {
+	u32 by = rg_waker();
 	struct rg_thread *waker = rg_thread_at(by);
 
 	if (!by || !rg_computes(waker, now))

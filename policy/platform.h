@@ -219,7 +219,13 @@ RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i);
  * `prev_cpu`, whole idle cores first. Sets *idle and claims the CPU where it is idle, else answers
  * prev_cpu. Cost: high on a big machine.
  */
-RG_CALL s32 rg_default_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags, bool *idle);
+RG_CALL s32 rg_default_cpu(struct task_struct *thread, s32 prev_cpu, bool *idle);
+
+/*
+ * In select_cpu, and in enqueue of a thread that wakes: the slot of the thread that wakes it; 0: an
+ * interrupt does, a thread without a row, or the platform does not say. Cost: low.
+ */
+RG_CALL u32 rg_waker(void);
 
 /*
  * Claims an idle CPU that admits the thread, the nearest first; -1 where none is idle. Stale:
@@ -438,13 +444,8 @@ RG_CALL void rg_release(struct rg_lock *lock);
  * every callback costs some hundred instructions a switch before it does anything.
  */
 
-/*
- * Flags of enqueue; those of select_cpu are the kernel's, for rg_default_cpu. Above them stands the
- * slot of the thread that wakes this one; 0: an interrupt does, or the platform does not say. In
- * enqueue it is known of pinned threads alone.
- */
+/* Flags of enqueue. */
 enum rg_enqueue { RG_ENQUEUE_WAKEUP = 1 };
-#define RG_WAKER_SHIFT 32
 
 RG_CALLBACK s32 rg_init(void);
 RG_CALLBACK void rg_init_group(u32 group, u32 parent, u32 weight);
@@ -457,7 +458,7 @@ RG_CALLBACK void rg_turn_due(s32 cpu);
 RG_CALLBACK void rg_exit_group(u32 group);
 RG_CALLBACK s32 rg_init_thread(struct task_struct *thread, u32 group);
 RG_CALLBACK void rg_move_thread_group(struct task_struct *thread, u32 group);
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *thread, s32 prev_cpu, u64 flags);
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *thread, s32 prev_cpu);
 RG_CALLBACK void rg_enqueue(struct task_struct *thread, u64 flags);
 RG_CALLBACK void rg_dispatch(s32 cpu, struct task_struct *prev);
 RG_CALLBACK void rg_yield(struct task_struct *thread);

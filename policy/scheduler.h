@@ -113,7 +113,7 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
  * No CPU idles: the thread looks for one to preempt, and waits in that one's queue. Of its own
  * queue it needs none in particular.
  */
-RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, s32 home, u32 by)
+RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, s32 home)
 {
 	s32 victim;
 
@@ -121,7 +121,7 @@ RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, 
 		return home;
 	rg_activate(t, thread, home, rg_now());
 	thread->queued_at = thread->woke_at;
-	rg_hand_on(thread, by, thread->woke_at);
+	rg_hand_on(thread, thread->woke_at);
 	victim = rg_preempt_victim(t, home);
 	thread->victim = victim < 0 ? 0 : rg_some(victim);
 	return victim < 0 || rg_queue_of(victim) == rg_queue_of(home) ? home : victim;
@@ -131,7 +131,7 @@ RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, 
  * An idle CPU takes the thread at once: a CPU idles only where no queue has work for it. The thread
  * is shown there before it runs, so that the min_vruntime never overlooks it.
  */
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	struct rg_thread *thread = rg_thread(t);
 	bool idle = 0;
@@ -143,9 +143,9 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
 		return prev_cpu;
 	if (thread->fresh)
 		prev_cpu = rg_balance_fork(t, prev_cpu);
-	cpu = rg_default_cpu(t, prev_cpu, (u32)flags, &idle);
+	cpu = rg_default_cpu(t, prev_cpu, &idle);
 	if (!idle)
-		return rg_select_victim(t, thread, cpu, flags >> RG_WAKER_SHIFT);
+		return rg_select_victim(t, thread, cpu);
 	rg_activate(t, thread, cpu, rg_now());
 	rg_set_next(cpu, t, thread);
 	rg_class_set_curr(cpu, t, thread);
@@ -183,7 +183,7 @@ RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32
 		return rg_number(victim);
 	if (!rg_is_pinned(t))
 		return -1;
-	rg_hand_on(thread, flags >> RG_WAKER_SHIFT, thread->queued_at);
+	rg_hand_on(thread, thread->queued_at);
 	return rg_preempt_home(t, home);
 }
 

@@ -25,10 +25,10 @@ RG_CALLBACK s32 rg_init(void)
 	return rg_queue_create(FIFO_QUEUE);
 }
 
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	bool idle = 0;
-	s32 cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	s32 cpu = rg_default_cpu(t, prev_cpu, &idle);
 
 	if (idle)
 		rg_insert_local(t, rg_options()->slice_ns, 0);

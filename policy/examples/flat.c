@@ -157,11 +157,11 @@ RG_CALLBACK void rg_move_thread_group(struct task_struct *t, u32 group)
 	thread->group = group;
 }
 
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	struct rg_thread *thread = rg_thread(t);
 	bool idle = 0;
-	s32 cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	s32 cpu = rg_default_cpu(t, prev_cpu, &idle);
 
 	if (idle && thread) {
 		flat_activate(thread);

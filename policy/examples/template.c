@@ -23,10 +23,10 @@ RG_CALLBACK s32 rg_init(void)
 }
 
 /* A thread wakes: on an idle CPU, if there is one, it runs at once. */
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	bool idle = 0;
-	s32 cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	s32 cpu = rg_default_cpu(t, prev_cpu, &idle);
 
 	if (idle)
 		rg_insert_local(t, rg_options()->slice_ns, 0);

@@ -56,10 +56,10 @@ RG_INLINE void vtime_begins(struct task_struct *t)
 		shared->now = thread->vtime;
 }
 
-RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	bool idle = 0;
-	s32 cpu = rg_default_cpu(t, prev_cpu, flags, &idle);
+	s32 cpu = rg_default_cpu(t, prev_cpu, &idle);
 
 	if (idle) {
 		vtime_begins(t);

@@ -33,7 +33,7 @@ callbacks! {
     rg_init_group: fn(u32, u32, u32);
     rg_init_thread: fn(*mut c_void, u32) -> i32;
     rg_move_thread_group: fn(*mut c_void, u32);
-    rg_select_cpu: fn(*mut c_void, i32, u64) -> i32;
+    rg_select_cpu: fn(*mut c_void, i32) -> i32;
     rg_enqueue: fn(*mut c_void, u64);
     rg_dispatch: fn(i32, *mut c_void);
     rg_tick: fn(*mut c_void);

@@ -90,10 +90,13 @@ calls! {
     fn rg_is_runnable(t: Handle) -> bool { hands().is_runnable(thread(t)) }
     fn rg_domain(at: i32, level: u32) -> u32 { World::here().domain(at as u32, level) }
     fn rg_cpu_in(at: i32, level: u32, i: u32) -> i32 { World::here().cpu_in(at as u32, level, i) }
-    fn rg_default_cpu(t: Handle, prev: i32, _flags: u64, idle: &mut bool) -> i32 {
+    fn rg_default_cpu(t: Handle, prev: i32, idle: &mut bool) -> i32 {
         let found = hands().claim_idle(thread(t), prev as usize);
         *idle = found.is_some();
         found.map_or(prev, |cpu| cpu as i32)
+    }
+    fn rg_waker() -> u32 {
+        0
     }
     fn rg_pick_idle(t: Handle) -> i32 {
         let on = hands();

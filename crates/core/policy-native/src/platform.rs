@@ -35,6 +35,10 @@ pub trait Platform {
     fn cpu_in(&self, cpu: CpuId, level: Level, i: u32) -> Option<CpuId>;
     /// The CPU for a waking thread, and whether it was idle and is now claimed.
     fn default_cpu(&mut self, thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool);
+    /// The thread that wakes another; `None`: an interrupt does, or it is not known.
+    fn waker(&self) -> Option<ThreadId> {
+        None
+    }
     /// Claims an idle CPU for a thread.
     fn pick_idle(&mut self, thread: ThreadId) -> Option<CpuId>;
     /// Makes a CPU choose again.

@@ -23,13 +23,6 @@ unsafe extern "C" {
 
 /// `RG_ENQUEUE_WAKEUP`.
 const WAKEUP: u64 = 1;
-/// `RG_WAKER_SHIFT`.
-const WAKER_SHIFT: u32 = 32;
-
-/// The thread that wakes another, as flags have it.
-fn waker(by: Option<ThreadId>) -> u64 {
-    by.map_or(0, |by| u64::from(slot(by)) << WAKER_SHIFT)
-}
 
 /// A policy on a machine. Instances share nothing, so many can live in parallel.
 ///
@@ -155,30 +148,12 @@ impl Policy {
 
     /// A thread wakes or is new: which CPU? Not for pinned threads.
     pub fn select_cpu(&mut self, on: &mut dyn Platform, thread: ThreadId, prev: CpuId) -> CpuId {
-        self.select_cpu_by(on, thread, prev, None)
-    }
-
-    /// The same of a thread that another one wakes; `None`: an interrupt does.
-    pub fn select_cpu_by(
-        &mut self,
-        on: &mut dyn Platform,
-        thread: ThreadId,
-        prev: CpuId,
-        by: Option<ThreadId>,
-    ) -> CpuId {
-        let flags = WAKEUP | waker(by);
-        let cpu = self.run(on, |c| (c.rg_select_cpu)(to_c(thread), prev.0 as i32, flags));
-        CpuId(cpu as u32)
+        CpuId(self.run(on, |c| (c.rg_select_cpu)(to_c(thread), prev.0 as i32)) as u32)
     }
 
     /// A thread must be put into a queue.
     pub fn enqueue(&mut self, on: &mut dyn Platform, thread: ThreadId, woken: bool) {
         self.run(on, |c| (c.rg_enqueue)(to_c(thread), if woken { WAKEUP } else { 0 }));
-    }
-
-    /// A thread that another one has woken must be put into a queue.
-    pub fn enqueue_by(&mut self, on: &mut dyn Platform, thread: ThreadId, by: Option<ThreadId>) {
-        self.run(on, |c| (c.rg_enqueue)(to_c(thread), WAKEUP | waker(by)));
     }
 
     /// A CPU has nothing local; `prev` ran there last.

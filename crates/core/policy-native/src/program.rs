@@ -64,7 +64,7 @@ callbacks! {
     fn rg_exit_group(group: u32);
     fn rg_init_thread(thread: *mut c_void, group: u32) -> i32;
     fn rg_move_thread_group(thread: *mut c_void, group: u32);
-    fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32, flags: u64) -> i32;
+    fn rg_select_cpu(thread: *mut c_void, prev_cpu: i32) -> i32;
     fn rg_enqueue(thread: *mut c_void, flags: u64);
     fn rg_dispatch(cpu: i32, prev: *mut c_void);
     fn rg_yield(thread: *mut c_void);

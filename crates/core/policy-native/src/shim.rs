@@ -195,6 +195,7 @@ calls! {
     fn rg_slot(_on, t: Handle) -> u32 [0] slot(thread(t));
     fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(present(on, at), level(of));
     fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(present(on, at), level(of), i));
+    fn rg_waker(on) -> u32 [0] on.platform.waker().map_or(0, slot);
     fn rg_pick_idle(on, t: Handle) -> i32 [-1] number(on.platform.pick_idle(thread(t)));
     fn rg_kick(on, at: i32, how: u32) -> () [()]
         on.platform.kick(present(on, at), if how == 0 { Kick::Idle } else { Kick::Preempt });
@@ -224,7 +225,7 @@ calls! {
     fn rg_group_timer(on, group: u32, after_ns: u64) -> bool [false] on.platform.group_timer(group, after_ns);
     fn rg_cpu_timer(on, cpu: i32, after_ns: u64) -> () [()] on.platform.cpu_timer(present(on, cpu), after_ns);
     fn rg_set_slice(on, t: Handle, slice_ns: u64) -> () [()] on.platform.set_slice(thread(t), slice_ns);
-    fn rg_default_cpu(on, t: Handle, prev_cpu: i32, _flags: u64, idle: &mut bool) -> i32 [prev_cpu] {
+    fn rg_default_cpu(on, t: Handle, prev_cpu: i32, idle: &mut bool) -> i32 [prev_cpu] {
         let (chosen, claimed) = on.platform.default_cpu(thread(t), present(on, prev_cpu));
         *idle = claimed;
         chosen.0 as i32

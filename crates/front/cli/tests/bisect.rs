@@ -28,8 +28,8 @@ fn git(at: &Path, words: &[&str]) -> String {
 }
 
 /// A waking thread takes an idle CPU itself, and what takes its place: it leaves that to the kick.
-const DIRECT: &str = "rg_default_cpu(t, prev_cpu, flags, &idle)";
-const KICKED: &str = "flags ? prev_cpu : 0";
+const DIRECT: &str = "rg_default_cpu(t, prev_cpu, &idle)";
+const KICKED: &str = "prev_cpu";
 
 /// A repository of `AFTER` commits after a good one, tagged `v0` and so on; `change` says what each does.
 fn history(change: impl Fn(usize, &str) -> String) -> tempfile::TempDir {

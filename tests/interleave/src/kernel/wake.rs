@@ -39,7 +39,7 @@ impl Hands<'_> {
             return self.with(|kernel| kernel.threads[thread].cpu = mask.trailing_zeros() as usize);
         }
         let select = self.world.code.callbacks.rg_select_cpu;
-        let cpu = self.call("select_cpu", || select(handle(thread), prev as i32, WAKEUP)) as usize;
+        let cpu = self.call("select_cpu", || select(handle(thread), prev as i32)) as usize;
         self.with(|kernel| {
             let admitted = cpu < kernel.cpus.len() && mask >> cpu & 1 == 1;
             kernel.threads[thread].cpu =

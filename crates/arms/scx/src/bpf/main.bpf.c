@@ -26,7 +26,6 @@
 #include "platform.bpf.h"
 #include "scheduler.h"
 #include "tally.bpf.h"
-#include "waker.bpf.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -222,7 +221,7 @@ void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup 
 
 s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return rg_select_cpu(p, prev_cpu, (u32)wake_flags | rg_waker());
+	return rg_select_cpu(p, prev_cpu);
 }
 
 void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
@@ -230,7 +229,7 @@ void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
 	if (!rg_slot(p)) /* until the end that init_task has asked for */
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 	else
-		rg_enqueue(p, enq_flags & SCX_ENQ_WAKEUP ? RG_ENQUEUE_WAKEUP | rg_waker() : 0);
+		rg_enqueue(p, enq_flags & SCX_ENQ_WAKEUP ? RG_ENQUEUE_WAKEUP : 0);
 }
 
 void BPF_STRUCT_OPS(rearguard_dispatch, s32 cpu, struct task_struct *prev)

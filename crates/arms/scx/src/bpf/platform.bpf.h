@@ -39,6 +39,7 @@ volatile u32 rg_zero = 0;
 #include "held.bpf.h"
 #include "queues.bpf.h"
 #include "topology.bpf.h"
+#include "waker.bpf.h"
 #include "weights.bpf.h"
 
 struct rg_cpu rg_cpus[RG_MAX_CPUS] SEC(".bss.cpus");
@@ -113,9 +114,14 @@ RG_CALL const volatile struct rg_options *rg_options(void)
 	return &rg_loaded_options;
 }
 
-RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, u64 flags, bool *idle)
+/*
+ * Without the kernel's flags: told that a waker is about to block, the kernel gives its CPU as idle
+ * while any other is, even one that the thread may not use. The thread would wait there for the
+ * waker alone, while others idle.
+ */
+RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, bool *idle)
 {
-	return scx_bpf_select_cpu_dfl(t, prev_cpu, flags, idle);
+	return scx_bpf_select_cpu_dfl(t, prev_cpu, 0, idle);
 }
 
 RG_CALL s32 rg_pick_idle(struct task_struct *t)

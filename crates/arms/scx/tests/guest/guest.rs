@@ -12,12 +12,13 @@ use model::{Failure, Nanos};
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 10] = [
+const PLAYS: [(&str, Play); 11] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("hotplug", crate::hotplug::play),
     ("life", crate::life::play),
     ("parity", crate::parity::play),
+    ("pipes", crate::pipes::play),
     ("promise", crate::promise::play),
     ("promise_live", crate::promise_live::play),
     ("quota", crate::quota::play),

@@ -9,6 +9,7 @@ mod hotplug;
 mod jumps;
 mod life;
 mod parity;
+mod pipes;
 mod promise;
 mod promise_live;
 mod quota;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         hotplug::trials(),
         life::trials(),
         parity::trials(),
+        pipes::trials(),
         promise::trials(),
         quota::trials(),
         yields::trials(),

@@ -98,13 +98,13 @@ fn beside_one_that_yields() -> u32 {
     let (steps, over) = (AtomicU32::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            stay();
+            stay(&[1]);
             while !over.load(Ordering::Relaxed) {
                 yield_now();
             }
         });
         scope.spawn(|| {
-            stay();
+            stay(&[1]);
             while !over.load(Ordering::Relaxed) {
                 compute();
                 steps.fetch_add(1, Ordering::Relaxed);
@@ -116,9 +116,9 @@ fn beside_one_that_yields() -> u32 {
     steps.into_inner()
 }
 
-/// On CPU 1 from now on.
-fn stay() {
+/// On these CPUs from now on.
+pub fn stay(cpus: &[usize]) {
     let mut only = CpuSet::new();
-    only.set(1).expect("a number that fits");
-    sched_setaffinity(Pid::from_raw(0), &only).expect("a guest with two CPUs");
+    cpus.iter().for_each(|&cpu| only.set(cpu).expect("a number that fits"));
+    sched_setaffinity(Pid::from_raw(0), &only).expect("a guest with these CPUs");
 }

@@ -33,6 +33,8 @@ pub struct Toy {
     pub slices: BTreeMap<u32, u64>,
     pub idle: Vec<u32>,
     pub last_local: Option<Local>,
+    /// The thread that wakes another.
+    pub waker: Option<ThreadId>,
     /// The CPU that dispatches, and its runnable thread.
     pub dispatching: (u32, Option<ThreadId>),
     pub draws: u32,
@@ -88,13 +90,14 @@ impl Bench {
 
     /// A thread wakes it, and no interrupt.
     pub fn wake_by(&mut self, thread: ThreadId, by: Option<ThreadId>) {
+        self.toy.waker = by;
         let of = self.toy.of(thread);
         let (at, selects) = (CpuId(of.cpu), of.only_on.is_none() && !of.percpu_kthread);
         if selects {
             self.toy.threads[thread.index()].cpu =
-                self.policy.select_cpu_by(&mut self.toy, thread, at, by).0;
+                self.policy.select_cpu(&mut self.toy, thread, at).0;
         }
-        self.policy.enqueue_by(&mut self.toy, thread, by);
+        self.policy.enqueue(&mut self.toy, thread, true);
     }
 
     /// The CPU asks for work. Answers the thread that it got, else prev.
@@ -146,6 +149,7 @@ impl Toy {
             slices: BTreeMap::new(),
             idle: Vec::new(),
             last_local: None,
+            waker: None,
             dispatching: (0, None),
             draws: 7,
             taken: None,
@@ -212,6 +216,9 @@ impl Platform for Toy {
     }
     fn default_cpu(&mut self, _thread: ThreadId, prev_cpu: CpuId) -> (CpuId, bool) {
         self.idle.pop().map_or((prev_cpu, false), |cpu| (CpuId(cpu), true))
+    }
+    fn waker(&self) -> Option<ThreadId> {
+        self.waker
     }
     fn pick_idle(&mut self, _thread: ThreadId) -> Option<CpuId> {
         self.idle.pop().map(CpuId)

@@ -100,7 +100,6 @@ impl Event {
 
     /// The kernel's program, the thread that it is about, and its other arguments.
     pub fn program(self) -> (&'static str, Option<ThreadId>, [u32; 3]) {
-        const WAKEUP: u32 = 1;
         match self {
             Event::Init => ("init", None, [0; 3]),
             Event::InitGroup(group, parent, weight) => {
@@ -111,7 +110,7 @@ impl Event {
             Event::MoveThreadGroup(thread, group) => {
                 ("move_thread_group", Some(thread), [group, 0, 0])
             }
-            Event::SelectCpu(thread, prev) => ("select_cpu", Some(thread), [prev, WAKEUP, 0]),
+            Event::SelectCpu(thread, prev) => ("select_cpu", Some(thread), [prev, 0, 0]),
             Event::Enqueue(thread, woken) => ("enqueue", Some(thread), [woken.into(), 0, 0]),
             Event::Dispatch(cpu, prev) => ("dispatch", prev, [cpu, 0, 0]),
             Event::GiveWay(thread) => ("give_way", Some(thread), [0; 3]),

@@ -136,12 +136,17 @@ RG_CALL s32 rg_cpu_in(s32 cpu, u32 level, u32 i)
 	return i < size ? (cpu & ~(size - 1)) | ((cpu + i) & (size - 1)) : -1;
 }
 
-RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, u64 flags, bool *idle)
+RG_CALL s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, bool *idle)
 {
 	u64 answer = parity_act(PARITY_DEFAULT_CPU, rg_thread_id(t), prev_cpu, 0, 0);
 
 	*idle = answer & 1;
 	return answer >> 1;
+}
+
+RG_CALL u32 rg_waker(void)
+{
+	return 0;
 }
 
 RG_CALL s32 rg_pick_idle(struct task_struct *t)
