@@ -60,7 +60,7 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         programs,
         threads,
         usage,
-        counters: seen.samples.counters,
+        counters: commands::counters(scenario, seen.samples.counters),
         events: None,
         tables: Tables::default(),
     };

@@ -2,7 +2,8 @@
 //! response.
 
 use model::Nanos;
-use model::trace::Request;
+use model::scenario::{Kind, Scenario};
+use model::trace::{Counters, Request};
 
 use crate::role::order::CommandRun;
 
@@ -27,9 +28,32 @@ pub fn used(runs: &[Request], at: Nanos) -> Nanos {
     Nanos(runs.iter().map(of_run).sum())
 }
 
+/// What the threads of a run did: unknown beside a command, whose threads come and go unseen.
+pub fn counters(scenario: &Scenario, seen: Counters) -> Counters {
+    let is_command = |kind: &Kind| matches!(kind, Kind::Command { .. });
+    if scenario.programs.iter().any(|program| is_command(&program.kind)) {
+        return Counters { switches: None, migrations: None, ..seen };
+    }
+    seen
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_threads_of_a_command_did_is_not_told() {
+        let seen = Counters { switches: Some(25), migrations: Some(6), pulls: Some(1), idle: None };
+        let of = |program: &str| {
+            let head =
+                "# A test.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"a\"";
+            let text = format!("{head}\n{program}\n");
+            counters(&Scenario::read(&text, "a.toml").expect("a scenario"), seen)
+        };
+        assert_eq!(of("kind = \"batch\""), seen);
+        let told = Counters { switches: None, migrations: None, ..seen };
+        assert_eq!(of("kind = \"command\"\ncommand = [\"true\"]"), told);
+    }
 
     #[test]
     fn what_a_run_used_is_spread_over_it() {
