@@ -40,14 +40,14 @@ def differences(document: dict, policy: str) -> list[str]:
     ours = results.pop(policy)
     others = list(results.values())
     found = []
-    right = {group["name"] for group in ours["groups"] if group["share"] >= DUE * group["due_share"]}
+    right = {group["name"] for group in ours["groups"] if group["due_share"] is not None and group["share"] >= DUE * group["due_share"]}
     for number, program in enumerate(ours["programs"]):
         if program["kind"] != "service" and program["name"] in right:
             continue
         beside = [other["programs"][number] for other in others]
         found += (of_service if program["kind"] == "service" else of_work)(program, beside)
     for number, group in enumerate(ours["groups"]):
-        most = max([group["due_share"], *(other["groups"][number]["share"] for other in others)])
+        most = max([group["due_share"] or 0, *(other["groups"][number]["share"] for other in others)])
         if ours["idle_share"] < SHARE and group["share"] > most + SHARE:
             found.append(f"{group['name']}: share {group['share']:.3f}, due or others {most:.3f}")
     idle = max(other["idle_share"] for other in others)

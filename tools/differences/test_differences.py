@@ -37,6 +37,11 @@ class Differences(unittest.TestCase):
     def test_who_has_its_due_has_enough(self):
         self.assertEqual(differences(document(use=0.1, due=0.1), "ours"), [])
 
+    def test_what_is_due_may_be_unknown(self):
+        self.assertEqual(differences(document(due=None), "ours"), [])
+        self.assertEqual(len(differences(document(use=0.1, due=None), "ours")), 1)
+        self.assertEqual(len(differences(document(use=0.6, due=None), "ours")), 1)
+
     def test_a_seed_draws_the_same_scenario_again(self):
         self.assertEqual(scenario(7), scenario(7))
         self.assertNotEqual(scenario(7), scenario(8))

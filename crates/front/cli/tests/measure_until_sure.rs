@@ -4,12 +4,14 @@
 mod loopback;
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::io::{Read, Write};
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 fn rearguard(args: &[&str]) -> Output {
@@ -21,11 +23,13 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+const SERVER: [&str; 4] =
+    ["--start", "null-rpc", "--target", "null-rpc://127.0.0.1:0?service=100us"];
+const LOAD: [&str; 7] = ["--rate", "500/s", "--duration", "500ms", "--warm-up", "100ms", "--json"];
+
 /// The result; nothing where this machine's noise delays the generator.
 fn document(args: &[&str]) -> Option<(Value, String)> {
-    let server = ["--start", "null-rpc", "--target", "null-rpc://127.0.0.1:0?service=100us"];
-    let load = ["--rate", "500/s", "--duration", "500ms", "--warm-up", "100ms", "--json"];
-    let output = rearguard(&[&server[..], &load, args].concat());
+    let output = rearguard(&[&SERVER[..], &LOAD, args].concat());
     let said = said(&output);
     if !output.status.success() && said.contains("could not keep its schedule") {
         eprintln!("skipped, as this machine cannot: {said}");
@@ -94,6 +98,42 @@ fn it_ends_as_soon_as_it_is_sure() {
     assert!(looks["reach"].as_f64().is_some_and(|reach| reach <= 0.9), "{looks}");
     // The control: 1,000 requests bound no p99.9, so there was more than one look.
     assert!(count("taken") > 1, "{looks}");
+}
+
+/// Ctrl-C when that many looks are over: the exit code, the result, and what was said until then.
+fn interrupted(looks: usize) -> (Option<i32>, Vec<u8>, String) {
+    let until = ["--until-sure=30s", "--precision", "0.001%"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
+    command.arg("measure").args(SERVER).args(LOAD).args(until);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut said = String::new();
+    while looks > 0 && !said.contains(&format!("look {looks} of")) {
+        if errors.read_line(&mut said).expect("UTF-8") == 0 {
+            break;
+        }
+    }
+    thread::sleep(Duration::from_millis(200));
+    // It may have ended by itself, for this machine's noise.
+    let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT);
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code(), output.stdout, said)
+}
+
+#[test]
+fn an_interrupted_look_leaves_the_result_of_the_one_before() {
+    let (code, found, said) = interrupted(1);
+    if said.contains("could not keep its schedule") {
+        eprintln!("skipped, as this machine cannot: {said}");
+        return;
+    }
+    assert_eq!(code, Some(130), "{said}");
+    let found: Value = serde_json::from_slice(&found).expect("JSON");
+    assert_eq!((&found["looks"]["taken"], &found["looks"]["is_sure"]), (&1.into(), &false.into()));
+    assert_eq!(found["duration_ns"], 500_000_000);
+    // The control: before the first is over there is none to show.
+    let (code, found, said) = interrupted(0);
+    assert!(code == Some(130) && found.is_empty(), "{said}");
 }
 
 #[test]

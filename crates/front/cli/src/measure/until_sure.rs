@@ -1,10 +1,11 @@
 //! `rearguard measure --until-sure`: longer and longer runs.
 
-use ::measure::{Load, Looks, ServiceTime};
+use ::measure::{Load, Looks, Measurement, ServiceTime};
 use model::{Failure, Nanos};
+use report::MeasureLooks;
 
 use super::live::Live;
-use super::{Args, Session};
+use super::{Args, Session, Staged};
 use crate::terminal::Terminal;
 
 impl Args {
@@ -26,6 +27,14 @@ impl Args {
     }
 }
 
+/// What a look found that is over.
+struct Look {
+    load: Load,
+    measured: Measurement,
+    staged: Option<Staged>,
+    found: MeasureLooks,
+}
+
 impl Session<'_> {
     /// Measures again, for longer, until p99.9 is precise or no look is left.
     pub(super) fn until_sure(
@@ -35,16 +44,38 @@ impl Session<'_> {
         watch: &Terminal,
         live: Option<&Live>,
     ) -> Result<(), Failure> {
+        let mut last = None;
         for (at, duration) in looks.durations.iter().enumerate() {
+            if let Some(Look { found, .. }) = &last {
+                anstream::eprintln!("rearguard: {}; measuring anew for {duration}", found.words());
+            }
             let load = Load { duration: *duration, ..self.load.clone() };
             let session = Session { load: &load, ..*self };
-            let (measured, staged) = session.good(service_time, watch, live)?;
-            let found = looks.found(at, &measured);
-            let Some(next) = looks.durations.get(at + 1).filter(|_| !found.is_sure) else {
-                return session.write(&measured, staged, Some(found));
+            let (measured, staged) = match session.good(service_time, watch, live) {
+                Ok(good) => good,
+                Err(why) => return self.before(last, why),
             };
-            anstream::eprintln!("rearguard: {}; measuring anew for {next}", found.words());
+            let found = looks.found(at, &measured);
+            let is_sure = found.is_sure;
+            last = Some(Look { load, measured, staged, found });
+            if is_sure {
+                break;
+            }
         }
-        Ok(())
+        last.map_or(Ok(()), |look| self.told(look))
+    }
+
+    fn told(&self, Look { load, measured, staged, found }: Look) -> Result<(), Failure> {
+        Session { load: &load, ..*self }.write(&measured, staged, Some(found))
+    }
+
+    /// A look that did not end well takes nothing from the one before it.
+    fn before(&self, last: Option<Look>, why: Failure) -> Result<(), Failure> {
+        if let Some(look) = last {
+            let duration = look.load.duration;
+            anstream::eprintln!("rearguard: what follows is of the look before, of {duration}");
+            self.told(look)?;
+        }
+        Err(why)
     }
 }
