@@ -1,5 +1,5 @@
-//! A thread that goes on computing wakes another through a pipe, of which the kernel says that the waker is about to
-//! block. The other must not wait for it where a CPU idles, or runs a thread that is further ahead.
+//! A thread that goes on computing wakes another through a pipe, of which the kernel says that the waker is
+//! about to block. The other must not wait for it where a CPU idles, or runs a thread that is further ahead.
 
 use std::io::{Read, Write, pipe};
 use std::sync::atomic::{AtomicBool, Ordering};
