@@ -14,13 +14,13 @@
 #undef rg_stopping
 #undef rg_idle
 
-s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu, u64 flags)
+s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 {
 	s32 cpu;
 
 	(*rg_callback_call)(RG_WAKES, rg_thread_cpu(t));
 	(*rg_kernel_call)(RG_LOOKS_UP, 0, rg_slot(t));
-	cpu = rg_inner_select_cpu(t, prev_cpu, flags);
+	cpu = rg_inner_select_cpu(t, prev_cpu);
 	(*rg_callback_call)(RG_RETURNS, 0);
 	return cpu;
 }
