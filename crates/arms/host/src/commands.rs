@@ -2,7 +2,7 @@
 //! response.
 
 use model::Nanos;
-use model::scenario::{Kind, Scenario};
+use model::scenario::Scenario;
 use model::trace::{Counters, Request};
 
 use crate::role::order::CommandRun;
@@ -30,11 +30,10 @@ pub fn used(runs: &[Request], at: Nanos) -> Nanos {
 
 /// What the threads of a run did: unknown beside a command, whose threads come and go unseen.
 pub fn counters(scenario: &Scenario, seen: Counters) -> Counters {
-    let is_command = |kind: &Kind| matches!(kind, Kind::Command { .. });
-    if scenario.programs.iter().any(|program| is_command(&program.kind)) {
-        return Counters { switches: None, migrations: None, ..seen };
+    match scenario.of_kernels_alone() {
+        Some(_command) => Counters { switches: None, migrations: None, ..seen },
+        None => seen,
     }
-    seen
 }
 
 #[cfg(test)]
