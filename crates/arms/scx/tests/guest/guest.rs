@@ -1,12 +1,18 @@
 //! This executable in a guest: boots one, and plays what a test asks for inside.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lab::{Counting, Job, Lab, Stream, Watcher};
 use model::scenario::Machine;
-use model::{Failure, Nanos};
+use model::{Failure, Nanos, PolicySpec};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::life::warnings;
 
 /// What a test plays in the guest: lines to print.
 pub type Play = fn() -> Result<Vec<String>, Failure>;
@@ -77,6 +83,46 @@ pub fn right((lines, code, errors): (Vec<String>, u8, String), most: usize) -> V
     let faults: Vec<_> = lines.iter().filter(|line| line.ends_with("WRONG")).collect();
     assert!(lines.len() > most && faults.is_empty(), "{faults:?}");
     lines
+}
+
+/// Shows what a play told, and holds that it ended well and that the kernel had nothing against it.
+pub fn told(kernel: &str, cpus: u32, play: &str) -> Vec<String> {
+    let (lines, code, errors) = under(kernel, cpus, play);
+    assert_eq!(code, 0, "{errors}");
+    println!("{}", lines.join("\n"));
+    assert!(lines.contains(&"kernel's warnings: []".to_string()), "{lines:?}");
+    lines
+}
+
+/// The numbers of the line that begins so.
+pub fn numbers<T: FromStr<Err: Debug>>(lines: &[String], what: &str) -> Vec<T> {
+    let line = lines.iter().find_map(|line| line.strip_prefix(what)).expect("a line");
+    line.split_whitespace().map(|number| number.parse().expect("a number")).collect()
+}
+
+/// What a line begins with, and what counts its numbers.
+pub type Measure = (&'static str, fn() -> u32);
+
+/// In the guest: a line for each measure, with a number for each policy; `None`: the default class.
+pub fn under_each(policies: &[Option<&str>], measures: &[Measure]) -> Result<Vec<String>, Failure> {
+    let mut lines: Vec<String> = measures.iter().map(|(what, _)| what.to_string()).collect();
+    for policy in policies {
+        let spec = policy.map(PolicySpec::parse).transpose()?;
+        let loaded = spec.map(|spec| scx::load(&spec)).transpose()?;
+        for (line, (_, count)) in lines.iter_mut().zip(measures) {
+            *line += &format!(" {}", count());
+        }
+        drop(loaded);
+    }
+    lines.push(format!("kernel's warnings: {:?}", warnings()?));
+    Ok(lines)
+}
+
+/// On these CPUs from now on.
+pub fn stay(cpus: &[usize]) {
+    let mut only = CpuSet::new();
+    cpus.iter().for_each(|&cpu| only.set(cpu).expect("a number that fits"));
+    sched_setaffinity(Pid::from_raw(0), &only).expect("a guest with these CPUs");
 }
 
 /// The lines that a play prints under a kernel, and its exit code and errors.

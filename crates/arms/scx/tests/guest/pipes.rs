@@ -7,11 +7,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
-use model::{Failure, PolicySpec};
+use model::Failure;
 
-use crate::guest::under;
-use crate::life::warnings;
-use crate::yields::stay;
+use crate::guest::{numbers, stay, told, under_each};
 
 pub fn trials() -> Vec<Trial> {
     let trial = |kernel: &'static str| {
@@ -29,32 +27,20 @@ const BETWEEN: Duration = Duration::from_millis(3);
 const POLICIES: [Option<&str>; 3] = [None, Some("rearguard"), Some("rearguard:preempt=off")];
 
 fn read_at_once(kernel: &str) -> Result<(), Failed> {
-    let (lines, code, errors) = under(kernel, 3, "pipes");
-    assert_eq!(code, 0, "{errors}");
-    println!("{}", lines.join("\n"));
-    let of = |what: &str| -> Vec<u32> {
-        let line = lines.iter().find_map(|line| line.strip_prefix(what)).expect("a line");
-        line.split_whitespace().map(|number| number.parse().expect("a number")).collect()
-    };
+    let lines = told(kernel, 3, "pipes");
+    let of = |what| numbers::<u32>(&lines, what);
     let (part, napping) = (of("in a part of the CPUs:"), of("beside CPUs that nap:"));
     assert!(part[1] <= MESSAGES / 10 && part[2] > MESSAGES / 5, "{part:?}");
     assert!(napping[1] <= MESSAGES / 20, "{napping:?}");
-    assert!(lines.contains(&"kernel's warnings: []".to_string()), "{lines:?}");
     Ok(())
 }
 
 /// In the guest: how many messages are late under each policy.
 pub fn play() -> Result<Vec<String>, Failure> {
-    let mut part = String::from("in a part of the CPUs:");
-    let mut napping = String::from("beside CPUs that nap:");
-    for policy in POLICIES {
-        let spec = policy.map(PolicySpec::parse).transpose()?;
-        let loaded = spec.map(|spec| scx::load(&spec)).transpose()?;
-        part += &format!(" {}", in_a_part());
-        napping += &format!(" {}", beside_naps());
-        drop(loaded);
-    }
-    Ok(vec![part, napping, format!("kernel's warnings: {:?}", warnings()?)])
+    under_each(
+        &POLICIES,
+        &[("in a part of the CPUs:", in_a_part), ("beside CPUs that nap:", beside_naps)],
+    )
 }
 
 fn compute(span: Duration) {

@@ -5,12 +5,9 @@ use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
-use model::{Failure, PolicySpec};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+use model::Failure;
 
-use crate::guest::under;
-use crate::life::warnings;
+use crate::guest::{numbers, stay, told, under_each};
 
 pub fn trials() -> Vec<Trial> {
     let trial = |kernel: &'static str| {
@@ -20,7 +17,6 @@ pub fn trials() -> Vec<Trial> {
     vec![trial("7.2"), trial("6.18")]
 }
 
-/// The kernel's default class first.
 const POLICIES: [Option<&str>; 3] = [None, Some("rearguard"), Some("rearguard:yields=off")];
 const THREADS: u32 = 8;
 /// Long enough that they are batch for most of it.
@@ -29,32 +25,18 @@ const SPAN: Duration = Duration::from_millis(1_500);
 const WORK: u32 = 200_000;
 
 fn meet(kernel: &str) -> Result<(), Failed> {
-    let (lines, code, errors) = under(kernel, 2, "yields");
-    assert_eq!(code, 0, "{errors}");
-    println!("{}", lines.join("\n"));
-    let of = |what: &str| -> Vec<f64> {
-        let line = lines.iter().find_map(|line| line.strip_prefix(what)).expect("a line");
-        line.split_whitespace().map(|number| number.parse().expect("a number")).collect()
-    };
+    let lines = told(kernel, 2, "yields");
+    let of = |what| numbers::<f64>(&lines, what);
     let (rounds, steps) = (of("rounds:"), of("steps:"));
     assert!(rounds[1] >= 0.9 * rounds[0] && rounds[2] < 0.5 * rounds[0], "{rounds:?}");
     // The worker is batch, so the two share the CPU (policy/yield.h, Limits).
     assert!(steps[1] >= 0.5 * steps[0] && steps[1] > 1.05 * steps[2], "{steps:?}");
-    assert!(lines.contains(&"kernel's warnings: []".to_string()), "{lines:?}");
     Ok(())
 }
 
 /// In the guest.
 pub fn play() -> Result<Vec<String>, Failure> {
-    let (mut rounds, mut steps) = (String::from("rounds:"), String::from("steps:"));
-    for policy in POLICIES {
-        let spec = policy.map(PolicySpec::parse).transpose()?;
-        let loaded = spec.map(|spec| scx::load(&spec)).transpose()?;
-        rounds += &format!(" {}", barrier());
-        steps += &format!(" {}", beside_one_that_yields());
-        drop(loaded);
-    }
-    Ok(vec![rounds, steps, format!("kernel's warnings: {:?}", warnings()?)])
+    under_each(&POLICIES, &[("rounds:", barrier), ("steps:", beside_one_that_yields)])
 }
 
 /// Not by PAUSE, as in life.rs.
@@ -114,11 +96,4 @@ fn beside_one_that_yields() -> u32 {
         over.store(true, Ordering::Relaxed);
     });
     steps.into_inner()
-}
-
-/// On these CPUs from now on.
-pub fn stay(cpus: &[usize]) {
-    let mut only = CpuSet::new();
-    cpus.iter().for_each(|&cpu| only.set(cpu).expect("a number that fits"));
-    sched_setaffinity(Pid::from_raw(0), &only).expect("a guest with these CPUs");
 }
