@@ -50,7 +50,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	rg_balance_wake(t, thread, now);
 	rg_place(t, at, rg_weight_join(t, thread));
 	if (rg_has_quotas())
-		rg_burst_begin(t, thread, now);
+		rg_burst_begin(thread, now);
 	rg_quota_join(thread);
 	rg_balance_join(thread);
 	rg_weight_refresh(thread);

@@ -21,6 +21,7 @@
 #ifndef RG_BURST_H
 #define RG_BURST_H
 
+#include "balance/utilisation.h"
 #include "pick/pool.h"
 
 #define RG_HELPER_RATIO 8
@@ -38,6 +39,27 @@ RG_INLINE void rg_burst_fill(struct rg_thread *thread, u64 ran_ns)
 		return;
 	thread->burst = limit;
 	thread->batch = 1;
+}
+
+/*
+ * Whether virtual time follows the thread (clock.h): a batch one, but no helper of short bursts; or
+ * one that has never slept.
+ */
+RG_INLINE bool rg_holds_clock(struct rg_thread *thread)
+{
+	if (!thread->burst_mean_ns)
+		return thread->ran_ns > RG_OPTION(slice_ns);
+	return thread->batch && thread->burst > RG_OPTION(burst_limit_ns) >> 1;
+}
+
+/*
+ * Whether a thread runs for longer than a slice, wants a CPU for most of the time, or has never
+ * slept.
+ */
+RG_INLINE bool rg_runs_on(struct rg_thread *thread)
+{
+	return thread->utilised > RG_UTILISATION_ONE >> 1 || !thread->burst_mean_ns ||
+	       thread->ran_ns > RG_OPTION(slice_ns);
 }
 
 /* A mean of the last 2^shift values or so, that begins with the first. */
@@ -74,37 +96,22 @@ RG_INLINE void rg_burst_end(struct task_struct *t, struct rg_thread *thread)
 		thread->hands = 0;
 }
 
-/* What the thread's bursts take: the mean of its process, if its own is not much longer. */
-RG_INLINE u64 rg_burst_usual(struct task_struct *t, struct rg_thread *thread)
-{
-	struct rg_process *process = rg_process(t);
-
-	if (!process || rg_outlasts_process(thread, process))
-		return thread->burst_mean_ns;
-	return process->burst_mean_ns;
-}
-
 /* Where there are quotas: a thread wants a CPU, since now or since its group has held it. */
-RG_INLINE void rg_burst_begin(struct task_struct *t, struct rg_thread *thread, u64 now)
+RG_INLINE void rg_burst_begin(struct rg_thread *thread, u64 now)
 {
-	thread->burst_usual_ns = rg_burst_usual(t, thread);
 	if (!thread->ran_ns)
 		thread->wants_at = thread->held_at ? thread->held_at : now;
 }
 
-/* Whether the thread has other work than its siblings. */
-RG_INLINE bool rg_is_helper(struct task_struct *t, struct rg_thread *thread)
-{
-	struct rg_process *process = rg_process(t);
-
-	return RG_OPTION(burst_limit_ns) != RG_NEVER && process &&
-	       rg_outlasts_process(thread, process);
-}
-
 RG_INLINE void rg_burst_drain(struct task_struct *t, struct rg_thread *thread, u64 slept_ns)
 {
+	struct rg_process *process = rg_process(t);
+	bool outlasts = process && rg_outlasts_process(thread, process);
+
 	thread->burst = rg_less(thread->burst, slept_ns);
-	thread->helper = rg_is_helper(t, thread);
+	thread->burst_usual_ns =
+		process && !outlasts ? process->burst_mean_ns : thread->burst_mean_ns;
+	thread->helper = RG_OPTION(burst_limit_ns) != RG_NEVER && outlasts;
 	if (thread->helper)
 		thread->batch = 1;
 	else if (!thread->burst)

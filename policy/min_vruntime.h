@@ -32,6 +32,7 @@
  *          min_vruntime then follows the others: at the next that runs, which a waking thread shall
  *          still preempt, but behind the next that waits by what that gets ahead in a turn and 300
  *          ms, as far as one cache may be behind another.
+ *          Where no batch thread wants a CPU virtual time goes on by itself, too (clock.h).
  * Figure.  With all CPUs busy a min_vruntime is at most two ticks old, however many there are. A
  *          spinning thread beside four that nap and a service of 35% on four CPUs has 13.0% of the
  *          machine of a due 13.1%, with infeasible=off 2.0%. Of two light groups beside five
@@ -47,6 +48,7 @@
 #define RG_MIN_VRUNTIME_H
 
 #include "balance/utilisation.h"
+#include "burst.h"
 #include "queue.h"
 #include "weight.h"
 
@@ -141,6 +143,13 @@ RG_INLINE bool rg_knows_settled(void)
 	return RG_OPTION(infeasible) && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE;
 }
 
+/* Notes whether batch threads want a CPU: the clock is theirs (clock.h). */
+RG_INLINE void rg_vtime_note_batch(struct rg_vtime *vtime, bool batch)
+{
+	if (batch && !vtime->seen_batch)
+		vtime->seen_batch = 1;
+}
+
 /* The same of a thread that runs or is about to. */
 RG_INLINE void rg_vtime_note(struct rg_vtime *vtime, struct rg_thread *thread, u64 vruntime,
 			     u64 now)
@@ -188,6 +197,7 @@ RG_INLINE bool rg_is_infeasible(struct rg_vtime *vtime, u64 weight)
 RG_INLINE void rg_vtime_note_running(struct rg_vtime *vtime, struct rg_cpu *cpu, u64 vruntime,
 				     u64 now)
 {
+	rg_vtime_note_batch(vtime, rg_holds_clock(rg_thread_at(cpu->thread)));
 	rg_vtime_note(vtime, rg_thread_at(cpu->thread), vruntime, now);
 	rg_vtime_note_turn(vtime, cpu->weight);
 	if (!rg_is_infeasible(vtime, cpu->weight)) {
@@ -241,6 +251,7 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 
 		vtime->floor = rg_earliest(vtime->floor, floor);
 		rg_offer(&vtime->least, vruntime);
+		rg_vtime_note_batch(vtime, queue->batch);
 		if (rg_knows_settled())
 			rg_offer(&vtime->settled, rg_least_settled(heap, vtime, now));
 		shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime.used_at = now;
@@ -335,6 +346,19 @@ RG_INLINE bool rg_vtime_is_held_back(struct rg_vtime *vtime)
 	       rg_is_infeasible(vtime, vtime->last_weight);
 }
 
+/* What a look says about how virtual time goes on (clock.h). */
+RG_INLINE void rg_vtime_note_clock(struct rg_vtime *vtime)
+{
+	u32 batch = vtime->seen_batch ? RG_CONTENDED_LOOKS : rg_less(vtime->has_batch, 1);
+
+	if (vtime->running)
+		vtime->mean_weight = rg_mean(vtime->mean_weight,
+					     rg_div(vtime->weight, vtime->running), 3);
+	if (vtime->has_batch != batch)
+		vtime->has_batch = batch;
+	vtime->seen_batch = 0;
+}
+
 /*
  * A look has been round: the least that it has seen becomes the min_vruntime. Where no thread
  * waits all have what they want, and no weight is infeasible.
@@ -349,6 +373,7 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool waited)
 	if (least != RG_NEVER && rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
 	vtime->turn -= vtime->turn >> 3;
+	rg_vtime_note_clock(vtime);
 }
 
 /* A look begins: what was offered before may be asleep by now. */

@@ -114,6 +114,8 @@ struct rg_thread {
 	u32 next;  /* its neighbours there, by slot; 0: none */
 	u32 prev;
 	u32 unlisted : 1; /* it waits, and there was no room in the index */
+	u32 clocks : 1;   /* it is one of its queue's `batch` */
+	u32 runs_on : 1;  /* it did when it began to wait: burst.h */
 	u32 hands : 2;    /* its part in work that is handed on, while it does not wait: rg_hands */
 	u32 waits_cpuset; /* the heap where it waits */
 	u32 batch;     /* the bucket has been full and is not yet empty */
@@ -125,6 +127,7 @@ struct rg_thread {
 	u64 exec_seen; /* rg_exec_ns when the vruntime was last charged; RG_NEVER: it was away */
 	u64 burst;     /* the level of its bucket in ns */
 	u64 burst_mean_ns; /* what it runs from a wake-up to the next sleep */
+	u64 burst_usual_ns; /* the mean of its process, if its own is not much longer */
 	u64 slept_at;  /* when it last blocked */
 	u64 asleep;    /* the least target when it last blocked */
 	u64 pool;      /* see rg_pool; as of when it last entered a queue or ran */
@@ -151,7 +154,6 @@ struct rg_thread {
 	u64 earned;    /* what a unit of weight had earned when its credit was last settled */
 	u64 credited;  /* of a child of the root: what it counts among those that share credits */
 	/* Where there are quotas: */
-	u64 burst_usual_ns; /* the mean burst of its process, if its own are not much longer */
 	u64 wants_at;  /* since when it wants a CPU, whatever has held it since */
 	u32 owed;      /* a batch thread that has its turn since they had too little */
 	u32 unused;
@@ -258,6 +260,7 @@ struct rg_vtime {
 	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
 	u64 met_at;       /* when a tick has last met it beside another: see converge.h */
+	u32 has_batch;    /* for how many looks more a batch thread holds the clock: see clock.h */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 least RG_LINE; /* of those seen in this look */
 	u64 settled;      /* of those among them that want a CPU for most of the time */
@@ -265,9 +268,11 @@ struct rg_vtime {
 	u64 weight;       /* of all that run and are not too heavy */
 	u64 seen_weight;  /* the same of the last look */
 	u64 last;         /* the least vruntime of all that run */
-	u64 last_weight;
 	u32 running;      /* how many have that weight */
 	u32 seen_running; /* the same of the last look */
+	u32 seen_batch;   /* whether one of those seen is a batch thread */
+	u64 last_weight RG_LINE; /* of the one with the least vruntime */
+	u64 mean_weight;  /* of what ran in the last looks: see clock.h */
 	u64 used_at;      /* when one of its threads was last seen */
 };
 
@@ -381,6 +386,8 @@ struct rg_cpu {
 	/* Its own. */
 	u64 ticks;     /* of the account, seen by this CPU */
 	u64 looked_at; /* when it last looked for the min_vruntime */
+	u64 advance;   /* of a virtual time that has yet to go on by it: see clock.h */
+	u32 advances;  /* the number of that */
 	struct rg_ask ask;
 	struct rg_span span;
 	u32 choices;   /* dispatches so far */
@@ -419,6 +426,7 @@ struct rg_queue {
 	struct rg_heap heaps[RG_CPUSETS]; /* that of all CPUs ends the line */
 	/* What wake-ups change without its lock. */
 	u32 threads RG_LINE; /* how many run from it or wait in it; kept where there are several */
+	u32 batch;    /* how many wait in it that hold the clock: burst.h */
 	u32 victim;   /* the CPU that was last seen to run the greatest vruntime */
 	u32 cursor;   /* where the next look for a victim begins */
 	u32 beyond;   /* as cursor, of CPUs that it does not serve */

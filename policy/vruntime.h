@@ -28,9 +28,8 @@
 #define RG_VRUNTIME_H
 
 #include "balance/credits.h"
-#include "burst.h"
+#include "clock.h"
 #include "debt.h"
-#include "min_vruntime.h"
 #include "promise.h"
 #include "quota.h"
 #include "surplus.h"
@@ -126,6 +125,8 @@ RG_INLINE void rg_charge(struct task_struct *t, struct rg_thread *thread)
 	else
 		account->vruntime += rg_virtual(ran, thread->weight);
 	if (vtime)
+		rg_clock_charge(t, thread, rg_number(account->vtime), ran);
+	if (vtime)
 		rg_vruntime_limit(thread, account, vtime, rg_thread_cpu(t), before);
 	if (vtime && thread->group)
 		rg_surplus_note(t, thread, rg_number(account->vtime), ran);
@@ -207,6 +208,18 @@ RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
 }
 
 /*
+ * The least vruntime that waits in a queue, if a thread has it that runs on: a waking one comes
+ * before that. Would it come before one that has just woken, too, the next would come before it,
+ * and so each with credit upon credit.
+ */
+RG_INLINE u64 rg_least_to_pass(struct rg_queue *queue)
+{
+	u64 least = queue->least;
+
+	return least != RG_NEVER && rg_thread_at(queue->first)->runs_on ? least : RG_NEVER;
+}
+
+/*
  * The least vruntime that a waking pinned thread competes with: of what waits for its CPU or runs
  * there. Where no other pinned thread wants the CPU their virtual time goes to where that is: one
  * that had the CPU to itself got ahead there, by what nobody else wanted.
@@ -245,8 +258,9 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 {
 	bool waited = queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1;
 	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
-	u64 sets = queue->least, least = queue->least;
+	u64 sets = rg_least_to_pass(queue);
 	struct rg_queue *own = rg_queue(cpu->own);
+	u64 least = sets;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE)
 		return vtime->min_vruntime;
@@ -255,7 +269,7 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
 	if (running)
 		least = rg_earliest(least, running->min_vruntime);
 	if (own)
-		least = rg_earliest(least, own->least);
+		least = rg_earliest(least, rg_least_to_pass(own));
 	if (least == RG_NEVER)
 		return vtime->min_vruntime;
 	if (running && cpu->vtime < RG_CPUSETS)
@@ -271,22 +285,25 @@ RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct
  * How far before the min_vruntime a waking thread is placed. A pinned one competes with what its
  * CPU runs: where both have less weight than nice 0 the credit is CPU time, since virtual time runs
  * the faster. If it runs for longer than a slice it has less by as much: many of one CPU that wake
- * at once would go before all others one after the other.
+ * at once would go before all others one after the other. So has each where no batch thread wants a
+ * CPU: of two that wake at once the shorter burst comes first.
  */
-RG_INLINE u64 rg_wakeup_credit(struct rg_thread *thread, struct rg_cpu *cpu,
-				struct rg_queue *queue)
+RG_INLINE u64 rg_wakeup_credit(struct rg_thread *thread, struct rg_vtime *vtime,
+			       struct rg_cpu *cpu, struct rg_queue *queue)
 {
 	bool pinned = queue->is_own || RG_OPTION(cpus) == 1;
 	u64 most = RG_NORMAL_WEIGHT * RG_WEIGHT_ONE;
 	u64 credit = RG_OPTION(wakeup_credit_ns);
 	u64 weight = thread->weight;
+	bool alike = rg_has_clock(vtime) && !queue->is_own;
+	u64 burst_ns = thread->burst_usual_ns;
 
 	if (thread->helper)
 		return 0;
 	if (!pinned)
-		return credit;
-	if (thread->burst_mean_ns > RG_OPTION(slice_ns))
-		credit = rg_less(credit, thread->burst_mean_ns);
+		return alike ? rg_less(credit, rg_virtual(burst_ns, weight)) : credit;
+	if (alike || burst_ns > RG_OPTION(slice_ns))
+		credit = rg_less(credit, burst_ns);
 	if (cpu->weight > weight)
 		weight = cpu->weight;
 	return rg_virtual(credit, cpu->pool && weight < most ? weight : most);
@@ -338,7 +355,7 @@ RG_INLINE void rg_vruntime_place(struct rg_account *account, struct rg_thread *t
 		delay = rg_surplus_delay(thread->slot, rg_number(account->vtime));
 	min_vruntime = rg_min_vruntime(vtime, cpu, queue, thread->cpuset);
 	rg_account_shift(account, vtime);
-	earliest = min_vruntime - rg_wakeup_credit(thread, cpu, queue) + delay;
+	earliest = min_vruntime - rg_wakeup_credit(thread, vtime, cpu, queue) + delay;
 	most = rg_vruntime_most(min_vruntime, thread->weight) + delay;
 	account->vruntime = rg_latest(account->vruntime, earliest);
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE &&

@@ -22,6 +22,7 @@
 #ifndef RG_INDEX_H
 #define RG_INDEX_H
 
+#include "../burst.h"
 #include "extents.h"
 #include "pools.h"
 
@@ -106,6 +107,14 @@ RG_INLINE void rg_cpuset_count(struct rg_shared *shared, struct rg_queue *queue,
 		rg_add(&shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].waiting, change);
 }
 
+/* The thread no longer waits in a queue: it is none of its batch threads. */
+RG_INLINE void rg_batch_leave(struct rg_queue *queue, struct rg_thread *thread)
+{
+	if (thread->clocks)
+		rg_add(&queue->batch, -1);
+	thread->clocks = 0;
+}
+
 /* The thread of a row no longer waits where it waited. */
 RG_SUBPROGRAM bool rg_index_leave_row(u32 slot)
 {
@@ -130,6 +139,7 @@ RG_SUBPROGRAM bool rg_index_leave_row(u32 slot)
 	thread->unlisted = 0;
 	thread->waits = 0;
 	rg_release(lock);
+	rg_batch_leave(queue, thread);
 	rg_cpuset_count(shared, queue, thread->waits_cpuset, -1ULL);
 	if (rg_extent_is_idle(rg_heap_of(queue, thread->waits_cpuset)))
 		rg_extent_fit(id, thread->waits_cpuset);
@@ -158,6 +168,10 @@ RG_SUBPROGRAM bool rg_index_enter_row(u32 slot, u32 id, u64 vruntime)
 	thread->waits_cpuset = pick.cpuset;
 	if (rg_extent_is_due(rg_heap_of(queue, pick.cpuset), pick.cpuset))
 		rg_extent_fit(id, pick.cpuset);
+	thread->runs_on = rg_runs_on(thread);
+	thread->clocks = rg_holds_clock(thread);
+	if (thread->clocks)
+		rg_add(&queue->batch, 1);
 	rg_acquire(lock);
 	thread->waits = rg_some(id);
 	rg_index_add(shared, queue, thread, &pick);

@@ -47,6 +47,7 @@ RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 	vtime = rg_vtime_waiting(shared, queue, here->ask.pick.cpuset);
 	vruntime = here->ask.pick.vruntime + vtime->shift;
 	thread->waits = 0;
+	rg_batch_leave(queue, thread);
 	thread->cpu = cpu;
 	rg_cpuset_count(shared, queue, here->ask.pick.cpuset, -1ULL);
 	if (rg_extent_is_idle(rg_heap_of(queue, here->ask.pick.cpuset)))

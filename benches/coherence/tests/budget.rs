@@ -14,7 +14,7 @@ use sim::events::Tournament;
 /// Lines a switch from the same cache.
 const FROM_THE_CACHE: f64 = 10.5;
 /// Lines a switch from other caches.
-const FROM_BEYOND: f64 = 3.2;
+const FROM_BEYOND: f64 = 3.4;
 /// How often a machine-wide line is written in a millisecond.
 const WRITTEN: f64 = 21.0;
 

@@ -86,13 +86,22 @@ fn a_thread_that_may_run_elsewhere_waits_in_the_queue() {
 
 #[test]
 fn only_a_due_thread_goes_there() {
-    // Its vruntime is beyond what the other reaches in a slice: a thread of nice 19 that has run.
+    // Its vruntime is beyond what the other reaches in a slice: a thread of nice 19 that has run while the
+    // other waited. What it runs alone moves virtual time on by as much.
     let went = |weight| {
         let mut bench = Bench::new(ON, 1);
         let runs = bench.thread(0, 0);
         let like = bench.toy.threads[0].clone();
         let light = bench.thread_like(Thread { process: 1, weight, ..like });
-        each_runs(&mut bench, &[runs, light], BRIEF);
+        for _ in 0..3 {
+            bench.wake(light);
+            assert_eq!(bench.dispatch(0, None), Some(light));
+            bench.wake(runs);
+            bench.run(light, BRIEF, true);
+            bench.dispatch(0, None);
+            bench.run(runs, BRIEF, true);
+        }
+        each_runs(&mut bench, &[runs], BRIEF);
         bench.wake(light);
         local(&bench) == [light]
     };

@@ -47,7 +47,7 @@ fn what_may_go_to_an_idle_cpu_gives_way_to_threads_of_a_set() {
 #[test]
 fn a_group_in_a_set_of_cpus_is_not_late_when_it_comes_or_moves() {
     keeps_its_tail(4, &case("nested-sets"), "from its first request on", [2.0, 5.0]);
-    keeps_its_tail(2, &case("moved-group"), "moved", [1.3, 3.0]);
+    keeps_its_tail(2, &case("moved-group"), "moved", [1.5, 3.0]);
     let single = [
         ("cpus = [0, 1]", "cpus = [0]"),
         ("cpus = [2, 3]", "cpus = [1]"),
