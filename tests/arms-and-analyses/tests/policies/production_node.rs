@@ -100,7 +100,8 @@ fn a_server_of_bursts_keeps_its_tail_beside_threads_that_spin() {
 fn an_event_loop_is_not_late_behind_threads_that_run_rarely() {
     let spread = [("cpus = 4", "cpus = 8\nllcs = 2"), ("0.7", "0.6"), ("0.025", "0.0125")];
     let longer = [&spread[..], &[("500us", "2ms")]].concat();
-    for (what, replaced, most) in [("on four CPUs", &[][..], 20.0), ("on two caches", &longer, 12.0)] {
+    let cases = [("on four CPUs", &[][..], 20.0), ("on two caches", &longer, 12.0)];
+    for (what, replaced, most) in cases {
         let scenario = case_with("loop-and-service", replaced);
         let [at, eevdf] = ["rearguard", "eevdf"].map(|policy| excess(&scenario, policy));
         assert!(at < most && at < eevdf, "{what}: {at}, {eevdf}");
