@@ -54,7 +54,7 @@ RG_INLINE bool rg_holds_clock(struct rg_thread *thread)
 
 /*
  * Whether a thread runs for longer than a slice, wants a CPU for most of the time, or has never
- * slept.
+ * slept. One that has waited for as long is settled (min_vruntime.h), but may be brief.
  */
 RG_INLINE bool rg_runs_on(struct rg_thread *thread)
 {

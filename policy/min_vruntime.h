@@ -150,7 +150,7 @@ RG_INLINE void rg_vtime_note_batch(struct rg_vtime *vtime, bool batch)
 		vtime->seen_batch = 1;
 }
 
-/* The same of a thread that runs or is about to. */
+/* The present look must not overlook the vruntime of a thread that runs or is about to. */
 RG_INLINE void rg_vtime_note(struct rg_vtime *vtime, struct rg_thread *thread, u64 vruntime,
 			     u64 now)
 {

@@ -118,7 +118,7 @@ fn a_group_whose_threads_take_turns_keeps_to_its_weight() {
         ("200", "4", "20s", 1.2),
         ("200", "40", "20s", 1.2),
         ("200", "8", "20s", 1.2),
-        ("1000", "4", "240s", 1.05),
+        ("1000", "4", "60s", 1.05),
     ];
     for (threads, spinners, duration, without) in cases {
         let threads = format!("threads = {threads}");
