@@ -121,6 +121,28 @@ fn tied_copies_cross_on_the_network() {
     assert!(apart < at_once / 3.0, "{apart} {at_once}");
 }
 
+/// A copy that is cancelled on its way leaves its worker to the central queue: without workers all requests
+/// would miss the deadline. The control is the rule that cancels nothing.
+#[test]
+fn a_central_queue_keeps_the_workers_of_cancelled_copies() {
+    for network in ["0", "50us"] {
+        let text = format!(
+            r#"
+            duration = "4s"
+            network = "{network}"
+            deadline = "100ms"
+            arrivals.utilisation = 0.2
+            dispatch = "central"
+            leaf = {{ servers = 12, replicas = 4, service_time = {{ law = "exponential", mean = "1ms" }} }}
+            redundancy = ["none", "replicate:copies=2", "tied:copies=2", "reissue:quantile=0.95"]"#
+        );
+        for (case, outcome) in outcomes(&text) {
+            let busy = outcome.utilisation.expect("queues");
+            assert!(outcome.lost == 0 && busy > 0.15, "{network} {case:?}: {outcome:?}");
+        }
+    }
+}
+
 /// Copies of the same work end together: only queues and slow servers differ (the S and X parts of a
 /// service).
 #[test]

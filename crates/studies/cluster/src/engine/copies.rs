@@ -84,7 +84,7 @@ impl Engine<'_> {
         }
         match self.leaves.station.take(server) {
             Some(worker) if self.give(worker, item) => {}
-            Some(worker) => self.leaves.station.release(worker),
+            Some(worker) => self.free(worker),
             None => self.leaves.station.push(server, item),
         }
     }
