@@ -130,11 +130,13 @@ fn drawn(queue: &QueueArgs, known: Option<f64>) -> Result<Curve, Failure> {
 
 fn beside(measured: Curve, ideal: &Curve) -> MeasuredBeside {
     let (a, b) = (measured.latency_ns, ideal.latency_ns);
+    // An ideal that cannot keep up has an interval without a lower end.
+    let most = a.p50.high.or(a.p50.value);
     MeasuredBeside {
         ratio_p50: a.p50.over(&b.p50),
         ratio_p99: a.p99.over(&b.p99),
         ratio_p99_9: a.p99_9.over(&b.p99_9),
-        is_possible: a.p50.high.or(a.p50.value) >= b.p50.low.or(b.p50.value),
+        is_possible: most >= b.p50.low.or(b.p50.value) && most >= b.p50.value,
         curve: measured,
     }
 }

@@ -73,8 +73,12 @@ fn a_server_that_is_ideal_is_the_ideal_of_its_own_arrivals() {
 
 #[test]
 fn a_service_time_that_cannot_be_is_said() {
-    let slow = ideal("--csv", &oha(1), &["--service-time", "125us"]);
-    assert!(String::from_utf8_lossy(&slow.stdout).contains("longer than requests take"));
+    // Also of a time that overloads the ideal, whose interval then says nothing.
+    for time in ["125us", "150us"] {
+        let slow = ideal("--csv", &oha(1), &["--service-time", time]);
+        let said = String::from_utf8_lossy(&slow.stdout).into_owned();
+        assert!(said.contains("longer than requests take"), "{time}: {said}");
+    }
     let right = ideal("--csv", &oha(1), &["--service-time", "100us"]);
     let said = String::from_utf8_lossy(&right.stdout).into_owned();
     assert!(
