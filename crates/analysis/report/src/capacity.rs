@@ -59,7 +59,7 @@ pub struct Carried {
     /// The kernel that ran or was modelled.
     pub kernel: Option<String>,
     /// The greatest load within the objective: from the greatest that surely meets it to the least that
-    /// surely fails. No value: no load is within. No low: none surely meets it.
+    /// surely fails. No value: no load is within. No low: none surely meets it. No high: none surely fails.
     pub rate_per_s: Estimate,
     /// The same in CPUs: requests a second by the mean service time.
     pub cpus: Estimate,
@@ -142,13 +142,17 @@ impl CapacityRun {
         let known = format!(
             "{policy} carries {rate} {interval}, {cpus} CPUs of work: {of_ideal} of the ideal's {ideal}."
         );
-        match rate_per_s.low {
-            Some(_) => known,
-            None => format!("{known} That it carries as much is not sure: {}.", Self::REMEDY),
-        }
+        let unsure = match rate_per_s.low {
+            Some(_) => String::new(),
+            None => format!(" That it carries as much is not sure: {}.", Self::REMEDY),
+        };
+        let open = if rate_per_s.high.is_none() { Self::OPEN } else { "" };
+        known + &unsure + open
     }
 
     const REMEDY: &'static str = "more --seeds or a longer --duration would tell";
+    const OPEN: &'static str =
+        " No load up to saturation surely fails: a longer --duration would tell.";
 
     fn nothing(&self, one: &Carried) -> String {
         let least = one.points.first().map_or(0.0, |point| point.rate_per_s);
@@ -289,6 +293,7 @@ mod tests {
                 carried("cfs", Estimate::new(1_297.4, 1_232.0, 1_343.0), Estimate::exact(0.995)),
                 carried("eevdf", none, Estimate::default()),
                 carried("rr", open, Estimate::exact(0.69)),
+                carried("fifo", Estimate::new(900.0, 800.0, f64::INFINITY), Estimate::exact(0.69)),
             ],
             verdicts: vec![
                 verdict("cfs", Answer::Worse, Estimate::new(0.68, 0.61, 0.77)),
@@ -305,6 +310,8 @@ mod tests {
             format!(
                 "rr carries 900/s [0, 1000], 0.65 CPUs of work: 69.0% of the ideal's 1304/s. That it carries as much is not sure: {unsure}"
             ),
+            "fifo carries 900/s [800, inf], 0.65 CPUs of work: 69.0% of the ideal's 1304/s. No load up to saturation surely fails: a longer --duration would tell."
+                .to_string(),
             "With cfs this machine carries 32.0% less than with eevdf (0.68x [0.61, 0.77])."
                 .to_string(),
             format!(

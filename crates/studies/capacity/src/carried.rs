@@ -5,16 +5,14 @@ use report::capacity::{CapacityVerdict, Carried};
 use report::document::Estimate;
 
 use crate::loads::Loads;
+use crate::search::Edges;
 use crate::study::Contender;
 
 /// What a contender carries.
 pub(crate) fn carried(policy: String, loads: &Loads, one: &Contender) -> Carried {
     let edges = one.search.edges();
     let rate = |load: usize| loads.rate_per_s(load);
-    // In the long run nothing carries more than its CPUs can serve.
-    let high = edges.fails.map_or(loads.saturation_per_s, rate);
-    let rate_per_s =
-        Estimate { value: edges.within.map(rate), low: edges.meets.map(rate), high: Some(high) };
+    let rate_per_s = interval(&edges, rate);
     let time_s = loads.service().service_time.as_secs_f64();
     let scaled = |end: Option<f64>| end.map(|rate| rate * time_s);
     Carried {
@@ -30,6 +28,16 @@ pub(crate) fn carried(policy: String, loads: &Loads, one: &Contender) -> Carried
         fails_at_per_s: edges.reversal.and(edges.fails).map(rate),
         meets_again_at_per_s: edges.reversal.map(rate),
         points: one.points.values().cloned().collect(),
+    }
+}
+
+/// From the greatest load that surely meets to the least that surely fails. Open above where none fails: a
+/// short run at saturation may not show that it would.
+fn interval(edges: &Edges, rate: impl Fn(usize) -> f64) -> Estimate {
+    Estimate {
+        value: edges.within.map(&rate),
+        low: edges.meets.map(&rate),
+        high: edges.fails.map(&rate),
     }
 }
 
@@ -60,6 +68,16 @@ mod tests {
 
     fn of(value: f64, low: f64, high: f64) -> Carried {
         Carried { rate_per_s: Estimate::new(value, low, high), ..Carried::default() }
+    }
+
+    #[test]
+    fn only_a_load_that_fails_ends_an_interval() {
+        let of = |fails| {
+            let edges = Edges { meets: Some(557), within: Some(1_000), fails, reversal: None };
+            interval(&edges, |load| load as f64)
+        };
+        assert_eq!(of(None), Estimate::new(1_000.0, 557.0, f64::INFINITY));
+        assert_eq!(of(Some(1_100)), Estimate::new(1_000.0, 557.0, 1_100.0), "the control");
     }
 
     #[test]
