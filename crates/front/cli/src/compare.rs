@@ -145,6 +145,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(duration) = args.duration {
         scenario.duration = duration;
     }
+    fail_if::check_services(&args.fail_if, &args.scenario, &scenario)?;
     let plan = Plan {
         scenario: &scenario,
         policies: args.policy.clone(),

@@ -1,8 +1,10 @@
 //! `--fail-if`: a bound on a figure, for scripts.
 
+use std::path::Path;
 use std::str::FromStr;
 
-use model::{Failure, units};
+use model::scenario::Kind;
+use model::{Failure, Scenario, units};
 use report::document::{Estimate, ProgramResult};
 
 /// A figure must not lie beyond this.
@@ -18,6 +20,8 @@ pub struct Bound {
 
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "outliers"];
 const OUTLIERS: usize = 5;
+/// The kind of a program that has requests.
+const SERVICE: &str = "service";
 
 impl FromStr for Bound {
     type Err = Failure;
@@ -97,6 +101,18 @@ pub fn check_policies(bounds: &[Bound], policies: &[String]) -> Result<(), Failu
     })
 }
 
+/// [`Failure::Input`] where nothing in a scenario has a figure that is bound, before anything runs.
+pub fn check_services(bounds: &[Bound], file: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    let is_service = |kind: &Kind| matches!(kind, Kind::Service(_));
+    let has_service = scenario.programs.iter().any(|program| is_service(&program.kind));
+    let Some(bound) = bounds.first().filter(|_| !has_service) else { return Ok(()) };
+    Err(Failure::Input(format!(
+        "{}: --fail-if {}: no service, so no requests to look at: expected a [[program]] of kind = \"service\"",
+        file.display(),
+        bound.text
+    )))
+}
+
 /// [`Failure::Run`] where a service, each with its policy, surely lies beyond a bound; what cannot be told
 /// passes, and is said.
 pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Failure> {
@@ -104,25 +120,30 @@ pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Fai
     for bound in bounds {
         let its = |policy: &str| bound.policy.as_deref().is_none_or(|own| own == policy);
         for (policy, program) in all.iter().filter(|(policy, _)| its(policy)) {
-            let Some(found) = bound.found(program) else { continue };
             let who = format!("{policy} {}", program.name);
             let (text, who) = (&bound.text, who.trim());
+            let Some(found) = bound.found(program) else {
+                if program.kind == SERVICE {
+                    say_untold(who, text, ": it had no requests in the measured time");
+                }
+                continue;
+            };
             match found {
                 Found::Beyond => beyond.push(format!("{who} surely has {text} (--fail-if)")),
                 Found::Lost => beyond.push(format!(
                     "{who} surely has {text}, as {} of {} requests are lost (--fail-if)",
                     program.lost, program.requests
                 )),
-                Found::CannotTell => {
-                    anstream::eprintln!(
-                        "rearguard: cannot tell whether {who} has {text}, so --fail-if passes"
-                    );
-                }
+                Found::CannotTell => say_untold(who, text, ""),
                 Found::Within => {}
             }
         }
     }
     if beyond.is_empty() { Ok(()) } else { Err(Failure::Run(beyond.join("\n"))) }
+}
+
+fn say_untold(who: &str, text: &str, why: &str) {
+    anstream::eprintln!("rearguard: cannot tell whether {who} has {text}{why}, so --fail-if passes");
 }
 
 #[cfg(test)]
@@ -163,6 +184,21 @@ mod tests {
         assert_eq!(code("cfs p99.9>5ms", 5.1e6, 6e6), Ok(()));
         let known = |text: &str| check_policies(&[bound(text)], &["cts".to_string()]).is_ok();
         assert!(known("p99.9>5ms") && known("cts p99.9>5ms") && !known("cfs p99.9>5ms"));
+    }
+
+    #[test]
+    fn a_bound_that_no_service_can_break_is_refused() {
+        let checked = |kind: &str| {
+            let text = format!(
+                "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"web\"\n{kind}\n"
+            );
+            let scenario = Scenario::read(&text, "a.toml").expect("a scenario");
+            check_services(&[bound("p99>1ms")], Path::new("a.toml"), &scenario)
+        };
+        let refused = checked("kind = \"batch\"\nthreads = 1").unwrap_err();
+        assert!(refused.exit_code() == 2 && refused.to_string().contains("p99>1ms: no service"));
+        let service = "kind = \"service\"\nservice_time = \"1ms\"\narrivals.utilisation = 0.5";
+        assert_eq!(checked(service).map_err(|failure| failure.to_string()), Ok(()));
     }
 
     #[test]

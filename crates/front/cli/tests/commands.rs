@@ -162,6 +162,21 @@ fn bad_input_ends_with_2_and_one_message() {
     }
 }
 
+#[test]
+fn a_service_without_requests_is_said_to_keep_no_bound() {
+    let said = |utilisation: &str| {
+        let set = format!("program.service.arrivals.utilisation={utilisation}");
+        let bound = ["--duration", "100ms", "--set", &set, "--fail-if", "p99>10s"];
+        let compare = ["compare", "scenarios/null-rpc.toml", "--policy", "cts", "--seeds", "1"];
+        let output = rearguard(&[&compare[..], &bound].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let none = said("0.000001");
+    assert!(none.contains("cts service has p99>10s: it had no requests"), "{none}");
+    assert!(!said("0.5").contains("no requests"), "the control");
+}
+
 /// The commands that need the kernel's part say so in a build without it, whatever they are asked.
 #[test]
 #[cfg(not(feature = "bpf"))]
