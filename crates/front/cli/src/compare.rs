@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
     /// End with exit code 1 where a service's figure surely lies beyond a limit, for example p99.9>5ms,
-    /// outliers>0.1% or 'rearguard p99>2ms' (repeatable)
+    /// outliers>0.1%, lost>0% or 'rearguard p99>2ms' (repeatable)
     #[arg(long, value_name = "FIGURE>LIMIT")]
     fail_if: Vec<Bound>,
     #[command(flatten)]
@@ -192,7 +192,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .shown()
         .into_iter()
         .flat_map(|result| result.programs.iter().map(|program| (result.policy.as_str(), program)));
-    fail_if::check(&args.fail_if, &programs.collect::<Vec<_>>())
+    fail_if::check(&args.fail_if, &programs.collect::<Vec<_>>(), None)
 }
 
 /// The command of one run of these, up to policy and seed.

@@ -18,8 +18,11 @@ pub struct Bound {
     limit: f64,
 }
 
-const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "outliers"];
+const FIGURES: [&str; 8] = ["mean", "p50", "p90", "p99", "p99.9", "outliers", "lost", "complaints"];
+/// From here on figures are shares of the requests.
 const OUTLIERS: usize = 5;
+const LOST: usize = 6;
+const COMPLAINTS: usize = 7;
 /// The kind of a program that has requests.
 const SERVICE: &str = "service";
 
@@ -45,7 +48,7 @@ impl FromStr for Bound {
         let text = format!("{figure}>{}", limit.trim());
         let known = FIGURES.iter().position(|known| *known == figure);
         let figure = known.ok_or_else(|| wrong("no such figure; "))?;
-        let limit = if figure == OUTLIERS {
+        let limit = if figure >= OUTLIERS {
             let percent: Option<f64> =
                 limit.trim().strip_suffix('%').and_then(|number| number.parse().ok());
             let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
@@ -72,9 +75,16 @@ enum Found {
 
 impl Bound {
     /// `None`: the program has no such figure.
-    fn found(&self, program: &ProgramResult) -> Option<Found> {
-        if self.figure == OUTLIERS {
-            return Some(self.hold(&program.outlier?.proportion));
+    fn found(&self, program: &ProgramResult, complaints: Option<u64>) -> Option<Found> {
+        let share = |count: u64| {
+            let share = (program.requests > 0).then(|| count as f64 / program.requests as f64)?;
+            Some(self.hold(&Estimate::new(share, share, share)))
+        };
+        match self.figure {
+            OUTLIERS => return Some(self.hold(&program.outlier?.proportion)),
+            LOST => return share(program.lost),
+            COMPLAINTS => return share(complaints?),
+            _ => {}
         }
         let latency = program.latency_ns?;
         let all = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p99_9];
@@ -103,6 +113,12 @@ pub fn check_policies(bounds: &[Bound], policies: &[String]) -> Result<(), Failu
 
 /// [`Failure::Input`] where nothing in a scenario has a figure that is bound, before anything runs.
 pub fn check_services(bounds: &[Bound], file: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    if let Some(bound) = bounds.iter().find(|bound| bound.figure == COMPLAINTS) {
+        return Err(Failure::Input(format!(
+            "--fail-if {}: a scenario's services answer nothing wrong; `rearguard measure` counts complaints",
+            bound.text
+        )));
+    }
     let is_service = |kind: &Kind| matches!(kind, Kind::Service(_));
     let has_service = scenario.programs.iter().any(|program| is_service(&program.kind));
     let Some(bound) = bounds.first().filter(|_| !has_service) else { return Ok(()) };
@@ -114,15 +130,19 @@ pub fn check_services(bounds: &[Bound], file: &Path, scenario: &Scenario) -> Res
 }
 
 /// [`Failure::Run`] where a service, each with its policy, surely lies beyond a bound; what cannot be told
-/// passes, and is said.
-pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Failure> {
+/// passes, and is said. Complaints are counted where a real server answers.
+pub fn check(
+    bounds: &[Bound],
+    all: &[(&str, &ProgramResult)],
+    complaints: Option<u64>,
+) -> Result<(), Failure> {
     let mut beyond = Vec::new();
     for bound in bounds {
         let its = |policy: &str| bound.policy.as_deref().is_none_or(|own| own == policy);
         for (policy, program) in all.iter().filter(|(policy, _)| its(policy)) {
             let who = format!("{policy} {}", program.name);
             let (text, who) = (&bound.text, who.trim());
-            let Some(found) = bound.found(program) else {
+            let Some(found) = bound.found(program, complaints) else {
                 if program.kind == SERVICE {
                     say_untold(who, text, ": it had no requests in the measured time");
                 }
@@ -143,7 +163,9 @@ pub fn check(bounds: &[Bound], all: &[(&str, &ProgramResult)]) -> Result<(), Fai
 }
 
 fn say_untold(who: &str, text: &str, why: &str) {
-    anstream::eprintln!("rearguard: cannot tell whether {who} has {text}{why}, so --fail-if passes");
+    anstream::eprintln!(
+        "rearguard: cannot tell whether {who} has {text}{why}, so --fail-if passes"
+    );
 }
 
 #[cfg(test)]
@@ -170,7 +192,7 @@ mod tests {
     #[test]
     fn only_what_surely_lies_beyond_fails() {
         let code = |text: &str, low, high| {
-            check(&[bound(text)], &[("cts", &service(low, high))])
+            check(&[bound(text)], &[("cts", &service(low, high))], None)
                 .map_err(|failure| failure.exit_code())
         };
         assert_eq!(code("p99.9>5ms", 5.1e6, 6e6), Err(1));
@@ -188,17 +210,20 @@ mod tests {
 
     #[test]
     fn a_bound_that_no_service_can_break_is_refused() {
-        let checked = |kind: &str| {
+        let checked = |kind: &str, text: &str| {
+            let bound = bound(text);
             let text = format!(
                 "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n[[program]]\nname = \"web\"\n{kind}\n"
             );
             let scenario = Scenario::read(&text, "a.toml").expect("a scenario");
-            check_services(&[bound("p99>1ms")], Path::new("a.toml"), &scenario)
+            check_services(&[bound], Path::new("a.toml"), &scenario)
         };
-        let refused = checked("kind = \"batch\"\nthreads = 1").unwrap_err();
+        let refused = checked("kind = \"batch\"\nthreads = 1", "p99>1ms").unwrap_err();
         assert!(refused.exit_code() == 2 && refused.to_string().contains("p99>1ms: no service"));
         let service = "kind = \"service\"\nservice_time = \"1ms\"\narrivals.utilisation = 0.5";
-        assert_eq!(checked(service).map_err(|failure| failure.to_string()), Ok(()));
+        assert!(checked(service, "p99>1ms").is_ok() && checked(service, "lost>0%").is_ok());
+        let refused = checked(service, "complaints>0%").unwrap_err();
+        assert!(refused.exit_code() == 2 && refused.to_string().contains("rearguard measure"));
     }
 
     #[test]
@@ -207,7 +232,7 @@ mod tests {
             let mut one = service(5.1e6, 6e6);
             (one.requests, one.lost) = (600, lost);
             one.latency_ns = Some(Latency { p99_9, ..Latency::default() });
-            check(&[bound("p99.9>5ms")], &[("", &one)]).map_err(|failure| failure.to_string())
+            check(&[bound("p99.9>5ms")], &[("", &one)], None).map_err(|failure| failure.to_string())
         };
         let infinite = f64::INFINITY;
         let lost = code(30, Estimate::new(infinite, infinite, infinite)).unwrap_err();
@@ -218,10 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn losses_and_complaints_are_shares_of_the_requests() {
+        let fails = |text: &str, requests| {
+            let one = ProgramResult { requests, lost: 12, ..service(5.1e6, 6e6) };
+            check(&[bound(text)], &[("", &one)], Some(600)).is_err()
+        };
+        assert!(fails("lost>1%", 600) && fails("complaints>99%", 600));
+        // Controls: a limit that is kept, and no request that could break one.
+        assert!(!fails("lost>2%", 600) && !fails("complaints>50%", 1_200) && !fails("lost>1%", 0));
+    }
+
+    #[test]
     fn a_late_generator_lowers_what_is_sure() {
         let mut measured = report::Measured { service: service(5.1e6, 6e6), ..Default::default() };
         let failed = |measured: &report::Measured| {
-            check(&[bound("p99.9>5ms")], &[("", &measured.at_least())]).is_err()
+            check(&[bound("p99.9>5ms")], &[("", &measured.at_least())], None).is_err()
         };
         assert!(failed(&measured), "the control");
         let p99_9 = Estimate::new(4.2e6, 4e6, 5e6);
@@ -232,7 +268,9 @@ mod tests {
 
     #[test]
     fn a_wrong_bound_names_the_right_ones() {
-        for wrong in ["p99.9", "p99.9<5ms", "p98>5ms", "p99>5", "outliers>5ms", "outliers>200%"] {
+        for wrong in
+            ["p99.9", "p99.9<5ms", "p98>5ms", "p99>5", "outliers>5ms", "outliers>200%", "lost>3"]
+        {
             let said = wrong.parse::<Bound>().unwrap_err();
             assert_eq!(said.exit_code(), 2);
             assert!(said.to_string().contains("such as p99.9>5ms"), "{said}");

@@ -239,7 +239,10 @@ impl Session<'_> {
         let window = measured.trace.window;
         let mut answered = measured.trace.programs[0].requests.iter().filter(|one| !one.is_lost());
         match measured.records.iter().all(|record| record.loss.is_some()) {
-            false => fail_if::check(&self.args.fail_if, &[("", &document.at_least())]),
+            false => {
+                let complaints = document.complaints.values().sum();
+                fail_if::check(&self.args.fail_if, &[("", &document.at_least())], Some(complaints))
+            }
             true if answered.any(|one| window.contains(one.received)) => Err(Failure::Run(
                 "no request of the measured time was answered: the server was still busy with those before: lower --rate"
                     .to_string(),

@@ -141,8 +141,8 @@ pub struct Args {
     /// Write the trace of all requests
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// End with exit code 1 where a figure surely lies beyond a limit, for example p99.9>5ms or
-    /// outliers>0.1% (repeatable)
+    /// End with exit code 1 where a figure surely lies beyond a limit, for example p99.9>5ms,
+    /// outliers>0.1%, lost>1% or complaints>0% (repeatable)
     #[arg(long, value_name = "FIGURE>LIMIT")]
     pub fail_if: Vec<Bound>,
     #[command(flatten)]
