@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let asked = Asked { seeds: args.seeds.into(), least: args.least, figure: args.figure.clone() };
     let study = Study {
         versions: &versions,
-        builds: &Builds::new(folder, recipe)?,
+        builds: &Builds::new(folder, recipe, args.keep.is_some())?,
         subject: &subject,
         asked: &asked,
         tell: &|line| anstream::eprintln!("rearguard: {line}"),

@@ -1,12 +1,12 @@
 //! A version's own folder: its tree, what was built in it, and what its runs showed.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use model::{Failure, Watch};
+use model::{Failure, Watch, printable};
 
 use crate::versions::{Origin, Version, git};
 
@@ -14,6 +14,9 @@ use crate::versions::{Origin, Version, git};
 const WHOLE: &str = "built";
 /// What the build printed.
 const LOG: &str = "build.log";
+/// Lines of it that are shown at most, and where in it they are looked for.
+const LAST_LINES: usize = 10;
+const LAST_BYTES: u64 = 8 << 10;
 
 /// How a version is made.
 #[derive(Clone, Debug)]
@@ -28,17 +31,18 @@ pub struct Recipe {
 pub struct Builds {
     folder: PathBuf,
     recipe: Recipe,
+    is_kept: bool,
 }
 
 impl Builds {
     /// In this folder, which may hold what an earlier search has built: it is run, so no other user may have
-    /// put it there.
-    pub fn new(folder: PathBuf, recipe: Recipe) -> Result<Builds, Failure> {
+    /// put it there. Files of a folder that is not kept are not named.
+    pub fn new(folder: PathBuf, recipe: Recipe, is_kept: bool) -> Result<Builds, Failure> {
         let refuse = |why: String| Failure::Input(format!("--keep {}: {why}", folder.display()));
         let above = folder.parent().map_or(Ok(()), fs::create_dir_all);
         above.map_err(|error| refuse(error.to_string()))?;
         fileio::private_folder(&folder).map_err(refuse)?;
-        Ok(Builds { folder, recipe })
+        Ok(Builds { folder, recipe, is_kept })
     }
 
     /// What belongs to a version alone.
@@ -95,7 +99,51 @@ impl Builds {
         match status.success() {
             _ if watch.cancelled() => Err(Failure::Interrupted),
             true => Ok(()),
-            false => Err(Failure::Run(format!("its build ended with {status}: {}", log.display()))),
+            false => Err(Failure::Run(format!(
+                "its build ended with {status}{}",
+                self.said(&log).map_err(failed)?
+            ))),
         }
+    }
+
+    /// The end of what a build printed, and where all of it is.
+    fn said(&self, log: &Path) -> io::Result<String> {
+        let last = last_lines(log)?;
+        Ok(if self.is_kept { format!(": {}{last}", log.display()) } else { last })
+    }
+}
+
+fn last_lines(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    Ok(last.iter().map(|line| format!("\n    {}", printable(line))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Silent;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_build_shows_its_last_lines_and_names_its_log_where_that_is_kept() {
+        let said = |is_kept| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let build = Some("seq 12; printf '\\033[2J'; exit 7".to_string());
+            let recipe = Recipe { origin: Origin::Named, build };
+            let version = Version::named("1.0").expect("a name");
+            let builds = Builds::new(folder.path().join("b"), recipe, is_kept).expect("ours");
+            builds.tree(&version, &Silent).unwrap_err().to_string()
+        };
+        let temporary = said(false);
+        assert!(temporary.ends_with("\n    11\n    12\n    ?[2J"), "{temporary}");
+        assert!(temporary.contains("\n    4\n") && !temporary.contains("\n    3\n"), "{temporary}");
+        assert!(!temporary.contains(LOG) && said(true).contains(LOG), "{temporary}");
     }
 }

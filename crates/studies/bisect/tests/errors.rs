@@ -71,7 +71,7 @@ fn searched(search: u64, first: usize, worse: f64, noise: f64) -> Outcome {
     let recipe = Recipe { origin: Origin::Named, build: None };
     let study = Study {
         versions: &Version::all_named(&names).expect("names"),
-        builds: &Builds::new(folder.path().to_path_buf(), recipe).expect("a folder of ours"),
+        builds: &Builds::new(folder.path().to_path_buf(), recipe, false).expect("a folder of ours"),
         subject: &Drawn { kind: kind(), search, first, worse, noise },
         asked: &Asked { seeds: 5, least: Least(0.01), figure: None },
         tell: &|_| {},
