@@ -1,17 +1,20 @@
 //! Distributions out of Rearguard's own documents, whichever command wrote them: every object with a `ccdf`.
 
-use model::Nanos;
+use model::{Nanos, printable};
 use serde_json::{Map, Value};
 use stats::Estimate;
 
 use super::curve::{Curve, Point};
 use super::{Measured, Shape};
 
+/// No program answers more requests a second.
+const MOST_PER_S: f64 = 1e12;
+
 /// All distributions of a document; an error where there is none.
 pub(super) fn read(text: &str) -> Result<Vec<Measured>, String> {
     let document: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
     let mut found = Vec::new();
-    gather(&document, "", &mut found);
+    gather(&document, "", &mut found)?;
     match (found.is_empty(), &document["schema"]) {
         (false, _) => Ok(found),
         (true, Value::String(schema)) => Err(format!(
@@ -24,21 +27,25 @@ pub(super) fn read(text: &str) -> Result<Vec<Measured>, String> {
     }
 }
 
-fn gather(value: &Value, name: &str, found: &mut Vec<Measured>) {
+fn gather(value: &Value, name: &str, found: &mut Vec<Measured>) -> Result<(), String> {
     match value {
         Value::Array(items) => {
             let pooled =
                 items.iter().any(|item| item["policy"].is_string() && item["seed"].is_null());
-            let shown = items.iter().filter(|item| !pooled || item["seed"].is_null());
-            shown.for_each(|item| gather(item, name, found));
+            let mut shown = items.iter().filter(|item| !pooled || item["seed"].is_null());
+            shown.try_for_each(|item| gather(item, name, found))
         }
         Value::Object(object) => {
             let own = ["policy", "name"].iter().filter_map(|key| object.get(*key)?.as_str());
             let name = own.fold(name.to_string(), |name, own| format!("{name} {own}"));
-            found.extend(measured(object, name.trim()));
-            object.values().for_each(|value| gather(value, &name, found));
+            if let Some(own) = measured(object, name.trim()) {
+                let whose = printable(&own.name);
+                check(&own).map_err(|what| format!("`{whose}`: {what}: make the document anew"))?;
+                found.push(own);
+            }
+            object.values().try_for_each(|value| gather(value, &name, found))
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 
@@ -56,6 +63,29 @@ fn measured(object: &Map<String, Value>, name: &str) -> Option<Measured> {
         counted: object.get("outlier").and_then(|outlier| estimate(&outlier["proportion"])),
         shape: Shape::Curve(Curve { points, max_ns }),
     })
+}
+
+/// What no document that was written here holds.
+fn check(one: &Measured) -> Result<(), &'static str> {
+    let Shape::Curve(Curve { points, max_ns }) = &one.shape else { return Ok(()) };
+    // Ends that are unknown are NaN.
+    let is_share = |x: f64| x.is_nan() || (0.0..=1.0).contains(&x);
+    let are_shares = |p: &Estimate| [p.value, p.low, p.high].into_iter().all(is_share);
+    let is_time = |ns: f64| (0.0..u64::MAX as f64).contains(&ns);
+    let falls = |a: &Point, b: &Point| {
+        a.latency_ns <= b.latency_ns && a.proportion.value >= b.proportion.value
+    };
+    if !points.iter().map(|point| &point.proportion).chain(&one.counted).all(are_shares) {
+        Err("a proportion that is not from 0 to 1")
+    } else if !points.iter().map(|point| point.latency_ns).chain(*max_ns).all(is_time) {
+        Err("a latency that is no time")
+    } else if !points.is_sorted_by(falls) {
+        Err("points of a `ccdf` whose latencies do not rise while proportions fall")
+    } else if one.rate_per_s.is_some_and(|rate| !(0.0..=MOST_PER_S).contains(&rate)) {
+        Err("a `rate_per_s` that is not from 0 to 1e12")
+    } else {
+        Ok(())
+    }
 }
 
 fn point(value: &Value) -> Option<Point> {
@@ -113,6 +143,32 @@ mod tests {
         let text = DOCUMENT.replace("cts", "c\\u001b[2J\\u202e");
         let found = super::super::Measured::read(&text, "a.json", Nanos(1)).expect("one");
         assert_eq!(found[0].name, "c?[2J? web");
+    }
+
+    #[test]
+    fn numbers_that_no_run_can_have_are_refused() {
+        let code = |old: &str, new: &str| {
+            assert!(DOCUMENT.contains(old), "{old}");
+            let text = DOCUMENT.replacen(old, new, 1);
+            let refused = super::super::Measured::read(&text, "a.json", Nanos(1)).map(drop);
+            refused.map_err(|why| {
+                (why.exit_code(), why.to_string().starts_with("a.json: `cts web`: "))
+            })
+        };
+        let point = r#"{ "latency_ns": 100, "proportion": 0.5"#;
+        for (old, new) in [
+            (r#""proportion": 0.5"#, r#""proportion": -1"#),
+            (r#""high": 0.6"#, r#""high": 1e308"#),
+            (r#""threshold_ns": 500"#, r#""threshold_ns": 500, "proportion": { "value": 2 }"#),
+            (r#""latency_ns": 100"#, r#""latency_ns": 18446744073709551615"#),
+            (r#""max": 900"#, r#""max": -1"#),
+            (r#""rate_per_s": 100.0"#, r#""rate_per_s": -1"#),
+            (point, &format!(r#"{{ "latency_ns": 101, "proportion": 0.6 }}, {point}"#)),
+        ] {
+            assert_eq!(code(old, new), Err((2, true)), "{new}");
+        }
+        let before = format!(r#"{{ "latency_ns": 99, "proportion": 0.6 }}, {point}"#);
+        assert_eq!(code(point, &before), Ok(()), "the control");
     }
 
     #[test]
