@@ -5,6 +5,8 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 use model::{Failure, Nanos};
 
+use crate::files;
+
 /// Latencies of requests in the order in which they were sent, as far as the file knows it.
 #[derive(Debug, PartialEq)]
 pub struct Latencies {
@@ -41,8 +43,9 @@ pub fn read(path: &Path, named: Option<(&str, Nanos)>) -> Result<Latencies, Fail
     let file = path.display();
     let wrong = |what: String| Failure::Input(format!("{file}: {what}"));
     let unread = |error: csv::Error| wrong(error.to_string());
+    let text = files::read_measured(path)?;
     let mut builder = ReaderBuilder::new();
-    let mut reader = builder.has_headers(false).flexible(true).from_path(path).map_err(unread)?;
+    let mut reader = builder.has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut records = reader.records();
     let first = records.next().ok_or_else(|| wrong(format!("nothing in it; expected {KNOWN}")))?;
     let first = first.map_err(unread)?;
@@ -174,6 +177,13 @@ mod tests {
             of(own, Some(("latency_us", Nanos(1_000)))),
             found("latency_us", &[], &[7_000, 8_500])
         );
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let why = read(Path::new("/dev/zero"), None).unwrap_err();
+        assert!(why.exit_code() == 2 && why.to_string().contains("without an end"), "{why}");
+        assert!(of("a\n1\n", Some(("a", Nanos(1)))).is_ok(), "the control");
     }
 
     #[test]
