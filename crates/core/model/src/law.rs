@@ -33,7 +33,8 @@ pub enum Law {
     },
     /// Pareto (type I): a power law from its least value on.
     Pareto {
-        /// The tail's exponent, above 1, at most 100. Up to 2 the variance is infinite.
+        /// The tail's exponent, 1.01 to 100. Up to 2 the variance is infinite. Nearer to 1 the mean rests on
+        /// draws that no run makes, and all other gaps are next to nothing: requests without end.
         shape: f64,
     },
     /// Two exponentials with balanced means: each of them contributes half of the time.
@@ -98,7 +99,7 @@ impl Law {
             Law::Fixed | Law::Exponential => Ok(()),
             Law::Lognormal { cv } => within("lognormal", "cv", cv, Above(0.0), 100.0),
             Law::Weibull { shape } => within("weibull", "shape", shape, From(0.1), 100.0),
-            Law::Pareto { shape } => within("pareto", "shape", shape, Above(1.0), 100.0),
+            Law::Pareto { shape } => within("pareto", "shape", shape, From(1.01), 100.0),
             Law::Hyperexponential { cv } => within("hyperexponential", "cv", cv, From(1.0), 100.0),
             Law::Mmpp { ratio, share, length } => {
                 within("mmpp", "ratio", ratio, From(1.0), 1e4)?;

@@ -96,7 +96,7 @@ fn bad_laws_are_bad_input_with_a_remedy() {
         other => panic!("{text}: {other:?}"),
     };
     assert!(message("lognormal:cv=0").contains("`cv` is 0, but must be above 0 and at most 100"));
-    assert!(message("pareto:shape=1").contains("above 1"));
+    assert!(message("pareto:shape=1.0000001").contains("must be at least 1.01 and at most 100"));
     assert!(message("mmpp:ratio=2:share=1:length=3").contains("below 1"));
     assert!(message("weibull:shape=nan").contains("must be at least 0.1"));
     for text in ["", "gauss", "fixed:cv=1", "lognormal", "lognormal:cv=x", "lognormal:cv=1:a=2"] {
