@@ -17,6 +17,8 @@ use crate::summary::Summary;
 /// Requests that an idle queue needs to forget that it was idle, at no load; in proportion to 1 / (1 -
 /// utilisation).
 const WARM_UP: f64 = 20_000.0;
+/// Requests of a warm-up at most: nothing is shown before it ends.
+const LONGEST_WARM_UP: u64 = 1_000_000_000;
 
 /// An A/S/c queue (Tales section 2) to simulate.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +95,13 @@ impl Ideal {
             format!(
                 "utilisation {utilisation}: expected above 0 and below 1, where the queue does not grow for ever; \
                  lower the rate or the service time, or add workers"
+            )
+        } else if self.warm_up() > LONGEST_WARM_UP {
+            format!(
+                "utilisation {utilisation}: it takes {} requests of warm-up before the {} that count; expected \
+                 {LONGEST_WARM_UP} at most: lower the rate or the service time, or add workers",
+                self.warm_up(),
+                self.requests
             )
         } else if !self.fits() {
             "the run would last too long to count in nanoseconds: ask for fewer requests or a higher rate".to_string()

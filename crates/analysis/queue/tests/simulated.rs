@@ -282,6 +282,7 @@ fn bad_queues_are_bad_input_with_a_remedy() {
         (Ideal { load: load(1.0), ..good.clone() }, "below 1"),
         (Ideal { load: load(f64::NAN), ..good.clone() }, "below 1"),
         (Ideal { load: Arrivals::Rate(-1.0), ..good.clone() }, "above 0"),
+        (Ideal { load: load(0.99999), ..good.clone() }, "requests of warm-up before the"),
         (Ideal { service_time: Nanos(0), ..good.clone() }, "at least 100 ns"),
         (Ideal { requests: 0, ..good.clone() }, "at least 1"),
         (Ideal { requests: u64::MAX, ..good.clone() }, "fewer requests"),
@@ -292,6 +293,7 @@ fn bad_queues_are_bad_input_with_a_remedy() {
             other => panic!("{bad:?}: {other:?}"),
         }
     }
+    assert!(Ideal { load: load(0.9999), ..good }.validate().is_ok(), "the control");
     assert!(
         "lilo".parse::<Discipline>().is_err_and(|failure| failure.to_string().contains("lifo"))
     );
