@@ -1,6 +1,7 @@
 //! An outcome for people, and for GitHub's log.
 
 use model::{Answer, Nanos};
+use report::ROUND;
 
 use crate::judge::{FAMILY, Judged, Least, Outcome};
 
@@ -70,7 +71,7 @@ pub(crate) fn sentence(judged: &Judged) -> String {
 pub fn said(figure: &str, value: f64) -> String {
     match figure {
         _ if !value.is_finite() => "never".to_string(),
-        latency if latency.starts_with("latency_ns") => span(value),
+        time if time == ROUND || time.starts_with("latency_ns") => span(value),
         "lag_s" => span(value * 1e9),
         "outlier.proportion" | "idle_share" | "share_error" => format!("{:.3}%", 100.0 * value),
         _ => format!("{value:.4}"),
@@ -79,4 +80,16 @@ pub fn said(figure: &str, value: f64) -> String {
 
 fn span(ns: f64) -> String {
     Nanos(ns.round() as u64).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_times_and_numbers_as_numbers() {
+        assert_eq!(said(ROUND, 4_743_125.4795), "4.74 ms");
+        assert_eq!(said("latency_ns.p99", 4_743_125.0), "4.74 ms");
+        assert_eq!(said("inversions_per_request", 0.5), "0.5000", "the control");
+    }
 }
