@@ -1,5 +1,6 @@
 //! `rearguard gate`: a scheduler held against its former self.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -156,12 +157,14 @@ fn runner<'a>(run: &'a Run, arm: &'a dyn Arm) -> Runner<'a> {
     Runner { arm, policy: &run.policy, jobs: run.jobs.map(usize::from) }
 }
 
-/// The files, and the scenarios of the folders by name; each is read before anything runs.
+/// The files, and the scenarios of the folders by name, each once; each is read before anything runs.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() { files.extend(inside(path)?) } else { files.push(path.clone()) }
     }
+    let mut seen = HashSet::new();
+    files.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     let source = |path: &PathBuf| {
         Ok(Source { name: path.display().to_string(), text: read_scenario(path)?.text })
     };
@@ -188,4 +191,26 @@ pub fn least(text: &str) -> Result<Least, String> {
     percent
         .map(|percent| Least(percent / 100.0))
         .ok_or_else(|| "expected a percentage such as 5%".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_that_is_given_twice_is_taken_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [a, b] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
+        let text = "# A.\nduration = \"1s\"\n[machine]\ncpus = 1\n\
+                    [[program]]\nname = \"b\"\nkind = \"batch\"\nthreads = 1\n";
+        for path in [&a, &b] {
+            fs::write(path, text).expect("room");
+        }
+        let count = |paths: &[&PathBuf]| {
+            let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
+            sources(&paths).expect("scenarios").len()
+        };
+        assert_eq!(count(&[&a, &a]), 1);
+        assert_eq!(count(&[&a, &folder.path().to_path_buf()]), 2, "the control: two files");
+    }
 }
