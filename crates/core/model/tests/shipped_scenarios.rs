@@ -95,6 +95,10 @@ fn a_short_or_overloaded_run_is_warned_of() {
     scenario.duration.0 *= 10;
     let Kind::Service(service) = &mut scenario.programs[0].kind else { panic!("no service") };
     service.service_time.0 *= 2;
+    service.arrivals = model::scenario::Arrivals::Rate(0.01);
+    let warnings = scenario.warnings();
+    assert!(warnings[0].contains("its rate is too low for any duration"), "{warnings:?}");
+    let Kind::Service(service) = &mut scenario.programs[0].kind else { panic!("no service") };
     service.arrivals = model::scenario::Arrivals::Rate(1_600.0);
     let warning = "`service` wants 160% of the machine: its backlog grows as long as it runs";
     assert_eq!(scenario.warnings(), [warning]);

@@ -2,6 +2,7 @@
 
 mod mechanisms;
 
+use super::read::LONGEST;
 use super::{Architecture, Group, Kind, Program, Scenario, Service, Wait};
 use crate::Nanos;
 
@@ -64,10 +65,15 @@ impl Scenario {
         }
         let beyond = self.beyond_p99_9(service);
         if beyond < SAMPLES_BEYOND {
-            let enough = self.duration.as_secs_f64() * SAMPLES_BEYOND / beyond;
+            let enough = (self.duration.as_secs_f64() * SAMPLES_BEYOND / beyond).ceil();
+            let remedy = if enough <= LONGEST.as_secs_f64() {
+                format!("a duration of {enough:.0}s, or more seeds")
+            } else {
+                "its rate is too low for any duration, as 24h are the longest: raise it, or take more seeds"
+                    .to_string()
+            };
             warnings.push(format!(
-                "the p99.9 of `{name}` rests on {beyond:.1} requests, 20 are needed: a duration of {:.0}s, or more seeds",
-                enough.ceil()
+                "the p99.9 of `{name}` rests on {beyond:.1} requests, 20 are needed: {remedy}"
             ));
         }
         warnings

@@ -29,7 +29,7 @@ const KEYS: [&str; 10] = [
 ];
 
 /// The longest run: a day.
-const LONGEST: Nanos = Nanos::from_secs(86_400);
+pub(super) const LONGEST: Nanos = Nanos::from_secs(86_400);
 /// The range of a thread's own slice in the kernel (sched_setattr since Linux 6.12).
 const SLICES: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(100));
 /// Requests of all programs in one run, so that a slip in a unit ends in a message and not in swapping.
