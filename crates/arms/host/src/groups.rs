@@ -43,16 +43,27 @@ pub fn check_shape(scenario: &Scenario) -> Result<(), Failure> {
 
 /// Says whether this machine can have the scenario's groups, and changes nothing.
 pub fn check_machine(scenario: &Scenario) -> Result<(), Failure> {
-    let controllers = fs::read_to_string(Path::new(ROOT).join("cgroup.controllers"));
-    let has_cpu = controllers.is_ok_and(|all| all.split_whitespace().any(|name| name == "cpu"));
-    let writable = || OpenOptions::new().write(true).open(Path::new(ROOT).join(CONTROL)).is_ok();
-    if scenario.groups.is_empty() || has_cpu && writable() {
+    if scenario.groups.is_empty() {
         return Ok(());
     }
-    Err(Failure::Machine(format!(
-        "groups with weights take a cgroup2 hierarchy with the `cpu` controller in {ROOT}, and root to write to it: run it with sudo, or \
-         use --on vm or --on sim"
-    )))
+    let controllers = fs::read_to_string(Path::new(ROOT).join("cgroup.controllers"));
+    let opened = OpenOptions::new().write(true).open(Path::new(ROOT).join(CONTROL)).map(drop);
+    lack(&controllers.unwrap_or_default(), opened).map_or(Ok(()), |lack| {
+        Err(Failure::Machine(format!("groups with weights: {lack}, or use --on vm or --on sim")))
+    })
+}
+
+/// What keeps groups with weights from being made, and its remedy.
+fn lack(controllers: &str, opened: io::Result<()>) -> Option<String> {
+    if !controllers.split_whitespace().any(|name| name == "cpu") {
+        return Some(format!(
+            "no cgroup2 with the `cpu` controller in {ROOT}: boot with systemd.unified_cgroup_hierarchy=1"
+        ));
+    }
+    let error = opened.err()?;
+    let is_right = error.kind() == io::ErrorKind::PermissionDenied;
+    let remedy = if is_right { "run it with sudo" } else { "mount it to be written" };
+    Some(format!("{ROOT}/{CONTROL}: {error}: {remedy}"))
 }
 
 impl Groups {
@@ -139,4 +150,21 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         if length == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     });
     written.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sudo_is_advised_where_it_helps() {
+        let denied = || Err(io::ErrorKind::PermissionDenied.into());
+        let absent = lack("cpuset memory\n", denied()).expect("a lack");
+        assert!(absent.contains("no cgroup2") && !absent.contains("sudo"), "{absent}");
+        let read_only = Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        let read_only = lack("cpuset cpu\n", read_only).expect("a lack");
+        assert!(read_only.contains("mount") && !read_only.contains("sudo"), "{read_only}");
+        assert!(lack("cpuset cpu\n", denied()).is_some_and(|lack| lack.contains("sudo")));
+        assert_eq!(lack("cpuset cpu\n", Ok(())), None, "the control");
+    }
 }
