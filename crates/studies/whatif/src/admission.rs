@@ -1,8 +1,9 @@
 //! Whether a promise can be kept for requests like those of a trace, told before it is made.
 //!
-//! No scheduler makes fewer requests late than the ideal queue does on all CPUs. A group with a promise comes
-//! near to it as long as its budget has something left. Without that it may have to wait for as long as
-//! others want the CPUs, so that what the ideal queue then finishes counts as late.
+//! No scheduler makes fewer requests late than the ideal queue does on all CPUs, or on as many as the service
+//! has threads. A group with a promise comes near to it as long as its budget has something left. Without it
+//! the group may have to wait for as long as others want the CPUs, so that what the ideal queue then finishes
+//! counts as late.
 
 use model::scenario::Promise;
 use model::{Failure, Nanos, ThreadId};
@@ -10,6 +11,7 @@ use queue::Discipline;
 use stats::Estimate;
 use trace::Recorded;
 
+use crate::activity::activities;
 use crate::architecture::{Architecture, architecture};
 use crate::service::Requests;
 
@@ -46,8 +48,8 @@ pub enum Admitted {
     No {
         /// About so much of the load, in percent, the ideal would keep it for; `None`: for none.
         load_percent: Option<u32>,
-        /// And on so many CPUs; `None`: on up to four times as many it would not.
-        cpus: Option<u32>,
+        /// And for so many requests at once; `None`: with up to four times the CPUs it would not.
+        at_once: Option<AtOnce>,
     },
     /// It depends on what others leave.
     Budget {
@@ -60,23 +62,38 @@ pub enum Admitted {
     Partitioned,
 }
 
+/// What serving more requests at once takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtOnce {
+    /// So many CPUs; `None`: those that there are.
+    pub cpus: Option<u32>,
+    /// So many threads of the service; `None`: those that it has.
+    pub threads: Option<u32>,
+}
+
 /// Requests, each (arrival, service time), beside what they are promised.
 struct Case<'a> {
     requests: &'a [(Nanos, Nanos)],
     promise: &'a Promise,
     cpus: u32,
-    /// What the ideal queue makes of them on all CPUs.
+    /// Threads that serve them.
+    threads: u32,
+    /// What the ideal queue makes of them on all CPUs that these can use.
     latencies: Vec<Nanos>,
     /// Their numbers, in the order in which it finishes them.
     finished: Vec<usize>,
 }
 
 impl<'a> Case<'a> {
-    fn new(requests: &'a [(Nanos, Nanos)], promise: &'a Promise, cpus: u32) -> Case<'a> {
-        let latencies = queue::ideal(requests, cpus, Discipline::Fifo, 0);
+    fn new(
+        requests: &'a [(Nanos, Nanos)],
+        promise: &'a Promise,
+        [cpus, threads]: [u32; 2],
+    ) -> Case<'a> {
+        let latencies = queue::ideal(requests, cpus.min(threads), Discipline::Fifo, 0);
         let mut finished: Vec<usize> = (0..requests.len()).collect();
         finished.sort_by_key(|number| requests[*number].0.saturating_add(latencies[*number]));
-        Case { requests, promise, cpus, latencies, finished }
+        Case { requests, promise, cpus, threads, latencies, finished }
     }
 
     fn done(&self, number: usize) -> Nanos {
@@ -87,7 +104,12 @@ impl<'a> Case<'a> {
         f64::from(self.promise.outliers_per_million) / 1e6
     }
 
-    /// What the requests use of the machine. From 1 on their queue grows, and has no late share.
+    /// How many requests are served at once, at most.
+    fn servers(&self) -> u32 {
+        self.cpus.min(self.threads)
+    }
+
+    /// What the requests use of the machine.
     fn used(&self) -> f64 {
         let work: u64 = self.requests.iter().map(|(_, service)| service.0).sum();
         let span = self.requests.last().map_or(0, |(arrival, _)| arrival.0).max(1);
@@ -99,14 +121,19 @@ impl<'a> Case<'a> {
         outlier.map_or(NOTHING, |outlier| outlier.proportion)
     }
 
-    /// What the ideal queue of so many CPUs does, where so many percent of the requests come in that time.
-    fn ideal(&self, cpus: u32, load_percent: u32) -> Estimate {
+    /// Whether the requests want all that can serve them. Their queue then grows, and has no late share.
+    fn is_full(&self) -> bool {
+        self.used() * f64::from(self.cpus) >= f64::from(self.servers())
+    }
+
+    /// What the ideal queue of so many servers does, where so many percent of the requests come in that time.
+    fn ideal(&self, servers: u32, load_percent: u32) -> Estimate {
         let spread = |(arrival, service): &(Nanos, Nanos)| {
             let arrival = u128::from(arrival.0) * 100 / u128::from(load_percent);
             (Nanos(arrival as u64), *service)
         };
         let requests: Vec<(Nanos, Nanos)> = self.requests.iter().map(spread).collect();
-        self.late(queue::ideal(&requests, cpus, Discipline::Fifo, 0))
+        self.late(queue::ideal(&requests, servers, Discipline::Fifo, 0))
     }
 
     /// The same on this machine with a budget of so many millionths of it.
@@ -123,15 +150,15 @@ impl<'a> Case<'a> {
 
     fn answer(&self, ideal: Estimate, within_budget: Estimate) -> Admitted {
         let promised = self.promised();
-        if within_budget.high <= promised {
-            Admitted::Yes
-        } else if ideal.low > promised || self.used() >= 1.0 {
-            let is_kept = |cpus, load| self.ideal(cpus, load).value <= promised;
-            let mut cpus = self.cpus + 1..=self.cpus * MOST_CPUS;
+        if ideal.low > promised || self.is_full() {
+            let is_kept = |servers, load| self.ideal(servers, load).value <= promised;
+            let mut more = self.servers() + 1..=self.cpus * MOST_CPUS;
             Admitted::No {
-                load_percent: first((1..100).rev(), |load| is_kept(self.cpus, load)),
-                cpus: cpus.find(|cpus| is_kept(*cpus, 100)),
+                load_percent: first((1..100).rev(), |load| is_kept(self.servers(), load)),
+                at_once: more.find(|more| is_kept(*more, 100)).map(|more| self.at_once(more)),
             }
+        } else if within_budget.high <= promised {
+            Admitted::Yes
         } else if within_budget.value <= promised || ideal.value > promised {
             Admitted::Unknown
         } else {
@@ -139,6 +166,11 @@ impl<'a> Case<'a> {
             let enough = |percent| self.budgeted(percent * PERCENT).value <= promised;
             Admitted::Budget { at_most_percent: first(percents, enough) }
         }
+    }
+
+    fn at_once(&self, wanted: u32) -> AtOnce {
+        let beyond = |there: u32| (wanted > there).then_some(wanted);
+        AtOnce { cpus: beyond(self.cpus), threads: beyond(self.threads) }
     }
 }
 
@@ -190,16 +222,20 @@ pub fn admission(recorded: &Recorded, promise: &Promise) -> Result<Admission, Fa
     let events = trace.events.as_deref();
     let events = events.ok_or_else(|| wrong("has no scheduling events".to_string()))?;
     let requests = Requests::of(trace, program, Nanos::ZERO)?.timed();
-    let told = admission_of(&requests, header.cpus.cpus, promise);
     let own = |thread: &usize| trace.threads[*thread].program == program;
     let workers = (0..trace.threads.len()).filter(own).map(|thread| ThreadId(thread as u32));
+    let serving = activities(trace, events);
+    let serving = (0..serving.len()).filter(own).filter(|thread| serving[*thread].serves).count();
+    // Where no event says it, there may be enough.
+    let threads = if serving == 0 { u32::MAX } else { serving as u32 };
+    let told = admission_of(&requests, [header.cpus.cpus, threads], promise);
     let seen = architecture(&trace.programs[program].requests, events, &workers.collect());
     let is_joint = seen != Architecture::Partitioned || told.answer != Admitted::Yes;
     Ok(if is_joint { told } else { Admission { answer: Admitted::Partitioned, ..told } })
 }
 
-fn admission_of(requests: &[(Nanos, Nanos)], cpus: u32, promise: &Promise) -> Admission {
-    let case = Case::new(requests, promise, cpus);
+fn admission_of(requests: &[(Nanos, Nanos)], servers: [u32; 2], promise: &Promise) -> Admission {
+    let case = Case::new(requests, promise, servers);
     let ideal = case.late(case.latencies.clone());
     let within_budget = case.budgeted(promise.at_most_per_million);
     Admission {
@@ -222,7 +258,15 @@ mod tests {
     }
 
     fn asked(requests: &[(Nanos, Nanos)], promise: &str) -> Admission {
-        admission_of(requests, 1, &Promise::read(promise).expect("a promise"))
+        asked_of(requests, [1, 8], promise)
+    }
+
+    fn asked_of(requests: &[(Nanos, Nanos)], servers: [u32; 2], promise: &str) -> Admission {
+        admission_of(requests, servers, &Promise::read(promise).expect("a promise"))
+    }
+
+    fn more(cpus: Option<u32>, threads: Option<u32>) -> Option<AtOnce> {
+        Some(AtOnce { cpus, threads })
     }
 
     #[test]
@@ -244,14 +288,40 @@ mod tests {
     fn the_ideal_says_no_and_what_would_help() {
         // The second of two at once is late on one CPU whatever the load, and not on two.
         let told = asked(&bursts(2, Nanos::from_millis(4)), "900us=1%");
-        assert_eq!(told.answer, Admitted::No { load_percent: None, cpus: Some(2) }, "{told:?}");
+        assert_eq!(
+            told.answer,
+            Admitted::No { load_percent: None, at_once: more(Some(2), None) },
+            "{told:?}"
+        );
         assert!((told.ideal.value - 0.5).abs() < 1e-9);
         // One that takes longer than is promised is late on any.
         let told = asked(&bursts(1, Nanos::from_millis(4)), "400us=1%");
-        assert_eq!(told.answer, Admitted::No { load_percent: None, cpus: None }, "{told:?}");
+        assert_eq!(told.answer, Admitted::No { load_percent: None, at_once: None }, "{told:?}");
         // More than a CPU can do: 500 us every 450 us fit at nine tenths of the load.
         let told = asked(&bursts(1, Nanos::from_micros(450)), "600us=1%");
-        assert_eq!(told.answer, Admitted::No { load_percent: Some(90), cpus: Some(2) }, "{told:?}");
+        let no = Admitted::No { load_percent: Some(90), at_once: more(Some(2), None) };
+        assert_eq!(told.answer, no, "{told:?}");
+    }
+
+    /// A CPU that no thread of the service can use keeps no promise.
+    #[test]
+    fn a_service_with_fewer_threads_than_cpus_wants_threads() {
+        let requests = bursts(2, Nanos::from_millis(4));
+        for (servers, at_once) in [
+            ([2, 1], more(None, Some(2))),
+            ([4, 1], more(None, Some(2))),
+            ([1, 1], more(Some(2), Some(2))),
+        ] {
+            let told = asked_of(&requests, servers, "900us=1%");
+            assert_eq!(told.answer, Admitted::No { load_percent: None, at_once }, "{told:?}");
+        }
+        let control = asked_of(&requests, [2, 2], "900us=1%");
+        assert_eq!(control.ideal.value, 0.0, "{control:?}");
+        // All that its thread can do is half of the machine.
+        let full = bursts(1, Nanos::from_micros(500));
+        let [of_one, of_two] = [1, 2].map(|threads| asked_of(&full, [2, threads], "1ms=1%").answer);
+        assert!(matches!(of_one, Admitted::No { .. }), "{of_one:?}");
+        assert!(!matches!(of_two, Admitted::No { .. }), "{of_two:?}");
     }
 
     #[test]

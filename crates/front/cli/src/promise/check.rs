@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use model::scenario::Promise;
 use model::{Failure, Nanos};
 use stats::Estimate;
-use whatif::{Admission, Admitted, admission};
+use whatif::{Admission, Admitted, AtOnce, admission};
 
 /// Whose requests to look at.
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ fn words(told: &Admission, promise: &Promise) -> String {
 fn answer(answer: Admitted) -> String {
     match answer {
         Admitted::Yes => "yes".to_string(),
-        Admitted::No { load_percent, cpus } => format!("no{}", help(load_percent, cpus)),
+        Admitted::No { load_percent, at_once } => format!("no{}", help(load_percent, at_once)),
         Admitted::Budget { at_most_percent } => {
             let enough = at_most_percent.map(|percent| format!("; promise at most {percent}%"));
             let enough = enough.unwrap_or_default();
@@ -77,12 +77,17 @@ fn answer(answer: Admitted) -> String {
 }
 
 /// What the ideal queue would keep it with.
-fn help(load_percent: Option<u32>, cpus: Option<u32>) -> String {
+fn help(load_percent: Option<u32>, at_once: Option<AtOnce>) -> String {
     let load = load_percent.map(|percent| format!("about {percent}% of this load"));
-    let cpus = cpus.map(|cpus| format!("{cpus} CPUs"));
-    match (load, cpus) {
-        (None, None) => ", and neither less load nor more CPUs would do".to_string(),
+    match (load, at_once.map(more)) {
+        (None, None) => ", and neither less load nor more CPUs and threads would do".to_string(),
         (Some(one), None) | (None, Some(one)) => format!("; {one} would do"),
-        (Some(load), Some(cpus)) => format!("; {load} would do, or {cpus}"),
+        (Some(load), Some(more)) => format!("; {load} would do, or {more}"),
     }
+}
+
+fn more(AtOnce { cpus, threads }: AtOnce) -> String {
+    let cpus = cpus.map(|cpus| format!("{cpus} CPUs"));
+    let threads = threads.map(|threads| format!("{threads} threads"));
+    cpus.into_iter().chain(threads).collect::<Vec<_>>().join(" and ")
 }
