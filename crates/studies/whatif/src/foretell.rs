@@ -1,5 +1,7 @@
 //! The question put to the simulator, and what its answer is worth.
 
+use std::collections::BTreeSet;
+
 use compare::{Plan, run};
 use model::edit::{Edit, edited};
 use model::{Answer, Arm, Events, Failure, PolicySpec, Scenario, Watch};
@@ -41,8 +43,10 @@ impl Change {
         gone.chain(self.edits.iter().map(Edit::to_string)).collect()
     }
 
-    fn apply(&self, text: &str, file: &str) -> Result<String, Failure> {
-        edited(&without(text, &self.without)?, file, &self.edits)
+    /// The scenario with it, and what its names stand for.
+    fn apply(&self, text: &str, file: &str) -> Result<(String, Vec<String>), Failure> {
+        let (left, said) = without(text, &self.without)?;
+        Ok((edited(&left, file, &self.edits)?, said))
     }
 }
 
@@ -79,7 +83,10 @@ pub fn foretell(
         run(&plan, arm, watch)
     };
     let texts = question.changes.iter().map(|change| change.apply(&found.text, file));
-    let texts = texts.collect::<Result<Vec<String>, Failure>>()?;
+    let (texts, said): (Vec<String>, Vec<Vec<String>>) =
+        texts.collect::<Result<Vec<_>, Failure>>()?.into_iter().unzip();
+    // Several policies are asked for with the same names.
+    let said: BTreeSet<String> = said.into_iter().flatten().collect();
     let now = simulated(&found.text, &question.now)?;
     let would_be = question.changes.iter().zip(&texts);
     let would_be = would_be.map(|(change, text)| Ok((change, simulated(text, &change.policy)?)));
@@ -94,7 +101,7 @@ pub fn foretell(
         trace: recorded.header.scenario.clone(),
         machine: recorded.header.machine.clone(),
         now: question.now.to_string(),
-        assumptions: found.assumptions.clone(),
+        assumptions: found.assumptions.iter().cloned().chain(said).collect(),
         services: services.collect(),
         ..WhatIf::default()
     })
