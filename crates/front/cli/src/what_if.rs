@@ -84,8 +84,8 @@ fn changes(
     Ok(asked.iter().map(change).collect())
 }
 
-/// The default class, in traces of real kernels.
-const DEFAULT: &str = "default";
+/// The default class, in traces of real kernels; `measure` sets no class.
+const DEFAULT: [&str; 2] = ["default", "measured"];
 /// The first release whose default class is EEVDF.
 const EEVDF_SINCE: (u32, u32) = (6, 6);
 
@@ -102,12 +102,34 @@ fn now(args: &Args, header: &Header, found: &Found) -> Result<PolicySpec, Failur
     {
         return Ok(own);
     }
-    let release = header.kernel.as_deref().filter(|_| header.policy == DEFAULT).and_then(release);
-    let release = release.ok_or_else(|| {
+    let class = default_class(&header.policy, header.kernel.as_deref()).ok_or_else(|| {
         let policy = &header.policy;
         Failure::Input(format!(
             "the trace ran under `{policy}`: say what to take it for, as --now eevdf"
         ))
     })?;
-    PolicySpec::parse(if release >= EEVDF_SINCE { "eevdf" } else { "cfs" })
+    PolicySpec::parse(class)
+}
+
+fn default_class(policy: &str, kernel: Option<&str>) -> Option<&'static str> {
+    let release = kernel.filter(|_| DEFAULT.contains(&policy)).and_then(release)?;
+    Some(if release >= EEVDF_SINCE { "eevdf" } else { "cfs" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_real_kernel_ran_is_told_by_its_release() {
+        for (policy, kernel, class) in [
+            ("default", Some("6.18.5"), Some("eevdf")),
+            ("measured", Some("6.18.5"), Some("eevdf")),
+            ("measured", Some("6.1.0-31-amd64"), Some("cfs")),
+            ("measured", None, None),
+            ("mine", Some("6.18.5"), None),
+        ] {
+            assert_eq!(default_class(policy, kernel), class, "{policy} on {kernel:?}");
+        }
+    }
 }
