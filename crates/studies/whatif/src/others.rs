@@ -150,7 +150,7 @@ pub fn group_path(path: &str) -> String {
 }
 
 /// A program's name as scenarios have it; the number keeps two alike apart.
-fn named(name: &str, program: usize) -> String {
+pub fn named(name: &str, program: usize) -> String {
     format!("{}-p{program}", plain(name).chars().take(40).collect::<String>())
 }
 

@@ -10,7 +10,7 @@ use trace::Recorded;
 
 use crate::activity::{Activity, activities};
 use crate::architecture::architecture;
-use crate::others::{group_path, group_tables, others, pinned, plain};
+use crate::others::{group_path, group_tables, named, others, pinned, plain};
 use crate::service::Requests;
 
 /// A scenario that a trace is taken for.
@@ -22,6 +22,8 @@ pub struct Found {
     pub services: Vec<(usize, String)>,
     /// What it rests on, a sentence each.
     pub assumptions: Vec<String>,
+    /// Its programs by the CPU time that they had, the busiest first.
+    pub busiest: Vec<String>,
 }
 
 /// The scenario of a trace with events; `own` is what the simulator adds to each request.
@@ -93,7 +95,28 @@ pub fn scenario(recorded: &Recorded, own: Nanos) -> Result<Found, Failure> {
     }
     assumptions.extend(interrupts(events, trace.window.end, header.cpus.cpus));
     let text = edited(&skeleton, &header.scenario, &edits)? + &beside.text;
-    Ok(Found { text, services, assumptions })
+    let busiest = busiest(recorded, &activities, base.as_ref());
+    Ok(Found { text, services, assumptions, busiest })
+}
+
+/// Programs by the CPU time of all their threads, which a scenario may have in tables of their own.
+fn busiest(
+    Recorded { header, trace }: &Recorded,
+    activities: &[Activity],
+    base: Option<&Scenario>,
+) -> Vec<String> {
+    let hosts = base.map_or(Vec::new(), Scenario::processes);
+    let mut ran = vec![Nanos::ZERO; header.programs.len()];
+    for (thread, one) in trace.threads.iter().zip(activities) {
+        let host = hosts.get(thread.program).copied().unwrap_or(thread.program);
+        ran[host] = ran[host].saturating_add(one.ran);
+    }
+    let mut all: Vec<usize> = (0..ran.len()).collect();
+    all.sort_by_key(|program| std::cmp::Reverse(ran[*program]));
+    let known = |program: usize| Some(base?.programs.get(program)?.name.clone());
+    let name =
+        |program| known(program).unwrap_or_else(|| named(&header.programs[program].name, program));
+    all.into_iter().map(name).collect()
 }
 
 /// The scenario that a trace was recorded of, if one was. They stand in the same file, and need not be of

@@ -9,7 +9,7 @@ use crate::scenario::Found;
 /// So many of the programs beside the services are sent away, one at a time.
 const NEIGHBOURS: usize = 3;
 
-/// Other policies, a better nice value, a greater weight, an absent neighbour, a further CPU.
+/// Policies that did not run, a better nice value, a greater weight, an absent neighbour, a further CPU.
 pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>, Failure> {
     let scenario = Scenario::read(&found.text, file)?;
     let at = |costs: &str| Change { costs: Some(costs.to_string()), ..Change::to(now.clone()) };
@@ -19,7 +19,7 @@ pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>,
         ("fifo", "real-time priority for the services: what is left is for all others"),
     ] {
         let policy = PolicySpec::parse(name)?;
-        all.push(Change { policy, ..at(costs) });
+        all.extend((policy != *now).then(|| Change { policy, ..at(costs) }));
     }
     for (_, name) in &found.services {
         let nice = Edit::new(&format!("program.\"{name}\".nice"), (-20).into())?;
@@ -29,11 +29,8 @@ pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>,
             ..at("other groups get the less (cpu.weight)")
         }));
     }
-    let own: Vec<&String> = found.services.iter().map(|(_, name)| name).collect();
-    let hosts = scenario.programs.iter().filter(|program| program.process.is_none());
-    let neighbours = hosts.filter(|program| !own.contains(&&program.name)).take(NEIGHBOURS);
-    all.extend(neighbours.map(|program| Change {
-        without: vec![program.name.clone()],
+    all.extend(neighbours(found, &scenario).into_iter().map(|program| Change {
+        without: vec![program.clone()],
         ..at("it must run elsewhere (a cell, another machine)")
     }));
     if scenario.machine.smt == 1 && scenario.machine.llcs == 1 {
@@ -42,6 +39,16 @@ pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>,
         all.push(Change { edits: vec![edit], ..at("a CPU more") });
     }
     Ok(all)
+}
+
+/// The busiest programs of the scenario that are no services.
+fn neighbours<'a>(found: &'a Found, scenario: &Scenario) -> Vec<&'a String> {
+    let own = |name: &String| found.services.iter().any(|(_, service)| service == name);
+    let is_host = |name: &String| {
+        scenario.programs.iter().any(|program| program.process.is_none() && program.name == *name)
+    };
+    let all = found.busiest.iter().filter(|name| !own(name) && is_host(name));
+    all.take(NEIGHBOURS).collect()
 }
 
 /// Ten times the weight for the group of a service, if it has one.

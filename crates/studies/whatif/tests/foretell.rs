@@ -156,3 +156,34 @@ fn the_usual_changes_are_foretold_and_what_each_costs_is_said() {
     }
     assert!(answer("program.\"web\".nice").is_some());
 }
+
+/// The policies that are changes by themselves.
+fn alone(changes: &[Change]) -> Vec<&str> {
+    let alone = |one: &&Change| one.edits.is_empty() && one.without.is_empty();
+    changes.iter().filter(alone).map(|one| &one.policy.name[..]).collect()
+}
+
+/// The scenario begins with those that do the least.
+#[test]
+fn the_busiest_neighbours_are_sent_away_and_the_policy_that_ran_is_no_change() {
+    let daemon = |name: &str, run: &str| {
+        format!(
+            "[[program]]\nname = \"{name}\"\nkind = \"daemon\"\nthreads = 1\nrun = \"{run}\"\n\
+             sleep = \"20ms\"\n"
+        )
+    };
+    let more = [("a", "100us"), ("b", "200us"), ("c", "1ms"), ("d", "4ms"), ("e", "2ms")];
+    let more: String = more.iter().map(|(name, run)| daemon(name, run)).collect();
+    let text =
+        BESIDE_BATCH.split("[[program]]\nname = \"batch\"").next().expect("a text").to_string();
+    for (strange, expected) in [(false, ["d", "e", "c"]), (true, ["d-p4", "e-p5", "c-p3"])] {
+        let recorded = recorded(&(text.clone() + &more), "fifo");
+        let recorded = if strange { unknown(recorded) } else { recorded };
+        let all = usual(&found(&recorded), &policy("fifo"), "a.toml").expect("a scenario");
+        let gone: Vec<&String> = all.iter().flat_map(|change| &change.without).collect();
+        assert_eq!(gone, expected);
+        assert_eq!(alone(&all), ["rearguard"]);
+        let control = usual(&found(&recorded), &policy("eevdf"), "a.toml").expect("a scenario");
+        assert_eq!(alone(&control), ["rearguard", "fifo"]);
+    }
+}
