@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use model::Failure;
+
+use crate::files;
 
 /// How long a client has, from its first byte to the answer's last.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,11 +32,11 @@ pub enum Exporter {
 impl Exporter {
     /// An address with a port is served; anything else is a file.
     pub fn open(place: &str) -> Result<Exporter, Failure> {
-        let Ok(address) = place.parse::<SocketAddr>() else {
+        let Some(addresses) = addresses(place)? else {
             return Ok(Exporter::File(file(place)?));
         };
-        let listener = TcpListener::bind(address).map_err(|error| {
-            Failure::Machine(format!("--metrics: cannot listen at {address}: {error}"))
+        let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
+            Failure::Machine(format!("--metrics: cannot listen at {place}: {error}"))
         })?;
         let text = Arc::new(Mutex::new(Arc::from("")));
         let served = Arc::clone(&text);
@@ -57,15 +59,38 @@ impl Exporter {
     }
 }
 
+/// The addresses that a place with a port stands for: as a file it would be seen by no scraper.
+fn addresses(place: &str) -> Result<Option<Vec<SocketAddr>>, Failure> {
+    let wrong = |why: &str| {
+        Failure::Input(format!(
+            "--metrics {place}: {why}: name an address, as 127.0.0.1:9899, or a file, as ./metrics.txt"
+        ))
+    };
+    if place.contains("://") {
+        return Err(wrong("a URL"));
+    }
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    match place.rsplit_once(':').filter(|(host, port)| is_port(port) && !host.contains('/')) {
+        None => Ok(None),
+        Some(("", _)) => Err(wrong("no host")),
+        Some((_, port)) if port.parse::<u16>().is_err() => Err(wrong("a port is at most 65535")),
+        Some(_) => {
+            let found = place.to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+            Ok(Some(found.collect()))
+        }
+    }
+}
+
 /// A file to be replaced every few seconds. A pipe is replaced once, and its reader sees nothing more.
 fn file(place: &str) -> Result<PathBuf, Failure> {
     let path = PathBuf::from(place);
-    if fileio::is_replaceable(&path) {
-        return Ok(path);
+    if !fileio::is_replaceable(&path) {
+        return Err(Failure::Input(format!(
+            "--metrics {place}: a pipe or a device: name a file, an address, or /dev/stdout"
+        )));
     }
-    Err(Failure::Input(format!(
-        "--metrics {place}: a pipe or a device: name a file, an address, or /dev/stdout"
-    )))
+    files::check_writable(&path)?;
+    Ok(path)
 }
 
 fn serve(listener: &TcpListener, text: &Mutex<Arc<str>>) {
@@ -216,6 +241,32 @@ mod tests {
         });
         let late = read_request(&mut stream, Instant::now() + Duration::from_millis(300));
         assert!(late.is_err(), "it waits for as long as bytes come");
+    }
+
+    #[test]
+    fn a_name_with_a_port_is_an_address() {
+        assert_eq!(
+            addresses("127.0.0.1:9899").ok(),
+            Some(Some(vec![SocketAddr::from(([127, 0, 0, 1], 9899))]))
+        );
+        let local = addresses("localhost:9899").expect("an address").unwrap_or_default();
+        assert!(!local.is_empty() && local.iter().all(|one| one.ip().is_loopback()), "{local:?}");
+        for file in ["metrics", "./localhost:9899", "metrics:new"] {
+            assert_eq!(addresses(file).ok(), Some(None), "the control: {file} is a file");
+        }
+    }
+
+    #[test]
+    fn what_no_scraper_would_see_is_refused_at_the_start() {
+        for (place, why) in [
+            (":9899", "no host"),
+            ("localhost:99999", "at most 65535"),
+            ("http://127.0.0.1:9899/metrics", "a URL"),
+            ("/no/such/folder/metrics", "an existing folder"),
+        ] {
+            let said = Exporter::open(place).map(drop).unwrap_err();
+            assert!(said.exit_code() == 2 && said.to_string().contains(why), "{place}: {said}");
+        }
     }
 
     #[test]
