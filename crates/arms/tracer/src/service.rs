@@ -10,6 +10,7 @@ use model::{Failure, Nanos};
 use super::answering::Answering;
 use super::connection::Connections;
 use super::cpu_time::CpuTime;
+use super::follower::Ended;
 use super::handover::hand_over;
 use super::recording::Recording;
 use super::scene::{Exchanged, Scene};
@@ -39,23 +40,27 @@ pub struct Observed {
 /// too few requests have all their stages, or none was seen.
 pub fn observe(recording: &Recording) -> Result<Observed, Failure> {
     recording.check_whole()?;
-    let observed = lay_out(recording, WARM_UP).ok_or_else(nothing)?;
+    let observed = lay_out(recording, WARM_UP, None).ok_or_else(nothing)?;
     check_complete(observed.requests, observed.complete)?;
     Ok(observed)
 }
 
-/// What a part of a recording says of requests that it holds from their beginning to their end; `None`: of
-/// none.
-pub fn snapshot(recording: &Recording) -> Option<Observed> {
-    lay_out(recording, Nanos::ZERO)
+/// What a part of a recording says of requests that it holds from their beginning to their end, and of `slow`
+/// even where that one began before; `None`: of none.
+pub fn snapshot(recording: &Recording, slow: Option<&Ended>) -> Option<Observed> {
+    lay_out(recording, Nanos::ZERO, slow)
 }
 
-fn lay_out(recording: &Recording, warm_up: Nanos) -> Option<Observed> {
+fn lay_out(recording: &Recording, warm_up: Nanos, slow: Option<&Ended>) -> Option<Observed> {
     let (first, last) = (recording.seen.first()?, recording.seen.last()?);
-    let begin = first.at;
+    let longer = slow.filter(|one| one.stages.arrived < first.at);
+    let begin = longer.map_or(first.at, |one| one.stages.arrived);
     let window = Window { start: warm_up, end: last.at - begin };
     let connections = Connections::new(recording);
     let mut exchanged = exchanged(&connections, begin);
+    exchanged.extend(
+        longer.map(|one| Exchanged::new(one.stages.since(begin), one.thread, Answering::default())),
+    );
     exchanged.sort_by_key(|one| one.stages.arrived);
     let inside = exchanged.iter().filter(|one| window.contains(one.stages.arrived));
     let (requests, complete) = count(inside);
@@ -205,6 +210,23 @@ mod tests {
         };
         assert_eq!(own(&[(10, 50), (20, 60), (30, 45)]), [10, 25, 15], "50 from 10 to 60");
         assert_eq!(own(&[(10, 20), (20, 60), (60, 65)]), [10, 40, 5], "the control: one by one");
+    }
+
+    /// No record of its arrival is there any more.
+    #[test]
+    fn a_request_that_is_longer_than_its_records_is_found_all_the_same() {
+        let kind = Kind::Switch { from: 0, left: Left::Preempted };
+        let seen = [5_000, 9_000].map(|at| Seen { at: Nanos(at), cpu: 0, thread: 7, kind });
+        let recording = Recording { seen: seen.to_vec(), ..Recording::default() };
+        let [arrived, ready, running, read, sends, transmitted] =
+            [1_000, 1_100, 1_200, 1_300, 8_000, 9_000].map(Nanos);
+        let stages = Stages { arrived, ready, running, read, sends, transmitted };
+        let slow = Ended { stages, thread: 7, service: 0 };
+        let observed = snapshot(&recording, Some(&slow)).expect("it is told");
+        assert_eq!(observed.trace.programs[0].stages, [stages.since(arrived)]);
+        assert_eq!(observed.trace.programs[0].requests.len(), 1);
+        assert_eq!(observed.trace.window.end, Nanos(8_000));
+        assert!(snapshot(&recording, None).is_none(), "the control: nothing else names it");
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn processes_that_end_at_once_are_named_by_their_programs() {
     let brief: Vec<String> = (0..20).map(|_| brief()).collect();
     client.send_to(&[0; BYTES], address).expect("a request");
     client.recv(&mut [0; BYTES]).expect("an answer");
-    let observed = tracer::snapshot(&tracer.stop().expect("a recording")).expect("a request");
+    let observed = tracer::snapshot(&tracer.stop().expect("a recording"), None).expect("a request");
     let is_named = |name: &&String| observed.programs.iter().any(|one| one.name == **name);
     assert_eq!(brief.iter().filter(is_named).count(), 20, "{:?}", observed.programs);
     // The server runs in this process.

@@ -54,7 +54,12 @@ impl Explainer {
         let shared = Arc::new(Mutex::new(shared));
         // One at a time: what was seen of a request takes megabytes.
         let (jobs, waiting) = sync_channel(1);
-        let worker = Worker { store, shared: Arc::clone(&shared), is_disk_full: false };
+        let worker = Worker {
+            store,
+            shared: Arc::clone(&shared),
+            is_disk_full: false,
+            is_budget_small: false,
+        };
         let work = thread::Builder::new()
             .name("explainer".to_string())
             .spawn(move || worker.work(&waiting))
@@ -113,6 +118,7 @@ struct Worker {
     store: Store,
     shared: Arc<Mutex<Shared>>,
     is_disk_full: bool,
+    is_budget_small: bool,
 }
 
 impl Worker {
@@ -149,7 +155,14 @@ impl Worker {
                 selection.into_iter().for_each(|own| own.keep(latency, &place, kept.id.clone()));
                 shared.kept.push(Traced { kept: *kept, ..traced });
             }
-            Ok(Put::TooLarge) => self.count(port, |f| f.unwritten += 1),
+            Ok(Put::TooLarge) => {
+                self.count(port, |f| f.unwritten += 1);
+                if !std::mem::replace(&mut self.is_budget_small, true) {
+                    anstream::eprintln!(
+                        "rearguard: a request is larger than --keep-at-most, and is not kept; it goes on"
+                    );
+                }
+            }
             Err(error) => {
                 self.count(port, |f| f.unwritten += 1);
                 if !std::mem::replace(&mut self.is_disk_full, true) {

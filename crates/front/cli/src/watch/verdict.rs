@@ -36,7 +36,7 @@ pub struct Slow {
 pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let stages = slow.one.stages;
     let begin = slow.cut.begin().unwrap_or(Nanos::NEVER);
-    let mut observed = snapshot(&slow.cut)?;
+    let mut observed = snapshot(&slow.cut, Some(&slow.one))?;
     drop(slow.cut);
     let arrived = stages.arrived.saturating_sub(begin);
     observed.trace.window = Window { start: arrived, end: arrived + Nanos(1) };
@@ -48,6 +48,7 @@ pub fn explain(slow: Slow) -> Option<(Traced, Vec<u8>)> {
     let is_whole = begin.saturating_add(LEAST_BEFORE) <= stages.arrived;
     let (told, findings) = match slow.lost_at.filter(|at| *at >= begin) {
         Some(_) => cannot("records of this time are missing"),
+        None if stages.arrived < begin => cannot("it began before what is kept of the past"),
         None if !is_whole => cannot("the ring does not hold all that was before it"),
         None => told(&recorded, stages.latency()),
     };

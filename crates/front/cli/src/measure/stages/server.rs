@@ -31,7 +31,7 @@ impl Watching {
 
     /// What was seen since the last look; `None`: no request.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        let observed = snapshot(&self.tracer.recent())?;
+        let observed = snapshot(&self.tracer.recent(), None)?;
         let stages = figures(&observed.trace);
         let blamed = Some(blamed(&observed));
         Some(Snapshot { stages, blamed })
