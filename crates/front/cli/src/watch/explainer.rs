@@ -28,6 +28,16 @@ pub struct Fates {
     pub rotated: u64,
 }
 
+impl Fates {
+    /// One is kept, and so many others went for it. In one step: a counter that falls is taken for a restart.
+    fn keep(&mut self, place: &Place, gone: u64) {
+        let replaced = u64::from(matches!(place, Place::Of(_)));
+        self.kept += 1 - replaced;
+        self.replaced += replaced;
+        self.rotated += gone;
+    }
+}
+
 #[derive(Default)]
 struct Shared {
     /// By port, what is kept of this minute.
@@ -144,11 +154,10 @@ impl Worker {
         match self.store.put(at, traced.kept.clone(), &trace) {
             Ok(Put::Kept(kept, gone)) => {
                 self.is_disk_full = false;
-                self.count(port, |f| (f.kept, f.rotated) = (f.kept + 1, f.rotated + gone));
                 if let Place::Of(other) = &place {
                     self.store.remove(other);
-                    self.count(port, |f| (f.kept, f.replaced) = (f.kept - 1, f.replaced + 1));
                 }
+                self.count(port, |fates| fates.keep(&place, gone));
                 anstream::eprintln!("{}", super::line(&kept));
                 let mut shared = lock(&self.shared);
                 let selection = shared.selections.get_mut(&port);
@@ -174,5 +183,20 @@ impl Worker {
 
     fn count(&self, port: u16, change: impl Fn(&mut Fates)) {
         lock(&self.shared).fates.get_mut(&port).into_iter().for_each(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_in_the_place_of_another_leaves_as_many_kept() {
+        let mut fates = Fates::default();
+        let counted = [Place::Free, Place::Of("a".into()), Place::Free].map(|place| {
+            fates.keep(&place, 2);
+            (fates.kept, fates.replaced, fates.rotated)
+        });
+        assert_eq!(counted, [(1, 0, 2), (1, 1, 4), (2, 1, 6)]);
     }
 }
