@@ -298,9 +298,9 @@ impl ExplainedService {
             ("load", "sure") if note.is_none() => {
                 format!("the load itself ({share} of the slowest requests' time is the ideal's)")
             }
-            (_, "cannot tell") => format!(
-                "cannot tell what made them slow: no cause has most of their time, {class} has {share}"
-            ),
+            (_, "cannot tell") => {
+                format!("cannot tell what made them slow: {}", self.verdict.lack("their"))
+            }
             (_, "sure") => {
                 format!("{class} ({share} of the slowest requests' time{culprit}{once})")
             }
@@ -398,6 +398,18 @@ impl ExplainedService {
 }
 
 impl Verdict {
+    /// Why it cannot tell, of `their` time or `its`.
+    pub fn lack(&self, whose: &str) -> String {
+        let share = human::share(Some(self.share));
+        match self.class.as_str() {
+            class if self.share < 0.5 => {
+                format!("no cause has most of {whose} time, {class} has {share}")
+            }
+            "unknown" => format!("no event accounts for {share} of {whose} time"),
+            class => format!("{class} has {share} of {whose} time, but too few requests were seen"),
+        }
+    }
+
     /// The greatest culprit, with what it belongs to.
     pub fn culprit_words(&self) -> Option<String> {
         Some(within(self.culprit.as_ref()?, self.owner.as_deref()))

@@ -42,9 +42,7 @@ impl Told {
         match (verdict.class.as_str(), verdict.confidence.as_str()) {
             // What a thread did for one request is seen, however few there are to tell the load by.
             ("load", _) if verdict.note.is_some() => Told::of_load(explained, ran),
-            (class, "cannot tell") => {
-                Told::cannot(&format!("no cause has most of its time, {class} has {percent}"))
-            }
+            (_, "cannot tell") => Told::cannot(&verdict.lack("its")),
             ("load", _) => Told::of_load(explained, ran),
             (class, confidence) => {
                 let culprit = match (&verdict.source, verdict.culprit_words()) {
@@ -126,6 +124,20 @@ mod tests {
         let unknown = told("cannot tell");
         assert!(unknown.line.starts_with("cannot tell: "), "{}", unknown.line);
         assert_eq!((unknown.culprit, unknown.source), (None, None));
+    }
+
+    #[test]
+    fn what_is_lacking_is_told_and_agrees_with_the_share() {
+        for (class, share, lack) in [
+            ("own code", 0.3, "no cause has most of its time, own code has 30.0%"),
+            ("own code", 1.0, "own code has 100.0% of its time, but too few requests were seen"),
+            ("unknown", 0.75, "no event accounts for 75.0% of its time"),
+        ] {
+            let mut explained = explained(class, "cannot tell", 0.0);
+            explained.verdict.share = share;
+            let line = Told::of(&explained, Nanos::ZERO).line;
+            assert_eq!(line, format!("cannot tell: {lack}"));
+        }
     }
 
     #[test]
