@@ -61,7 +61,9 @@ impl Sender {
         let (client, url, headers) =
             (to.client(pace.timeout)?, to.url(signal), to.headers().clone());
         let own = Arc::clone(&queue);
-        let mut worker = Worker { queue: own, client, url, headers, pace, say, tries: 0, told: 0 };
+        let (tries, told) = (0, 0);
+        let mut worker =
+            Worker { queue: own, signal, client, url, headers, pace, say, tries, told };
         thread::Builder::new()
             .name(format!("otlp-{}", signal.name()))
             .spawn(move || {
@@ -95,6 +97,7 @@ impl Sender {
 /// What the thread has.
 struct Worker {
     queue: Arc<Queue>,
+    signal: Signal,
     client: Agent,
     url: String,
     headers: HeaderMap,
@@ -153,10 +156,11 @@ impl Worker {
         }
     }
 
-    /// Says how many were dropped, as soon as some are taken again.
+    /// Says how many were dropped, as soon as some are taken again. Metrics that gave way to younger ones are
+    /// no loss, unless it was said that there is trouble.
     fn recover(&mut self) {
         let dropped = self.queue.counts().dropped();
-        if self.tries > 0 || dropped > self.told {
+        if self.tries > 0 || self.signal == Signal::Traces && dropped > self.told {
             let new = dropped - self.told;
             (self.say)(&format!("{}: it takes what is sent; {new} were dropped", self.url));
         }

@@ -147,6 +147,26 @@ fn younger_metrics_take_the_place_of_those_that_wait() {
     assert!(line(&said, 1).ends_with("4 were dropped"), "{said:?}");
 }
 
+/// A receiver that takes a while for the first is well.
+#[test]
+fn metrics_that_gave_way_are_no_trouble_and_traces_are() {
+    for (signal, is_said) in [(Signal::Metrics, false), (Signal::Traces, true)] {
+        let receiver = TestReceiver::start(0, |before| {
+            sleep(Duration::from_millis(if before == 0 { 300 } else { 0 }));
+            status(200, "", "")
+        });
+        let patient = Pace { timeout: Duration::from_secs(20), ..QUICK };
+        let (sender, said) = sender(&receiver.url(), signal, patient);
+        sender.offer(vec![0]);
+        receiver.wait(1);
+        (1..=100).for_each(|n| sender.offer(vec![n]));
+        let gone = sender.counts().no_room;
+        assert!(gone >= 36, "{signal:?}: {gone}");
+        sent(&sender, 101 - gone);
+        assert_eq!(!lines(&said).is_empty(), is_said, "{signal:?}: {said:?}");
+    }
+}
+
 #[test]
 fn a_receiver_that_hangs_is_left_and_what_waits_too_long_is_given_up() {
     let answers = |before| if before < 2 { None } else { status(200, "", "") };
