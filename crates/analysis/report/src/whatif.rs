@@ -81,12 +81,14 @@ impl WhatIf {
     fn sentence(&self, service: &WhatIfService, one: &Foretold) -> String {
         let name = &service.name;
         let shown = |value: &Estimate| human::latency(value).0;
-        let (measured, simulated) =
-            (shown(&service.measured_ns.p99_9), shown(&service.simulated_ns.p99_9));
+        let measured = shown(&service.measured_ns.p99_9);
         let Some(_) = one.latency_ns.p99_9.value else {
             return format!(
-                "{name}, {}: cannot tell: the model has a p99.9 of {simulated} where {measured} was measured.",
-                self.change(one)
+                "{name}, {}: cannot tell: the model has a p50 of {} and a p99.9 of {}; measured were {} and {measured}.",
+                self.change(one),
+                shown(&service.simulated_ns.p50),
+                shown(&service.simulated_ns.p99_9),
+                shown(&service.measured_ns.p50),
             );
         };
         let (foretold, interval) = human::latency(&one.latency_ns.p99_9);

@@ -121,19 +121,20 @@ fn service(
 ) -> WhatIfService {
     let was = by_seed(now, name);
     let simulated = over_seeds(&was);
-    let known = believed(&simulated.p99_9, &measured.p99_9).is_some();
     let foretold = would_be.iter().map(|(change, document)| {
         let then = by_seed(document, name);
         let p99_9 = |all: &[Latency]| values(all, |latency| latency.p99_9);
+        let simulated_ns = over_seeds(&then);
+        let latency_ns = widened(&simulated_ns, &simulated, &measured);
         // A factor of a model that is not believed is as little worth as its answer.
+        let known = latency_ns.p99_9 != Estimate::default();
         let ratio = stats::ratio_of_runs(&p99_9(&then), &p99_9(&was)).filter(|_| known);
         let told = ratio.map(|ratio| Answer::of(ratio.low, ratio.high));
-        let simulated_ns = over_seeds(&then);
         Foretold {
             policy: change.policy.to_string(),
             changes: change.words(),
             costs: change.costs.clone(),
-            latency_ns: widened(&simulated_ns, &simulated, &measured),
+            latency_ns,
             simulated_ns,
             ratio: ratio.map_or(Estimate::default(), figures::estimate),
             answer: told.unwrap_or(Answer::CannotTell),
@@ -185,11 +186,16 @@ fn over_seeds(all: &[Latency]) -> Latency {
     })
 }
 
-/// Each figure by itself: the model may hold of a median and not of a tail.
+/// Each figure by itself: the model may hold of a median and not of a tail. What each request needs beside
+/// the model, in softirqs, at its client and between, may come on top: it does not go with a cause.
 fn widened(latency: &Latency, simulated: &Latency, measured: &Latency) -> Latency {
+    let medians = measured.p50.value.zip(simulated.p50.value);
+    let fixed = medians.map_or(0.0, |(measured, simulated)| (measured - simulated).max(0.0));
     each(|of| {
         let off = believed(&of(simulated), &of(measured));
-        off.map_or(Estimate::default(), |off| hull(&of(latency), off))
+        let holds = |value: f64| value + fixed <= FURTHEST_OFF * value;
+        let off = off.filter(|_| of(latency).value.is_none_or(holds));
+        off.map_or(Estimate::default(), |off| hull(&of(latency), off, fixed))
     })
 }
 
@@ -199,9 +205,33 @@ fn believed(simulated: &Estimate, measured: &Estimate) -> Option<f64> {
     (1.0 / FURTHEST_OFF..=FURTHEST_OFF).contains(&off).then_some(off)
 }
 
-/// What is simulated, and the same as far off as the model was: the interval holds both, and [`SPARE`] more.
-fn hull(estimate: &Estimate, off: f64) -> Estimate {
+/// What is simulated, and the same as far off as the model was, by a factor or by what all requests lack: the
+/// interval holds all of them, and [`SPARE`] more.
+fn hull(estimate: &Estimate, off: f64, fixed: f64) -> Estimate {
     let low = estimate.low.or(estimate.value).map(|low| low.min(low * off) / SPARE);
-    let high = estimate.high.map(|high| high.max(high * off) * SPARE);
+    let high = estimate.high.map(|high| (high * off).max(high + fixed) * SPARE);
     Estimate { value: estimate.value, low, high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latency(p50: f64, p99_9: f64) -> Latency {
+        let [p50, p99_9] = [p50, p99_9].map(|value| Estimate::new(value, value, value));
+        Latency { p50, p99_9, ..Latency::default() }
+    }
+
+    /// A request of 10 us took 80 us: what is missing does not become shorter with a neighbour's absence.
+    #[test]
+    fn what_each_request_needs_beside_the_model_is_added_and_not_scaled() {
+        let (simulated, measured) = (latency(10e3, 2e6), latency(80e3, 2.1e6));
+        let p99_9 = |then: f64| widened(&latency(9e3, then), &simulated, &measured).p99_9;
+        assert_eq!(p99_9(40e3), Estimate::default(), "most of it would be what is missing");
+        let told = p99_9(400e3);
+        assert!(told.high.is_some_and(|high| (470e3..600e3).contains(&high)), "{told:?}");
+        assert!(told.low.is_some_and(|low| low > 350e3), "{told:?}");
+        let control = widened(&latency(9e3, 40e3), &simulated, &latency(10e3, 2.1e6)).p99_9;
+        assert!(control.high.is_some_and(|high| high < 50e3), "{control:?}");
+    }
 }
