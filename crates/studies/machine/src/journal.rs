@@ -14,6 +14,7 @@ pub use undo::{Undone, undo};
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io;
 
 use model::Failure;
 
@@ -24,6 +25,7 @@ use crate::proc;
 pub struct Journal<'a> {
     /// The machine.
     pub on: &'a dyn Platform,
+    state: String,
     folder: String,
     unwritten: &'a Unwritten,
 }
@@ -35,6 +37,8 @@ pub struct Unwritten(RefCell<BTreeSet<(String, usize)>>);
 
 /// What [`Header::schema`] says.
 const SCHEMA: &str = "rearguard.journal/1";
+/// Where the sessions lie.
+const FOLDER: &str = "journal";
 /// Bytes of a session of another user that are looked at.
 const LONGEST_OF_ANOTHER: u64 = 1 << 20;
 /// Sessions of another user that are looked at.
@@ -61,13 +65,13 @@ impl Unwritten {
 
 impl<'a> Journal<'a> {
     /// The journal in this folder of the machine.
-    pub fn new(on: &'a dyn Platform, folder: &str, unwritten: &'a Unwritten) -> Journal<'a> {
-        Journal { on, folder: format!("{folder}/journal"), unwritten }
+    pub fn new(on: &'a dyn Platform, state: &str, unwritten: &'a Unwritten) -> Journal<'a> {
+        Journal { on, state: state.into(), folder: format!("{state}/{FOLDER}"), unwritten }
     }
 
     /// All sessions that are not undone, the oldest first.
     pub fn sessions(&self) -> Result<Vec<Session<'a>>, Failure> {
-        let mut numbers = self.numbers();
+        let mut numbers = self.numbers()?;
         numbers.sort_unstable();
         let open = |number| {
             let mut session = Session::open(self.on, self.path(number))?;
@@ -82,7 +86,7 @@ impl<'a> Journal<'a> {
     /// What the latest sessions of another user say of themselves, the oldest first. He may have put anything
     /// there, so little of it is read, and none of it is obeyed.
     pub fn headers_of_another(&self) -> Vec<Header> {
-        let mut numbers = self.numbers();
+        let mut numbers = self.numbers().unwrap_or_default();
         numbers.sort_unstable();
         let latest = &numbers[numbers.len().saturating_sub(MOST_OF_ANOTHER)..];
         let header = |number: &u64| {
@@ -94,15 +98,15 @@ impl<'a> Journal<'a> {
 
     /// Begins a session.
     pub fn begin(&self, purpose: Purpose, asked: &str) -> Result<Session<'a>, Failure> {
-        let number = self.next();
+        let number = self.next()?;
         let header =
             Header { schema: SCHEMA.into(), purpose, boot: self.boot()?, asked: asked.to_string() };
         Session::begin(self.on, self.path(number), header)
     }
 
     /// The number of the session that is begun next.
-    pub fn next(&self) -> u64 {
-        self.numbers().into_iter().max().unwrap_or(0) + 1
+    pub fn next(&self) -> Result<u64, Failure> {
+        Ok(self.numbers()?.into_iter().max().unwrap_or(0) + 1)
     }
 
     /// The session of this number, unless it is undone.
@@ -112,7 +116,7 @@ impl<'a> Journal<'a> {
 
     /// Removes sessions whose writers died before they changed anything. One that stays is in no one's way.
     pub fn sweep(&self) -> Result<(), Failure> {
-        for path in self.numbers().into_iter().map(|number| self.path(number)) {
+        for path in self.numbers()?.into_iter().map(|number| self.path(number)) {
             if Session::open(self.on, path.clone())?.is_none() {
                 let _ = self.on.remove(&path);
             }
@@ -127,9 +131,24 @@ impl<'a> Journal<'a> {
         })
     }
 
-    fn numbers(&self) -> Vec<u64> {
-        let names = self.on.list(&self.folder).unwrap_or_default();
-        names.iter().filter_map(|name| name.strip_suffix(".jsonl")?.parse().ok()).collect()
+    fn numbers(&self) -> Result<Vec<u64>, Failure> {
+        let names = self.names().map_err(|error| {
+            let folder = &self.folder;
+            Failure::Machine(format!(
+                "{folder}: {error}: what is to be undone stands there: make it a folder that you may read"
+            ))
+        })?;
+        Ok(names.iter().filter_map(|name| name.strip_suffix(".jsonl")?.parse().ok()).collect())
+    }
+
+    /// None before the first session. A link that leads nowhere is there, and so an error.
+    fn names(&self) -> io::Result<Vec<String>> {
+        let beside = match self.on.list(&self.state) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            beside => beside?,
+        };
+        let is_there = beside.iter().any(|name| name == FOLDER);
+        if is_there { self.on.list(&self.folder) } else { Ok(Vec::new()) }
     }
 
     fn path(&self, number: u64) -> String {

@@ -35,7 +35,8 @@ impl<'a> Transaction<'a> {
         asked: &str,
     ) -> Result<Transaction<'a>, Failure> {
         let journal = machine.journal();
-        let guard = machine.guarded.then(|| Guard::post(machine.state(), journal.next()));
+        let number = journal.next()?;
+        let guard = machine.guarded.then(|| Guard::post(machine.state(), number));
         let guard = guard.transpose().map_err(|error| Failure::Run(format!("guard: {error}")))?;
         let session = journal.begin(purpose, asked)?;
         Ok(Transaction { machine, journal, session, guard, stop, skipped: Vec::new() })

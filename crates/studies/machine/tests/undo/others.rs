@@ -189,6 +189,31 @@ fn journals_of_others_neither_hang_root_nor_reach_its_terminal() {
     assert_eq!(others, [tune::Other { user: "ann".to_string(), asked }]);
 }
 
+#[test]
+fn a_journal_that_cannot_be_listed_is_no_empty_one() {
+    let (folder, _) = machine();
+    let machine = alive(folder.path());
+    apply(&machine, &["governor"]).expect("applied");
+    let journal = folder.path().join("var/lib/rearguard/journal");
+    let aside = journal.with_extension("aside");
+    let refused = || {
+        let told = [tune::undo_all(&machine, false).map(drop), tune::status(&machine).map(drop)];
+        for failure in told.map(Result::unwrap_err) {
+            assert_eq!(failure.exit_code(), 3, "{failure}");
+            assert!(failure.to_string().contains("/var/lib/rearguard/journal: "), "{failure}");
+        }
+        fs::remove_file(&journal).expect("removed");
+    };
+    fs::rename(&journal, &aside).expect("put aside");
+    assert_eq!(tune::undo_all(&machine, false).expect("the control").0, 0, "there is none");
+    std::os::unix::fs::symlink("/nowhere/journal", &journal).expect("a link");
+    refused();
+    fs::write(&journal, "").expect("a file");
+    refused();
+    fs::rename(&aside, &journal).expect("put back");
+    assert_eq!(tune::undo_all(&machine, false).expect("undone").0, 1);
+}
+
 /// The answer, if there is one before long.
 fn answer_of<T: Send + 'static>(ask: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = std::sync::mpsc::channel();
