@@ -1,6 +1,6 @@
 //! `rearguard compare`: one scenario under several policies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use compare::Plan;
@@ -13,7 +13,7 @@ use trace::Making;
 use vm::VmArm;
 
 use crate::fail_if::{self, Bound};
-use crate::files::{ScenarioFile, read_edited};
+use crate::files::{ScenarioFile, check_apart, read_edited};
 use crate::keep::Traces;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
@@ -73,6 +73,12 @@ pub struct Args {
 }
 
 impl Args {
+    /// The files that it reads.
+    fn inputs(&self) -> Vec<&Path> {
+        let own = self.policy.iter().filter_map(PolicySpec::file);
+        own.chain([self.scenario.as_path()]).collect()
+    }
+
     /// Those that may be run.
     fn seeds_at_most(&self, scenario: &Scenario) -> Result<Vec<u64>, Failure> {
         let first = self.seeds.of(scenario);
@@ -137,7 +143,9 @@ impl On {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check()?;
+    let inputs = args.inputs();
+    args.output.check(&inputs)?;
+    args.trace.as_deref().map_or(Ok(()), |path| check_apart(path, &inputs))?;
     args.tables.check()?;
     let policies: Vec<String> = args.policy.iter().map(PolicySpec::to_string).collect();
     fail_if::check_policies(&args.fail_if, &policies)?;

@@ -2,7 +2,7 @@
 
 mod results;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use model::Failure;
@@ -36,7 +36,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.tables.check()?;
-    args.output.check_page()?;
+    let inputs: Vec<&Path> = args.before.iter().chain(&args.after).map(PathBuf::as_path).collect();
+    args.output.check_page(&inputs)?;
     if let ([before], [after]) = (&args.before[..], &args.after[..]) {
         // Read once: it may be a pipe.
         let bytes = traces::bytes(before)?;

@@ -1,6 +1,8 @@
 //! Reading scenarios and writing reports, with errors that name the file.
 
+use std::fs::{self, Metadata};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use model::edit::{Edit, edited};
@@ -84,6 +86,20 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
+/// Refuses to write what the command reads, by whatever name: a long measurement would be lost with it.
+pub fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    let file = |path: &Path| fs::metadata(path).ok().filter(Metadata::is_file);
+    let identity = |path: &Path| file(path).map(|about| (about.dev(), about.ino()));
+    let Some(written) = identity(output) else { return Ok(()) };
+    if inputs.iter().any(|input| identity(input) == Some(written)) {
+        let output = output.display();
+        return Err(Failure::Input(format!(
+            "{output}: this command reads it: write to another file"
+        )));
+    }
+    Ok(())
+}
+
 /// Writes a report.
 pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
     write_with(path, |out| out.write_all(content.as_bytes()))
@@ -106,6 +122,22 @@ mod tests {
     fn a_folder_that_cannot_be_written_is_told_at_the_start() {
         assert_eq!(check_writable(Path::new("/proc/report.html")).unwrap_err().exit_code(), 2);
         write(Path::new("/dev/null"), "x").expect("a device is written to");
+    }
+
+    #[test]
+    fn no_output_takes_the_place_of_an_input() {
+        let folder = fileio::Folder::new().expect("a folder");
+        let [read, other, link] = ["a.trace", "b.trace", "c.trace"].map(|n| folder.path().join(n));
+        write(&read, "x").expect("a file");
+        write(&other, "x").expect("a file");
+        std::os::unix::fs::symlink(&read, &link).expect("a link");
+        for written in [&read, &link] {
+            let refused = check_apart(written, &[&other, &read]).unwrap_err();
+            assert!(refused.exit_code() == 2 && refused.to_string().contains("another file"));
+        }
+        check_apart(&other, &[&read]).expect("the control");
+        let null = Path::new("/dev/null");
+        check_apart(null, &[null]).expect("a device loses nothing");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use gate::{
 use model::{Answer, Arm, Failure, PolicySpec};
 
 use crate::compare::On;
-use crate::files::{check_writable, read, read_scenario, write};
+use crate::files::{check_apart, check_writable, read, read_scenario, write};
 use crate::output::signature;
 use crate::terminal::Terminal;
 
@@ -84,6 +84,8 @@ pub fn run(action: &Action) -> Result<ExitCode, Failure> {
 fn record(args: &Record) -> Result<(), Failure> {
     check_writable(&args.output)?;
     let sources = sources(&args.scenarios)?;
+    let inputs: Vec<&Path> = sources.iter().map(|source| Path::new(&source.name)).collect();
+    check_apart(&args.output, &inputs)?;
     let arm = args.on.arm(args.run.with.clone(), None)?;
     let seeds = args.seeds.map(usize::from);
     let watch = Terminal::on(&*arm, "gate");
@@ -107,6 +109,7 @@ fn record(args: &Record) -> Result<(), Failure> {
 
 fn check(args: &Check) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.junit {
+        check_apart(path, &[&args.base])?;
         check_writable(path)?;
     }
     let name = args.base.display().to_string();

@@ -24,7 +24,7 @@ use report::MeasureLooks;
 use trace::{Header, Making};
 
 use crate::fail_if;
-use crate::files::{check_writable, write_with};
+use crate::files::{check_apart, check_writable, write_with};
 use crate::output::signature;
 use crate::stamps::read_stamps;
 use crate::terminal::Terminal;
@@ -290,11 +290,15 @@ fn to_file(
 
 impl Args {
     fn check(&self) -> Result<(), Failure> {
-        self.output.check()?;
+        let inputs = self.stamps.as_deref();
+        self.output.check(inputs.as_slice())?;
         self.tables.check()?;
         check_cpus("--cpus", &self.cpus)?;
         check_cpus("--server-cpus", &self.server_cpus)?;
-        [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
+        [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| {
+            check_apart(path, inputs.as_slice())?;
+            check_writable(path)
+        })
     }
 
     fn target(&self) -> Result<Target, Failure> {

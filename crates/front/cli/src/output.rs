@@ -30,8 +30,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Says whether the report could be written, before anything runs for minutes.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Says whether the report could be written, beside what is read, before anything runs for minutes.
+    pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         let Some(path) = &self.report else { return Ok(()) };
         if !["html", "svg", "md"].iter().any(|end| ends_in(path, end)) {
             return Err(Failure::Input(format!(
@@ -39,6 +39,7 @@ impl Output {
                 path.display()
             )));
         }
+        files::check_apart(path, inputs)?;
         files::check_writable(path)
     }
 
@@ -143,7 +144,7 @@ impl Output {
 
     /// [`Output::check`] for so many figures: a picture holds one.
     pub fn check_pictures(&self, figures: usize) -> Result<(), Failure> {
-        self.check()?;
+        self.check(&[])?;
         if figures > 1 && self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
             return Err(Failure::Input(
                 "--report: a .svg holds one figure: name it, or ask for a .html".into(),
@@ -165,8 +166,8 @@ impl Output {
     }
 
     /// [`Output::check`] for what fits no single picture.
-    pub fn check_page(&self) -> Result<(), Failure> {
-        self.check()?;
+    pub fn check_page(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        self.check(inputs)?;
         if self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
             return Err(Failure::Input(
                 "--report: more than a .svg can hold: ask for a .html".into(),

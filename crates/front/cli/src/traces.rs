@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use model::{Failure, Nanos};
 use trace::Recorded;
 
-use crate::files::check_writable;
+use crate::files::{check_apart, check_writable};
 
 /// Show a trace that `--trace` wrote, or export it
 #[derive(clap::Args)]
@@ -52,7 +52,10 @@ enum Format {
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Show { file } => stdout::write(shown(&read(file)?)),
-        Command::Export { file, to, out } => export(&read(file)?, *to, out),
+        Command::Export { file, to, out } => {
+            check_apart(out, &[file])?;
+            export(&read(file)?, *to, out)
+        }
     }
 }
 

@@ -120,9 +120,10 @@ fn record(_args: &Args) -> Result<(), Failure> {
 }
 
 fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
-    output.check_page()?;
+    let kept_trace = trace_path(folder, id);
+    output.check_page(&[&kept_trace])?;
     let kept = read_kept(folder, id)?;
-    let recorded = traces::read_kept(&trace_path(folder, id))?;
+    let recorded = traces::read_kept(&kept_trace)?;
     anstream::eprintln!("{}", line(&kept));
     output.explained(&explain::document(&recorded)?)
 }

@@ -48,8 +48,11 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check_page()?;
-    args.scenario.as_deref().map_or(Ok(()), files::check_writable)?;
+    args.output.check_page(&[&args.trace])?;
+    if let Some(path) = &args.scenario {
+        files::check_apart(path, &[&args.trace])?;
+        files::check_writable(path)?;
+    }
     let recorded = read(&args.trace)?;
     let found = scenario(&recorded, Costs::DEFAULT.switch)?;
     if let Some(path) = &args.scenario {

@@ -56,6 +56,18 @@ fn one_run_is_a_file_and_its_replay_makes_the_same_bytes() {
 }
 
 #[test]
+fn an_export_does_not_take_its_traces_place() {
+    let folder = folder();
+    let folder = folder.path();
+    made(folder, "rearguard", "7", "a.trace");
+    let before = fs::read(folder.join("a.trace")).unwrap();
+    let export = |out| rearguard(folder, &["trace", "export", "--to", "perfetto", "a.trace", out]);
+    assert_eq!(export("./a.trace").status.code(), Some(2));
+    assert!(fs::read(folder.join("a.trace")).unwrap() == before);
+    assert!(export("b.pftrace").status.success(), "the control");
+}
+
+#[test]
 fn several_runs_are_a_folder_with_a_file_each() {
     let folder = folder();
     let folder = folder.path();

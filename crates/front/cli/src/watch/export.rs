@@ -14,8 +14,10 @@ const OTLP: &str = ".otlp.json";
 
 /// Writes a request to a file, as its name asks.
 pub fn export(folder: &Path, id: &str, out: &Path) -> Result<(), Failure> {
+    let kept_trace = trace_path(folder, id);
+    files::check_apart(out, &[&kept_trace])?;
     let kept = read_kept(folder, id)?;
-    let recorded = traces::read_kept(&trace_path(folder, id))?;
+    let recorded = traces::read_kept(&kept_trace)?;
     if !out.to_string_lossy().ends_with(OTLP) {
         return traces::export_perfetto(&recorded, out);
     }
