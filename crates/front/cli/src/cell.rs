@@ -22,6 +22,9 @@ const TURN: Duration = Duration::from_millis(10);
 /// What a command has for its own end after Ctrl-C, which it handles itself.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Said where there are none.
+const NO_CELLS: &str = "no cells: make one with `rearguard cell create NAME --cpus LIST`";
+
 /// What to do with cells.
 #[derive(clap::Subcommand)]
 pub enum Action {
@@ -205,7 +208,7 @@ fn list(machine: &Machine, json: bool) -> Result<(), Failure> {
         return stdout::write(report::json(&cells));
     }
     if cells.cells.is_empty() {
-        anstream::eprintln!("no cells: make one with `rearguard cell create NAME --cpus LIST`");
+        anstream::eprintln!("{NO_CELLS}");
         return Ok(());
     }
     stdout::line(format_args!(

@@ -23,7 +23,7 @@ pub mod tune;
 pub use class::{Class, Policy};
 pub use cpus::Cpus;
 pub use machine::Machine;
-pub use place::{Partition, privileged};
+pub use place::{Partition, privileged, supported};
 pub use roles::ROLES;
 pub use roles::enter::ROLE as ENTER;
 pub use transaction::{Stop, Transaction};

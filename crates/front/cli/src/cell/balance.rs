@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use machine::Machine;
 use machine::cell::balance::{self, Goal, Step};
 use machine::cell::{self, Source};
+use machine::{Machine, supported};
 use model::{Failure, Nanos, units};
 
 use crate::terminal::interrupt_flag;
@@ -46,9 +46,13 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(machine: &Machine, args: &Args) -> Result<(), Failure> {
+    supported(machine.on()).map_err(Failure::Machine)?;
     let stop = interrupt_flag();
     for name in &args.batch {
         cell::find(&machine.journal(), name)?;
+    }
+    if cell::cells(&machine.journal())?.is_empty() {
+        return Err(Failure::Input(super::NO_CELLS.into()));
     }
     let mut teller = Teller { source: &args.metrics, in_vain: 0 };
     let (mut looks, mut rest, mut last) = (0, 0, String::new());
@@ -132,5 +136,40 @@ fn say(step: &Step) -> Result<u64, Failure> {
             let short = format_args!("{cell} is above the target, and no cell has a CPU to give");
             stdout::line(short).map(|()| 0)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// An address of metrics that hangs up on clients, but for these of them in order.
+    fn metrics(answered: &'static [usize]) -> String {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = server.local_addr().expect("its address");
+        thread::spawn(move || {
+            for (asked, stream) in server.incoming().enumerate() {
+                let mut stream = stream.expect("a client");
+                let _ = stream.read(&mut [0; 1024]);
+                if answered.contains(&asked) {
+                    write!(stream, "HTTP/1.1 200 OK\r\n\r\nx {asked}\n").expect("an answer");
+                }
+            }
+        });
+        format!("http://{address}/metrics")
+    }
+
+    #[test]
+    fn missing_metrics_are_tolerated_for_a_while_only() {
+        let source = Source::from_user(&metrics(&[0, 6])).expect("an address");
+        let mut teller = Teller { source: &source, in_vain: 0 };
+        let mut look = || teller.text().map(|text| text.is_some()).ok();
+        let told: Vec<Option<bool>> = (0..13).map(|_| look()).collect();
+        let five = [Some(false); 5];
+        let expected = [&[Some(true)][..], &five, &[Some(true)], &five, &[None]].concat();
+        assert_eq!(told, expected, "five looks in vain twice, then a sixth");
     }
 }
