@@ -29,6 +29,9 @@ const FLAGS: [&str; 10] = [
     "-xc",
 ];
 
+/// Bytes of what a compiler says that are shown.
+const MOST_SAID: usize = 8 << 10;
+
 /// A shared object, in a folder that goes with it.
 pub struct Built(Folder);
 
@@ -68,9 +71,18 @@ fn compiler() -> Result<PathBuf, Failure> {
     std::path::absolute(named).map_err(|error| failed("find what CC names", &error))
 }
 
+/// The option that ends a compiler after 20 errors: each refuses the other's.
+fn limit(compiler: &Path) -> Result<&'static str, Failure> {
+    let version = run(Command::new(compiler).arg("--version"), b"")?;
+    let is_clang = String::from_utf8_lossy(&version.stdout).contains("clang");
+    Ok(if is_clang { "-ferror-limit=20" } else { "-fmax-errors=20" })
+}
+
 fn compile(source: &Source, folder: &Path, object: &Path) -> Result<(), Failure> {
-    let mut compile = Command::new(compiler()?);
-    compile.args(FLAGS).args(source.arguments(folder)?).arg("-c").arg("-o").arg(object).arg("-");
+    let compiler = compiler()?;
+    let mut compile = Command::new(&compiler);
+    compile.args(FLAGS).arg(limit(&compiler)?);
+    compile.args(source.arguments(folder)?).arg("-c").arg("-o").arg(object).arg("-");
     let mut output = run(compile.current_dir(source.folder()), &unit(source))?;
     output.stderr = source.as_shown(&output.stderr).into_bytes();
     checked(source.shown(), "compile", &output)?;
@@ -165,9 +177,42 @@ fn checked(path: &str, what: &str, output: &Output) -> Result<(), Failure> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::Input(format!("policy {path} does not {what}:\n{}", said.trim_end())))
+    Err(Failure::Input(format!("policy {path} does not {what}:\n{}", shortened(said.trim_end()))))
+}
+
+/// The first of what was said: one error may be as long as its line.
+fn shortened(said: &str) -> String {
+    match said.floor_char_boundary(MOST_SAID) {
+        end if end < said.len() => format!("{}\n... and more", &said[..end]),
+        _ => said.to_string(),
+    }
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {
     Failure::Machine(format!("cannot {what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said_of(content: &str) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mine.c");
+        std::fs::write(&path, content).expect("room");
+        let refused = shared_object(&Source::read(&path).expect("ours")).err();
+        refused.expect("no policy").to_string()
+    }
+
+    #[test]
+    fn a_compiler_says_no_more_than_can_be_read() {
+        let many: String =
+            (0..1_000).map(|at| format!("int f{at}(void) {{ return a; }}\n")).collect();
+        let said = said_of(&many);
+        assert!(said.contains("mine.c:1:") && !said.contains("mine.c:30:"), "{said}");
+        let long = said_of(&format!("int f(void) {{ return {}; }}\n", "x".repeat(MOST_SAID)));
+        assert!(long.len() < MOST_SAID + 200 && long.ends_with("... and more"), "{long}");
+        let one = said_of("int f(void) { return a; }\n");
+        assert!(one.contains("mine.c:1:") && !one.contains("and more"), "the control: {one}");
+    }
 }

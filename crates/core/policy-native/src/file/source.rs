@@ -46,6 +46,9 @@ impl Source {
             }
             other => wrong(&other.to_string()),
         })?;
+        if content.contains(&0) || std::str::from_utf8(&content).is_err() {
+            return Err(wrong("no C source: it is not text in UTF-8"));
+        }
         Ok(Source { shown: path.display().to_string(), whole, content })
     }
 
@@ -151,5 +154,18 @@ mod tests {
         let quoted = folder.path().join("a\"b.c");
         fs::write(&quoted, "").expect("room");
         assert!(Source::read(&quoted).unwrap_err().to_string().contains("without quotes"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_no_source() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mine.c");
+        for bytes in [&b"int x;\0"[..], b"int x; /* \xff */"] {
+            fs::write(&path, bytes).expect("room");
+            let refused = Source::read(&path).unwrap_err();
+            assert!(refused.exit_code() == 2 && refused.to_string().contains("not text"));
+        }
+        fs::write(&path, "int x; /* \u{e9} */").expect("room");
+        Source::read(&path).expect("the control");
     }
 }
