@@ -106,7 +106,13 @@ impl<'a> Journal<'a> {
 
     /// The number of the session that is begun next.
     pub fn next(&self) -> Result<u64, Failure> {
-        Ok(self.numbers()?.into_iter().max().unwrap_or(0) + 1)
+        let last = self.numbers()?.into_iter().max().unwrap_or(0);
+        last.checked_add(1).ok_or_else(|| {
+            let path = self.path(last);
+            Failure::Run(format!(
+                "{path}: no number follows: `rearguard tune undo`, then remove it"
+            ))
+        })
     }
 
     /// The session of this number, unless it is undone.

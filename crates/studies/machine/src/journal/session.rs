@@ -5,8 +5,8 @@ use std::io;
 use model::Failure;
 use serde::Serialize;
 
-use super::Journal;
 use super::record::{Entry, Header, Record, apply};
+use super::{Journal, SCHEMA};
 use crate::platform::Platform;
 use crate::target::Target;
 
@@ -52,7 +52,9 @@ impl<'a> Session<'a> {
 
     /// Reads a session; `None` if it is empty.
     pub(super) fn open(on: &'a dyn Platform, path: String) -> Result<Option<Session<'a>>, Failure> {
-        let text = on.read(&path).map_err(|error| Failure::Run(format!("{path}: {error}")))?;
+        // A pipe in its place would hang an undo.
+        let text = on.beginning(&path, u64::MAX);
+        let text = text.map_err(|error| Failure::Run(format!("{path}: {error}")))?;
         // A line without its end was being written when its writer died, so what it tells of was never done.
         let whole = text.ends_with('\n');
         let mut lines: Vec<&str> = text.split('\n').collect();
@@ -66,6 +68,12 @@ impl<'a> Session<'a> {
         };
         let Some((at, line)) = lines.next() else { return Ok(None) };
         let header: Header = serde_json::from_str(line).map_err(|_| bad(at))?;
+        if header.schema != SCHEMA {
+            let schema = &header.schema;
+            return Err(Failure::Run(format!(
+                "{path}: `{schema}` where this version knows {SCHEMA}: undo it with the version that wrote it"
+            )));
+        }
         let mut entries = Vec::new();
         for (at, line) in lines {
             let record = serde_json::from_str(line).map_err(|_| bad(at))?;

@@ -214,6 +214,34 @@ fn a_journal_that_cannot_be_listed_is_no_empty_one() {
     assert_eq!(tune::undo_all(&machine, false).expect("undone").0, 1);
 }
 
+#[test]
+fn what_is_no_session_of_this_version_is_named_and_not_obeyed() {
+    for (name, word) in
+        [("000002", "no regular file"), ("000003", "journal/2"), ("last", "follows")]
+    {
+        let (folder, before) = machine();
+        apply(&alive(folder.path()), &["governor"]).expect("applied");
+        let journal = folder.path().join("var/lib/rearguard/journal");
+        let name = name.replace("last", &u64::MAX.to_string());
+        let (first, file) = (journal.join("000001.jsonl"), journal.join(format!("{name}.jsonl")));
+        let text = fs::read_to_string(&first).expect("a journal");
+        match word {
+            "no regular file" => {
+                nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).expect("a pipe")
+            }
+            "journal/2" => fs::write(&file, text.replace("journal/1", word)).expect("a file"),
+            _ => fs::write(&file, "").expect("a file"),
+        }
+        let root = folder.path().to_path_buf();
+        let failure = answer_of(move || apply(&alive(&root), &["idle-latency"])).unwrap_err();
+        let said = failure.to_string();
+        assert!(said.contains(&name) && said.contains(word), "{said}");
+        fs::remove_file(&file).expect("removed");
+        tune::undo_all(&alive(folder.path()), false).expect("the control");
+        assert_same(folder.path(), &before, "undone");
+    }
+}
+
 /// The answer, if there is one before long.
 fn answer_of<T: Send + 'static>(ask: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = std::sync::mpsc::channel();
