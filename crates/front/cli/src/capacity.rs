@@ -53,7 +53,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(&[&args.scenario])?;
+    args.output.check(&["html", "svg", "md"], &[&args.scenario])?;
     let edits = edits(args)?;
     let file = read_edited(&args.scenario, &edits)?;
     let arm = args.on.arm(args.with.clone(), None)?;

@@ -58,7 +58,7 @@ fn utilisation(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(&[&args.cluster])?;
+    args.output.check(&["html", "svg"], &[&args.cluster])?;
     args.tables.check()?;
     let (cluster, text) = args.read()?;
     let jobs = args.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);

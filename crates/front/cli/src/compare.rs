@@ -144,7 +144,7 @@ impl On {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs = args.inputs();
-    args.output.check(&inputs)?;
+    args.output.check(&["html", "svg", "md"], &inputs)?;
     args.trace.as_deref().map_or(Ok(()), |path| check_apart(path, &inputs))?;
     args.tables.check()?;
     let policies: Vec<String> = args.policy.iter().map(PolicySpec::to_string).collect();

@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.tables.check()?;
     let inputs: Vec<&Path> = args.before.iter().chain(&args.after).map(PathBuf::as_path).collect();
-    args.output.check_page(&inputs)?;
+    args.output.check(&["html", "md"], &inputs)?;
     if let ([before], [after]) = (&args.before[..], &args.after[..]) {
         // Read once: it may be a pipe.
         let bytes = traces::bytes(before)?;

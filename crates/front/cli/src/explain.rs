@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check_page(args.trace.as_deref().as_slice())?;
+    args.output.check(&["html", "md"], args.trace.as_deref().as_slice())?;
     args.tables.check()?;
     let recorded = match (&args.trace, args.port, args.pid) {
         (Some(path), _, _) => traces::read(path)?,

@@ -67,7 +67,7 @@ fn servers(text: &str) -> Result<u64, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(args.file.as_deref().as_slice())?;
+    args.output.check(&["html", "svg"], args.file.as_deref().as_slice())?;
     args.tables.check()?;
     if args.target.is_some_and(|target| target <= 0.0 || target >= 1.0) {
         let what =

@@ -31,7 +31,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(args.trace.as_deref().as_slice())?;
+    args.output.check(&["html", "svg"], args.trace.as_deref().as_slice())?;
     args.tables.check()?;
     let queue = &args.queue;
     let beside = beside::found(&args.given, queue)?;

@@ -291,7 +291,7 @@ fn to_file(
 impl Args {
     fn check(&self) -> Result<(), Failure> {
         let inputs = self.stamps.as_deref();
-        self.output.check(inputs.as_slice())?;
+        self.output.check(&["html", "svg", "md"], inputs.as_slice())?;
         self.tables.check()?;
         check_cpus("--cpus", &self.cpus)?;
         check_cpus("--server-cpus", &self.server_cpus)?;

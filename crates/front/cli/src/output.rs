@@ -24,20 +24,22 @@ pub struct Output {
     /// Print the result document as JSON instead of the table
     #[arg(long)]
     json: bool,
-    /// Write a report: FILE.html (one self-contained page), FILE.svg (one picture) or FILE.md (Markdown)
+    /// Write a report: FILE.html (one self-contained page); where these results have it also FILE.svg (one
+    /// picture) or FILE.md (Markdown)
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
 impl Output {
-    /// Says whether the report could be written, beside what is read, before anything runs for minutes.
-    pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+    /// Says whether the report could be written, beside what is read, before anything runs for minutes. Of
+    /// these results there are reports with these `ends`.
+    pub fn check(&self, ends: &[&str], inputs: &[&Path]) -> Result<(), Failure> {
         let Some(path) = &self.report else { return Ok(()) };
-        if !["html", "svg", "md"].iter().any(|end| ends_in(path, end)) {
-            return Err(Failure::Input(format!(
-                "--report {}: expected a name that ends in .html, .svg or .md",
-                path.display()
-            )));
+        if !ends.iter().any(|end| ends_in(path, end)) {
+            let (path, ends) = (path.display(), ends.join(" or ."));
+            let message =
+                format!("--report {path}: no such report of these results: ask for a .{ends}");
+            return Err(Failure::Input(message));
         }
         files::check_apart(path, inputs)?;
         files::check_writable(path)
@@ -144,7 +146,7 @@ impl Output {
 
     /// [`Output::check`] for so many figures: a picture holds one.
     pub fn check_pictures(&self, figures: usize) -> Result<(), Failure> {
-        self.check(&[])?;
+        self.check(&["html", "svg"], &[])?;
         if figures > 1 && self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
             return Err(Failure::Input(
                 "--report: a .svg holds one figure: name it, or ask for a .html".into(),
@@ -163,17 +165,6 @@ impl Output {
         };
         let picture = || figures.first().and_then(report::paper_picture);
         self.write(&shown.join("\n"), || report::paper_html(figures), picture, None)
-    }
-
-    /// [`Output::check`] for what fits no single picture.
-    pub fn check_page(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        self.check(inputs)?;
-        if self.report.as_ref().is_some_and(|path| ends_in(path, "svg")) {
-            return Err(Failure::Input(
-                "--report: more than a .svg can hold: ask for a .html".into(),
-            ));
-        }
-        Ok(())
     }
 
     /// Writes an explanation.
@@ -216,9 +207,7 @@ impl Output {
             () => Some(html()),
         };
         let drawn = drawn.ok_or_else(|| {
-            let what =
-                if ends_in(path, "md") { "no Markdown of this" } else { "no curve, so no picture" };
-            Failure::Input(format!("--report: {what}: ask for a .html"))
+            Failure::Input("--report: no curve, so no picture: ask for a .html".into())
         })?;
         files::write(path, &drawn)?;
         stdout::line(shown.trim_end())?;

@@ -49,7 +49,7 @@ struct Study {
 /// Runs the command.
 pub fn run(args: Args) -> Result<(), Failure> {
     let output = args.output.with_report(PAGE);
-    output.check_page(&[])?;
+    output.check(&["html", "md"], &[])?;
     let on = Live::new("");
     let policies: Vec<PolicySpec> =
         std::iter::once(PolicySpec::plain("default")).chain(args.policy).collect();

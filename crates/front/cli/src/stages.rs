@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check_page(&[])?;
+    args.output.check(&["html"], &[])?;
     args.tables.check()?;
     args.trace.as_deref().map_or(Ok(()), check_writable)?;
     let Some(port) = args.port else {

@@ -121,7 +121,7 @@ fn record(_args: &Args) -> Result<(), Failure> {
 
 fn show(folder: &Path, id: &str, output: &Output) -> Result<(), Failure> {
     let kept_trace = trace_path(folder, id);
-    output.check_page(&[&kept_trace])?;
+    output.check(&["html", "md"], &[&kept_trace])?;
     let kept = read_kept(folder, id)?;
     let recorded = traces::read_kept(&kept_trace)?;
     anstream::eprintln!("{}", line(&kept));

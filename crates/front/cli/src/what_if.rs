@@ -48,7 +48,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check_page(&[&args.trace])?;
+    args.output.check(&["html", "md"], &[&args.trace])?;
     if let Some(path) = &args.scenario {
         files::check_apart(path, &[&args.trace])?;
         files::check_writable(path)?;

@@ -355,6 +355,28 @@ fn the_version_tells_the_build_and_the_manual_has_a_page_for_each_command() {
     assert!(!folder.path().join("rearguard-manual.1").exists(), "it is hidden");
 }
 
+#[test]
+fn a_report_that_there_is_not_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (command, end) in [
+        ("cluster no", "md"),
+        ("fanout no", "md"),
+        ("ideal --trace no", "md"),
+        ("explain no", "svg"),
+        ("what-if no", "svg"),
+        ("diff no no", "svg"),
+        ("watch show no 1", "svg"),
+    ] {
+        let said = |end: &str| {
+            let report = folder.path().join("r").with_extension(end).display().to_string();
+            let words: Vec<&str> = command.split(' ').chain(["--report", &report]).collect();
+            stderr(&rearguard(&words))
+        };
+        assert!(said(end).contains("ask for a .html"), "{command}: {}", said(end));
+        assert!(said("html").contains("no: "), "the control, {command}: {}", said("html"));
+    }
+}
+
 /// Refused before anything is loaded, in the order of what a user can mend without the machine.
 #[test]
 fn prove_says_what_is_wrong_before_it_measures() {
