@@ -36,7 +36,7 @@ pub fn apply<'a>(
 }
 
 /// Everything that can be known before the first change.
-fn check(
+pub(super) fn check(
     machine: &Machine,
     knobs: &[Box<dyn Knob>],
     service: Option<&Scope>,

@@ -83,6 +83,7 @@ pub fn run(
     stop: &Stop,
     progress: &mut dyn FnMut(usize, usize, &[String]),
 ) -> Result<Outcome, Failure> {
+    check(machine, trial)?;
     let configurations = design::configurations(&trial.knobs);
     let order = design::order(configurations.len(), trial.blocks, trial.seed);
     let mut figures = vec![Vec::new(); configurations.len()];
@@ -115,6 +116,13 @@ pub fn run(
         failures,
         order,
     })
+}
+
+/// Says what all together could not be turned: later, runs that were measured would be lost.
+fn check(machine: &Machine, trial: &Trial) -> Result<(), Failure> {
+    let knobs = trial.knobs.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let _lock = machine.lock()?;
+    apply::check(machine, &knobs, trial.service.as_ref()).map(|_| ())
 }
 
 /// A figure, or why there is none.

@@ -1,11 +1,12 @@
 //! Trials of knobs: which mattered, and nothing left behind.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use machine::Stop;
 use machine::tune::Scope;
 use machine::tune::trial::{self, Outcome, Trial};
+use machine::{Machine, Stop};
 use model::{Answer, Failure};
 
 use crate::fake::assert_same;
@@ -15,16 +16,20 @@ use crate::{alive, machine, tree};
 /// touches.
 fn trial(root: &Path, measure: &str) -> Result<Outcome, Failure> {
     let machine = alive(root);
-    let trial = Trial {
-        knobs: vec!["governor".into(), "irq-affinity=0".into()],
+    let trial = planned(&machine, &["governor", "irq-affinity=0"], measure);
+    trial::run(&machine, &trial, &Stop::new(false), &mut |_, _, _| {})
+}
+
+fn planned(machine: &Machine, knobs: &[&str], measure: &str) -> Trial {
+    Trial {
+        knobs: knobs.iter().map(|knob| knob.to_string()).collect(),
         service: Some(Scope::of_process(machine.on(), tree::SERVICE).expect("a service")),
         measure: measure.into(),
         key: "latency_ns.p99_9".into(),
         blocks: 3,
         seed: 1,
         settle: Duration::ZERO,
-    };
-    trial::run(&machine, &trial, &Stop::new(false), &mut |_, _, _| {})
+    }
 }
 
 fn halved(root: &Path) -> String {
@@ -45,6 +50,21 @@ fn the_knob_that_matters_is_found_and_the_other_is_not() {
     assert!((outcome.results[2].ratio.value - 0.5).abs() < 1e-9);
     assert_eq!(outcome.results[4].figures, [Some(50.0); 3]);
     assert_same(folder.path(), &before, "after a trial");
+}
+
+#[test]
+fn an_impossible_knob_is_refused_before_the_first_run() {
+    let (folder, _) = machine();
+    let machine = alive(folder.path());
+    let trial = planned(&machine, &["governor", "dedicated-cpus=1"], &halved(folder.path()));
+    let run = || {
+        let mut runs = 0;
+        let outcome = trial::run(&machine, &trial, &Stop::new(false), &mut |_, _, _| runs += 1);
+        (outcome.err().map(|failure| failure.exit_code()), runs)
+    };
+    assert_eq!(run(), (None, 5 * 3), "the control");
+    fs::remove_file(folder.path().join("sys/fs/cgroup/cgroup.controllers")).expect("removed");
+    assert_eq!(run(), (Some(3), 0));
 }
 
 #[test]
