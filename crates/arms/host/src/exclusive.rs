@@ -24,6 +24,8 @@ const NAMES: [&str; 2] = ["rearguard-host-arm", "rearguard-host-arm-of-root"];
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long root waits for another user's.
 const PATIENCE_OF_ROOT: Duration = Duration::from_secs(5);
+/// How long a wait is no news.
+const MOMENT: Duration = Duration::from_secs(1);
 /// How often to ask.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -50,7 +52,7 @@ impl Exclusive {
 /// Waits for a name. `None`: to root, another user holds it.
 fn take(name: &str, watch: &dyn Watch) -> Result<Option<UnixListener>, Failure> {
     let start = Instant::now();
-    let mut holder = Holder { name, stream: None };
+    let mut holder = Holder { name, stream: None, is_told: false };
     loop {
         match SocketAddr::from_abstract_name(name).and_then(|n| UnixListener::bind_addr(&n)) {
             Ok(held) => return Ok(Some(held)),
@@ -62,7 +64,12 @@ fn take(name: &str, watch: &dyn Watch) -> Result<Option<UnixListener>, Failure> 
             Err(_) if start.elapsed() > PATIENCE_OF_ROOT && holder.is_strange() => {
                 return Ok(None);
             }
-            Err(_) => holder.wait(),
+            Err(_) => {
+                if start.elapsed() > MOMENT {
+                    holder.tell(watch);
+                }
+                holder.wait();
+            }
         }
     }
 }
@@ -72,6 +79,7 @@ fn take(name: &str, watch: &dyn Watch) -> Result<Option<UnixListener>, Failure> 
 struct Holder<'a> {
     name: &'a str,
     stream: Option<UnixStream>,
+    is_told: bool,
 }
 
 impl Holder<'_> {
@@ -111,10 +119,22 @@ impl Holder<'_> {
         geteuid().is_root() && self.credentials().is_none_or(|of| of.uid() != 0)
     }
 
+    /// Which process it is, as far as that is known.
+    fn whose(&self) -> String {
+        let named = |of: UnixCredentials| format!(" (process {} of user {})", of.pid(), of.uid());
+        self.credentials().map_or(String::new(), named)
+    }
+
+    /// Says once what is waited for.
+    fn tell(&mut self, watch: &dyn Watch) {
+        if !self.is_told {
+            watch.waits(&format!("waiting for another run{} to end", self.whose()));
+            self.is_told = true;
+        }
+    }
+
     fn endless(&self) -> Failure {
-        let whose = self
-            .credentials()
-            .map_or(String::new(), |of| format!(" (process {} of user {})", of.pid(), of.uid()));
+        let whose = self.whose();
         Failure::Machine(format!(
             "another run is measured on this machine{whose}, and two would disturb each other: wait for it to end"
         ))

@@ -77,6 +77,8 @@ impl Events {
 pub trait Watch: Sync {
     /// The share of the run that is done, 0 to 1. Called a few times a second at most.
     fn progress(&self, done: f64);
+    /// What it waits for before it begins, where that takes more than a moment.
+    fn waits(&self, _what: &str) {}
     /// Whether the user wants to stop. An arm that sees it cleans up and returns [`Failure::Interrupted`].
     fn cancelled(&self) -> bool;
 }

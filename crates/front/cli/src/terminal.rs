@@ -93,6 +93,10 @@ impl Watch for Terminal {
         self.bar.set_position((done * 1_000.0) as u64);
     }
 
+    fn waits(&self, what: &str) {
+        self.bar.suspend(|| anstream::eprintln!("rearguard: {what}"));
+    }
+
     fn cancelled(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

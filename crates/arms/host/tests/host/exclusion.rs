@@ -6,6 +6,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ use crate::processes::programs_of;
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("a_run_waits_for_another_one", waits),
+        trial("a_wait_for_another_run_is_told_once", told),
         trial("another_user_cannot_keep_root_from_measuring", squatted),
     ]
 }
@@ -76,6 +78,34 @@ impl Watch for Deadline {
     fn cancelled(&self) -> bool {
         Instant::now() > self.0
     }
+}
+
+/// Cancels at a moment, and keeps what it was told.
+struct Told(Deadline, Mutex<Vec<String>>);
+
+impl Watch for Told {
+    fn progress(&self, _done: f64) {}
+    fn waits(&self, what: &str) {
+        self.1.lock().expect("no panic").push(what.to_string());
+    }
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
+fn told() -> Result<(), Failed> {
+    let other = Exclusive::acquire(&Silent)?;
+    let said = |wait: Duration| {
+        let watch = Told(Deadline(Instant::now() + wait), Mutex::default());
+        assert!(matches!(Exclusive::acquire(&watch), Err(Failure::Interrupted)));
+        watch.1.into_inner().expect("no panic")
+    };
+    let all = said(Duration::from_millis(2_500));
+    let process = format!("waiting for another run (process {} ", std::process::id());
+    assert!(all.len() == 1 && all[0].starts_with(&process), "{all:?}");
+    assert_eq!(said(Duration::from_millis(300)), [""; 0], "the control: a moment");
+    drop(other);
+    Ok(())
 }
 
 /// Cancels when told to.
