@@ -73,13 +73,40 @@ impl Machine {
 
 /// Where the journal outlives a reboot.
 fn state_folder() -> Result<String, Failure> {
-    let given = std::env::var_os(FOLDER).map(PathBuf::from);
-    let of_root = || nix::unistd::geteuid().is_root().then(|| PathBuf::from(OF_ROOT));
-    let xdg = || Some(PathBuf::from(std::env::var_os("XDG_STATE_HOME")?).join("rearguard"));
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(OF_USERS));
-    let folder = given.or_else(of_root).or_else(xdg).or_else(home);
-    let folder = folder.filter(|folder| folder.is_absolute()).ok_or_else(|| {
-        Failure::Input(format!("no folder for the journal: name an absolute one in {FOLDER}"))
+    state_of(nix::unistd::geteuid().is_root(), |name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn state_of(is_root: bool, named: impl Fn(&str) -> Option<PathBuf>) -> Result<String, Failure> {
+    let of_root = || is_root.then(|| PathBuf::from(OF_ROOT));
+    let xdg = || Some(named("XDG_STATE_HOME")?.join("rearguard"));
+    let home = || Some(named("HOME")?.join(OF_USERS));
+    let folder = named(FOLDER).or_else(of_root).or_else(xdg).or_else(home);
+    let folder = folder.ok_or_else(|| {
+        Failure::Machine(format!("no folder for the journal: set HOME, or name one in {FOLDER}"))
     })?;
+    if !folder.is_absolute() {
+        let folder = folder.display();
+        return Err(Failure::Input(format!(
+            "the journal's folder `{folder}`: name an absolute one in {FOLDER}"
+        )));
+    }
     Ok(folder.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_home_cannot_and_a_relative_folder_is_bad_input() {
+        let of = |is_root, set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(known, _)| *known == name);
+            state_of(is_root, |name| Some(PathBuf::from(value(name)?.1)))
+                .map_err(|failure| failure.exit_code())
+        };
+        assert_eq!(of(false, &[]), Err(3));
+        assert_eq!(of(false, &[("HOME", "/h"), (FOLDER, "here")]), Err(2));
+        assert_eq!(of(false, &[("HOME", "/h")]), Ok(format!("/h/{OF_USERS}")), "the control");
+        assert_eq!(of(true, &[]), Ok(OF_ROOT.to_string()));
+    }
 }
