@@ -13,15 +13,15 @@ use crate::traces;
 
 /// Say where the time of a service's slow requests went, which programs are to blame, and what helps
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("subject").required(true).args(["trace", "port", "pid"]))]
 pub struct Args {
     /// A trace with scheduling events, as `compare --trace` and `stages --trace` write them
-    #[arg(required_unless_present_any = ["port", "pid"], conflicts_with_all = ["port", "pid"])]
     trace: Option<PathBuf>,
     /// Watch the service that listens at this port instead
     #[arg(long)]
     port: Option<u16>,
-    /// Watch the service that this process is
-    #[arg(long, conflicts_with = "port")]
+    /// Watch the service that this process is: it must listen at a port, a unix socket has no stages
+    #[arg(long)]
     pid: Option<u32>,
     /// How long to watch
     #[arg(long, default_value = "10s", value_parser = model::units::duration)]

@@ -134,7 +134,8 @@ fn ideal_writes_its_schema_with_the_exact_values() {
 fn bad_input_ends_with_2_and_one_message() {
     let policy = |name| ["compare", "scenarios/null-rpc.toml", "--policy", name];
     let beside = [&policy("cts")[..], &["--on", "vm", "--with", "/nope"]].concat();
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
+        (&["explain"], "TRACE|--port <PORT>|--pid <PID>"),
         (&policy("cts:interval=5ms"), "interval has no meaning"),
         (&policy("credit:order=fcfs"), "order has no meaning"),
         (&policy("global:order=lcfs"), "order has no meaning"),
