@@ -260,6 +260,8 @@ struct rg_vtime {
 	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
 	u64 met_at;       /* when a tick has last met it beside another: see converge.h */
+	u64 raised;       /* how far it was, and what falls behind with it: see converge.h */
+	u64 raised_at;    /* when a tick has last met it beside such a set */
 	u32 has_batch;    /* for how many looks more a batch thread holds the clock: see clock.h */
 	/* Of this look, too: see rg_vtime_is_held_back. */
 	u64 least RG_LINE; /* of those seen in this look */
@@ -335,7 +337,15 @@ struct rg_span {
 	u64 running; /* the vruntime of what it runs of a set of which none waits */
 	u64 known;   /* the least vruntime of the sets that have met others lately */
 	u64 newest;  /* the last of the others */
-	u64 floor;   /* how far behind the foremost of those that wait sets may be */
+	u64 foremost; /* the last of the least vruntimes of all sets that wait */
+	u64 floor;   /* how far behind that sets may be */
+	u64 least;   /* the least of the same, before any set is raised */
+	u64 least_floor; /* how far behind that others may be */
+	u64 second;  /* the next one */
+	u64 second_floor;
+	u64 raised;  /* how far those were raised that fall behind together */
+	u32 least_set; /* which these are of */
+	u32 second_set;
 	u64 last;    /* the least vruntime of those, once they are no further apart */
 	u64 last_floor; /* how far behind that bound threads may be */
 	u32 last_set; /* which it is of */

@@ -71,6 +71,8 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("bound-and-idle", "bound", "share", [[("cpus = 2\n", "cpus = 4\n"), ("[1]", "[0, 1]"), ("threads = 1", "threads = 2"), ("threads = 4", "threads = 8")]]),
     ("bound-in-set", "bound", "share", AS_IS),
     ("bound-in-set", "bound", "share", [[("weight = 10000", "weight = 100")]]),
+    ("overlapping-sets", "first", "share", AS_IS),
+    ("overlapping-sets", "first", "share", [[('"first"\nweight = 300', '"first"\nweight = 10000')]]),
     ("nested-sets", "web", "excess", AS_IS),
     ("moved-group", "web", "excess", AS_IS),
     ("loop-and-service", "loop", "excess", AS_IS),

@@ -58,3 +58,15 @@ fn threads_bound_to_a_cpu_of_a_set_share_it_by_weight_while_the_set_is_raised() 
         has_its_due(&scenario, due, [0.98, 1.1], ("rearguard:infeasible=off", 0.6));
     }
 }
+
+/// The first of three sets has all of its two CPUs, or a third of three. In the control the sets are raised
+/// to the same place at each tick.
+#[test]
+fn sets_that_fall_behind_together_share_by_weight() {
+    for (weight, due) in [("weight = 10000", 2.0 / 8.0), ("weight = 300", 1.0 / 8.0)] {
+        let first = "name = \"first\"\nweight = 300";
+        let scenario =
+            case_with("overlapping-sets", &[(first, &format!("name = \"first\"\n{weight}"))]);
+        has_its_due(&scenario, due, [0.98, 1.02], ("rearguard:infeasible=off", 0.6));
+    }
+}

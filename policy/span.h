@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What competes for a CPU in a tick: how far the sets of CPUs that wait for it are apart, and how
+ * far each may be behind. The rule is that of converge.h.
+ */
+#ifndef RG_SPAN_H
+#define RG_SPAN_H
+
+#include "vruntime.h"
+
+/*
+ * The least vruntime of a set at a CPU, and the weight that it has: of those that wait or run; and
+ * whether the foremost of those that wait is a batch thread.
+ */
+struct rg_foremost {
+	u64 vruntime;
+	u64 weight;
+	bool batch;
+};
+
+/* Under the lock: that of the i-th set of a queue, in which a thread waits. */
+RG_INLINE struct rg_foremost rg_foremost(struct rg_queue *queue, struct rg_vtime *vtime,
+					 struct rg_cpu *here, u32 i)
+{
+	u32 id = queue->is_own ? RG_VTIME_OF_QUEUE(here->own) : i;
+	struct rg_heap *heap = rg_heap_of(queue, i);
+	struct rg_foremost least = { .vruntime = rg_heap_vruntime(heap, 0, vtime) };
+
+	least.weight = rg_thread_at(rg_heap_first(heap))->weight;
+	least.batch = rg_holds_clock(rg_thread_at(rg_heap_first(heap)));
+	if (here->vtime == id && rg_before(here->vruntime, least.vruntime)) {
+		least.vruntime = here->vruntime;
+		least.weight = here->weight;
+	}
+	return least;
+}
+
+/* Whether a virtual time has met no other lately. What it is ahead by nobody else wanted. */
+RG_INLINE bool rg_is_newcomer(struct rg_vtime *vtime, u64 now)
+{
+	return rg_less(now, vtime->met_at) > RG_HELD_BACK_NS;
+}
+
+/* Notes that it has. Ticks of many CPUs say so of a set: its line is written now and then. */
+RG_INLINE void rg_meet(struct rg_vtime *vtime, struct rg_span *span)
+{
+	if (span->count > 1 && rg_less(span->now, vtime->met_at) > RG_HELD_BACK_NS >> 2)
+		vtime->met_at = span->now;
+}
+
+/* The least vruntime that what a CPU runs may have had when its turn began. */
+RG_INLINE u64 rg_turn_began(struct rg_cpu *here)
+{
+	return rg_held_back(here->vruntime, here->weight) + RG_HELD_BACK_NS;
+}
+
+/* The last of two vruntimes that may each be RG_NEVER. */
+RG_INLINE u64 rg_last(u64 a, u64 b)
+{
+	return a == RG_NEVER || (b != RG_NEVER && rg_before(a, b)) ? b : a;
+}
+
+/* Takes in a set whose foremost thread has this vruntime. */
+RG_INLINE void rg_span_add(struct rg_span *span, struct rg_vtime *vtime, u64 vruntime)
+{
+	span->count++;
+	if (rg_is_newcomer(vtime, span->now))
+		span->newest = rg_last(span->newest, vruntime);
+	else
+		span->known = rg_earliest(span->known, vruntime);
+}
+
+/*
+ * Raises a set that is behind a floor: newcomers to the foremost of the others. It has met them
+ * then. Answers by how much.
+ */
+RG_INLINE u64 rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 vruntime, u64 floor)
+{
+	u64 before = vtime->shift;
+	u64 least = rg_latest(vruntime, vtime->min_vruntime);
+
+	floor = rg_last(floor, span->newest);
+	if (rg_is_newcomer(vtime, span->now))
+		floor = rg_last(floor, span->known);
+	if (floor != RG_NEVER && rg_before(least, floor))
+		rg_vtime_move(vtime, floor - least);
+	rg_meet(vtime, span);
+	return vtime->shift - before;
+}
+
+/* Takes in where a set is that waits for the CPU, and which two are behind all others. */
+RG_INLINE void rg_span_note(struct rg_span *span, struct rg_foremost *first, u32 set)
+{
+	u64 floor = rg_held_back(first->vruntime, first->weight);
+
+	span->foremost = rg_last(span->foremost, first->vruntime);
+	span->floor = rg_last(span->floor, floor);
+	if (rg_precedes(first->vruntime, span->least)) {
+		span->second = span->least;
+		span->second_floor = span->least_floor;
+		span->second_set = span->least_set;
+		span->least = first->vruntime;
+		span->least_floor = floor;
+		span->least_set = set;
+	} else if (rg_precedes(first->vruntime, span->second)) {
+		span->second = first->vruntime;
+		span->second_floor = floor;
+		span->second_set = set;
+	}
+}
+
+/* Whether more than one set is behind. What one is raised by is no lead over the others then. */
+RG_INLINE bool rg_are_behind(struct rg_span *span)
+{
+	return RG_OPTION(infeasible) && span->second != RG_NEVER &&
+	       rg_before(span->second_floor, span->floor);
+}
+
+/* Whether a set is behind, and no more than a turn and a little further ahead than the last one. */
+RG_INLINE bool rg_is_beside_last(struct rg_span *span, struct rg_foremost *first)
+{
+	u64 floor = rg_held_back(first->vruntime, first->weight);
+
+	return rg_before(floor, span->floor) &&
+	       rg_before(floor + (RG_HELD_BACK_NS >> 1), span->least);
+}
+
+/* Notes how far the sets have been raised that fall behind together. */
+RG_INLINE void rg_span_note_raised(struct rg_span *span, struct rg_vtime *vtime,
+				   struct rg_foremost *first, u32 i)
+{
+	if (rg_are_behind(span) && (i == span->second_set || rg_is_beside_last(span, first)))
+		span->raised = rg_latest(span->raised, vtime->raised);
+}
+
+/*
+ * Moves a set as far as those with which it falls behind have been raised, also at CPUs that it may
+ * not use. Threads that sleep were placed by where the others are, and one that has not met them
+ * for long begins anew.
+ */
+RG_INLINE u64 rg_span_join(struct rg_span *span, struct rg_vtime *vtime, struct rg_foremost *first)
+{
+	u64 room = rg_lead(span->foremost, first->vruntime);
+	u64 behind = rg_lead(span->raised, vtime->raised);
+	bool follows = first->batch && rg_less(span->now, vtime->raised_at) < RG_HELD_BACK_NS;
+
+	vtime->raised_at = span->now;
+	vtime->raised = rg_latest(span->raised, vtime->raised);
+	if (!follows)
+		return 0;
+	behind = behind < room ? behind : room;
+	rg_vtime_move(vtime, behind);
+	return behind;
+}
+
+/* How far behind the last of all sets may be: as far behind the next one as that is. */
+RG_INLINE u64 rg_span_least_floor(struct rg_span *span)
+{
+	return span->second_floor + rg_lead(span->floor, span->second);
+}
+
+/* Raises the i-th set that waits. Answers by how much. */
+RG_INLINE u64 rg_span_raise_set(struct rg_span *span, struct rg_vtime *vtime,
+				struct rg_foremost *first, u32 i)
+{
+	bool together = rg_are_behind(span) && rg_is_beside_last(span, first);
+	u64 moved = together ? rg_span_join(span, vtime, first) : 0;
+	u64 raised;
+
+	if (together && i == span->least_set)
+		return moved + rg_span_raise(span, vtime, first->vruntime + moved,
+					     rg_span_least_floor(span));
+	raised = rg_span_raise(span, vtime, first->vruntime + moved, span->floor);
+	vtime->raised += raised;
+	return moved + raised;
+}
+
+/* Takes in a set that is no further behind than it may be. */
+RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first, u32 set)
+{
+	if (!rg_precedes(first->vruntime, span->last))
+		return;
+	span->last = first->vruntime;
+	span->last_floor = rg_held_back(first->vruntime, first->weight);
+	span->last_set = set;
+}
+
+/* The least vruntime of the sets, once they are no further apart. */
+RG_INLINE u64 rg_span_least(struct rg_span *span)
+{
+	u64 floor = rg_last(span->floor, span->newest);
+	u64 least = rg_earliest(span->running, span->known == RG_NEVER ? floor : span->known);
+
+	return rg_last(least, floor);
+}
+
+#endif
