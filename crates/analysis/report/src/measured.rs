@@ -112,6 +112,9 @@ pub struct MeasureService {
     pub saturated_throughput_per_s: Option<f64>,
     /// Whether the generator was at its limit before the server.
     pub generator_limited: Option<bool>,
+    /// Whether throughput still grew where the search had no more connections.
+    #[serde(default)]
+    pub connections_limited: Option<bool>,
     /// The search: connections and requests a second.
     pub steps: Vec<(u32, f64)>,
 }
@@ -288,9 +291,14 @@ impl MeasureService {
     /// The time, where it is from, and what follows.
     pub(crate) fn note(&self) -> String {
         let many = if self.workers == 1 { "worker" } else { "workers" };
-        let limited = match self.generator_limited {
-            Some(true) => "; the generator was at its limit first",
-            _ => "",
+        let limited = match (self.generator_limited, self.steps.last()) {
+            (Some(true), _) => "; the generator was at its limit first".to_string(),
+            (_, Some((most, _))) if self.connections_limited == Some(true) => {
+                format!(
+                    "; throughput still grew at {most} connections (--connections searches further)"
+                )
+            }
+            _ => String::new(),
         };
         format!(
             "{} a request by {}, {} {many}, capacity {} requests/s{limited}",

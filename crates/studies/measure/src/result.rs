@@ -136,10 +136,14 @@ impl Reported<'_> {
         let due = Due {
             records,
             window: trace.window,
-            answered: requests.filter(|one| trace.window.contains(one.received)).count(),
+            answers: requests
+                .map(|one| one.received)
+                .filter(|at| trace.window.contains(*at))
+                .collect(),
             timeout: self.setup.limits.timeout,
             connections: self.setup.connections,
             is_generator_at_limit: self.measurement.self_check.own.is_at_limit(),
+            server_used: self.utilisation(),
         };
         due.overload()
     }
@@ -223,6 +227,7 @@ fn shown(time: ServiceTime, searched: Option<&Saturation>) -> MeasureService {
         capacity_per_s: time.capacity_per_s(),
         saturated_throughput_per_s: searched.map(|found| found.throughput_per_s),
         generator_limited: searched.map(|found| found.generator_limited),
+        connections_limited: searched.map(|found| found.connections_limited),
         steps: searched.map(|found| found.steps.clone()).unwrap_or_default(),
     }
 }

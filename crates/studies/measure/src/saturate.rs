@@ -26,13 +26,15 @@ const BUSY: f64 = 0.95;
 pub struct Saturation {
     /// Requests a second of the best step.
     pub throughput_per_s: f64,
-    /// The amortised service time: workers over throughput, or CPU time a request where the generator was at
-    /// its limit first.
+    /// The amortised service time: workers over throughput, or CPU time a request where the generator or its
+    /// connections were at their limit first.
     pub service_time: ServiceTime,
     /// Every step: connections and requests a second.
     pub steps: Vec<(u32, f64)>,
     /// Whether the generator was at its limit before the server was.
     pub generator_limited: bool,
+    /// Whether throughput still grew at the most connections, of a server that was not known to be busy.
+    pub connections_limited: bool,
 }
 
 /// One step of the search.
@@ -51,22 +53,24 @@ pub fn saturate(
     watch: &dyn Watch,
 ) -> Result<Saturation, Failure> {
     let mut steps: Vec<Step> = Vec::new();
-    let best = |steps: &[Step]| {
-        let rates = steps.iter().map(|step| step.throughput_per_s);
-        rates.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(at, _)| at)
-    };
+    let mut rates: Vec<f64> = Vec::new();
     for connections in doubling(setup.connections) {
         steps.push(step(target, setup, connections, watch)?);
-        let rate = |at: usize| steps[at].throughput_per_s;
-        let last = steps.len() - 1;
-        let grew = |at: usize| at == 0 || rate(at) > GROWTH * (0..at).map(rate).fold(0.0, f64::max);
-        if last >= PATIENCE && (0..PATIENCE).all(|back| !grew(last - back)) {
+        rates.push(steps[steps.len() - 1].throughput_per_s);
+        let last = rates.len() - 1;
+        if last >= PATIENCE && (0..PATIENCE).all(|back| !grew(&rates, last - back)) {
             break;
         }
     }
-    let rates = steps.iter().map(|step| (step.connections, step.throughput_per_s)).collect();
-    let best = best(&steps);
-    found(target, steps.swap_remove(best), rates, workers)
+    let still_grows = grew(&rates, rates.len() - 1);
+    let best = (0..rates.len()).max_by(|a, b| rates[*a].total_cmp(&rates[*b])).unwrap_or(0);
+    let shown = steps.iter().map(|step| (step.connections, step.throughput_per_s)).collect();
+    found(target, steps.swap_remove(best), (shown, still_grows), workers)
+}
+
+/// Whether a step had more throughput than all before it.
+fn grew(rates: &[f64], at: usize) -> bool {
+    at == 0 || rates[at] > GROWTH * rates[..at].iter().copied().fold(0.0, f64::max)
 }
 
 /// 1, 2, 4 and so on up to `most`.
@@ -106,7 +110,7 @@ fn step(
 fn found(
     target: &Target,
     step: Step,
-    steps: Vec<(u32, f64)>,
+    (steps, still_grows): (Vec<(u32, f64)>, bool),
     workers: Option<u32>,
 ) -> Result<Saturation, Failure> {
     let Step { answered, throughput_per_s, observed, .. } = step;
@@ -122,6 +126,7 @@ fn found(
         used.cpu.as_secs_f64() >= BUSY * f64::from(count) * COUNT.as_secs_f64()
     });
     let generator_limited = observed.own.is_at_limit() && !server_busy;
+    let connections_limited = still_grows && !server_busy && !generator_limited;
     let by_throughput = ServiceTime {
         value: Nanos((f64::from(count) / throughput_per_s * 1e9) as u64),
         workers: count,
@@ -129,7 +134,8 @@ fn found(
     };
     let by_cpu = used.and_then(|used| ServiceTime::of_cpu_time(used, answered));
     let service_time = match by_cpu {
-        _ if !generator_limited => by_throughput,
+        None if connections_limited => by_throughput,
+        _ if !generator_limited && !connections_limited => by_throughput,
         Some(by_cpu) => ServiceTime { workers: count, ..by_cpu },
         None => {
             return Err(Failure::Run(format!(
@@ -138,5 +144,5 @@ fn found(
             )));
         }
     };
-    Ok(Saturation { throughput_per_s, service_time, steps, generator_limited })
+    Ok(Saturation { throughput_per_s, service_time, steps, generator_limited, connections_limited })
 }

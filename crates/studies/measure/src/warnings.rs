@@ -9,6 +9,8 @@ use crate::service_time::ServiceTime;
 
 /// A server that answers a smaller share of what is due is behind.
 const ANSWERED: f64 = 0.98;
+/// A server that uses less of its workers' time may be kept from more by the client's connections.
+const IDLE: f64 = 0.5;
 /// Latencies grow through the window if they have so much of their growth by its middle; half is steady.
 const BY_THE_MIDDLE: f64 = 0.25;
 
@@ -67,11 +69,13 @@ fn shown(estimate: &Estimate) -> Nanos {
 pub(crate) struct Due<'a> {
     pub records: &'a [Record],
     pub window: Window,
-    /// Answers in the window, also to requests before it.
-    pub answered: usize,
+    /// When answers came in the window, also to requests before it.
+    pub answers: Vec<Nanos>,
     pub timeout: Nanos,
     pub connections: u32,
     pub is_generator_at_limit: bool,
+    /// The share of its workers' time that the server used, where it runs here.
+    pub server_used: Option<f64>,
 }
 
 impl Due<'_> {
@@ -89,7 +93,7 @@ impl Due<'_> {
         let counts = format!(
             "{:.0} requests/s were due and {:.0} were answered",
             rate(due),
-            rate(self.answered)
+            rate(self.answers.len())
         );
         if self.grows(due) {
             return Some(format!("overload: {counts}: {}", self.limit()));
@@ -105,14 +109,22 @@ impl Due<'_> {
 
     /// Connections' worth of requests may be under way when the window ends.
     fn is_behind(&self, due: usize) -> bool {
-        let behind = due.saturating_sub(self.answered);
-        (self.answered as f64) < ANSWERED * due as f64 && behind > self.connections as usize
+        let behind = due.saturating_sub(self.answers.len());
+        (self.answers.len() as f64) < ANSWERED * due as f64 && behind > self.connections as usize
     }
 
     fn limit(&self) -> String {
-        let limit = match self.is_generator_at_limit {
-            true => "the generator is at its limit (--cpus gives it more CPUs)",
-            false => "the server cannot keep up",
+        let limit = match self.server_used {
+            _ if self.is_generator_at_limit => {
+                "the generator is at its limit (--cpus gives it more CPUs)".to_string()
+            }
+            Some(used) if used < IDLE => format!(
+                "all {} connections were in use, and the server used {:.0}% of its workers' time: whether it \
+                 waits for something or can do more, more --connections tell",
+                self.connections,
+                100.0 * used
+            ),
+            _ => "the server cannot keep up".to_string(),
         };
         format!("{limit}, and latencies grow for as long as this goes on; lower --rate")
     }
@@ -121,10 +133,13 @@ impl Due<'_> {
     /// what was due, is by how much latencies grow in a second; half of that is asked for.
     fn grows(&self, due: usize) -> bool {
         let [Some(first), Some(middle), Some(last)] = self.thirds() else { return false };
-        let missing = due.saturating_sub(self.answered) as f64 / due as f64;
+        let missing = due.saturating_sub(self.answers.len()) as f64 / due as f64;
         let steady = missing * self.window.span().as_secs_f64() * 2.0 / 3.0;
-        // A client does not wait for longer than its timeout.
+        // A client does not wait for longer than its timeout: where it does from the first on, none can grow.
         let room = (self.timeout.as_secs_f64() - first).max(0.0);
+        if room == 0.0 {
+            return self.goes_on();
+        }
         let growth = last - first;
         let is_large = growth > 0.0 && growth >= steady.min(room) / 2.0;
         let part = BY_THE_MIDDLE * growth;
@@ -146,10 +161,8 @@ impl Due<'_> {
     /// Whether the last third brings at least half as many answers as the first: a server that hangs is not
     /// overloaded.
     fn goes_on(&self) -> bool {
-        let answers = |third| {
-            let answered = self.records.iter().filter(|one| one.received != Nanos::NEVER);
-            answered.filter(|one| self.third(one.received) == third).count()
-        };
+        let answers =
+            |third| self.answers.iter().filter(|answer| self.third(**answer) == third).count();
         answers(2) > 0 && 2 * answers(2) >= answers(0)
     }
 
@@ -213,6 +226,15 @@ mod tests {
     /// 1,000 requests/s for three seconds, each with what became of it: its latency in ms, or how it was
     /// lost.
     fn said(fate: impl Fn(u64) -> Result<f64, Loss>) -> Option<String> {
+        said_beside(fate, &[], None)
+    }
+
+    /// The same, with answers to requests before the window, and what the server used.
+    fn said_beside(
+        fate: impl Fn(u64) -> Result<f64, Loss>,
+        earlier: &[Nanos],
+        server_used: Option<f64>,
+    ) -> Option<String> {
         let window = Window { start: Nanos::ZERO, end: Nanos::from_secs(3) };
         let record = |at: u64| {
             let intended = Nanos::from_millis(at);
@@ -224,16 +246,39 @@ mod tests {
             one
         };
         let records: Vec<Record> = (0..3_000).map(record).collect();
-        let answered = records.iter().filter(|one| window.contains(one.received)).count();
+        let own = records.iter().map(|one| one.received).filter(|at| window.contains(*at));
         let due = Due {
             records: &records,
             window,
-            answered,
+            answers: own.chain(earlier.iter().copied()).collect(),
             timeout: TIMEOUT,
             connections: 64,
             is_generator_at_limit: false,
+            server_used,
         };
         due.overload()
+    }
+
+    #[test]
+    fn a_backlog_of_the_warm_up_does_not_hide_overload() {
+        let earlier = |until: u64| (0..until).step_by(10).map(Nanos::from_millis);
+        let all: Vec<Nanos> = earlier(3_000).collect();
+        let said = |earlier: &[Nanos]| said_beside(|_| Err(Loss::Unsent), earlier, None);
+        assert!(said(&all).is_some_and(|said| said.starts_with("overload: ")), "{:?}", said(&all));
+        let hung: Vec<Nanos> = earlier(1_400).collect();
+        assert_eq!(said(&hung), None, "the control: it answers nothing from the middle on");
+    }
+
+    #[test]
+    fn an_idle_server_is_not_said_to_be_the_limit() {
+        let grows = |at: u64| Ok(at as f64);
+        let said = |used| said_beside(grows, &[], used).expect("half is answered");
+        assert!(
+            said(Some(0.03)).contains("all 64 connections were in use, and the server used 3%")
+        );
+        for used in [Some(0.9), None] {
+            assert!(said(used).contains("the server cannot keep up"), "{used:?}");
+        }
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn capacities(target: &str, service: Option<&MeasureService>) -> RecordBatch {
         .float("capacity_per_s", |row| Some(row.capacity_per_s))
         .float("saturated_throughput_per_s", |row| row.saturated_throughput_per_s)
         .flag("generator_limited", |row| row.generator_limited)
+        .flag("connections_limited", |row| row.connections_limited)
         .batch()
 }
 
