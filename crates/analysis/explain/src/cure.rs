@@ -123,7 +123,7 @@ impl Source {
             Source::Client => words(
                 "client",
                 "its answer was written, or was to be, and the client or the network did not take it",
-                "look at the client and the network (`ss -ti` shows windows and retransmissions); shorter answers, or larger socket buffers",
+                "look at the client and the network (`ss -ti` shows windows and retransmissions); shorter answers, or larger socket buffers; for waits of 40 ms one write an answer, or TCP_NODELAY, in the server",
                 "memory for buffers",
             ),
             Source::Disk => words(

@@ -1,5 +1,7 @@
 //! An explanation as the document says it, with names.
 
+use std::collections::BTreeMap;
+
 use model::event::NameId;
 use model::{Nanos, Trace};
 use report::document::{Latency, Sources};
@@ -15,7 +17,7 @@ use crate::setting::{Names, Program, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
-use crate::verdict::{Confidence, Lack};
+use crate::verdict::{Class, Confidence, Lack};
 
 /// So many of the slowest requests have timelines, each of at most so many moments: without bounds a growing
 /// queue has timelines of all that happened for each of a thousandth of its requests.
@@ -186,18 +188,39 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         Confidence::Likely => "likely",
         Confidence::None => "cannot tell",
     };
-    let culprit = verdict.worst.map(|worst| named_culprit(worst, service.program, names));
+    let (source, culprit) = worst(service, verdict.class, names).unzip();
     let (culprit, owner) = culprit.map(|one| (one.name, one.owner)).unzip();
     NamedVerdict {
         class: verdict.class.key().to_string(),
         share: verdict.share,
         confidence: confidence.to_string(),
         events: verdict.events as u64,
-        source: verdict.worst.map(|(source, _)| source.key().to_string()),
+        source: source.map(|source: Source| source.key().to_string()),
         culprit,
         owner: owner.flatten(),
         note: verdict.lack.map(|lack| lack.words().to_string()),
     }
+}
+
+/// The source of a class and its culprit with the most time.
+fn worst(service: &Service, class: Class, names: &Names) -> Option<(Source, NamedCulprit)> {
+    let named = |(source, culprit, ns): (Source, Culprit, u64)| {
+        let named = named_culprit((source, culprit), service.program, names);
+        (source, NamedCulprit { share: ns as f64, ..named })
+    };
+    greatest(service.parts_of(class).into_iter().map(named).collect())
+}
+
+/// The greatest culprit of any source, where processes of one program are one, as they are in the table.
+fn greatest(all: Vec<(Source, NamedCulprit)>) -> Option<(Source, NamedCulprit)> {
+    let mut by_source: BTreeMap<Source, Vec<NamedCulprit>> = BTreeMap::new();
+    for (source, culprit) in all {
+        by_source.entry(source).or_default().push(culprit);
+    }
+    let firsts = by_source
+        .into_iter()
+        .filter_map(|(source, culprits)| Some((source, together(culprits).into_iter().next()?)));
+    firsts.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
 }
 
 impl Lack {
@@ -327,21 +350,33 @@ fn named_span(span: &Span, names: &Names) -> NamedSpan {
 mod tests {
     use super::*;
 
+    fn culprit(name: &str, group: &str, share: f64) -> NamedCulprit {
+        let group = Some(group.to_string());
+        NamedCulprit { name: name.to_string(), group, owner: None, share }
+    }
+
+    fn all() -> Vec<NamedCulprit> {
+        let hogs = [("hog[9]", "a", 0.25), ("hog[8]", "a", 0.25), ("hog[6]", "b", 0.2)];
+        let all = [("build[7]", "a", 0.3)].into_iter().chain(hogs);
+        all.map(|(name, group, share)| culprit(name, group, share)).collect()
+    }
+
     #[test]
     fn processes_of_one_program_are_one_culprit() {
-        let culprit = |name: &str, group: &str, share| NamedCulprit {
-            name: name.to_string(),
-            group: Some(group.to_string()),
-            owner: None,
-            share,
-        };
-        let all = vec![
-            culprit("build[7]", "a", 0.3),
-            culprit("hog[9]", "a", 0.25),
-            culprit("hog[8]", "a", 0.25),
-            culprit("hog[6]", "b", 0.2),
-        ];
-        let names: Vec<String> = together(all).into_iter().map(|one| one.name).collect();
+        let names: Vec<String> = together(all()).into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["hog (2 processes)", "build[7]", "hog[6]"]);
+    }
+
+    #[test]
+    fn a_verdict_names_them_as_one_too() {
+        let of = |source| all().into_iter().map(move |one| (source, one));
+        let lock = (Source::Lock, culprit("build[7]", "a", 0.4));
+        let named = greatest(of(Source::Background).chain([lock.clone()]).collect());
+        assert_eq!(named.map(|one| (one.0, one.1.name)), {
+            Some((Source::Background, "hog (2 processes)".to_string()))
+        });
+        let apart = all().into_iter().skip(2).map(|one| (Source::Background, one));
+        let named = greatest(apart.chain([lock]).collect());
+        assert_eq!(named.map(|one| one.1.name), Some("build[7]".to_string()), "the control");
     }
 }

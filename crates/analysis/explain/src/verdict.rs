@@ -150,6 +150,13 @@ impl Service {
         Verdict { class, share, confidence, events: self.events(), worst, lack }
     }
 
+    /// What a class has of the slowest requests' time, by source and culprit, in ns.
+    pub(crate) fn parts_of(&self, class: Class) -> Vec<(Source, Culprit, u64)> {
+        let (mut parts, _) = self.parts();
+        parts.retain(|part| Class::of(part.0, part.1, self) == class);
+        parts
+    }
+
     /// What the service's own code took of a finding.
     pub(crate) fn own_part(&self, finding: &Finding) -> u64 {
         let is_own = |culprit| Class::of(finding.source, culprit, self) == Class::OwnCode;
