@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn times_are_said_as_times_and_numbers_as_numbers() {
-        assert_eq!(said(ROUND, 4_743_125.4795), "4.74 ms");
+        assert_eq!(said(ROUND, 4_743_125.5), "4.74 ms");
         assert_eq!(said("latency_ns.p99", 4_743_125.0), "4.74 ms");
         assert_eq!(said("inversions_per_request", 0.5), "0.5000", "the control");
     }
