@@ -103,7 +103,9 @@ fn what_becomes_of_one_request_is_no_other_ones() {
     assert_eq!((reset, silent, half), (wanted(0), wanted(1), wanted(2)), "{:?}", measured.losses);
     assert_eq!(measured.complaints.get("HTTP 503").copied(), Some(wanted(3)));
     assert_eq!(measured.tally.opened, 2, "its connection stays");
-    assert_eq!(seen.cancelled.load(Relaxed), silent + half, "the server is told");
+    // The run's end may close the connection before the server has read of the last one.
+    let told = seen.cancelled.load(Relaxed);
+    assert!([silent + half, silent + half - 1].contains(&told), "the server is told of {told}");
 }
 
 #[test]
