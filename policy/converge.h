@@ -93,12 +93,12 @@ RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, enum rg_converging step)
 		return 0;
 	if (step == RG_CONVERGE_NOTE) {
 		rg_span_add(&here->span, vtime, first.vruntime);
-		rg_span_note(&here->span, &first, i);
+		rg_span_note(&here->span, &first);
 	} else if (step == RG_CONVERGE_JOIN) {
-		rg_span_note_raised(&here->span, vtime, &first, i);
+		rg_span_note_raised(&here->span, vtime, &first);
 	} else {
-		first.vruntime += rg_span_raise_set(&here->span, vtime, &first, i);
-		rg_span_note_last(&here->span, &first, i);
+		rg_span_raise_set(&here->span, vtime, &first);
+		rg_span_note_last(&here->span, &first);
 	}
 	return 1;
 }
@@ -150,15 +150,16 @@ RG_INLINE void rg_converge_sets(struct rg_shared *shared, s32 at, struct rg_cpu 
 /* The foremost thread that is bound to the CPU, under the lock of its own queue. */
 RG_INLINE struct rg_foremost rg_foremost_own(struct rg_queue *own, struct rg_cpu *here)
 {
-	struct rg_foremost running = { .vruntime = here->vruntime, .weight = here->weight };
+	struct rg_foremost running = { .vruntime = here->vruntime };
 
+	running.floor = rg_held_back(here->vruntime, here->weight);
 	return own->least == RG_NEVER ? running : rg_foremost(own, &own->vtime, here, 0);
 }
 
 /* How far behind bound threads may be. */
 RG_INLINE u64 rg_own_floor(struct rg_span *span)
 {
-	return RG_OPTION(infeasible) ? span->last_floor : span->floor;
+	return RG_OPTION(infeasible) ? span->last.floor : span->floor;
 }
 
 /*
@@ -169,14 +170,14 @@ RG_INLINE u64 rg_own_floor(struct rg_span *span)
 RG_INLINE u64 rg_follow(struct rg_shared *shared, struct rg_queue *own, struct rg_span *span,
 			u64 vruntime)
 {
-	u64 shift = shared->cpusets[rg_masked(span->last_set, RG_CPUSETS)].vtime.shift;
-	bool follows = own->follows == rg_some(span->last_set);
+	u64 shift = shared->cpusets[rg_masked(span->last.set, RG_CPUSETS)].vtime.shift;
+	bool follows = own->follows == rg_some(span->last.set);
 	u64 moved = follows ? rg_lead(shift, own->followed) : 0;
-	u64 behind = rg_lead(span->last, vruntime);
+	u64 behind = rg_lead(span->last.vruntime, vruntime);
 
-	if (!RG_OPTION(infeasible) || span->last == RG_NEVER)
+	if (!RG_OPTION(infeasible) || span->last.vruntime == RG_NEVER)
 		return 0;
-	own->follows = rg_some(span->last_set);
+	own->follows = rg_some(span->last.set);
 	own->followed = shift;
 	return moved < behind ? moved : behind;
 }
@@ -185,7 +186,7 @@ RG_INLINE u64 rg_follow(struct rg_shared *shared, struct rg_queue *own, struct r
 RG_INLINE u64 rg_return(struct rg_queue *own, struct rg_span *span, struct rg_foremost *first,
 			bool exact)
 {
-	u64 ahead = exact ? first->vruntime : rg_held_back(first->vruntime, first->weight);
+	u64 ahead = exact ? first->vruntime : first->floor;
 	u64 least = rg_latest(first->vruntime, own->vtime.min_vruntime);
 	u64 sets = rg_span_least(span);
 	u64 floor = rg_own_floor(span);
@@ -215,7 +216,7 @@ RG_INLINE void rg_converge_own(struct rg_shared *shared, struct rg_cpu *here, st
 	first = rg_foremost_own(own, here);
 	moved = exact ? 0 : rg_follow(shared, own, span, first.vruntime);
 	rg_vtime_move(&own->vtime, moved);
-	first.vruntime += moved;
+	rg_foremost_move(&first, moved);
 	if (own->least != RG_NEVER || exact)
 		rg_vtime_move(&own->vtime, rg_return(own, span, &first, exact));
 	rg_queue_publish(shared, own, 0);
@@ -258,10 +259,10 @@ RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 	blank.now = rg_now();
 	blank.floor = RG_NEVER;
 	blank.foremost = RG_NEVER;
-	blank.least = RG_NEVER;
-	blank.second = RG_NEVER;
-	blank.last = RG_NEVER;
-	blank.last_floor = RG_NEVER;
+	blank.least.vruntime = RG_NEVER;
+	blank.second.vruntime = RG_NEVER;
+	blank.last.vruntime = RG_NEVER;
+	blank.last.floor = RG_NEVER;
 	blank.count = bound;
 	here->span = blank;
 	rg_converge_sets(shared, at, here);

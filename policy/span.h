@@ -8,31 +8,30 @@
 
 #include "vruntime.h"
 
-/*
- * The least vruntime of a set at a CPU, and the weight that it has: of those that wait or run; and
- * whether the foremost of those that wait is a batch thread.
- */
-struct rg_foremost {
-	u64 vruntime;
-	u64 weight;
-	bool batch;
-};
-
 /* Under the lock: that of the i-th set of a queue, in which a thread waits. */
 RG_INLINE struct rg_foremost rg_foremost(struct rg_queue *queue, struct rg_vtime *vtime,
 					 struct rg_cpu *here, u32 i)
 {
 	u32 id = queue->is_own ? RG_VTIME_OF_QUEUE(here->own) : i;
 	struct rg_heap *heap = rg_heap_of(queue, i);
-	struct rg_foremost least = { .vruntime = rg_heap_vruntime(heap, 0, vtime) };
+	struct rg_thread *thread = rg_thread_at(rg_heap_first(heap));
+	struct rg_foremost first = { .vruntime = rg_heap_vruntime(heap, 0, vtime), .set = i };
+	u64 weight = thread->weight;
 
-	least.weight = rg_thread_at(rg_heap_first(heap))->weight;
-	least.batch = rg_holds_clock(rg_thread_at(rg_heap_first(heap)));
-	if (here->vtime == id && rg_before(here->vruntime, least.vruntime)) {
-		least.vruntime = here->vruntime;
-		least.weight = here->weight;
+	first.batch = rg_holds_clock(thread);
+	if (here->vtime == id && rg_before(here->vruntime, first.vruntime)) {
+		first.vruntime = here->vruntime;
+		weight = here->weight;
 	}
-	return least;
+	first.floor = rg_held_back(first.vruntime, weight);
+	return first;
+}
+
+/* Moves it with all vruntimes of its set. */
+RG_INLINE void rg_foremost_move(struct rg_foremost *first, u64 by)
+{
+	first->vruntime += by;
+	first->floor += by;
 }
 
 /* Whether a virtual time has met no other lately. What it is ahead by nobody else wanted. */
@@ -89,47 +88,37 @@ RG_INLINE u64 rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 vr
 }
 
 /* Takes in where a set is that waits for the CPU, and which two are behind all others. */
-RG_INLINE void rg_span_note(struct rg_span *span, struct rg_foremost *first, u32 set)
+RG_INLINE void rg_span_note(struct rg_span *span, struct rg_foremost *first)
 {
-	u64 floor = rg_held_back(first->vruntime, first->weight);
-
 	span->foremost = rg_last(span->foremost, first->vruntime);
-	span->floor = rg_last(span->floor, floor);
-	if (rg_precedes(first->vruntime, span->least)) {
+	span->floor = rg_last(span->floor, first->floor);
+	if (rg_precedes(first->vruntime, span->least.vruntime)) {
 		span->second = span->least;
-		span->second_floor = span->least_floor;
-		span->second_set = span->least_set;
-		span->least = first->vruntime;
-		span->least_floor = floor;
-		span->least_set = set;
-	} else if (rg_precedes(first->vruntime, span->second)) {
-		span->second = first->vruntime;
-		span->second_floor = floor;
-		span->second_set = set;
+		span->least = *first;
+	} else if (rg_precedes(first->vruntime, span->second.vruntime)) {
+		span->second = *first;
 	}
 }
 
 /* Whether more than one set is behind. What one is raised by is no lead over the others then. */
 RG_INLINE bool rg_are_behind(struct rg_span *span)
 {
-	return RG_OPTION(infeasible) && span->second != RG_NEVER &&
-	       rg_before(span->second_floor, span->floor);
+	return RG_OPTION(infeasible) && span->second.vruntime != RG_NEVER &&
+	       rg_before(span->second.floor, span->floor);
 }
 
 /* Whether a set is behind, and no more than a turn and a little further ahead than the last one. */
 RG_INLINE bool rg_is_beside_last(struct rg_span *span, struct rg_foremost *first)
 {
-	u64 floor = rg_held_back(first->vruntime, first->weight);
-
-	return rg_before(floor, span->floor) &&
-	       rg_before(floor + (RG_HELD_BACK_NS >> 1), span->least);
+	return rg_before(first->floor, span->floor) &&
+	       rg_before(first->floor + (RG_HELD_BACK_NS >> 1), span->least.vruntime);
 }
 
 /* Notes how far the sets have been raised that fall behind together. */
 RG_INLINE void rg_span_note_raised(struct rg_span *span, struct rg_vtime *vtime,
-				   struct rg_foremost *first, u32 i)
+				   struct rg_foremost *first)
 {
-	if (rg_are_behind(span) && (i == span->second_set || rg_is_beside_last(span, first)))
+	if (first->set == span->second.set || rg_is_beside_last(span, first))
 		span->raised = rg_latest(span->raised, vtime->raised);
 }
 
@@ -138,7 +127,7 @@ RG_INLINE void rg_span_note_raised(struct rg_span *span, struct rg_vtime *vtime,
  * not use. Threads that sleep were placed by where the others are, and one that has not met them
  * for long begins anew.
  */
-RG_INLINE u64 rg_span_join(struct rg_span *span, struct rg_vtime *vtime, struct rg_foremost *first)
+RG_INLINE void rg_span_join(struct rg_span *span, struct rg_vtime *vtime, struct rg_foremost *first)
 {
 	u64 room = rg_lead(span->foremost, first->vruntime);
 	u64 behind = rg_lead(span->raised, vtime->raised);
@@ -147,42 +136,40 @@ RG_INLINE u64 rg_span_join(struct rg_span *span, struct rg_vtime *vtime, struct 
 	vtime->raised_at = span->now;
 	vtime->raised = rg_latest(span->raised, vtime->raised);
 	if (!follows)
-		return 0;
+		return;
 	behind = behind < room ? behind : room;
 	rg_vtime_move(vtime, behind);
-	return behind;
+	rg_foremost_move(first, behind);
 }
 
 /* How far behind the last of all sets may be: as far behind the next one as that is. */
 RG_INLINE u64 rg_span_least_floor(struct rg_span *span)
 {
-	return span->second_floor + rg_lead(span->floor, span->second);
+	return span->second.floor + rg_lead(span->floor, span->second.vruntime);
 }
 
-/* Raises the i-th set that waits. Answers by how much. */
-RG_INLINE u64 rg_span_raise_set(struct rg_span *span, struct rg_vtime *vtime,
-				struct rg_foremost *first, u32 i)
+/* Raises a set that waits, and its foremost thread with it. */
+RG_INLINE void rg_span_raise_set(struct rg_span *span, struct rg_vtime *vtime,
+				 struct rg_foremost *first)
 {
 	bool together = rg_are_behind(span) && rg_is_beside_last(span, first);
-	u64 moved = together ? rg_span_join(span, vtime, first) : 0;
+	bool is_least = together && first->set == span->least.set;
 	u64 raised;
 
-	if (together && i == span->least_set)
-		return moved + rg_span_raise(span, vtime, first->vruntime + moved,
-					     rg_span_least_floor(span));
-	raised = rg_span_raise(span, vtime, first->vruntime + moved, span->floor);
-	vtime->raised += raised;
-	return moved + raised;
+	if (together)
+		rg_span_join(span, vtime, first);
+	raised = rg_span_raise(span, vtime, first->vruntime,
+			       is_least ? rg_span_least_floor(span) : span->floor);
+	rg_foremost_move(first, raised);
+	if (!is_least)
+		vtime->raised += raised;
 }
 
 /* Takes in a set that is no further behind than it may be. */
-RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first, u32 set)
+RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first)
 {
-	if (!rg_precedes(first->vruntime, span->last))
-		return;
-	span->last = first->vruntime;
-	span->last_floor = rg_held_back(first->vruntime, first->weight);
-	span->last_set = set;
+	if (rg_precedes(first->vruntime, span->last.vruntime))
+		span->last = *first;
 }
 
 /* The least vruntime of the sets, once they are no further apart. */

@@ -331,6 +331,14 @@ struct rg_listing {
 
 #define RG_TRIES 4 /* a power of two */
 
+/* The foremost thread that waits for a CPU of one set, or that runs of it. */
+struct rg_foremost {
+	u64 vruntime; /* RG_NEVER: none */
+	u64 floor;   /* how far behind it others may be */
+	u32 set;     /* which it is of */
+	u32 batch;   /* whether it is a batch thread, and waits */
+};
+
 /* What competes for a CPU in a tick: see converge.h. RG_NEVER: nothing of the kind. */
 struct rg_span {
 	u64 now;
@@ -339,17 +347,11 @@ struct rg_span {
 	u64 newest;  /* the last of the others */
 	u64 foremost; /* the last of the least vruntimes of all sets that wait */
 	u64 floor;   /* how far behind that sets may be */
-	u64 least;   /* the least of the same, before any set is raised */
-	u64 least_floor; /* how far behind that others may be */
-	u64 second;  /* the next one */
-	u64 second_floor;
 	u64 raised;  /* how far those were raised that fall behind together */
-	u32 least_set; /* which these are of */
-	u32 second_set;
-	u64 last;    /* the least vruntime of those, once they are no further apart */
-	u64 last_floor; /* how far behind that bound threads may be */
-	u32 last_set; /* which it is of */
-	u32 count;   /* how many virtual times */
+	u64 count;   /* how many virtual times */
+	struct rg_foremost least;  /* the set behind all others, before any is raised */
+	struct rg_foremost second; /* the next one */
+	struct rg_foremost last;   /* the one behind all others, once they are no further apart */
 };
 
 /* A CPU's question which thread is next, and what has been tried for it: see pick/pick.h. */
