@@ -17,7 +17,7 @@ use crate::setting::{Names, Program, Setting};
 use crate::source::{Culprit, Holder, Source};
 use crate::spans::Span;
 use crate::split::Explained;
-use crate::verdict::{Class, Confidence, Lack};
+use crate::verdict::{Confidence, Lack};
 
 /// So many of the slowest requests have timelines, each of at most so many moments: without bounds a growing
 /// queue has timelines of all that happened for each of a thousandth of its requests.
@@ -188,7 +188,12 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         Confidence::Likely => "likely",
         Confidence::None => "cannot tell",
     };
-    let (source, culprit) = worst(service, verdict.class, names).unzip();
+    let named = |(source, culprit, ns): (Source, Culprit, u64)| {
+        let named = named_culprit((source, culprit), service.program, names);
+        (source, NamedCulprit { share: ns as f64, ..named })
+    };
+    let worst = greatest(verdict.parts.into_iter().map(named).collect());
+    let (source, culprit) = worst.unzip();
     let (culprit, owner) = culprit.map(|one| (one.name, one.owner)).unzip();
     NamedVerdict {
         class: verdict.class.key().to_string(),
@@ -200,15 +205,6 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         owner: owner.flatten(),
         note: verdict.lack.map(|lack| lack.words().to_string()),
     }
-}
-
-/// The source of a class and its culprit with the most time.
-fn worst(service: &Service, class: Class, names: &Names) -> Option<(Source, NamedCulprit)> {
-    let named = |(source, culprit, ns): (Source, Culprit, u64)| {
-        let named = named_culprit((source, culprit), service.program, names);
-        (source, NamedCulprit { share: ns as f64, ..named })
-    };
-    greatest(service.parts_of(class).into_iter().map(named).collect())
 }
 
 /// The greatest culprit of any source, where processes of one program are one, as they are in the table.

@@ -60,7 +60,7 @@ pub enum Lack {
 }
 
 /// What made the slowest requests slow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The class with the most of their time.
     pub class: Class,
@@ -70,8 +70,8 @@ pub struct Verdict {
     pub confidence: Confidence,
     /// In how many separate stretches of time they lie.
     pub events: usize,
-    /// The source and the culprit with the most of the class.
-    pub worst: Option<(Source, Culprit)>,
+    /// What the class has of the slowest requests' time, by source and culprit, in ns.
+    pub parts: Vec<(Source, Culprit, u64)>,
     /// What it has to do without.
     pub lack: Option<Lack>,
 }
@@ -128,7 +128,7 @@ impl Service {
     /// What made its slowest requests slow. What is told by a smaller part of their time is no verdict.
     pub fn verdict(&self) -> Verdict {
         let standing = self.standing();
-        let (parts, unknown) = self.parts();
+        let (mut parts, unknown) = self.parts();
         let classes = match standing {
             Standing::Impossible => self.by_parts(&parts),
             _ => self.beside_ideal(&parts, unknown),
@@ -137,8 +137,7 @@ impl Service {
         let class = greatest.map_or(Class::Unknown, |(class, _)| *class);
         let class = if standing == Standing::Near { Class::Load } else { class };
         let share = classes.get(&class).copied().unwrap_or(1.0);
-        let own = parts.iter().filter(|p| Class::of(p.0, p.1, self) == class);
-        let worst = own.max_by_key(|part| part.2).map(|part| (part.0, part.1));
+        parts.retain(|part| Class::of(part.0, part.1, self) == class);
         let lack = self.lack(class, standing);
         let confidence = match share {
             _ if class == Class::Unknown || lack == Some(Lack::Requests) => Confidence::None,
@@ -147,14 +146,7 @@ impl Service {
             share if share >= MANY => Confidence::Likely,
             _ => Confidence::None,
         };
-        Verdict { class, share, confidence, events: self.events(), worst, lack }
-    }
-
-    /// What a class has of the slowest requests' time, by source and culprit, in ns.
-    pub(crate) fn parts_of(&self, class: Class) -> Vec<(Source, Culprit, u64)> {
-        let (mut parts, _) = self.parts();
-        parts.retain(|part| Class::of(part.0, part.1, self) == class);
-        parts
+        Verdict { class, share, confidence, events: self.events(), parts, lack }
     }
 
     /// What the service's own code took of a finding.

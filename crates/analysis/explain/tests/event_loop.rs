@@ -100,7 +100,7 @@ fn a_thread_that_waits_for_whatever_comes_waits_for_no_server_behind() {
         let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program()] };
         let service = explain(&trace, &setting).expect("events").services.remove(0);
         let told = service.verdict();
-        (told.class, told.worst.map(|worst| worst.0))
+        (told.class, told.parts.iter().max_by_key(|part| part.2).map(|part| part.0))
     };
     assert_eq!(of_last(Cause::Lock), (Class::OwnCode, Some(Source::Lock)));
     assert_eq!(of_last(Cause::Other).0, Class::Unknown);

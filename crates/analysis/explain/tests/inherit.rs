@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use explain::{Class, Confidence, Culprit, Source};
 use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
 use model::{CpuId, Nanos, ThreadId};
-use server::{Cause, Server};
+use server::{Cause, Server, worst};
 
 /// Causes that take the CPU from a server in the midst of its work.
 const CAUSES: [Cause; 6] =
@@ -186,7 +186,7 @@ fn behind_a_lock(cause: Option<Off>) -> (Class, Option<(Source, Culprit)>) {
     }
     run.trace.events = Some(events);
     let verdict = server.explained(&run).verdict();
-    (verdict.class, verdict.worst)
+    (verdict.class, worst(&verdict))
 }
 
 /// Of PostgreSQL's processes one writes for all, and holds a lock while it does.

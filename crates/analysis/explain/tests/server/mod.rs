@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use explain::{Class, Culprit, Program, Service, Setting, Source, explain};
+use explain::{Class, Culprit, Program, Service, Setting, Source, Verdict, explain};
 use model::event::{Cause as Off, Event, Interrupt, NameId, Tables, What, Why};
 use model::scenario::Machine;
 use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
@@ -170,7 +170,12 @@ fn setting(names: [&str; 2], cpus: u32) -> Setting {
 /// The verdict's class and what is blamed, where the trace is of these two programs.
 pub fn blamed(trace: &Trace, names: [&str; 2], cpus: u32) -> (Class, Option<(Source, Culprit)>) {
     let verdict = explain(trace, &setting(names, cpus)).expect("events").services[0].verdict();
-    (verdict.class, verdict.worst)
+    (verdict.class, worst(&verdict))
+}
+
+/// The source and the culprit with the most of a verdict's class.
+pub fn worst(verdict: &Verdict) -> Option<(Source, Culprit)> {
+    verdict.parts.iter().max_by_key(|part| part.2).map(|part| (part.0, part.1))
 }
 
 /// What is said to help against the first source, where the second program may descend from the first.

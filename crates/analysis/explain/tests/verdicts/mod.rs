@@ -5,7 +5,7 @@ use model::event::{Cause as Off, CpuSetId, Event, Interrupt, NameId, Tables, Wha
 use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
 use model::{CpuId, Nanos, ThreadId};
 
-use crate::server::{Cause, Run, Server};
+use crate::server::{Cause, Run, Server, worst};
 
 /// Requests at half of a server's capacity that stalls once, for as long as fifty of them take.
 fn stalled(requests: u64, stalls: &[(u64, Cause, u64)]) -> Server {
@@ -30,8 +30,8 @@ fn an_ideal_above_what_was_measured_makes_no_load() {
     for (cause, source) in [(Cause::Lock, Source::Lock), (Cause::Sleep, Source::Sleep)] {
         let server = stalled(100, &[(40_500, cause, 50_000)]);
         let told = |by_ns| {
-            let Verdict { class, confidence, worst, lack, .. } = verdict(&server, by_ns);
-            (class, confidence, worst.map(|worst| worst.0), lack)
+            let told = verdict(&server, by_ns);
+            (told.class, told.confidence, worst(&told).map(|worst| worst.0), told.lack)
         };
         let (class, sure, source) = (Class::OwnCode, Confidence::Sure, Some(source));
         for by_ns in [3_000, 20_000] {
