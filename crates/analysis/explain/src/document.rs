@@ -38,24 +38,25 @@ impl Explanation<'_> {
         let finding = |finding: &Finding| NamedFinding {
             slow_ns: finding.ns as f64 / service.slow.len() as f64,
             p99_9_ns: measured.0 as f64,
-            p99_9_ideal_ns: ideal.0 as f64,
+            p99_9_ideal_ns: Some(ideal.0 as f64),
             ..named(finding, service, names)
         };
-        ExplainedService {
+        let told = ExplainedService {
             name: names.setting.programs[service.program].name.clone(),
             owner: names.setting.programs[service.program].owner.clone(),
             requests: service.requests.len() as u64,
             lost: service.lost,
             unknown: service.unknown,
             latency_ns: latency(all.clone().map(|request| request.latency)),
-            ideal_ns: latency(all.clone().map(|request| request.ideal)),
+            ideal_ns: Some(latency(all.clone().map(|request| request.ideal))),
             mean_ns: mean(all),
             slow_requests: service.slow.len() as u64,
             slow_ns: mean(service.slowest()),
             verdict: verdict(service, names),
             findings: service.findings().iter().map(finding).collect(),
             slow: (0..).zip(service.slowest()).map(|one| self.slow(service, one, names)).collect(),
-        }
+        };
+        if service.has_ideal() { told } else { without_ideal(told) }
     }
 
     fn slow(
@@ -89,6 +90,21 @@ impl Explanation<'_> {
                 })
                 .collect(),
         }
+    }
+}
+
+/// The same with none of the figures of an ideal.
+fn without_ideal(told: ExplainedService) -> ExplainedService {
+    let split = |one: Split| Split { ideal: None, saved: None, ..one };
+    let finding = |one: NamedFinding| NamedFinding { p99_9_ideal_ns: None, ..one };
+    let slow = |one: SlowRequest| SlowRequest { split_ns: split(one.split_ns), ..one };
+    ExplainedService {
+        ideal_ns: None,
+        mean_ns: split(told.mean_ns),
+        slow_ns: split(told.slow_ns),
+        findings: told.findings.into_iter().map(finding).collect(),
+        slow: told.slow.into_iter().map(slow).collect(),
+        ..told
     }
 }
 
@@ -237,12 +253,12 @@ fn mean<'a>(requests: impl Iterator<Item = &'a Explained> + Clone) -> Split {
     };
     Split {
         latency: mean_of(&|request| request.latency.0 as f64),
-        ideal: mean_of(&|request| request.ideal.0 as f64),
+        ideal: Some(mean_of(&|request| request.ideal.0 as f64)),
         service: mean_of(&|request| request.service.0 as f64),
         sources: sources(requests.clone()),
         kept: kept(requests.clone()),
         other: mean_of(&|request| request.other as f64),
-        saved: mean_of(&|request| request.saved as f64),
+        saved: Some(mean_of(&|request| request.saved as f64)),
     }
 }
 

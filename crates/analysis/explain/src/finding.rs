@@ -19,14 +19,15 @@ pub struct Finding {
     pub share: f64,
     /// The culprits, by weight. Their parts sum to `ns`.
     pub culprits: Vec<(Culprit, u64)>,
-    /// The p99.9 of all requests if this source were gone; `None`: that depends on how the scheduler would
-    /// order what is left.
+    /// The p99.9 of all requests if this source were gone; `None`: no ideal bounds it from below,
+    /// or it depends on how the scheduler would order what is left.
     pub p99_9_without: Option<Nanos>,
 }
 
 impl Service {
     /// The sources that took anything of the slowest requests, the greatest first.
     pub fn findings(&self) -> Vec<Finding> {
+        let has_ideal = self.has_ideal();
         let unknown: u64 = self.slowest().map(|one| one.other.max(0).cast_unsigned()).sum();
         let whole = unknown + self.slowest().map(Explained::excess).sum::<u64>();
         let finding = |source: Source| {
@@ -36,7 +37,7 @@ impl Service {
                 ns,
                 share: ns as f64 / whole as f64,
                 culprits: culprits(self.slowest(), source),
-                p99_9_without: self.foretold(source),
+                p99_9_without: self.foretold(source).filter(|_| has_ideal),
             }
         };
         let found = Source::ALL.into_iter().filter(|&s| self.slowest().any(|r| r.of(s) > 0));

@@ -34,6 +34,11 @@ impl Service {
         }
     }
 
+    /// Whether there is an ideal: one that is impossible is none.
+    pub(crate) fn has_ideal(&self) -> bool {
+        self.standing() != Standing::Impossible
+    }
+
     /// What requests took less than their service times, as a part of these.
     fn unspent(&self) -> f64 {
         let all: u64 = self.requests.iter().map(|one| one.service.0).sum();

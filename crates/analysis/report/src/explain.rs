@@ -55,8 +55,9 @@ pub struct ExplainedService {
     pub unknown: u64,
     /// Their latency.
     pub latency_ns: Latency,
-    /// The latency of the ideal queue with the same arrivals and services.
-    pub ideal_ns: Latency,
+    /// The latency of the ideal queue with the same arrivals and services; `None`: it is left out, as all
+    /// figures of it are.
+    pub ideal_ns: Option<Latency>,
     /// Where the time of a request went, the mean of all.
     pub mean_ns: Split,
     /// How many requests are slow.
@@ -78,8 +79,8 @@ pub struct ExplainedService {
 pub struct Split {
     /// From the intended moment to the response.
     pub latency: f64,
-    /// What the ideal queue would have made of it.
-    pub ideal: f64,
+    /// What the ideal queue would have made of it; `None`: it is left out.
+    pub ideal: Option<f64>,
     /// The service time.
     pub service: f64,
     /// The sources.
@@ -90,8 +91,8 @@ pub struct Split {
     pub kept: OffCpu,
     /// What no event accounts for.
     pub other: f64,
-    /// What was waited less for siblings than in the ideal queue.
-    pub saved: f64,
+    /// What was waited less for siblings than in the ideal queue; `None`: that is left out.
+    pub saved: Option<f64>,
 }
 
 /// What kept a service's own threads from a request, nanoseconds.
@@ -159,8 +160,8 @@ pub struct Finding {
     pub p99_9_ns: f64,
     /// The p99.9 that the trace's requests would have without this source; `None`: unknown.
     pub p99_9_without_ns: Option<f64>,
-    /// The p99.9 of the ideal queue.
-    pub p99_9_ideal_ns: f64,
+    /// The p99.9 of the ideal queue; `None`: it is left out.
+    pub p99_9_ideal_ns: Option<f64>,
     /// What helps.
     pub mitigation: String,
     /// What that costs.
@@ -319,12 +320,13 @@ impl ExplainedService {
     }
 
     fn division(&self) -> Block {
+        let ideal = self.ideal_ns.map(|ideal| human::latency(&ideal.p99_9).0);
         let heading = format!(
-            "service {}: {} requests, p99.9 {} where the ideal is {}",
+            "service {}: {} requests, p99.9 {}{}",
             within(&self.name, self.owner.as_deref()),
             human::count(Some(self.requests)),
             human::latency(&self.latency_ns.p99_9).0,
-            human::latency(&self.ideal_ns.p99_9).0
+            beside_ideal(ideal)
         );
         let slow = format!("slowest {}", human::count(Some(self.slow_requests)));
         let mut grid = Grid::new(["where the time went", &slow, "", "all", ""].map(String::from));
@@ -340,7 +342,8 @@ impl ExplainedService {
             }
         }
         grid.rows.push(row("latency", self.slow_ns.latency, self.mean_ns.latency));
-        grid.rows.push(row("ideal", self.slow_ns.ideal, self.mean_ns.ideal));
+        let ideals = self.slow_ns.ideal.zip(self.mean_ns.ideal);
+        grid.rows.extend(ideals.map(|(slow, all)| row("ideal", slow, all)));
         Block { heading, grid, notes: self.caveats() }
     }
 
@@ -384,7 +387,7 @@ impl ExplainedService {
                 slow.request.to_string(),
                 human::span(slow.sent_ns as f64),
                 human::span(slow.split_ns.latency),
-                human::span(slow.split_ns.ideal),
+                slow.split_ns.ideal.map_or(human::UNKNOWN.to_string(), human::span),
                 plain(&word(&slow.source)),
                 word(&slow.culprit),
                 slow.thread.clone(),
@@ -449,6 +452,11 @@ impl Finding {
 /// A source's name as people read it.
 pub fn plain(source: &str) -> String {
     source.replace('_', " ")
+}
+
+/// The words behind a latency, where there is an ideal.
+pub(crate) fn beside_ideal(ideal: Option<String>) -> String {
+    ideal.map_or(String::new(), |ideal| format!(" where the ideal is {ideal}"))
 }
 
 /// A span that may be below zero.

@@ -45,6 +45,34 @@ fn an_ideal_above_what_was_measured_makes_no_load() {
     assert!(calm.share > 0.99, "{calm:?}");
 }
 
+/// What is said of a server that waits for a lock, where its service times are longer by so much.
+fn documented(inflated_by_ns: u64) -> report::explain::Explained {
+    let server = stalled(100, &[(40_500, Cause::Lock, 50_000)]);
+    let services = server.documents(&inflated(server.run(), inflated_by_ns));
+    report::explain::Explained { services, ..Default::default() }
+}
+
+#[test]
+fn an_ideal_that_is_left_out_has_no_figure() {
+    let figures = |by_ns| {
+        let told = documented(by_ns).services.remove(0);
+        let splits = [told.mean_ns, told.slow_ns, told.slow[0].split_ns];
+        let splits = splits.into_iter().flat_map(|split| [split.ideal, split.saved]);
+        let of_finding = [told.findings[0].p99_9_ideal_ns, told.findings[0].p99_9_without_ns];
+        let ideal = told.ideal_ns.map(|ideal| ideal.mean.value.expect("it is known"));
+        splits.chain(of_finding).chain([ideal]).flatten().count()
+    };
+    assert_eq!((figures(3_000), figures(0)), (0, 9), "the control has all of them");
+    for words in ["where the ideal is", "\nideal "] {
+        let text = |by_ns| report::explained_table(&documented(by_ns), 200).contains(words);
+        assert_eq!((text(3_000), text(0)), (false, true), "{words}");
+    }
+    for words in ["where the ideal is", "<td>ideal", "class=\"due\""] {
+        let page = |by_ns| report::explained_html(&documented(by_ns)).contains(words);
+        assert_eq!((page(3_000), page(0)), (false, true), "{words}");
+    }
+}
+
 /// What a tail has by chance of such an ideal is no load either.
 #[test]
 fn service_that_was_never_done_makes_no_load() {

@@ -1,7 +1,7 @@
 //! The page of an explanation: stacked sources, findings, and a timeline for each of the slowest requests.
 
 use super::{parts, stack, timeline};
-use crate::explain::{Explained, ExplainedService, SlowRequest, plain};
+use crate::explain::{Explained, ExplainedService, SlowRequest, beside_ideal, plain};
 use crate::human;
 
 /// Timelines on a page.
@@ -52,10 +52,10 @@ fn service(service: &ExplainedService) -> String {
 
 fn one(slow: &SlowRequest) -> String {
     let words = format!(
-        "request {}: {} where the ideal is {}{}",
+        "request {}: {}{}{}",
         slow.request,
         human::span(slow.split_ns.latency),
-        human::span(slow.split_ns.ideal),
+        beside_ideal(slow.split_ns.ideal.map(human::span)),
         match (&slow.source, &slow.culprit) {
             (Some(source), Some(culprit)) => format!("; {}: {culprit}", plain(source)),
             _ => String::new(),

@@ -40,7 +40,7 @@ fn drawing(service: &ExplainedService, size: Size) -> String {
     ];
     let single = service.slow.iter().take(SINGLE);
     bars.extend(single.map(|slow| (format!("#{}", slow.request), slow.split_ns)));
-    let longest = bars.iter().map(|(_, split)| split.latency.max(split.ideal));
+    let longest = bars.iter().map(|(_, split)| split.latency.max(split.ideal.unwrap_or(0.0)));
     let left = size.left + 30.0;
     let height = size.top + PITCH * bars.len() as f64 + 52.0;
     let size = Size { left, height, ..size };
@@ -66,8 +66,9 @@ fn bar(frame: &Frame, split: &Split, top: f64) -> String {
         drawn += &piece((left, right), top, BAR, tint, &title);
         from += ns;
     }
-    let ideal = frame.point(split.ideal, 0.0).x;
-    drawn + &stroke(Point { x: ideal, y: top - 2.0 }, Point { x: ideal, y: top + BAR + 2.0 }, "due")
+    let Some(ideal) = split.ideal else { return drawn };
+    let x = frame.point(ideal, 0.0).x;
+    drawn + &stroke(Point { x, y: top - 2.0 }, Point { x, y: top + BAR + 2.0 }, "due")
 }
 
 /// A filled piece of a bar; `title` is escaped already.

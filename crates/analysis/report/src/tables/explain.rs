@@ -67,14 +67,14 @@ fn services(explained: &Explained) -> RecordBatch {
         .number("unknown", |row| Some(row.0.unknown))
         .number("slow_requests", |row| Some(row.0.slow_requests));
     let columns = latency(columns, "latency", |row| Some(row.0.latency_ns));
-    latency(columns, "ideal", |row| Some(row.0.ideal_ns)).batch()
+    latency(columns, "ideal", |row| row.0.ideal_ns).batch()
 }
 
 /// The parts that a request's time went into.
 fn split<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Split) -> Columns<'a, T> {
     let columns = columns
         .float("latency_ns", |row| Some(of(row).latency))
-        .float("ideal_ns", |row| Some(of(row).ideal))
+        .float("ideal_ns", |row| of(row).ideal)
         .float("service_ns", |row| Some(of(row).service));
     sources(columns, |row| Some(of(row).sources))
         .float("own_work_ns", |row| Some(of(row).kept.own_work))
@@ -87,7 +87,7 @@ fn split<'a, T>(columns: Columns<'a, T>, of: impl Fn(&T) -> &Split) -> Columns<'
         .float("stopped_ns", |row| Some(of(row).kept.stopped))
         .float("throttled_ns", |row| Some(of(row).kept.throttled))
         .float("other_ns", |row| Some(of(row).other))
-        .float("saved_ns", |row| Some(of(row).saved))
+        .float("saved_ns", |row| of(row).saved)
 }
 
 fn splits(explained: &Explained) -> RecordBatch {
@@ -106,7 +106,7 @@ fn findings(explained: &Explained) -> RecordBatch {
         .float("share", |row| Some(row.1.share))
         .float("p99_9_ns", |row| Some(row.1.p99_9_ns))
         .float("p99_9_without_ns", |row| row.1.p99_9_without_ns)
-        .float("p99_9_ideal_ns", |row| Some(row.1.p99_9_ideal_ns))
+        .float("p99_9_ideal_ns", |row| row.1.p99_9_ideal_ns)
         .text("mitigation", |row| Some(&row.1.mitigation))
         .text("trade_off", |row| Some(&row.1.trade_off))
         .text("from", |row| Some(&row.1.from))
