@@ -6,8 +6,8 @@ use model::event::NameId;
 use model::{Nanos, Trace};
 use report::document::{Latency, Sources};
 use report::explain::{
-    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, OffCpu,
-    SlowRequest, Span as NamedSpan, Split, Verdict as NamedVerdict,
+    CpuSpans, Culprit as NamedCulprit, ExplainedService, Finding as NamedFinding, LongRequests,
+    OffCpu, SlowRequest, Span as NamedSpan, Split, Verdict as NamedVerdict,
 };
 use stats::latency_estimates;
 
@@ -219,6 +219,12 @@ fn verdict(service: &Service, names: &Names) -> NamedVerdict {
         source: source.map(|source: Source| source.key().to_string()),
         culprit,
         owner: owner.flatten(),
+        long: verdict.long.map(|long| LongRequests {
+            requests: long.requests as u64,
+            longest: long.longest.into(),
+            longest_ns: long.service.0,
+            share: long.share,
+        }),
         note: verdict.lack.map(|lack| lack.words().to_string()),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::event::Event;
 use model::{Failure, Nanos, Trace};
 
+use crate::long::Long;
 use crate::room::{MOST_WORDS, Room};
 use crate::serving::Serving;
 use crate::setting::Setting;
@@ -41,6 +42,8 @@ pub struct Service {
     /// Whether threads of several CPUs pass each other often enough that it is unknown what they would do
     /// without a source.
     pub reorders: bool,
+    /// The requests that most of the slowest ones' time is due to, if they are far longer than others.
+    pub(crate) long: Option<Long>,
     /// The intended moments of all of the program's requests.
     pub(crate) intended: Vec<Nanos>,
     /// The processes whose work is its own, itself among them.
@@ -127,10 +130,13 @@ fn service(
     slow.sort_by_key(|&at| (std::cmp::Reverse(explained[at].latency), at));
     slow.truncate((SLOWEST * explained.len() as f64).ceil() as usize);
     let passed = explained.iter().filter(|one| one.of(Source::Inversion) > 0).count();
-    let shares_cpus = matches!(scene.slots(program), Slots::Cpus(cpus) if cpus > 1);
+    let slots = scene.slots(program);
+    let shares_cpus = matches!(slots, Slots::Cpus(cpus) if cpus > 1);
+    let slowest = slow.iter().map(|&at| &explained[at]);
     Ok(Service {
         program,
         reorders: shares_cpus && passed as f64 > PASSED * explained.len() as f64,
+        long: Long::of(requests, slots.count() as u32, slowest),
         slow,
         intended: requests.iter().map(|request| request.intended).collect(),
         own: setting.own(program),

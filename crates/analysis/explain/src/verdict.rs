@@ -7,6 +7,7 @@ use model::Nanos;
 use crate::explanation::Service;
 use crate::finding::Finding;
 use crate::ideal::Standing;
+use crate::long::Long;
 use crate::source::{Culprit, Source};
 use crate::split::Explained;
 
@@ -72,6 +73,8 @@ pub struct Verdict {
     pub events: usize,
     /// What the class has of the slowest requests' time, by source and culprit, in ns.
     pub parts: Vec<(Source, Culprit, u64)>,
+    /// Of the load: the requests far longer than others that most of it is due to.
+    pub long: Option<Long>,
     /// What it has to do without.
     pub lack: Option<Lack>,
 }
@@ -139,6 +142,7 @@ impl Service {
         let share = classes.get(&class).copied().unwrap_or(1.0);
         parts.retain(|part| Class::of(part.0, part.1, self) == class);
         let lack = self.lack(class, standing);
+        let long = self.long.filter(|_| class == Class::Load && lack.is_none());
         let confidence = match share {
             _ if class == Class::Unknown || lack == Some(Lack::Requests) => Confidence::None,
             _ if standing == Standing::Near => Confidence::Sure,
@@ -146,7 +150,7 @@ impl Service {
             share if share >= MANY => Confidence::Likely,
             _ => Confidence::None,
         };
-        Verdict { class, share, confidence, events: self.events(), parts, lack }
+        Verdict { class, share, confidence, events: self.events(), parts, long, lack }
     }
 
     /// What the service's own code took of a finding.

@@ -138,9 +138,25 @@ pub struct Verdict {
     /// What the culprit belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Of `load`: the requests far longer than others that most of it is due to.
+    #[serde(default)]
+    pub long: Option<LongRequests>,
     /// What it has to do without, and what would help.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+/// Requests whose service times are far longer than the others', and what waits behind them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LongRequests {
+    /// How many they are.
+    pub requests: u64,
+    /// The number of the longest among the program's requests.
+    pub longest: u64,
+    /// The service time of that.
+    pub longest_ns: u64,
+    /// Their part of the slowest requests' latency, with the wait behind them.
+    pub share: f64,
 }
 
 /// A source of excess.
@@ -307,8 +323,9 @@ impl ExplainedService {
             }
             _ => format!("probably {class} ({share} of the slowest requests' time{culprit}{once})"),
         };
+        let long = self.verdict.long.as_ref().map_or(String::new(), LongRequests::words);
         let note = note.as_ref().map_or(String::new(), |note| format!("; {note}"));
-        format!("{}: {what}{note}", within(&self.name, self.owner.as_deref()))
+        format!("{}: {what}{long}{note}", within(&self.name, self.owner.as_deref()))
     }
 
     /// Whether a source is worth advice: it has a tenth of the slow requests' time, and without it the tail
@@ -416,6 +433,21 @@ impl Verdict {
     /// The greatest culprit, with what it belongs to.
     pub fn culprit_words(&self) -> Option<String> {
         Some(within(self.culprit.as_ref()?, self.owner.as_deref()))
+    }
+}
+
+impl LongRequests {
+    fn words(&self) -> String {
+        let share = human::share(Some(self.share));
+        let (longest, service) = (self.longest, human::span(self.longest_ns as f64));
+        match self.requests {
+            1 => format!(
+                "; {share} of that time is request {longest}, of {service} service time, and the wait behind it"
+            ),
+            several => format!(
+                "; {share} of that time is {several} requests of up to {service} service time (request {longest}), and the wait behind them"
+            ),
+        }
     }
 }
 

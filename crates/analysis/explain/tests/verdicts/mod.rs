@@ -1,5 +1,7 @@
 //! Verdicts where the plain reading of a trace is wrong.
 
+mod long;
+
 use explain::{Class, Confidence, Culprit, Lack, Source, Verdict};
 use model::event::{Cause as Off, CpuSetId, Event, Interrupt, NameId, Tables, What, Why};
 use model::trace::{ProgramTrace, Request, ThreadTrace, Trace, Window};
