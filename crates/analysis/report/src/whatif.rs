@@ -61,7 +61,7 @@ pub struct Foretold {
     pub simulated_ns: Latency,
     /// Its p99.9 over that of what was, both simulated.
     pub ratio: Estimate,
-    /// Whether the p99.9 becomes better.
+    /// Whether the p99.9 becomes better: told where all of its interval lies beyond what was measured.
     pub answer: Answer,
 }
 

@@ -129,15 +129,15 @@ fn service(
         // A factor of a model that is not believed is as little worth as its answer.
         let known = latency_ns.p99_9 != Estimate::default();
         let ratio = stats::ratio_of_runs(&p99_9(&then), &p99_9(&was)).filter(|_| known);
-        let told = ratio.map(|ratio| Answer::of(ratio.low, ratio.high));
+        let by_seeds = ratio.map_or(Answer::CannotTell, |ratio| Answer::of(ratio.low, ratio.high));
         Foretold {
             policy: change.policy.to_string(),
             changes: change.words(),
             costs: change.costs.clone(),
+            answer: answer(by_seeds, &latency_ns.p99_9, &measured.p99_9),
             latency_ns,
             simulated_ns,
             ratio: ratio.map_or(Estimate::default(), figures::estimate),
-            answer: told.unwrap_or(Answer::CannotTell),
         }
     });
     let foretold = foretold.collect();
@@ -148,6 +148,17 @@ fn service(
         simulated_ns: simulated,
         foretold,
     }
+}
+
+/// What the seeds tell, where all of the foretold interval lies beyond what was measured. The requests are the
+/// same under each seed, so seeds differ by next to nothing: a smaller difference may be what the model lacks.
+fn answer(by_seeds: Answer, foretold: &Estimate, measured: &Estimate) -> Answer {
+    let is_beyond = match by_seeds {
+        Answer::Better => foretold.high.zip(measured.value).is_some_and(|(high, was)| high < was),
+        Answer::Worse => foretold.low.zip(measured.value).is_some_and(|(low, was)| low > was),
+        Answer::CannotTell => false,
+    };
+    if is_beyond { by_seeds } else { Answer::CannotTell }
 }
 
 /// A service's latencies, seed by seed.
@@ -220,6 +231,17 @@ mod tests {
     fn latency(p50: f64, p99_9: f64) -> Latency {
         let [p50, p99_9] = [p50, p99_9].map(|value| Estimate::new(value, value, value));
         Latency { p50, p99_9, ..Latency::default() }
+    }
+
+    #[test]
+    fn what_seeds_tell_stands_only_beyond_what_was_measured() {
+        let was = Estimate::exact(10.0);
+        let told = |by_seeds, low, high| answer(by_seeds, &Estimate::new(low, low, high), &was);
+        assert_eq!(told(Answer::Better, 9.0, 10.5), Answer::CannotTell);
+        assert_eq!(told(Answer::Worse, 9.5, 12.0), Answer::CannotTell);
+        assert_eq!(told(Answer::Worse, 8.0, 9.0), Answer::CannotTell, "the other way round");
+        assert_eq!(told(Answer::Better, 8.0, 9.0), Answer::Better, "the control");
+        assert_eq!(told(Answer::Worse, 11.0, 12.0), Answer::Worse, "the control");
     }
 
     /// A request of 10 us took 80 us: what is missing does not become shorter with a neighbour's absence.

@@ -106,6 +106,23 @@ fn keys_of_the_scenario_can_be_changed() {
     assert!((0.8..1.25).contains(&(foretold / truth)), "{foretold} for {truth}");
 }
 
+/// Seeds of the same requests hardly differ, so each difference is sure of them; what the model lacks is not.
+#[test]
+fn what_differs_by_less_than_the_model_may_lack_is_no_change() {
+    let text = BESIDE_BATCH.replace("cpus = 2", "cpus = 1").replace("threads = 4", "threads = 20");
+    let recorded = recorded(&text, "eevdf");
+    let found = found(&recorded);
+    let told = |threads: u32| {
+        let edit = [format!("program.\"batch\".threads={threads}").parse().expect("an edit")];
+        let one = asked(&recorded, &found, &[], &edit).services[0].foretold[0].clone();
+        let by_seeds = Answer::of(one.ratio.low.expect("seeds"), one.ratio.high.expect("seeds"));
+        (by_seeds, one.answer)
+    };
+    let (better, worse, none) = (Answer::Better, Answer::Worse, Answer::CannotTell);
+    assert_eq!(told(19), (better, none));
+    assert_eq!([5, 60].map(told), [(better, better), (worse, worse)], "the controls");
+}
+
 #[test]
 fn how_requests_reach_threads_is_told_by_how_they_took_them_up() {
     let shared = PARTITIONED.replace("partitioned", "shared-queue");
