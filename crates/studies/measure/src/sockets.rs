@@ -77,6 +77,33 @@ fn unix_rows(table: &str, is_wanted: impl Fn(&Path) -> bool) -> impl Iterator<It
     })
 }
 
+/// The kernel's flag of a unix socket that listens (__SO_ACCEPTCON).
+const LISTENS: &str = "00010000";
+
+/// The paths of these sockets at which clients are waited for; an abstract one begins with `@`.
+fn listening_paths(table: &str, held: &[String]) -> impl Iterator<Item = String> {
+    table.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (flags, inode) = (words.get(3)?, words.get(6)?);
+        let is_wanted = *flags == LISTENS && held.iter().any(|own| own == inode);
+        is_wanted.then(|| words[7..].join(" ")).filter(|path| !path.is_empty())
+    })
+}
+
+/// What a process without a port was found to have, and what would help.
+fn portless(paths: &[String]) -> String {
+    match paths {
+        [] => {
+            "it listens at no port: name the process that does, which `ss -lntup` shows".to_string()
+        }
+        _ => format!(
+            "it listens at no port, but at the unix socket {}, over which no packet goes: let it listen at a port, \
+             too, and send its requests there, or measure it from a client with `rearguard measure`",
+            paths.join(", ")
+        ),
+    }
+}
+
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).ok();
     real(one).is_some_and(|one| real(other) == Some(one))
@@ -111,7 +138,11 @@ fn listening_port(process: u32) -> Result<u16, Failure> {
     ports.dedup();
     match ports[..] {
         [port] => Ok(port),
-        [] => Err(Failure::Input(format!("--pid {process}: it listens at no port"))),
+        [] => {
+            let table = fs::read_to_string(format!("{net}/unix")).unwrap_or_default();
+            let paths: Vec<String> = listening_paths(&table, &held).collect();
+            Err(Failure::Input(format!("--pid {process}: {}", portless(&paths))))
+        }
         _ => Err(Failure::Input(format!(
             "--pid {process}: it listens at ports {ports:?}: choose one with --port"
         ))),
@@ -204,6 +235,27 @@ mod tests {
         let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
         let _accepted = listener.accept().unwrap();
         assert_eq!(of_path(&path).len(), 2);
+    }
+
+    #[test]
+    fn a_process_without_a_port_is_told_of_its_unix_socket() {
+        const TABLE: &str = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 38 /run/a b.sock\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 39 /run/a b.sock\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 40 @abstract\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 41 /run/other.sock\n";
+        let of = |inodes: &[&str]| {
+            let held: Vec<String> = inodes.iter().map(ToString::to_string).collect();
+            listening_paths(TABLE, &held).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["38", "39", "40"]), ["/run/a b.sock", "@abstract"]);
+        assert_eq!(of(&["39"]), [""; 0], "the control: it is accepted and does not listen");
+        let (found, none) = (portless(&of(&["38"])), portless(&[]));
+        assert!(found.contains("/run/a b.sock") && found.contains("let it listen at a port"));
+        assert!(
+            none.contains("`ss -lntup` shows") && !none.contains("unix"),
+            "the control: {none}"
+        );
     }
 
     #[test]
