@@ -133,16 +133,18 @@ fn found(
         source: "saturation",
     };
     let by_cpu = used.and_then(|used| ServiceTime::of_cpu_time(used, answered));
+    // What the client's connections bound is no time of the server's.
     let service_time = match by_cpu {
-        None if connections_limited => by_throughput,
-        _ if !generator_limited && !connections_limited => by_throughput,
-        Some(by_cpu) => ServiceTime { workers: count, ..by_cpu },
-        None => {
+        Some(by_cpu) if generator_limited || connections_limited => {
+            ServiceTime { workers: count, ..by_cpu }
+        }
+        None if generator_limited => {
             return Err(Failure::Run(format!(
                 "the load generator is at its limit at {throughput_per_s:.0} requests a second, so the server's capacity is not known: \
                  give it more CPUs (--cpus 0,1,2)"
             )));
         }
+        _ => by_throughput,
     };
     Ok(Saturation { throughput_per_s, service_time, steps, generator_limited, connections_limited })
 }
