@@ -70,7 +70,7 @@ pub struct Measured {
     /// What the service did.
     #[serde(flatten)]
     pub service: ProgramResult,
-    /// Lost requests by cause: silent, half, closed, reset, garbage, unsent.
+    /// Lost requests by cause: silent, in flight, half, closed, reset, garbage, unsent.
     pub losses: BTreeMap<String, u64>,
     /// Responses that were not what was wanted, by what was wrong: miss, error, HTTP 404 and so on.
     pub complaints: BTreeMap<String, u64>,

@@ -108,6 +108,8 @@ pub struct Client {
     greetings: VecDeque<(Nanos, usize, u64)>,
     pub(crate) outstanding: usize,
     pub(crate) start: Nanos,
+    /// When the run ended.
+    pub(crate) end: Nanos,
     tally: Tally,
     pub(crate) trouble: Option<io::Error>,
 }
@@ -162,6 +164,7 @@ impl Client {
             greetings: VecDeque::new(),
             outstanding: 0,
             start: Nanos::ZERO,
+            end: Nanos::ZERO,
             tally: Tally::default(),
             trouble: None,
         }
@@ -417,7 +420,10 @@ impl Client {
     pub(crate) fn finish(mut self) -> (Vec<Record>, Tally) {
         for index in 0..self.links.len() {
             for (request, loss) in self.links[index].waiting() {
-                self.records[request].loss = Some(loss);
+                // By when it could be sent: what was sent late was due before the end all the same.
+                let ready = self.records[request].ready;
+                let is_due = ready.saturating_add(self.limits.timeout) <= self.end;
+                self.records[request].loss = Some(if is_due { loss } else { Loss::InFlight });
             }
             self.links[index].close();
         }

@@ -97,6 +97,8 @@ impl Generator {
                 turn => self.attend(turn.map_or(deadline, |turn| turn.at)),
             }
         }
+        let end = clock::now();
+        self.clients.iter_mut().for_each(|client| client.end = end);
     }
 
     /// What became of the requests of each client, in the order in which they were added, counted from the

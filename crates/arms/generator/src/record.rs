@@ -52,6 +52,8 @@ pub struct Place {
 pub enum Loss {
     /// Nothing came in time.
     Silent,
+    /// The run ended before its time was over.
+    InFlight,
     /// A part of a response came and then nothing more, or the end of the connection.
     Half,
     /// The server closed the connection before it answered.
@@ -66,13 +68,21 @@ pub enum Loss {
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Loss; 6] =
-        [Loss::Silent, Loss::Half, Loss::Closed, Loss::Reset, Loss::Garbage, Loss::Unsent];
+    pub const ALL: [Loss; 7] = [
+        Loss::Silent,
+        Loss::InFlight,
+        Loss::Half,
+        Loss::Closed,
+        Loss::Reset,
+        Loss::Garbage,
+        Loss::Unsent,
+    ];
 
     /// The word for it in results.
     pub fn word(self) -> &'static str {
         match self {
             Loss::Silent => "silent",
+            Loss::InFlight => "in flight",
             Loss::Half => "half",
             Loss::Closed => "closed",
             Loss::Reset => "reset",

@@ -143,9 +143,12 @@ fn a_server_that_stops_answering_is_reported() {
 fn a_server_that_never_answers_holds_every_connection() {
     let outcome = against(Conduct::Silence(1), PATIENT);
     let unsent = outcome.records.len() - 8;
-    assert_eq!(outcome.losses, BTreeMap::from([(Loss::Silent, 8), (Loss::Unsent, unsent)]));
+    assert_eq!(outcome.losses, BTreeMap::from([(Loss::InFlight, 8), (Loss::Unsent, unsent)]));
     let held = outcome.records.iter().filter(|record| record.sent == Nanos::NEVER);
     assert!(held.clone().count() == unsent && held.clone().all(|r| r.ready != Nanos::NEVER));
+    // The control: a client whose patience ends within the run.
+    let given_up = against(Conduct::Silence(1), IMPATIENT).losses;
+    assert!(given_up.get(&Loss::Silent).is_some_and(|silent| *silent >= 8), "{given_up:?}");
 }
 
 #[test]

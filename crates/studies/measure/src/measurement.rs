@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use generator::{LiveCounters, Loss, Place, Record, SelfCheck, Sharing, Tally};
+use generator::{Limits, LiveCounters, Loss, Place, Record, SelfCheck, Sharing, Tally};
 use model::law::Law;
 use model::scenario::{Architecture, Arrivals, Kind, Machine, Mechanisms, Program, Service};
 use model::seed::derive;
@@ -149,6 +149,8 @@ pub fn first_loss(
     let one = [Planned { intended: Nanos::ZERO, service: target.asked_service(), random: 0 }];
     let protocol = || target.protocol();
     let until = Nanos(FIRST_ANSWER.0 / FIRST_TRIES);
+    let timeout = setup.limits.timeout.min(until);
+    let setup = &Setup { limits: Limits { timeout, ..setup.limits }, ..setup.clone() };
     let job = Job {
         requests: &one,
         protocol: &protocol,

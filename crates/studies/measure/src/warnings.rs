@@ -174,7 +174,7 @@ impl Due<'_> {
 
 /// The server ended the wait, so the request stands in no queue.
 fn is_prompt(loss: Loss) -> bool {
-    !matches!(loss, Loss::Silent | Loss::Unsent)
+    !matches!(loss, Loss::Silent | Loss::InFlight | Loss::Unsent)
 }
 
 fn median(mut waits: Vec<Nanos>) -> Option<Nanos> {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use generator::{Limits, Protocol};
+use generator::{Limits, Loss, Protocol};
 use measure::protocol::http::HttpOptions;
-use measure::{Measurement, Setup, Target, measure};
+use measure::{Measurement, Setup, Target, first_loss, measure};
 use model::{Failure, Nanos, Silent};
 use proptest::prelude::*;
 
@@ -115,6 +115,25 @@ fn what_becomes_of_one_request_is_no_other_ones() {
     let told = || seen.cancelled.load(Relaxed);
     wait_until(|| told() >= silent + half);
     assert_eq!(told(), silent + half, "the server is told");
+}
+
+/// A server that cannot keep up, but answers each request long before its client gives up.
+#[test]
+fn what_is_in_flight_at_the_end_is_not_silent() {
+    let timeout = Nanos::from_secs(2);
+    let slow = Manner { pause: Duration::from_millis(100), ..Manner::default() };
+    let (busy, _) = of(&slow, streams(1), timeout);
+    let causes: Vec<&str> = busy.losses.keys().copied().collect();
+    assert_eq!(causes, ["in flight", "unsent"], "{:?}", busy.losses);
+    assert!(lost(&busy, "in flight") <= 2, "one a connection: {:?}", busy.losses);
+    // The control: the same load on a server that answers nothing.
+    let mute = Manner { whim: |_| Whim::Silent, ..Manner::default() };
+    let (unheard, _) = of(&mute, streams(1), timeout);
+    assert!(lost(&unheard, "silent") >= 2, "{:?}", unheard.losses);
+    // A first request is given up with its run.
+    let target = target("h2c://HOST/", serve(&mute).0, streams(1));
+    let first = first_loss(&target, &setup(1, PATIENT), &Silent).expect("it is asked");
+    assert_eq!(first, Some(Loss::Silent));
 }
 
 #[test]
