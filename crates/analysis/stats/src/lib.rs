@@ -37,7 +37,7 @@ pub use fan_out::{required_proportion, service_estimate, service_proportion};
 pub use group::GroupShare;
 pub use inversion::{Inversions, inverted_pairs};
 pub use latency::{Latency, latency_estimates, quantile_at};
-pub use needed::{Needed, needed};
+pub use needed::{Enough, Needed, enough, needed};
 pub use paired::paired_p;
 pub use proportion::{Outlier, batch_proportion, outlier, share_of, telling};
 pub use quantile::Quantile;

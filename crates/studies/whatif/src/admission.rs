@@ -57,9 +57,23 @@ pub enum Admitted {
         at_most_percent: Option<u32>,
     },
     /// There are too few requests to tell.
-    Unknown,
+    Unknown {
+        /// How many like these would tell; `None`: no number is known to do.
+        enough: Option<Enough>,
+    },
     /// By the ideal queue. But threads have queues of their own, which no scheduler joins.
     Partitioned,
+}
+
+/// Requests that would tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Enough {
+    /// About so many, or at least.
+    pub requests: u64,
+    /// The time in which they come at the rate that was seen; `None`: none was.
+    pub span: Option<Nanos>,
+    /// Whether that is the least: those seen do not show how dependent they are.
+    pub is_least: bool,
 }
 
 /// What serving more requests at once takes.
@@ -112,8 +126,23 @@ impl<'a> Case<'a> {
     /// What the requests use of the machine.
     fn used(&self) -> f64 {
         let work: u64 = self.requests.iter().map(|(_, service)| service.0).sum();
-        let span = self.requests.last().map_or(0, |(arrival, _)| arrival.0).max(1);
-        work as f64 / (span as f64 * f64::from(self.cpus))
+        work as f64 / (self.span_ns() * f64::from(self.cpus))
+    }
+
+    fn span_ns(&self) -> f64 {
+        self.requests.last().map_or(0, |(arrival, _)| arrival.0).max(1) as f64
+    }
+
+    /// How many requests would tell the share that was seen from the promised one.
+    fn enough(&self, seen: &Estimate) -> Admitted {
+        let count = self.requests.len() as u64;
+        let enough = stats::enough(seen, count, self.promised()).map(|enough| Enough {
+            requests: enough.samples as u64,
+            span: (count > 0)
+                .then(|| Nanos((enough.samples / count as f64 * self.span_ns()) as u64)),
+            is_least: enough.is_least,
+        });
+        Admitted::Unknown { enough }
     }
 
     fn late(&self, latencies: Vec<Nanos>) -> Estimate {
@@ -159,8 +188,10 @@ impl<'a> Case<'a> {
             }
         } else if within_budget.high <= promised {
             Admitted::Yes
-        } else if within_budget.value <= promised || ideal.value > promised {
-            Admitted::Unknown
+        } else if within_budget.value <= promised {
+            self.enough(&within_budget)
+        } else if ideal.value > promised {
+            self.enough(&ideal)
         } else {
             let percents = 1..=Promise::TOGETHER / PERCENT;
             let enough = |percent| self.budgeted(percent * PERCENT).value <= promised;
@@ -325,11 +356,20 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_tell_nothing() {
+    fn few_requests_tell_how_many_would() {
         let requests = bursts(1, Nanos::from_millis(1));
-        let told = asked(&requests[..20], "1ms=1%, at most 60%");
-        assert_eq!(told.answer, Admitted::Unknown, "{told:?}");
+        let answer = |count: usize| asked(&requests[..count], "1ms=0.1%, at most 60%").answer;
+        let Admitted::Unknown { enough: Some(enough) } = answer(1_000) else { panic!("an answer") };
+        assert!((3_000..4_500).contains(&enough.requests) && !enough.is_least, "{enough:?}");
+        // One comes each millisecond.
+        let ms = enough.span.expect("a rate").0 / 1_000_000;
+        assert!(ms.abs_diff(enough.requests) < 10, "{enough:?}");
+        // With so many it is told, with a tenth less it is not.
+        assert_eq!(answer(enough.requests as usize * 11 / 10), Admitted::Yes);
+        let few = answer(enough.requests as usize * 9 / 10);
+        assert!(matches!(few, Admitted::Unknown { .. }), "{few:?}");
         let none = asked(&[], "1ms=1%");
-        assert_eq!((none.requests, none.answer), (0, Admitted::Unknown));
+        let Admitted::Unknown { enough: Some(least) } = none.answer else { panic!("{none:?}") };
+        assert!(least.is_least && least.span.is_none() && least.requests > 300, "{least:?}");
     }
 }

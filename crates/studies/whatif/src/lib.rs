@@ -14,7 +14,7 @@ mod service;
 mod usual;
 mod without;
 
-pub use admission::{Admission, Admitted, AtOnce, admission};
+pub use admission::{Admission, Admitted, AtOnce, Enough, admission};
 pub use foretell::{Change, Question, foretell};
 pub use scenario::{Found, release, scenario};
 pub use usual::usual;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use model::scenario::Promise;
 use model::{Failure, Nanos};
 use stats::Estimate;
-use whatif::{Admission, Admitted, AtOnce, admission};
+use whatif::{Admission, Admitted, AtOnce, Enough, admission};
 
 /// Whose requests to look at.
 #[derive(clap::Args)]
@@ -68,12 +68,21 @@ fn answer(answer: Admitted) -> String {
             let enough = enough.unwrap_or_default();
             format!("cannot tell: it depends on what others leave{enough}")
         }
-        Admitted::Unknown => "cannot tell: there are too few requests; look for longer".to_string(),
+        Admitted::Unknown { enough } => {
+            let enough = enough.map_or("look for longer".to_string(), would_tell);
+            format!("cannot tell: there are too few requests; {enough}")
+        }
         Admitted::Partitioned => {
             "cannot tell: its threads have queues of their own, which no scheduler joins"
                 .to_string()
         }
     }
+}
+
+fn would_tell(Enough { requests, span, is_least }: Enough) -> String {
+    let about = if is_least { "at least" } else { "about" };
+    let span = span.map(|span| format!(", {span} at their rate,"));
+    format!("{about} {requests} like them{} would tell", span.unwrap_or_default())
 }
 
 /// What the ideal queue would keep it with.
