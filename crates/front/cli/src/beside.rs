@@ -34,6 +34,13 @@ pub struct Given {
     unit: Option<Nanos>,
 }
 
+impl Given {
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.hdr, &self.csv].into_iter().filter_map(|path| path.as_deref())
+    }
+}
+
 /// A unit of time by its name.
 pub fn unit(text: &str) -> Result<Nanos, String> {
     let known = ["ns", "us", "ms", "s"].contains(&text);

@@ -76,7 +76,12 @@ impl Args {
     fn read(&self) -> Result<(Cluster, String), Failure> {
         let text = files::read(&self.cluster)?;
         let folder = self.cluster.parent().unwrap_or(Path::new("")).to_path_buf();
-        let find = |name: &str| files::read(&folder.join(name));
+        let find = |name: &str| {
+            let path = folder.join(name);
+            let report = self.output.report();
+            report.map_or(Ok(()), |report| files::check_apart(report, &[&path]))?;
+            files::read(&path)
+        };
         let mut cluster = Cluster::read(&text, &self.cluster.display().to_string(), &find)?;
         if !self.allow_own_policies {
             cluster.check_shipped()?;

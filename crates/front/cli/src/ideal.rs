@@ -1,6 +1,6 @@
 //! `rearguard ideal`: what an ideal queue does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use compare::ideals;
 use model::Failure;
@@ -31,7 +31,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(&["html", "svg"], args.trace.as_deref().as_slice())?;
+    let inputs: Vec<&Path> = args.given.files().chain(args.trace.as_deref()).collect();
+    args.output.check(&["html", "svg"], &inputs)?;
     args.tables.check()?;
     let queue = &args.queue;
     let beside = beside::found(&args.given, queue)?;

@@ -290,15 +290,26 @@ fn to_file(
 
 impl Args {
     fn check(&self) -> Result<(), Failure> {
-        let inputs = self.stamps.as_deref();
-        self.output.check(&["html", "svg", "md"], inputs.as_slice())?;
+        self.check_apart(&self.inputs())?;
+        self.output.check(&["html", "svg", "md"], &[])?;
         self.tables.check()?;
         check_cpus("--cpus", &self.cpus)?;
         check_cpus("--server-cpus", &self.server_cpus)?;
-        [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| {
-            check_apart(path, inputs.as_slice())?;
-            check_writable(path)
-        })
+        [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
+    }
+
+    /// What the command line says is read.
+    fn inputs(&self) -> Vec<&Path> {
+        let options =
+            [&self.stamps, &self.mix.requests, &self.tls.cacert, &self.login.password_file];
+        let named = options.into_iter().filter_map(|path| path.as_deref());
+        named.chain(self.http.files()).collect()
+    }
+
+    fn check_apart(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        let kept = self.metrics.as_deref().map(Path::new);
+        let outputs = [self.output.report(), self.hdr.as_deref(), self.trace.as_deref(), kept];
+        outputs.into_iter().flatten().try_for_each(|output| check_apart(output, inputs))
     }
 
     fn target(&self) -> Result<Target, Failure> {
@@ -320,7 +331,8 @@ impl Args {
             }
         };
         let target = Target::parse(text, template)?.with_http(self.http.options()?)?;
-        self.mix.mixed(self.login.log_in(target)?.with_tls(&self.tls.options()?)?)
+        let target = self.login.log_in(target)?.with_tls(&self.tls.options()?)?;
+        self.mix.mixed(target, |path| self.check_apart(&[path]))
     }
 
     fn setup(&self, target: &Target) -> Setup {

@@ -45,6 +45,11 @@ impl Output {
         files::check_writable(path)
     }
 
+    /// Where a report is wanted.
+    pub fn report(&self) -> Option<&Path> {
+        self.report.as_deref()
+    }
+
     /// Writes what a comparison found.
     pub fn compared(&self, document: &Document) -> Result<(), Failure> {
         let shown = self.shown(document, report::table);

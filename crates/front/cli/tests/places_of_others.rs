@@ -1,4 +1,5 @@
-//! Files in folders that other users write to: outputs follow no link, inputs have an end.
+//! Files in folders that other users write to: outputs follow no link, inputs have an end. No output takes
+//! the place of an input.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -116,6 +117,46 @@ fn inputs_have_an_end() {
     let shown = done(folder, "rearguard trace show a.trace");
     assert_eq!(done(folder, "cat a.trace | rearguard trace show /dev/stdin"), shown);
     done(folder, "cat web.toml | rearguard check /dev/stdin");
+}
+
+/// Each with its output between braces, which is also its input `in.html`.
+const COMMANDS: [&str; 14] = [
+    "compare in.html --policy eevdf --report {in.html}",
+    "compare in.html --policy eevdf --trace {in.html}",
+    "capacity in.html --slo 1ms=1% --policy eevdf --report {in.html}",
+    "explain in.html --report {in.html}",
+    "ideal --trace in.html --report {in.html}",
+    "ideal --hdr in.html --unit us --service-time 50us --report {in.html}",
+    "ideal --csv in.html --service-time 50us --report {in.html}",
+    "cluster of.toml --report {in.html}",
+    "measure --rate 1/s --target http://127.0.0.1:1 --requests in.html --hdr {in.html}",
+    "measure --rate 1/s --target http://127.0.0.1:1 --requests mix --report {in.html}",
+    "measure --rate 1/s --target http://127.0.0.1:1 --body @in.html --trace {in.html}",
+    "measure --rate 1/s --target http://127.0.0.1:1 --header @in.html --metrics {in.html}",
+    "measure --rate 1/s --target https://127.0.0.1:1 --cacert in.html --report {in.html}",
+    "measure --rate 1/s --target redis://127.0.0.1:1 --password-file in.html --hdr {in.html}",
+];
+
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let folder = folder();
+    let folder = folder.path();
+    let of = "# One server.\nduration = \"1s\"\narrivals = { utilisation = 0.5 }\n\
+              [leaf]\nmachine = \"in.html\"\n";
+    for (name, text) in [("in.html", "an input"), ("mix", "1 POST / @in.html\n"), ("of.toml", of)] {
+        fs::write(folder.join(name), text).expect("a file");
+    }
+    for command in COMMANDS {
+        let same = command.replace(['{', '}'], "");
+        let said = refused(folder, &format!("rearguard {same}"));
+        assert!(said.contains("in.html: this command reads it"), "{command}: {said}");
+        // The control: beside it an output is no reason.
+        let other = command.replace("{in.html}", "out.html");
+        let said = sh(folder, &format!("rearguard {other}")).stderr;
+        let said = String::from_utf8_lossy(&said);
+        assert!(!said.is_empty() && !said.contains("reads it"), "{other}: {said}");
+    }
+    assert_eq!(fs::read_to_string(folder.join("in.html")).expect("there"), "an input");
 }
 
 #[test]

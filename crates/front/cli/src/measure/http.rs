@@ -29,6 +29,12 @@ pub struct HttpArgs {
 }
 
 impl HttpArgs {
+    /// Files that they name.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let texts = self.header.iter().chain(&self.body);
+        texts.filter_map(|text| text.strip_prefix('@')).map(Path::new)
+    }
+
     /// What they say, with what stands in files.
     pub fn options(&self) -> Result<HttpOptions, Failure> {
         let lines = header_lines("--header", &self.header)?;

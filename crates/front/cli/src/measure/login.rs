@@ -18,7 +18,7 @@ pub struct LoginArgs {
     /// With redis:// and postgresql://, the file of the password that is not in the URL, where other users
     /// see it [default: the environment's REARGUARD_PASSWORD]
     #[arg(long, value_name = "FILE")]
-    password_file: Option<PathBuf>,
+    pub password_file: Option<PathBuf>,
 }
 
 impl LoginArgs {

@@ -17,7 +17,7 @@ pub struct MixArgs {
     /// With http://, postgresql://, tcp://, udp:// and unix://, a file of requests, a line each with its
     /// weight before it: `3 GET /a`, `1 POST /b @body.json`, `2 SELECT 1`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "method", "body"])]
-    requests: Option<PathBuf>,
+    pub requests: Option<PathBuf>,
 }
 
 impl MixArgs {
@@ -26,15 +26,20 @@ impl MixArgs {
         self.requests.is_some()
     }
 
-    /// The target asked for the requests of the file; bodies are found from its folder on.
-    pub fn mixed(&self, target: Target) -> Result<Target, Failure> {
+    /// The target asked for the requests of the file; bodies are found from its folder on, where `may_read`.
+    pub fn mixed(
+        &self,
+        target: Target,
+        may_read: impl Fn(&Path) -> Result<(), Failure>,
+    ) -> Result<Target, Failure> {
         let Some(path) = &self.requests else { return Ok(target) };
         let name = path.display().to_string();
         let text = text_of(&format!("--requests {name}"), path, LONGEST)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let body = |file: &str| {
-            let body = content(&format!("@{file}"), &folder.join(file), LONGEST_BODY);
-            body.map_err(|failure| failure.to_string())
+            let path = folder.join(file);
+            let body = || content(&format!("@{file}"), &path, LONGEST_BODY);
+            may_read(&path).and_then(|()| body()).map_err(|failure| failure.to_string())
         };
         target.with_mix(&name, &text, &body)
     }

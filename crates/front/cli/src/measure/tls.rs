@@ -16,7 +16,7 @@ pub struct TlsArgs {
     /// With https://, rediss:// and +tls, the file of the certificates (PEM) by which a server is believed
     /// [default: this machine's]
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    cacert: Option<PathBuf>,
+    pub cacert: Option<PathBuf>,
     /// With https://, rediss:// and +tls, believe any certificate
     #[arg(long)]
     insecure: bool,
