@@ -2,6 +2,7 @@
 
 mod apt;
 mod packages;
+mod suites;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use model::Failure;
 
 use crate::store::{BUILDER, Kernel, Lab, NEWEST, broken, is_built, is_meant};
 use crate::tools;
-use apt::Apt;
+use apt::{Apt, Archive};
 pub use packages::numbers;
+use suites::Suites;
 
 /// The suite of CFS's last kernel.
 const OLD: [&str; 1] = ["bookworm"];
@@ -32,6 +34,8 @@ pub struct Fetched {
     pub kernel: Kernel,
     /// Whether it was there already.
     pub was_there: bool,
+    /// Suites whose list could not be had, each with the reason: a newer build may be there.
+    pub passed_over: Vec<String>,
 }
 
 /// The suites to look in.
@@ -48,26 +52,28 @@ impl Lab {
         if is_built(wanted) {
             return Err(Failure::Input(format!("kernel {wanted} is not Debian's: {BUILDER}")));
         }
-        let suites = suites(wanted);
-        let apt = Apt::update(self, suites)?;
-        let names = apt.names()?;
-        let Some(found) = packages::newest(&names, |release| is_meant(wanted, release)) else {
-            // Debian moves on; what was brought before is as good as ever.
-            if let Ok(kernel) = self.find(wanted) {
-                return Ok(Fetched { kernel, was_there: true });
-            }
-            return Err(Failure::Input(format!(
-                "kernel {wanted} is not in Debian's {}: there is {}, and 6.1 in bookworm",
-                suites.join(", "),
-                packages::versions(&names).join(", ")
-            )));
+        self.fetch_from(&Archive::of_machine()?, wanted)
+    }
+
+    fn fetch_from(&self, archive: &Archive, wanted: &str) -> Result<Fetched, Failure> {
+        let suites = Suites::update(self, archive, suites(wanted))?;
+        let Some((apt, found)) = suites.newest(|release| is_meant(wanted, release)) else {
+            return self.kept(wanted, &suites);
         };
         let kernel = self.kernel(&found.release);
         let was_there = kernel.image().is_file();
         if !was_there {
-            self.bring(&apt, &found.names, &kernel)?;
+            self.bring(apt, &found.names, &kernel)?;
         }
-        Ok(Fetched { kernel, was_there })
+        Ok(Fetched { kernel, was_there, passed_over: suites.passed_over })
+    }
+
+    /// A kernel that the suites do not have. Debian moves on; what was brought before is as good as ever.
+    fn kept(&self, wanted: &str, suites: &Suites) -> Result<Fetched, Failure> {
+        let refusal = suites.refusal(wanted);
+        let kernel = if suites.passed_over.is_empty() { self.find(wanted).ok() } else { None };
+        let kernel = kernel.ok_or(refusal)?;
+        Ok(Fetched { kernel, was_there: true, passed_over: Vec::new() })
     }
 
     /// The kernels to bring when none is named.
@@ -75,18 +81,21 @@ impl Lab {
         DEFAULT
     }
 
-    /// Every version that the archive has: 6.1, and all since 6.12.
+    /// Every version that the archive has: 6.1, and all since 6.12. Of a suite that is passed over here,
+    /// [`Lab::fetch`] tells.
     pub fn every(&self) -> Result<Vec<String>, Failure> {
-        let apt = Apt::update(self, &SINCE)?;
+        let suites = Suites::update(self, &Archive::of_machine()?, &SINCE)?;
         let mut versions = vec!["6.1".to_string()];
-        versions.extend(packages::versions(&apt.names()?));
+        versions.extend(suites.versions());
         Ok(versions)
     }
 
     /// Brings packages of a suite into a folder, which is made anew, and unpacks them there. The answer is
     /// the folder with their files.
     pub fn unpack(&self, suite: &str, names: &[String], new: &Path) -> Result<PathBuf, Failure> {
-        unpack(&Apt::update(self, &[suite])?, names, new)
+        let apt = Apt::new(self, &Archive::of_machine()?, suite)?;
+        apt.update()?;
+        unpack(&apt, names, new)
     }
 
     /// Downloads and unpacks beside the kernel's place and moves it there last, so that a kernel is whole or
@@ -147,6 +156,9 @@ fn gather(tree: &Path, release: &str, place: &Path) -> std::io::Result<()> {
     let target = place.join("modules");
     if modules.is_dir() { fs::rename(modules, target) } else { fs::create_dir(target) }
 }
+
+#[cfg(test)]
+mod mirror;
 
 #[cfg(test)]
 mod tests {

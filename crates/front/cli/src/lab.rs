@@ -2,6 +2,7 @@
 
 mod run;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -51,9 +52,15 @@ fn fetch(lab: &Lab, wanted: &[String]) -> Result<(), Failure> {
         [all] if all == "all" => lab.every()?,
         some => some.to_vec(),
     };
+    let mut said = BTreeSet::new();
     for kernel in &wanted {
         let begin = Instant::now();
         let fetched = lab.fetch(kernel)?;
+        for word in fetched.passed_over {
+            if said.insert(word.clone()) {
+                anstream::eprintln!("rearguard: {word}");
+            }
+        }
         let how = if fetched.was_there { "was there" } else { "fetched" };
         let (name, release) = (fetched.kernel.name(), &fetched.kernel.release);
         stdout::line(format_args!(

@@ -36,35 +36,55 @@ const CONFIG: &str = "apt.conf";
 /// company are updated by the month.
 const LAG_S: u32 = 30 * 86_400;
 
-/// The private state for some suites, with their package lists up to date.
+/// Debian's archive as this machine reaches it.
+pub struct Archive {
+    /// A line of sources.list up to the suite.
+    pub source: String,
+    /// The settings of the machine's apt.
+    pub settings: String,
+}
+
+impl Archive {
+    /// Asks the machine's own apt, which nothing changes.
+    pub fn of_machine() -> Result<Archive, Failure> {
+        let ask = |tool: &str, args: &[&str]| tools::text(Command::new(tool).args(args), NO_APT);
+        let address = address(&ask("apt-get", &["update", "--print-uris"])?)?;
+        let signed = Path::new(KEYRING).is_file();
+        let option = if signed { format!("[signed-by={KEYRING}] ") } else { String::new() };
+        let source = format!("deb {option}{address}");
+        Ok(Archive { source, settings: ask("apt-config", &["dump"])? })
+    }
+}
+
+/// The private state for a suite. It is one suite's alone, so that a mirror's expired list of one leaves the
+/// others usable.
 pub struct Apt {
     /// Where it lives. One fetch at a time: apt locks its lists.
     pub folder: PathBuf,
 }
 
 impl Apt {
-    /// Sets the state up and updates its lists.
-    pub fn update(lab: &Lab, suites: &[&str]) -> Result<Apt, Failure> {
-        let place = format!("apt/{}", suites.join("+"));
+    /// Sets the state up.
+    pub fn new(lab: &Lab, archive: &Archive, suite: &str) -> Result<Apt, Failure> {
+        let place = format!("apt/{suite}");
         let folder = lab.make(&place)?;
         for name in ["lists/partial", "cache/archives/partial"] {
             lab.make(&format!("{place}/{name}"))?;
         }
-        let archive = archive(&machine(&["update", "--print-uris"], "apt-get")?)?;
-        let signed = Path::new(KEYRING).is_file();
-        let option = if signed { format!("[signed-by={KEYRING}] ") } else { String::new() };
-        let source = |suite: &&str| format!("deb {option}{archive} {suite} main\n");
         let files = [
-            (folder.join("sources.list"), suites.iter().map(source).collect()),
+            (folder.join("sources.list"), format!("{} {suite} main\n", archive.source)),
             (folder.join("status"), String::new()),
-            (folder.join(CONFIG), configuration(&folder, &machine(&["dump"], "apt-config")?)),
+            (folder.join(CONFIG), configuration(&folder, &archive.settings)),
         ];
         for (path, text) in files {
             fs::write(&path, text).map_err(|error| broken(&path, &error))?;
         }
-        let apt = Apt { folder };
-        apt.run("apt-get", &["update", "-qq", "--error-on=any"], &apt.folder)?;
-        Ok(apt)
+        Ok(Apt { folder })
+    }
+
+    /// Brings the suite's list up to date.
+    pub fn update(&self) -> Result<(), Failure> {
+        self.run("apt-get", &["update", "-qq", "--error-on=any"], &self.folder).map(|_| ())
     }
 
     /// The names of all packages of kernels, a line each.
@@ -86,13 +106,8 @@ impl Apt {
     }
 }
 
-/// Asks the machine's own apt something that changes nothing.
-fn machine(args: &[&str], tool: &str) -> Result<String, Failure> {
-    tools::text(Command::new(tool).args(args), NO_APT)
-}
-
 /// The address of Debian's archive among the files that the machine's own `apt-get update` would get.
-fn archive(uris: &str) -> Result<String, Failure> {
+fn address(uris: &str) -> Result<String, Failure> {
     let of_line = |line: &str| {
         let uri = line.strip_prefix('\'')?.split('\'').next()?;
         let (base, suite) = uri.strip_suffix("/InRelease")?.rsplit_once("/dists/")?;
@@ -153,9 +168,9 @@ mod tests {
 'http://mirror.example/debian-security/dists/bookworm-security/InRelease' x 0 \n\
 'http://mirror.example/debian/dists/bookworm/main/binary-amd64/Packages.xz' x 0 \n\
 'http://mirror.example/debian/dists/bookworm/InRelease' x 0 \n";
-        assert_eq!(archive(uris).unwrap(), "http://mirror.example/debian");
+        assert_eq!(address(uris).unwrap(), "http://mirror.example/debian");
         let without = uris.lines().take(3).collect::<Vec<_>>().join("\n");
-        assert_eq!(archive(&without).unwrap_err().exit_code(), 3);
+        assert_eq!(address(&without).unwrap_err().exit_code(), 3);
     }
 
     #[test]
