@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod amounts;
 mod apportion;
 mod cure;
 mod debt;
@@ -13,6 +14,7 @@ mod explanation;
 mod finding;
 mod ideal;
 mod long;
+mod nesting;
 mod queueing;
 mod room;
 mod serving;

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use model::{Failure, Nanos, ThreadId};
 
+use crate::amounts::Amounts;
 use crate::apportion::apportion;
 use crate::debt::{Debt, Served};
 use crate::room::Room;
 use crate::serving::OffSpan;
 use crate::source::{Culprit, Source};
-use crate::sweep::{Key, Scene, Slots, Subject, Tally, WORDS_OF_CAUSE, grow};
+use crate::sweep::{Key, Scene, Slots, Subject, Tally, WORDS_OF_CAUSE};
 use crate::timeline::Cursor;
 
 /// The key of what is unknown.
@@ -36,10 +37,10 @@ pub(crate) struct Met {
     /// Nanoseconds of siblings that came when the ideal would have begun with it.
     pub after: u64,
     /// Nanoseconds by source and culprit.
-    pub blamed: Vec<(Key, u64)>,
+    pub blamed: Amounts<Key, u64>,
     /// What the service owed when it came and while it waited, in its own nanoseconds: where surplus waits
     /// for siblings come from.
-    pub owed: Vec<(Key, f64)>,
+    pub owed: Amounts<Key, f64>,
 }
 
 /// What a slot does.
@@ -129,7 +130,7 @@ struct Walk<'a, 's> {
     served_in_all: u64,
     lost: Vec<u64>,
     /// By thread: for how long what kept it.
-    kept: Vec<Vec<(usize, u64)>>,
+    kept: Vec<Amounts<usize, u64>>,
     /// What keeps threads now.
     keeping: Vec<(ThreadId, OffSpan)>,
     debt: Debt,
@@ -222,7 +223,7 @@ impl<'a, 's> Walk<'a, 's> {
             served: Served::new(scene.trace.programs[program].requests.len()),
             served_in_all: 0,
             lost: Vec::new(),
-            kept: vec![Vec::new(); scene.trace.threads.len()],
+            kept: vec![Amounts::default(); scene.trace.threads.len()],
             keeping: Vec::new(),
             debt: Debt::default(),
             stretched: Vec::new(),
@@ -266,7 +267,7 @@ impl<'a, 's> Walk<'a, 's> {
         let keeping = std::mem::take(&mut self.keeping);
         for (thread, kept) in &keeping {
             let key = self.number(self.scene.cause_key(kept, since));
-            grow(&mut self.kept[thread.index()], key, span);
+            self.kept[thread.index()].add(key, span);
         }
         self.keeping = keeping;
         let behind = (self.ideal_busy as f64 - serving as f64) * span as f64;
@@ -344,7 +345,7 @@ impl<'a, 's> Walk<'a, 's> {
                 self.served_in_all,
             ],
             lost: self.lost.clone(),
-            kept: self.kept[served.thread.index()].clone(),
+            kept: self.kept[served.thread.index()].to_vec(),
         }
     }
 
@@ -368,13 +369,15 @@ impl<'a, 's> Walk<'a, 's> {
             Slots::Cpus(cpus) => *cpus as f64,
         };
         let owed = open.owed.iter().map(|(key, ns)| (self.keys[*key], ns / slots));
-        met.owed = owed.collect();
+        met.owed = owed.collect::<Vec<_>>().into();
         for (key, sum) in self.stretched.iter().enumerate() {
             let more = sum - open.stretched.get(key).copied().unwrap_or(0.0);
             if more > 0.0 {
-                grow(&mut met.owed, self.keys[key], more / slots);
+                met.owed.add(self.keys[key], more / slots);
             }
         }
+        met.blamed.settle();
+        met.owed.settle();
         met
     }
 
@@ -391,12 +394,14 @@ impl<'a, 's> Walk<'a, 's> {
         let mut lost: Vec<u64> = to.lost.clone();
         from.lost.iter().zip(&mut lost).for_each(|(before, lost)| *lost -= before);
         let mut rest = span;
-        for (key, sum) in to.kept.iter().filter(|_| of_thread.is_some()) {
-            let before = from.kept.iter().find(|(known, _)| known == key).map_or(0, |one| one.1);
+        // Of the same thread: what had kept it before stands at the same place.
+        let kept = to.kept.iter().zip(0..).filter(|_| of_thread.is_some());
+        for ((key, sum), place) in kept {
+            let before = from.kept.get(place).map_or(0, |one: &(usize, u64)| one.1);
             let ns = (sum - before).min(rest);
             rest -= ns;
             if ns > 0 {
-                grow(&mut met.blamed, self.keys[*key], ns);
+                met.blamed.add(self.keys[*key], ns);
             }
             if let Some(lost) = lost.get_mut(*key) {
                 *lost = lost.saturating_sub(ns);
@@ -412,7 +417,7 @@ impl<'a, 's> Walk<'a, 's> {
         let keys = std::iter::once(&later).chain(&self.keys);
         for (key, ns) in keys.zip(std::iter::once(&parts[1]).chain(&parts[3..])) {
             if *ns > 0 {
-                grow(&mut met.blamed, *key, *ns);
+                met.blamed.add(*key, *ns);
             }
         }
     }

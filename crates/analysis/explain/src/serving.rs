@@ -8,6 +8,7 @@ use model::trace::Request;
 use model::{CpuId, Nanos, ThreadId, Trace};
 
 use crate::admission::Admission;
+use crate::nesting::Nesting;
 use crate::timeline::indices;
 
 /// A request of a program.
@@ -366,8 +367,8 @@ impl<'a> Serving<'a> {
     }
 }
 
-/// What a CPU is at: a thread, and the interrupts on top of it, the innermost last.
-type Occupant = (Option<ThreadId>, Vec<NameId>);
+/// What a CPU is at: a thread, and the interrupts on top of it.
+type Occupant = (Option<ThreadId>, Nesting<NameId>);
 
 /// What ends a wait: a thread, a timer, or neither.
 #[derive(Clone, Copy, Debug, Default)]
@@ -389,7 +390,7 @@ const TIMERS: [&str; 3] = ["local timer", "softirq timer", "softirq hrtimer"];
 
 impl Occupants<'_> {
     fn new(cpus: usize, trace: &Trace) -> Occupants<'_> {
-        Occupants { trace, cpus: vec![(None, Vec::new()); cpus], asked: BTreeMap::new() }
+        Occupants { trace, cpus: vec![Occupant::default(); cpus], asked: BTreeMap::new() }
     }
 
     fn follow(&mut self, what: &What) {
@@ -401,12 +402,8 @@ impl Occupants<'_> {
             What::Wake { thread, .. } => {
                 self.asked.remove(&thread);
             }
-            What::InterruptBegin { cpu, name, .. } => self.cpus[cpu.index()].1.push(name),
-            // One that began before the trace has no place to end.
-            What::InterruptEnd { cpu, name, .. } => {
-                let interrupts = &mut self.cpus[cpu.index()].1;
-                interrupts.iter().rposition(|one| *one == name).map(|at| interrupts.remove(at));
-            }
+            What::InterruptBegin { cpu, name, .. } => self.cpus[cpu.index()].1.begin(name),
+            What::InterruptEnd { cpu, name, .. } => self.cpus[cpu.index()].1.end(name),
             _ => {}
         }
     }
@@ -420,10 +417,11 @@ impl Occupants<'_> {
     /// What acts on a CPU: its thread, unless an interrupt is on top of it.
     fn at(&self, cpu: CpuId) -> Waker {
         let (thread, interrupts) = &self.cpus[cpu.index()];
-        let is_timer = |name: &NameId| TIMERS.contains(&self.trace.tables.name_of(*name));
+        let interrupt = interrupts.innermost();
+        let is_timer = |name: NameId| TIMERS.contains(&self.trace.tables.name_of(name));
         Waker {
-            thread: thread.filter(|_| interrupts.is_empty()),
-            is_timer: interrupts.last().is_some_and(is_timer),
+            thread: thread.filter(|_| interrupt.is_none()),
+            is_timer: interrupt.is_some_and(is_timer),
         }
     }
 }

@@ -3,11 +3,12 @@
 use model::{Failure, Nanos};
 use queue::ideal_latencies;
 
+use crate::amounts::Amounts;
 use crate::apportion::apportion;
 use crate::queueing::{Met, Queued, follow, stretches};
 use crate::room::Room;
 use crate::source::{Blame, Culprit, Source};
-use crate::sweep::{Key, Scene, Subject, Tally, grow};
+use crate::sweep::{Key, Scene, Subject, Tally};
 use crate::timeline::Cursor;
 
 /// A request that was answered, and where its time went.
@@ -136,16 +137,17 @@ impl Whole {
     fn split(&self, own: &Tally, met: &Met) -> Explained {
         let (mut first, mut after, mut parts) = rounded(own);
         (first, after) = (first + met.first, after + met.after);
-        met.blamed.iter().for_each(|(key, ns)| grow(&mut parts, *key, *ns));
+        met.blamed.iter().for_each(|(key, ns)| parts.add(*key, *ns));
         let ideal_wait = self.ideal.saturating_sub(self.service).0;
         let inherent = first.min(ideal_wait);
         if !induce(&mut parts, [first - inherent, after], met) && after > 0 {
-            grow(&mut parts, (Source::Inversion, Culprit::Program(self.program)), after);
+            parts.add((Source::Inversion, Culprit::Program(self.program)), after);
         }
         for (key, ns) in stretches(own, self.service) {
-            grow(&mut parts, key, ns);
+            parts.add(key, ns);
         }
         let blames: Vec<Blame> = parts
+            .into_list()
             .into_iter()
             .filter(|((source, _), ns)| *ns > 0 && *source != Source::Other)
             .map(|((source, culprit), ns)| Blame { source, culprit, ns })
@@ -165,7 +167,7 @@ impl Whole {
     }
 }
 
-type Parts = Vec<(Key, u64)>;
+type Parts = Amounts<Key, u64>;
 
 /// Parts of a nanosecond that weights are told by.
 const PRECISION: f64 = 1024.0;
@@ -178,9 +180,10 @@ fn rounded(tally: &Tally) -> (u64, u64, Parts) {
         .chain(tally.blamed.iter().map(|(_, parts)| *parts))
         .map(u128::from)
         .collect();
-    let Some(whole) = apportion(tally.divided, &weights) else { return (0, 0, Vec::new()) };
+    let Some(whole) = apportion(tally.divided, &weights) else { return (0, 0, Parts::default()) };
     let keys = tally.blamed.iter().map(|(key, _)| *key);
-    (whole[0], whole[1], keys.zip(whole[2..].iter().copied()).collect())
+    let parts: Vec<(Key, u64)> = keys.zip(whole[2..].iter().copied()).collect();
+    (whole[0], whole[1], parts.into())
 }
 
 /// A wait for siblings beyond the ideal's comes from what had put the service behind its ideal when the
@@ -202,6 +205,6 @@ fn induce(parts: &mut Parts, [surplus, after]: [u64; 2], met: &Met) -> bool {
 fn hand_out(parts: &mut Parts, ns: u64, weights: &[(Key, f64)]) -> bool {
     let shares: Vec<u128> = weights.iter().map(|(_, ns)| (ns * PRECISION) as u128).collect();
     let Some(shares) = apportion(ns, &shares) else { return false };
-    weights.iter().zip(shares).for_each(|((key, _), share)| grow(parts, *key, share));
+    weights.iter().zip(shares).for_each(|((key, _), share)| parts.add(*key, share));
     true
 }

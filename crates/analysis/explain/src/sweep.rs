@@ -4,6 +4,7 @@ use model::event::{Cause, NameId};
 use model::trace::Request;
 use model::{Nanos, ThreadId, Trace};
 
+use crate::amounts::Amounts;
 use crate::serving::{OffSpan, Served, Serving};
 use crate::source::{Culprit, Holder, Source};
 use crate::timeline::{Cursor, Timeline};
@@ -35,7 +36,7 @@ pub(crate) struct Tally {
     /// Siblings that came when the ideal would have begun with the request: how many parts.
     pub after: u64,
     /// By source and culprit: how many parts.
-    pub blamed: Vec<(Key, u64)>,
+    pub blamed: Amounts<Key, u64>,
     /// Nanoseconds in which its own thread was at work for it.
     pub own: u64,
     /// Those of them on another node than the program's memory.
@@ -54,7 +55,7 @@ impl Tally {
         match piece {
             Piece::First => self.first += parts,
             Piece::After => self.after += parts,
-            Piece::To(key) => grow(&mut self.blamed, key, parts),
+            Piece::To(key) => self.blamed.add(key, parts),
         }
     }
 
@@ -66,14 +67,6 @@ impl Tally {
 
 /// Words of eight bytes that a cause takes, once here and once in the explanation.
 pub(crate) const WORDS_OF_CAUSE: usize = 6;
-
-/// Adds to an entry of a short list, the latest first in mind: neighbours in time often blame the same.
-pub(crate) fn grow<K: PartialEq, N: std::ops::AddAssign>(list: &mut Vec<(K, N)>, key: K, by: N) {
-    match list.iter_mut().rev().find(|(known, _)| *known == key) {
-        Some((_, sum)) => *sum += by,
-        None => list.push((key, by)),
-    }
-}
 
 /// A request to sweep.
 #[derive(Clone, Copy)]
@@ -200,6 +193,7 @@ impl Scene<'_> {
                 break;
             }
         }
+        tally.blamed.settle();
         tally
     }
 }

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use model::event::{Event, Interrupt, NameId, What};
+use model::event::{Event, NameId, What};
 use model::{CpuId, Nanos, ThreadId};
 
+use crate::nesting::Nesting;
 use crate::source::Holder;
 
 /// From this moment on another thread holds a CPU.
@@ -28,8 +29,8 @@ pub(crate) struct Timeline {
 #[derive(Clone, Debug, Default)]
 struct Cpu {
     occupant: Option<ThreadId>,
-    /// Interrupts that have begun and not ended, the innermost last.
-    interrupts: Vec<(Interrupt, NameId)>,
+    /// Interrupts that have begun and not ended, by kind and name.
+    interrupts: Nesting<(u8, NameId)>,
     /// The idle state that it leaves, and until when.
     exit: Option<(NameId, Nanos)>,
     away: bool,
@@ -37,9 +38,9 @@ struct Cpu {
 
 impl Cpu {
     fn holder(&self, now: Nanos) -> Holder {
-        match (self.interrupts.last(), self.exit) {
+        match (self.interrupts.innermost(), self.exit) {
             _ if self.away => Holder::Away,
-            (Some((_, name)), _) => Holder::Interrupt(*name, self.occupant),
+            (Some((_, name)), _) => Holder::Interrupt(name, self.occupant),
             (None, Some((state, until))) if now < until => Holder::Exit(state, self.occupant),
             _ => self.occupant.map_or(Holder::Idle, Holder::Thread),
         }
@@ -99,13 +100,11 @@ impl Building {
                 cpu
             }
             What::InterruptBegin { cpu, kind, name } => {
-                self.cpus[cpu.index()].interrupts.push((kind, name));
+                self.cpus[cpu.index()].interrupts.begin((kind as u8, name));
                 cpu
             }
             What::InterruptEnd { cpu, kind, name } => {
-                let nested = &mut self.cpus[cpu.index()].interrupts;
-                // One that began before the trace has no place to end.
-                nested.iter().rposition(|one| *one == (kind, name)).map(|at| nested.remove(at));
+                self.cpus[cpu.index()].interrupts.end((kind as u8, name));
                 cpu
             }
             What::IdleExit { cpu, state, took } => {
