@@ -78,7 +78,7 @@ fn looked(
         if is_sure || taken == planned {
             return Ok(Document {
                 seeds: plan.seeds[..done].to_vec(),
-                results: findings.iter().flat_map(|finding| results(plan, finding)).collect(),
+                results: findings.iter().flat_map(|one| results(plan, one, arm)).collect(),
                 verdicts,
                 discarded: outputs.discarded.clone(),
                 looks: (planned > 1).then_some(document::Looks {
@@ -129,12 +129,16 @@ pub fn single(scenario: &Scenario, trace: &Trace) -> PolicyResult {
     result::result(scenario, &Finding::new(scenario, &[(trace, &[])]), None)
 }
 
-/// The pooled result of a policy, then one a seed.
-fn results(plan: &Plan, finding: &Finding) -> Vec<PolicyResult> {
+/// The pooled result of a policy, then one a seed. No other process runs on CPUs that are not real.
+fn results(plan: &Plan, finding: &Finding, arm: &dyn Arm) -> Vec<PolicyResult> {
     let pooled = result::result(plan.scenario, finding, None);
     let single =
         finding.traces.iter().enumerate().map(|(run, trace)| {
             result::result(plan.scenario, &finding.of_run(run), Some(trace.seed))
         });
-    std::iter::once(pooled).chain(single).collect()
+    let known = |one: PolicyResult| PolicyResult {
+        others_share: one.others_share.filter(|_| arm.exclusive()),
+        ..one
+    };
+    std::iter::once(pooled).chain(single).map(known).collect()
 }

@@ -30,6 +30,7 @@ pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) 
         migrations: summary.migrations,
         pulls_per_s: summary.pulls_per_s,
         idle_share: summary.idle_share,
+        others_share: summary.others_share,
         lag_samples: course.map(lag_samples).unwrap_or_default(),
     }
 }

@@ -35,8 +35,8 @@ fn compared(first: &str, times: f64, run: Run) -> Document {
     let text = format!(
         "# A.\nduration = \"1s\"\n[machine]\ncpus = 2\n{first}[[program]]\nname = \"spins\"\nkind = \"batch\"\n"
     );
-    let arm =
-        MadeUp(|scenario: &Scenario, policy: &str, seed| made_up(times, scenario, policy, seed));
+    let made = |scenario: &Scenario, policy: &str, seed| made_up(times, scenario, policy, seed);
+    let arm = MadeUp { run: made, exclusive: true };
     common::compared(&text, 6, &arm, run)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Estimate, Latency};
+use crate::document::{Document, Estimate, Latency};
 use crate::human;
 
 /// The generator did not keep its schedule. What was measured is then the most that the server can have
@@ -37,12 +37,33 @@ const WORTH_A_WORD: f64 = 0.01;
 /// So many programs are named.
 const NAMED: usize = 3;
 
+fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+impl Document {
+    /// `others had 12% of the CPUs under cfs, 3% under eevdf (interrupts, other processes, the host)`;
+    /// `None`: hardly any under all of them, or unknown.
+    pub(crate) fn others(&self) -> Option<String> {
+        let shares: Vec<(&str, f64)> = (self.shown().into_iter())
+            .filter_map(|result| Some((&*result.policy, result.others_share?)))
+            .collect();
+        shares.iter().any(|(_, share)| *share >= WORTH_A_WORD).then(|| {
+            let each = shares.iter().enumerate().map(|(nth, (policy, share))| {
+                let of = if nth == 0 { " of the CPUs" } else { "" };
+                format!("{}{of} under {policy}", percent(*share))
+            });
+            let each: Vec<String> = each.collect();
+            format!("others had {} (interrupts, other processes, the host)", each.join(", "))
+        })
+    }
+}
+
 impl SharedCpus {
     /// `others had 31% of CPU 0 (rustc 20%, interrupts 3%)`; `None`: hardly any.
     pub(crate) fn words(&self) -> Option<String> {
         let programs = self.programs.iter().take(NAMED).map(|(name, share)| (&name[..], *share));
         let rest = [("interrupts", self.interrupts_share), ("the host", self.host_share)];
-        let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let named = programs.chain(rest).filter(|(_, share)| *share >= WORTH_A_WORD);
         let named: Vec<String> =
             named.map(|(name, share)| format!("{name} {}", percent(share))).collect();

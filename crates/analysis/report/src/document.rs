@@ -146,6 +146,9 @@ pub struct PolicyResult {
     pub pulls_per_s: Option<f64>,
     /// The share of the machine's CPU time that was idle.
     pub idle_share: Option<f64>,
+    /// The share of it that neither the scenario's threads had nor was idle: interrupts, other processes and
+    /// the host. `None` where the CPUs are not real ones.
+    pub others_share: Option<f64>,
     /// The lag at regular moments, for the chart.
     pub lag_samples: Vec<LagSample>,
 }

@@ -176,6 +176,10 @@ fn opening(document: &Document, width: usize) -> String {
         text.push_str(&styled(&line, tone_style(Tone::Bad)));
         text.push('\n');
     }
+    for line in document.others().iter().flat_map(|line| human::folded(line, width)) {
+        text.push_str(&styled(&line, tone_style(Tone::Faint)));
+        text.push('\n');
+    }
     text
 }
 

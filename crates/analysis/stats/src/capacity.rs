@@ -8,10 +8,15 @@ use crate::course::received_s;
 /// window: that is not owed to a thread. It is what the threads received and left idle. All CPUs where idle
 /// time is unknown.
 pub(crate) fn cpus(scenario: &Scenario, trace: &Trace) -> f64 {
-    let all = f64::from(scenario.machine.cpus);
-    let (Some(first), Some(last)) = (trace.usage.first(), trace.usage.last()) else { return all };
-    let Some(idle) = trace.counters.idle else { return all };
+    known_cpus(scenario, trace).unwrap_or(f64::from(scenario.machine.cpus))
+}
+
+/// [`cpus`]; `None` where idle time is unknown.
+pub(crate) fn known_cpus(scenario: &Scenario, trace: &Trace) -> Option<f64> {
+    let (first, last) = (trace.usage.first()?, trace.usage.last()?);
+    let idle_s = trace.counters.idle?.as_secs_f64();
     let window_s = last.at.saturating_sub(first.at).as_secs_f64();
     let used_s: f64 = received_s(first, last).iter().sum();
-    if window_s > 0.0 { ((used_s + idle.as_secs_f64()) / window_s).min(all) } else { all }
+    let cpus = (used_s + idle_s) / window_s;
+    (window_s > 0.0).then_some(cpus.min(f64::from(scenario.machine.cpus)))
 }

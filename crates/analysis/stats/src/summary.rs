@@ -4,6 +4,7 @@ use model::scenario::Kind;
 use model::trace::{Counters, Request};
 use model::{Nanos, Scenario, Trace};
 
+use crate::capacity::known_cpus;
 use crate::course::{Course, extremes, received_s};
 use crate::group::{GroupShare, group_shares, share_samples};
 use crate::inversion::{Inversions, inverted_pairs};
@@ -33,6 +34,8 @@ pub struct Summary {
     pub pulls_per_s: Option<f64>,
     /// The share of the machine's CPU time that no thread used.
     pub idle_share: Option<f64>,
+    /// The share of it that no thread used and that was not idle: interrupts, other processes, the host.
+    pub others_share: Option<f64>,
 }
 
 /// What one program did. Only services have requests.
@@ -95,8 +98,15 @@ pub fn summarise(scenario: &Scenario, traces: &[&Trace]) -> Summary {
         pulls_per_s: total(|counters| counters.pulls).map(|pulls| pulls as f64 / seconds),
         idle_share: total(|counters| counters.idle.map(|idle| idle.0))
             .map(|idle| Nanos(idle).as_secs_f64() / whole),
+        others_share: own_cpu_s(scenario, traces).map(|own| (1.0 - own / whole).max(0.0)),
         courses,
     }
+}
+
+/// CPU time that the scenario's threads could have, over all runs.
+fn own_cpu_s(scenario: &Scenario, traces: &[&Trace]) -> Option<f64> {
+    let of = |trace: &Trace| Some(known_cpus(scenario, trace)? * trace.window.span().as_secs_f64());
+    traces.iter().map(|trace| of(trace)).sum()
 }
 
 fn course(scenario: &Scenario, trace: &Trace) -> Course {

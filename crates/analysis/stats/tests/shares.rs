@@ -220,11 +220,13 @@ fn what_interrupts_took_is_due_to_no_group() {
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.0]);
     assert_close(&[due(&summary, 0), summary.groups[0].share], &[0.9, 0.9]);
+    assert_close(&[summary.others_share.unwrap()], &[0.1]);
     // The control: where events do not tell whether it was idle, it may have been.
     trace.counters.idle = None;
     let summary = summarise(&scenario, &[&trace]);
     assert_close(&summary.courses[0].lags[0].lag_s, &[0.0, 0.1]);
     assert_close(&[due(&summary, 0)], &[1.0]);
+    assert_eq!(summary.others_share, None);
 }
 
 #[test]

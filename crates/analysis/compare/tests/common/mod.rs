@@ -6,7 +6,11 @@ use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Trace, Wa
 use report::Document;
 
 /// Makes up what a scenario's programs do under policy `a` or `b` with a seed.
-pub struct MadeUp<F>(pub F);
+pub struct MadeUp<F> {
+    pub run: F,
+    /// A run at a time, in the order of the plan: the twin of a run draws by itself.
+    pub exclusive: bool,
+}
 
 impl<F: Fn(&Scenario, &str, u64) -> Trace + Sync> Arm for MadeUp<F> {
     fn name(&self) -> &'static str {
@@ -15,9 +19,8 @@ impl<F: Fn(&Scenario, &str, u64) -> Trace + Sync> Arm for MadeUp<F> {
     fn machine(&self) -> String {
         String::new()
     }
-    /// A run at a time, in the order of the plan: the twin of a run draws by itself.
     fn exclusive(&self) -> bool {
-        true
+        self.exclusive
     }
     fn check(&self, _: &Scenario, _: &PolicySpec) -> Result<(), Failure> {
         Ok(())
@@ -32,7 +35,7 @@ impl<F: Fn(&Scenario, &str, u64) -> Trace + Sync> Arm for MadeUp<F> {
     ) -> Result<Trace, Failure> {
         let policy = policy.to_string();
         let window = Window { start: Nanos::ZERO, end: scenario.duration };
-        let made = (self.0)(scenario, &policy, seed);
+        let made = (self.run)(scenario, &policy, seed);
         Ok(Trace { policy, seed, window, ..made })
     }
 }

@@ -242,6 +242,7 @@ fn making(document: &Document) -> String {
         ("scenario's machine", topology),
         ("kernels", kernels.collect::<Vec<_>>().join("; ")),
         ("discarded and repeated", document.discarded.join("; ")),
+        ("shared CPUs", document.others().unwrap_or_default()),
     ];
     parts::heading("How this was made")
         + &parts::verbatim("command", &human::command(&document.command))

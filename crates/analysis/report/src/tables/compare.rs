@@ -41,6 +41,7 @@ fn policies(document: &Document) -> RecordBatch {
         .number("migrations", |row| row.0.migrations)
         .float("pulls_per_s", |row| row.0.pulls_per_s)
         .float("idle_share", |row| row.0.idle_share)
+        .float("others_share", |row| row.0.others_share)
         .float("threads_lag_min_s", |row| row.0.threads_lag_s.min)
         .float("threads_lag_max_s", |row| row.0.threads_lag_s.max)
         .float("fairness_min", |row| row.0.fairness.min)
