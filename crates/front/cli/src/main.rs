@@ -181,5 +181,5 @@ fn report_failure(failure: Failure) -> ExitCode {
     if failure != Failure::ClosedOutput {
         anstream::eprintln!("rearguard: {failure}");
     }
-    ExitCode::from(failure.exit_code())
+    ExitCode::from(terminal::exit_code(&failure))
 }

@@ -1,12 +1,14 @@
-//! A progress bar on a terminal, and Ctrl-C turned into a wish to stop.
+//! A progress bar on a terminal, and signals turned into a wish to stop.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Arm, Failure, Watch};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// How long a command that has nothing to restore goes on after the first signal.
 const GRACE: Duration = Duration::from_millis(800);
@@ -14,18 +16,23 @@ const GRACE: Duration = Duration::from_millis(800);
 /// What a command wants to be told of signals; none: it is ended by the first one.
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
+/// The last signal.
+static CAUGHT: AtomicI32 = AtomicI32::new(SIGINT);
+
 struct Asked {
     stop: Arc<AtomicBool>,
     grace: Option<Duration>,
 }
 
-/// From now on Ctrl-C and SIGTERM end this process without leaving temporary files, at once unless the
-/// command asks to be told. Once a process, before it begins with anything.
+/// From now on Ctrl-C, SIGTERM and SIGHUP end this process without leaving temporary files, at once unless
+/// the command asks to be told. Once a process, before it begins with anything.
 pub fn handle_signals() {
-    ctrlc::set_handler(caught).expect("set once a process");
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("signals that may be caught");
+    thread::spawn(move || signals.forever().for_each(caught));
 }
 
-fn caught() {
+fn caught(signal: i32) {
+    CAUGHT.store(signal, Ordering::Relaxed);
     let Some(Asked { stop, grace }) = ASKED.get() else { end() };
     if stop.swap(true, Ordering::Relaxed) {
         end();
@@ -38,8 +45,8 @@ fn caught() {
     }
 }
 
-/// Turns true at Ctrl-C or SIGTERM; the second one ends the process at once, as a kill would: what is to be
-/// restored then is by other processes or later ones. Once a process.
+/// Turns true at the first of these signals; the second one ends the process at once, as a kill would: what
+/// is to be restored then is by other processes or later ones. Once a process.
 pub fn interrupt_flag() -> Arc<AtomicBool> {
     flag(None)
 }
@@ -55,10 +62,19 @@ fn flag(grace: Option<Duration>) -> Arc<AtomicBool> {
 }
 
 fn end() -> ! {
-    fileio::leave(Failure::Interrupted.exit_code().into())
+    fileio::leave(exit_code(&Failure::Interrupted).into())
 }
 
-/// Shows progress on stderr where that is a terminal, and handles Ctrl-C and SIGTERM.
+/// The exit code of a failed command. One that a signal ended has 128 and the signal's number, as shells
+/// expect.
+pub fn exit_code(failure: &Failure) -> u8 {
+    match failure {
+        Failure::Interrupted => 128 + CAUGHT.load(Ordering::Relaxed) as u8,
+        other => other.exit_code(),
+    }
+}
+
+/// Shows progress on stderr where that is a terminal, and handles signals.
 pub struct Terminal {
     bar: ProgressBar,
     stop: Arc<AtomicBool>,

@@ -1,5 +1,6 @@
-//! Ctrl-C and SIGTERM, command by command: each ends within a second and leaves neither a temporary file, nor
-//! a process, nor half of an output. The machine may be busy, so the bound here is wider.
+//! Signals, command by command: each ends a command within a second, with the code of that signal, and leaves
+//! neither a temporary file, nor a process, nor half of an output. The machine may be busy, so the bound here
+//! is wider.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -46,11 +47,12 @@ use When::{After, Reads, Started, Writes};
 struct Case {
     words: &'static str,
     when: When,
-    code: i32,
+    /// `None`: 128 and the signal's number.
+    code: Option<i32>,
 }
 
 const fn case(words: &'static str, when: When) -> Case {
-    Case { words, when, code: 130 }
+    Case { words, when, code: None }
 }
 
 /// A folder with a file for every purpose, and one for temporary files.
@@ -219,7 +221,8 @@ fn ends(folder: &Path, case: &Case, signal: Signal) {
     let at = format!("{} by {signal}: {said}", case.words);
     assert!(status.is_some(), "{at} it goes on");
     assert!(begin.elapsed() < BOUND, "{at} it took {:?}", begin.elapsed());
-    assert_eq!(status.and_then(|status| status.code()), Some(case.code), "{at}");
+    let code = case.code.unwrap_or(128 + signal as i32);
+    assert_eq!(status.and_then(|status| status.code()), Some(code), "{at}");
     leaves_nothing(folder, &at);
 }
 
@@ -239,7 +242,7 @@ fn leaves_nothing(folder: &Path, at: &str) {
 fn all_end(cases: &[Case]) {
     let folder = folder();
     for case in cases {
-        for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
             ends(folder.path(), case, signal);
         }
     }
@@ -310,7 +313,7 @@ fn what_has_servers() {
     let measure =
         "measure --target null-rpc://127.0.0.1:0 --start null-rpc --rate 100/s --duration 600s";
     all_end(&[
-        Case { code: 0, ..case("serve null-rpc", After(1_500)) },
+        Case { code: Some(0), ..case("serve null-rpc", After(1_500)) },
         case(measure, After(2_500)),
     ]);
 }

@@ -13,6 +13,8 @@ use model::units::long_duration;
 use model::{Failure, Nanos, PolicySpec};
 use scx::stats::Server;
 use scx::{Code, Control, Ending, Loaded, Only, Poll, Promised, Scope};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::{plan, service};
 
@@ -210,12 +212,15 @@ fn compile(policy: &PolicySpec, to: &Path) -> Result<(), Failure> {
 fn interrupt_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stop);
-    let caught = move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(Failure::Interrupted.exit_code().into());
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).expect("signals that may be caught");
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if set.swap(true, Ordering::Relaxed) {
+                // As shells expect.
+                std::process::exit(128 + signal);
+            }
         }
-    };
-    ctrlc::set_handler(caught).expect("set once a process");
+    });
     stop
 }
 
