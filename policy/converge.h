@@ -14,8 +14,9 @@
  *          of the sets. Where that is raised they are raised with it, as far as they are behind. A
  *          virtual time that has met no other for 300 ms has no lead to begin with: the others are
  *          raised to it, that of bound threads goes back to them. A thread that was placed before
- *          its min_vruntime does not put its virtual time behind. What the CPU runs is raised alone
- *          only where its virtual time has none that waits.
+ *          its min_vruntime does not put its virtual time behind. Where threads wait of the set of
+ *          what the CPU runs, the set is where they are, and what runs is raised alone once it is
+ *          behind them by more than 300 ms and their turn. Where none waits, the set is where it is.
  * Why.     Nothing that a weight means is lost: inside a virtual time all distances stay. Between
  *          two of them lag is bounded by a number that is independent of how long the machine runs.
  *          A set competes on many CPUs: if it followed what one bound thread finds left over on one
@@ -23,7 +24,9 @@
  *          that cannot use what it is due is raised at every tick, on each of its CPUs. If bound
  *          threads, or another such set, were raised to the same floor by themselves, their weights
  *          would mean nothing: the set with a CPU of its own would be raised there, and the other
- *          one, which does not see that, would have what they share.
+ *          one, which does not see that, would have what they share. A thread that has a CPU for
+ *          all of the time cannot use more, however heavy it is: if its set were where it is, all
+ *          others of the set would be raised as if they were owed what it is owed.
  * Figure.  A service that runs where it likes beside a thread of nice 19 bound to one of two CPUs,
  *          and one of nice 19 and a spinner bound to the other: p99.9 1.01 of the ideal, EEVDF 4.6.
  *          When sets followed, it was 5.5, and the second of nice 19 had 11.6% of a due 0.7%. A
@@ -34,10 +37,12 @@
  *          runs everywhere, has 100% of that CPU, with infeasible=off 37%. One of 100, due 75%, has
  *          78%, EEVDF 100%. Three groups of one weight in sets of two, three and two of three CPUs
  *          have 12.5% of the machine each, with infeasible=off 6.2, 15.0 and 16.3%, EEVDF 17.0,
- *          11.0 and 9.6%. docs/evidence/production-node.md.
+ *          11.0 and 9.6%. A spinner of weight 300 and four that share a weight of 50, all in one
+ *          set of two of four CPUs, have one each beside six others; when the set was where its
+ *          foremost thread is, the four had 0.16. docs/evidence/production-node.md.
  * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
- *          which a tick has met a thread there. A set whose threads all run takes no part in what
- *          others are raised by. Those that meet again within 300 ms keep their leads.
+ *          which a tick has met a thread there. Those that meet again within 300 ms keep their
+ *          leads.
  */
 #ifndef RG_CONVERGE_H
 #define RG_CONVERGE_H
@@ -47,18 +52,9 @@
 /* The looks of a tick at the sets that wait for its CPU. */
 enum rg_converging { RG_CONVERGE_NOTE, RG_CONVERGE_JOIN, RG_CONVERGE_RAISE };
 
-/* The virtual time of the set of what a CPU runs, if none of it waits there; else 0. */
-RG_INLINE struct rg_vtime *rg_vtime_of_curr(struct rg_shared *shared, struct rg_queue *queue,
-					    struct rg_cpu *here)
-{
-	if (here->vtime >= RG_CPUSETS || queue->waiting >> here->vtime & 1)
-		return 0;
-	return &shared->cpusets[rg_masked(here->vtime, RG_CPUSETS)].vtime;
-}
-
-/* The foremost thread of the i-th set of a queue; false: none waits any more. */
-RG_INLINE bool rg_foremost_waiting(u32 id, struct rg_vtime *vtime, struct rg_cpu *here, u32 i,
-				   struct rg_foremost *first)
+/* The foremost thread of the i-th set of a queue; false: none waits any more, and none runs. */
+RG_INLINE bool rg_foremost_of(u32 id, struct rg_vtime *vtime, struct rg_cpu *here, u32 i,
+			      struct rg_foremost *first)
 {
 	struct rg_queue *queue = rg_queue(id);
 	struct rg_lock *lock = rg_lock_of(id);
@@ -68,14 +64,13 @@ RG_INLINE bool rg_foremost_waiting(u32 id, struct rg_vtime *vtime, struct rg_cpu
 		return 0;
 	rg_acquire(lock);
 	waits = queue->waiting >> (i & (RG_CPUSETS - 1)) & 1;
-	if (waits)
-		*first = rg_foremost(queue, vtime, here, i);
+	*first = waits ? rg_foremost(queue, vtime, here, i) : rg_foremost_running(here);
 	rg_release(lock);
-	return waits;
+	return waits || here->vtime == i;
 }
 
 /*
- * Takes in the i-th set that waits for a CPU, or raises it. The verifier looks at one set by
+ * Takes in the i-th set that competes for a CPU, or raises it. The verifier looks at one set by
  * itself: all of them in one loop would be more than it takes.
  */
 RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, enum rg_converging step)
@@ -89,7 +84,7 @@ RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, enum rg_converging step)
 	if (!shared || !here || !rg_is_admitted(shared, here, i))
 		return 0;
 	vtime = &shared->cpusets[rg_masked(i, RG_CPUSETS)].vtime;
-	if (!rg_foremost_waiting(id, vtime, here, i, &first))
+	if (!rg_foremost_of(id, vtime, here, i, &first))
 		return 0;
 	if (step == RG_CONVERGE_NOTE) {
 		rg_span_add(&here->span, vtime, first.vruntime);
@@ -98,53 +93,45 @@ RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, enum rg_converging step)
 		rg_span_note_raised(&here->span, vtime, &first);
 	} else {
 		rg_span_raise_set(&here->span, vtime, &first);
-		rg_span_note_last(&here->span, &first);
+		rg_span_note_last(&here->span, &first, here->vtime == i);
 	}
 	return 1;
 }
 
-/* All that wait in a queue, which says so to others then. */
-RG_INLINE void rg_converge_waiting(struct rg_shared *shared, struct rg_queue *queue, s32 at)
+/* The sets of what waits in the queue of a CPU and of what that runs. */
+RG_INLINE u64 rg_sets_at(struct rg_queue *queue, struct rg_cpu *here)
 {
-	struct rg_lock *lock = rg_lock_of(rg_queue_of(at));
-	struct rg_cpu *here = rg_cpu(at);
-	u64 waiting = queue->waiting;
+	return queue->waiting | (here->vtime < RG_CPUSETS ? 1ULL << here->vtime : 0);
+}
 
-	RG_FOR_WAITING(i, waiting)
-		rg_converge_set(at, i, RG_CONVERGE_NOTE);
-	if (here && rg_are_behind(&here->span)) {
-		RG_FOR_WAITING(i, waiting)
-			rg_converge_set(at, i, RG_CONVERGE_JOIN);
-	}
-	RG_FOR_WAITING(i, waiting)
-		rg_converge_set(at, i, RG_CONVERGE_RAISE);
-	if (!lock)
+/* Says to other CPUs where the threads are that wait in a queue. */
+RG_INLINE void rg_converge_publish(struct rg_shared *shared, struct rg_queue *queue, u32 id)
+{
+	struct rg_lock *lock = rg_lock_of(id);
+
+	if (!lock || queue->least == RG_NEVER)
 		return;
 	rg_acquire(lock);
 	rg_queue_publish(shared, queue, 0);
 	rg_release(lock);
 }
 
-/* The sets of a queue, which are no further apart then; and what the CPU runs of one of them. */
+/* The sets that compete for a CPU: they are no further apart then. */
 RG_INLINE void rg_converge_sets(struct rg_shared *shared, s32 at, struct rg_cpu *here)
 {
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
-	struct rg_span *span = &here->span;
-	struct rg_vtime *running;
+	u64 sets = queue ? rg_sets_at(queue, here) : 0;
 
-	if (!queue)
-		return;
-	running = rg_vtime_of_curr(shared, queue, here);
-	if (running) {
-		span->running = here->vruntime;
-		rg_span_add(span, running, rg_turn_began(here));
+	RG_FOR_WAITING(i, sets)
+		rg_converge_set(at, i, RG_CONVERGE_NOTE);
+	if (rg_are_behind(&here->span)) {
+		RG_FOR_WAITING(i, sets)
+			rg_converge_set(at, i, RG_CONVERGE_JOIN);
 	}
-	if (queue->least != RG_NEVER)
-		rg_converge_waiting(shared, queue, at);
-	if (running && rg_is_newcomer(running, span->now))
-		rg_span_raise(span, running, rg_turn_began(here), span->floor);
-	else if (running)
-		rg_meet(running, span);
+	RG_FOR_WAITING(i, sets)
+		rg_converge_set(at, i, RG_CONVERGE_RAISE);
+	if (queue)
+		rg_converge_publish(shared, queue, rg_queue_of(at));
 }
 
 /* The foremost thread that is bound to the CPU, under the lock of its own queue. */
@@ -220,6 +207,8 @@ RG_INLINE void rg_converge_own(struct rg_shared *shared, struct rg_cpu *here, st
 	if (own->least != RG_NEVER || exact)
 		rg_vtime_move(&own->vtime, rg_return(own, span, &first, exact));
 	rg_queue_publish(shared, own, 0);
+	if (own->least != RG_NEVER && rg_precedes(own->least, span->bound.vruntime))
+		span->bound = (struct rg_foremost){ .vruntime = own->least };
 	rg_release(lock);
 }
 
@@ -233,46 +222,34 @@ RG_INLINE bool rg_is_converged(struct rg_queue *queue, struct rg_queue *own, str
 	return here->vtime < RG_CPUSETS && !(queue->waiting & ~(1ULL << here->vtime));
 }
 
-/* Whether threads wait for the CPU in the virtual time of what it runs: that moves with theirs. */
-RG_INLINE bool rg_is_moved(struct rg_queue *queue, struct rg_queue *own, struct rg_cpu *here)
-{
-	if (here->vtime >= RG_CPUSETS)
-		return own->least != RG_NEVER;
-	return queue->waiting >> here->vtime & 1;
-}
-
 /*
- * The floor of the sets that wait for a CPU, or of what is bound to it, if it runs such a thread;
- * RG_NEVER: none. What is behind it is raised.
+ * Compares them. Answers how far behind what the CPU runs may be by itself: behind those that wait
+ * of its set, or the sets, if it is bound and none waits with which it is raised; RG_NEVER: as it is.
  */
 RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(at);
 	struct rg_queue *own = here ? rg_queue(here->own) : 0;
-	struct rg_span blank = { .running = RG_NEVER, .known = RG_NEVER, .newest = RG_NEVER };
 	bool bound;
 
 	if (!shared || !own)
 		return RG_NEVER;
 	bound = own->is_own && (here->vtime >= RG_CPUSETS || own->least != RG_NEVER);
-	blank.now = rg_now();
-	blank.floor = RG_NEVER;
-	blank.foremost = RG_NEVER;
-	blank.least.vruntime = RG_NEVER;
-	blank.second.vruntime = RG_NEVER;
-	blank.last.vruntime = RG_NEVER;
-	blank.last.floor = RG_NEVER;
-	blank.count = bound;
-	here->span = blank;
+	rg_span_begin(&here->span, bound);
 	rg_converge_sets(shared, at, here);
 	if (bound)
 		rg_converge_own(shared, here, &here->span);
-	return here->vtime < RG_CPUSETS ? here->span.floor : rg_own_floor(&here->span);
+	if (here->vtime < RG_CPUSETS)
+		return here->span.alone;
+	return own->least == RG_NEVER ? rg_own_floor(&here->span) : RG_NEVER;
 }
 
-/* In tick: no virtual time of those that compete for this CPU is left behind without bound. */
-RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
+/*
+ * In tick: no virtual time of those that compete for this CPU is left behind without bound. Answers
+ * whether there are several.
+ */
+RG_INLINE bool rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 			   struct rg_thread *thread)
 {
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
@@ -282,15 +259,16 @@ RG_INLINE void rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	u64 floor;
 
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own || !shared)
-		return;
+		return 0;
 	rg_admit(shared, here, thread->cpuset);
 	if (rg_is_converged(queue, own, here))
-		return;
+		return 0;
 	floor = rg_converge_at(at);
 	rg_account_sync(account);
-	if (floor != RG_NEVER && !rg_is_moved(queue, own, here))
+	if (floor != RG_NEVER)
 		account->vruntime = rg_latest(account->vruntime, floor);
 	here->vruntime = account->vruntime;
+	return 1;
 }
 
 #endif

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Problem. Threads that are bound to a CPU, or to a set with it, wait for it. It runs one that may
- *          go elsewhere, and another CPU idles: no thread waits that the idle one could take.
+ *          go elsewhere, and another CPU idles, or runs what is further ahead: no thread waits that
+ *          the other one could take.
  * Rule.    When a CPU is to choose, and threads wait for it that may not run everywhere, what it
  *          runs leaves it, if it may go to an idle one. A CPU that falls idle lets such a CPU of
- *          its queue choose.
+ *          its queue choose. In a tick, what runs leaves it if it may go to a CPU of the queue where
+ *          they may not, and whose thread was further ahead than the first of them when its turn
+ *          began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again.
  * Why.     By fair order the others wait for as long as the weight of what runs is worth, and the
- *          idle CPU's time is lost to all.
+ *          idle CPU's time is lost to all. Of threads that are on the wrong CPUs the vruntimes say
+ *          which shall run, but not where: the one that runs has nothing to change places for.
  * Figure.  Four spinners bound to one of two CPUs, which are due 33.9% of the machine beside a
  *          spinner of ten times their weight and a service, have 36.0% of it, and no CPU idles.
  *          Before they had 18.3%, and 17.7% idled. Eight bound to two of four, due 33.8%, have
- *          33.7%, before 19.5%. docs/evidence/production-node.md.
+ *          33.7%, before 19.5%. A spinner that may use three of six CPUs, one of them with four
+ *          others that have two: those have both, else one. docs/evidence/production-node.md.
  * Limits.  A queue remembers one CPU for those that fall idle. Others look at the end of a slice.
+ *          One thread leaves at a time: where two would have to change CPUs for a third, they stay.
+ *          Of more than 8 CPUs of the queue a tick asks some (preempt.h).
  */
 #ifndef RG_GIVE_WAY_H
 #define RG_GIVE_WAY_H
 
 #include "balance/balance.h"
+#include "preempt.h"
 
 /*
  * Whether threads wait for a CPU that may not run everywhere: bound to it, or of a set with it that
@@ -37,7 +45,49 @@ RG_INLINE bool rg_is_wanted_by_bound(struct rg_queue *queue, struct rg_queue *ow
 	return wanted;
 }
 
-/* In dispatch: whether the CPU's runnable thread shall go to an idle CPU, which looks for it. */
+/* Whether what a CPU runs is further ahead than a thread that waits elsewhere and may not run here. */
+RG_INLINE bool rg_runs_later(struct rg_shared *shared, struct rg_cpu *cpu,
+			     struct rg_foremost *bound)
+{
+	u64 least = bound->vruntime + RG_PREEMPT_GRANULARITY_NS;
+
+	return cpu->pool && !cpu->ordered && rg_before(least, rg_turn_began(cpu)) &&
+	       !(bound->set && rg_is_admitted(shared, cpu, bound->set));
+}
+
+/* The CPU of its queue to which what a CPU runs shall go; -1: none. */
+RG_SUBPROGRAM s32 rg_way_out(struct task_struct *t RG_TRUSTED, s32 at)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	struct rg_cpu *here = rg_cpu(at);
+	u32 asked;
+
+	if (!shared || !queue || !here || rg_is_pinned(t))
+		return -1;
+	asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+	RG_FOR(i, 0, asked) {
+		s32 to = rg_preempt_near(queue, at, i);
+		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);
+
+		if (cpu && rg_runs_later(shared, cpu, &here->span.bound) && rg_may_run_on(t, to))
+			return to;
+	}
+	return -1;
+}
+
+/* In tick, once the sets are compared: ends the slice of what shall run elsewhere. */
+RG_INLINE void rg_leave_if_wanted(struct rg_cpu *here, s32 at, struct task_struct *t)
+{
+	s32 to = here->span.bound.vruntime == RG_NEVER ? -1 : rg_way_out(t, at);
+
+	if (to < 0 || RG_OPTION(balance) == RG_BALANCE_NONE)
+		return;
+	here->leaves = rg_some(to);
+	rg_set_slice(t, 0);
+}
+
+/* In dispatch: whether the CPU's runnable thread shall go to another one, which looks for it. */
 RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_cpu *here = rg_cpu(at);
@@ -45,6 +95,10 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 	struct rg_queue *own = here ? rg_queue(here->own) : 0;
 	struct rg_thread *thread = rg_thread(t);
 
+	if (here && here->leaves) {
+		rg_kick((s32)rg_number(here->leaves), RG_KICK_PREEMPT);
+		return 1;
+	}
 	if (!queue || !own || !thread || rg_is_pinned(t) ||
 	    !rg_is_wanted_by_bound(queue, own, here, thread))
 		return 0;

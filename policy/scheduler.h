@@ -351,7 +351,8 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 		rg_set_slice(t, RG_OPTION(slice_ns));
 	if (rg_held_by(t, thread))
 		rg_set_slice(t, 0);
-	rg_converge(cpu, at, t, thread);
+	if (rg_converge(cpu, at, t, thread))
+		rg_leave_if_wanted(cpu, at, t);
 	rg_look_around(at, cpu, cpu->since);
 }
 

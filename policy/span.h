@@ -8,7 +8,10 @@
 
 #include "vruntime.h"
 
-/* Under the lock: that of the i-th set of a queue, in which a thread waits. */
+/*
+ * Under the lock: where the i-th set of a queue is, in which a thread waits. Threads that are bound
+ * to the CPU are where the foremost of them is, also if it runs: no other CPU has it meanwhile.
+ */
 RG_INLINE struct rg_foremost rg_foremost(struct rg_queue *queue, struct rg_vtime *vtime,
 					 struct rg_cpu *here, u32 i)
 {
@@ -19,11 +22,30 @@ RG_INLINE struct rg_foremost rg_foremost(struct rg_queue *queue, struct rg_vtime
 	u64 weight = thread->weight;
 
 	first.batch = rg_holds_clock(thread);
-	if (here->vtime == id && rg_before(here->vruntime, first.vruntime)) {
+	if (here->vtime == id && queue->is_own && rg_before(here->vruntime, first.vruntime)) {
 		first.vruntime = here->vruntime;
 		weight = here->weight;
 	}
 	first.floor = rg_held_back(first.vruntime, weight);
+	if (here->vtime == id)
+		here->span.alone = first.floor;
+	return first;
+}
+
+/* The least vruntime that what a CPU runs may have had when its turn began. */
+RG_INLINE u64 rg_turn_began(struct rg_cpu *cpu)
+{
+	return rg_held_back(cpu->vruntime, cpu->weight) + RG_HELD_BACK_NS;
+}
+
+/* Where a set is of which none waits: where what the CPU runs was when its turn began. */
+RG_INLINE struct rg_foremost rg_foremost_running(struct rg_cpu *here)
+{
+	struct rg_foremost first = { .set = here->vtime };
+
+	first.batch = rg_holds_clock(rg_thread_at(here->thread));
+	first.floor = rg_held_back(here->vruntime, here->weight);
+	first.vruntime = rg_turn_began(here);
 	return first;
 }
 
@@ -32,6 +54,27 @@ RG_INLINE void rg_foremost_move(struct rg_foremost *first, u64 by)
 {
 	first->vruntime += by;
 	first->floor += by;
+}
+
+/*
+ * Before a look. Each part is set by itself: as a whole it would take a third of the stack that the
+ * kernel has for a callback.
+ */
+RG_INLINE void rg_span_begin(struct rg_span *span, bool bound)
+{
+	span->now = rg_now();
+	span->known = RG_NEVER;
+	span->newest = RG_NEVER;
+	span->foremost = RG_NEVER;
+	span->floor = RG_NEVER;
+	span->alone = RG_NEVER;
+	span->raised = 0;
+	span->count = bound;
+	span->least.vruntime = RG_NEVER;
+	span->second.vruntime = RG_NEVER;
+	span->last.vruntime = RG_NEVER;
+	span->last.floor = RG_NEVER;
+	span->bound.vruntime = RG_NEVER;
 }
 
 /* Whether a virtual time has met no other lately. What it is ahead by nobody else wanted. */
@@ -45,12 +88,6 @@ RG_INLINE void rg_meet(struct rg_vtime *vtime, struct rg_span *span)
 {
 	if (span->count > 1 && rg_less(span->now, vtime->met_at) > RG_HELD_BACK_NS >> 2)
 		vtime->met_at = span->now;
-}
-
-/* The least vruntime that what a CPU runs may have had when its turn began. */
-RG_INLINE u64 rg_turn_began(struct rg_cpu *here)
-{
-	return rg_held_back(here->vruntime, here->weight) + RG_HELD_BACK_NS;
 }
 
 /* The last of two vruntimes that may each be RG_NEVER. */
@@ -165,20 +202,19 @@ RG_INLINE void rg_span_raise_set(struct rg_span *span, struct rg_vtime *vtime,
 		vtime->raised += raised;
 }
 
-/* Takes in a set that is no further behind than it may be. */
-RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first)
+/* Takes in a set that is no further behind than it may be, and whether the CPU runs of it. */
+RG_INLINE void rg_span_note_last(struct rg_span *span, struct rg_foremost *first, bool runs)
 {
 	if (rg_precedes(first->vruntime, span->last.vruntime))
 		span->last = *first;
+	if (first->set && !runs && rg_precedes(first->vruntime, span->bound.vruntime))
+		span->bound = *first;
 }
 
 /* The least vruntime of the sets, once they are no further apart. */
 RG_INLINE u64 rg_span_least(struct rg_span *span)
 {
-	u64 floor = rg_last(span->floor, span->newest);
-	u64 least = rg_earliest(span->running, span->known == RG_NEVER ? floor : span->known);
-
-	return rg_last(least, floor);
+	return rg_last(span->known, rg_last(span->floor, span->newest));
 }
 
 #endif

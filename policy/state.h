@@ -331,27 +331,28 @@ struct rg_listing {
 
 #define RG_TRIES 4 /* a power of two */
 
-/* The foremost thread that waits for a CPU of one set, or that runs of it. */
+/* Where a set is: the foremost thread that waits for a CPU, or what that runs if none waits. */
 struct rg_foremost {
 	u64 vruntime; /* RG_NEVER: none */
 	u64 floor;   /* how far behind it others may be */
-	u32 set;     /* which it is of */
-	u32 batch;   /* whether it is a batch thread, and waits */
+	u32 set;     /* which it is */
+	u32 batch;   /* whether it is a batch thread */
 };
 
 /* What competes for a CPU in a tick: see converge.h. RG_NEVER: nothing of the kind. */
 struct rg_span {
 	u64 now;
-	u64 running; /* the vruntime of what it runs of a set of which none waits */
 	u64 known;   /* the least vruntime of the sets that have met others lately */
 	u64 newest;  /* the last of the others */
-	u64 foremost; /* the last of the least vruntimes of all sets that wait */
+	u64 foremost; /* the last of the least vruntimes of all sets */
 	u64 floor;   /* how far behind that sets may be */
+	u64 alone;   /* how far behind that what it runs may be, if threads of its set wait */
 	u64 raised;  /* how far those were raised that fall behind together */
 	u64 count;   /* how many virtual times */
 	struct rg_foremost least;  /* the set behind all others, before any is raised */
 	struct rg_foremost second; /* the next one */
 	struct rg_foremost last;   /* the one behind all others, once they are no further apart */
+	struct rg_foremost bound;  /* of those that wait and may not run everywhere */
 };
 
 /* A CPU's question which thread is next, and what has been tried for it: see pick/pick.h. */
@@ -392,6 +393,7 @@ struct rg_cpu {
 	u32 vtime;     /* the number of the virtual time of what it runs */
 	u32 class;     /* of what it runs, under pick=credit */
 	u32 ordered;   /* a preemption is on its way */
+	rg_maybe leaves; /* where what it runs shall go: give_way.h */
 	u32 follower;  /* who last entered its local queue behind what it runs: see direct.h */
 	rg_maybe hint; /* a queue where a thread waits that this CPU was woken for */
 	u32 resumed;   /* it was woken for a thread that was held, and has not asked since */

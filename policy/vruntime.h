@@ -52,6 +52,7 @@ RG_INLINE void rg_cpu_set_curr(struct rg_cpu *cpu, struct rg_thread *thread, u64
 	cpu->since = now;
 	cpu->thread = thread->slot;
 	cpu->ordered = 0;
+	cpu->leaves = 0;
 	cpu->pool = thread->pool;
 }
 

@@ -73,6 +73,13 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("bound-in-set", "bound", "share", [[("weight = 10000", "weight = 100")]]),
     ("overlapping-sets", "first", "share", AS_IS),
     ("overlapping-sets", "first", "share", [[('"first"\nweight = 300', '"first"\nweight = 10000')]]),
+    ("overlapping-sets", "first", "share", [[
+        ('"first"\nweight = 300\ncpus = [2, 6]', '"first"\nweight = 1000\ncpus = [0, 2, 6]'),
+        ("weight = 300\ncpus = [0, 2, 6]", "weight = 100\ncpus = [2, 6]"),
+        ("weight = 300\ncpus = [0, 6]", "weight = 100\ncpus = [2, 6]"),
+        ("threads = 8", "threads = 3"),
+    ]]),
+    ("heavy-in-set", "light", "share", AS_IS),
     ("nested-sets", "web", "excess", AS_IS),
     ("moved-group", "web", "excess", AS_IS),
     ("loop-and-service", "loop", "excess", AS_IS),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Those of a CPU that have begun and not ended. A trace may lack the ends of millions, so that an end must be
-/// found without a look at each.
+/// Those of a CPU that have begun and not ended. A trace may lack the ends of millions, so that an end must
+/// be found without a look at each.
 #[derive(Clone, Debug)]
 pub(crate) struct Nesting<K> {
     /// The outermost first; `None`: it has ended before one within it did.

@@ -150,8 +150,9 @@ fn service(
     }
 }
 
-/// What the seeds tell, where all of the foretold interval lies beyond what was measured. The requests are the
-/// same under each seed, so seeds differ by next to nothing: a smaller difference may be what the model lacks.
+/// What the seeds tell, where all of the foretold interval lies beyond what was measured. The requests are
+/// the same under each seed, so seeds differ by next to nothing: a smaller difference may be what the model
+/// lacks.
 fn answer(by_seeds: Answer, foretold: &Estimate, measured: &Estimate) -> Answer {
     let is_beyond = match by_seeds {
         Answer::Better => foretold.high.zip(measured.value).is_some_and(|(high, was)| high < was),

@@ -4,6 +4,7 @@
 mod common;
 mod credit;
 mod cts;
+mod drawn_sets;
 mod dwrr;
 mod fairness;
 mod files;

@@ -70,3 +70,21 @@ fn sets_that_fall_behind_together_share_by_weight() {
         has_its_due(&scenario, due, [0.98, 1.02], ("rearguard:infeasible=off", 0.6));
     }
 }
+
+/// The first of three sets has as many threads as CPUs, of which the others have two, and ten times the weight
+/// of each. In the control what runs is raised to where the others are.
+#[test]
+fn a_set_whose_threads_all_run_shares_by_weight() {
+    let full = [
+        (
+            "name = \"first\"\nweight = 300\ncpus = [2, 6]",
+            "name = \"first\"\nweight = 1000\ncpus = [0, 2, 6]",
+        ),
+        ("weight = 300\ncpus = [0, 2, 6]", "weight = 100\ncpus = [2, 6]"),
+        ("weight = 300\ncpus = [0, 6]", "weight = 100\ncpus = [2, 6]"),
+        ("threads = 8", "threads = 3"),
+    ];
+    let due = 3.0 / 8.0 * 1_000.0 / 1_200.0;
+    let scenario = case_with("overlapping-sets", &full);
+    has_its_due(&scenario, due, [0.98, 1.02], ("rearguard:infeasible=off", 0.7));
+}
