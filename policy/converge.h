@@ -36,8 +36,8 @@
  *          1.01. A group of weight 10,000 bound to one CPU of a set of 300, beside one of 50 that
  *          runs everywhere, has 100% of that CPU, with infeasible=off 37%. One of 100, due 75%, has
  *          78%, EEVDF 100%. Three groups of one weight in sets of two, three and two of three CPUs
- *          have 12.5% of the machine each, with infeasible=off 6.2, 15.0 and 16.3%, EEVDF 17.0,
- *          11.0 and 9.6%. A spinner of weight 300 and four that share a weight of 50, all in one
+ *          have 12.5% of the machine each, with infeasible=off 5.9, 14.8 and 16.8%, EEVDF 18.0,
+ *          9.5 and 10.1%. A spinner of weight 300 and four that share a weight of 50, all in one
  *          set of two of four CPUs, have one each beside six others; when the set was where its
  *          foremost thread is, the four had 0.16. docs/evidence/production-node.md.
  * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
