@@ -97,6 +97,7 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 
 	if (here && here->leaves) {
 		rg_kick((s32)rg_number(here->leaves), RG_KICK_PREEMPT);
+		here->leaves = 0;
 		return 1;
 	}
 	if (!queue || !own || !thread || rg_is_pinned(t) ||
