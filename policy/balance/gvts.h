@@ -187,6 +187,16 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 	return 0;
 }
 
+/* The least vruntime that waits in the CPU's queue for this one, which may not run all sets. */
+RG_INLINE u64 rg_gvts_least_here(s32 cpu)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
+
+	if (queue && queue->waiting >> 1)
+		return rg_least_for(cpu, rg_queue_of(cpu));
+	return queue ? queue->least : RG_NEVER;
+}
+
 /*
  * Whether a thread came from a queue that is further behind all that this CPU has than one cache
  * may be behind another; `mine` is the vruntime of what it could go on with. Mostly the
@@ -201,7 +211,7 @@ RG_SUBPROGRAM bool rg_gvts_pull_behind(s32 cpu, u64 mine)
 
 	if (!shared || !own)
 		return 0;
-	least = rg_earliest(rg_gvts_least(cpu, mine), own->least);
+	least = rg_earliest(rg_earliest(mine, rg_gvts_least_here(cpu)), own->least);
 	limit = least - RG_HELD_BACK_NS;
 	if (least == RG_NEVER || !rg_before(shared->cpusets[0].vtime.min_vruntime, limit) ||
 	    !(rg_steal_next(here, cpu, shared->queues, 1, limit) ||
