@@ -16,7 +16,8 @@
  *          raised to it, that of bound threads goes back to them. A thread that was placed before
  *          its min_vruntime does not put its virtual time behind. Where threads wait of the set of
  *          what the CPU runs, the set is where they are, and what runs is raised alone once it is
- *          behind them by more than 300 ms and their turn. Where none waits, the set is where it is.
+ *          behind them by more than 300 ms and their turn. Where none waits, the set is where it
+ *          is.
  * Why.     Nothing that a weight means is lost: inside a virtual time all distances stay. Between
  *          two of them lag is bounded by a number that is independent of how long the machine runs.
  *          A set competes on many CPUs: if it followed what one bound thread finds left over on one
@@ -224,7 +225,8 @@ RG_INLINE bool rg_is_converged(struct rg_queue *queue, struct rg_queue *own, str
 
 /*
  * Compares them. Answers how far behind what the CPU runs may be by itself: behind those that wait
- * of its set, or the sets, if it is bound and none waits with which it is raised; RG_NEVER: as it is.
+ * of its set, or the sets, if it is bound and none waits with which it is raised; RG_NEVER: as it
+ * is.
  */
 RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 {

@@ -5,9 +5,9 @@
  *          the other one could take.
  * Rule.    When a CPU is to choose, and threads wait for it that may not run everywhere, what it
  *          runs leaves it, if it may go to an idle one. A CPU that falls idle lets such a CPU of
- *          its queue choose. In a tick, what runs leaves it if it may go to a CPU of the queue where
- *          they may not, and whose thread was further ahead than the first of them when its turn
- *          began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again.
+ *          its queue choose. In a tick, what runs leaves it if it may go to a CPU of the queue
+ *          where they may not, and whose thread was further ahead than the first of them when its
+ *          turn began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again.
  * Why.     By fair order the others wait for as long as the weight of what runs is worth, and the
  *          idle CPU's time is lost to all. Of threads that are on the wrong CPUs the vruntimes say
  *          which shall run, but not where: the one that runs has nothing to change places for.
@@ -45,7 +45,7 @@ RG_INLINE bool rg_is_wanted_by_bound(struct rg_queue *queue, struct rg_queue *ow
 	return wanted;
 }
 
-/* Whether what a CPU runs is further ahead than a thread that waits elsewhere and may not run here. */
+/* Whether what a CPU runs is further ahead than a thread that waits, and that may not run there. */
 RG_INLINE bool rg_runs_later(struct rg_shared *shared, struct rg_cpu *cpu,
 			     struct rg_foremost *bound)
 {

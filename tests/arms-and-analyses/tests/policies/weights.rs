@@ -71,8 +71,8 @@ fn sets_that_fall_behind_together_share_by_weight() {
     }
 }
 
-/// The first of three sets has as many threads as CPUs, of which the others have two, and ten times the weight
-/// of each. In the control what runs is raised to where the others are.
+/// The first of three sets has as many threads as CPUs, of which the others have two, and ten times the
+/// weight of each. In the control what runs is raised to where the others are.
 #[test]
 fn a_set_whose_threads_all_run_shares_by_weight() {
     let full = [
