@@ -63,7 +63,7 @@ fn a_promise_is_checked_before_it_is_made() {
         ("web: 10ms=10%, at most 60%", traced, 0, "  yes\n"),
         ("web: 600us=1%, at most 60%", traced, 1, "  no; about"),
         ("web: 10ms=10%, at most 20%", traced, 3, "others leave; promise at most 4"),
-        ("web: 10ms=0.01%, at most 60%", traced, 3, "look for longer"),
+        ("web: 10ms=0.01%, at most 60%", traced, 3, "at their rate, would tell"),
         ("web: 10ms", traced, 2, "expected a time and a share"),
         ("web", traced, 2, "expected a cgroup or unit"),
         ("web: 10ms=10%", &[], 2, "--port"),
