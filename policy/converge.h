@@ -53,7 +53,7 @@
 /* The looks of a tick at the sets that wait for its CPU. */
 enum rg_converging { RG_CONVERGE_NOTE, RG_CONVERGE_JOIN, RG_CONVERGE_RAISE };
 
-/* The foremost thread of the i-th set of a queue; false: none waits any more, and none runs. */
+/* Where the i-th set of a queue is; false: none of it waits any more, and none runs. */
 RG_INLINE bool rg_foremost_of(u32 id, struct rg_vtime *vtime, struct rg_cpu *here, u32 i,
 			      struct rg_foremost *first)
 {
@@ -89,7 +89,7 @@ RG_SUBPROGRAM bool rg_converge_set(s32 at, u32 i, enum rg_converging step)
 		return 0;
 	if (step == RG_CONVERGE_NOTE) {
 		rg_span_add(&here->span, vtime, first.vruntime);
-		rg_span_note(&here->span, &first);
+		rg_span_note(&here->span, &first, here->vtime == i);
 	} else if (step == RG_CONVERGE_JOIN) {
 		rg_span_note_raised(&here->span, vtime, &first);
 	} else {

@@ -65,7 +65,7 @@ RG_SUBPROGRAM s32 rg_way_out(struct task_struct *t RG_TRUSTED, s32 at)
 
 	if (!shared || !queue || !here || rg_is_pinned(t))
 		return -1;
-	asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+	asked = rg_preempt_asked(queue);
 	RG_FOR(i, 0, asked) {
 		s32 to = rg_preempt_near(queue, at, i);
 		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);

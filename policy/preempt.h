@@ -38,6 +38,12 @@ RG_INLINE s32 rg_preempt_near(struct rg_queue *queue, s32 home, u32 i)
 	return rg_cpu_in(queue->cpu, RG_OPTION(queue), at < queue->cpus ? at : at - queue->cpus);
 }
 
+/* How many CPUs of the queue to ask. */
+RG_INLINE u32 rg_preempt_asked(struct rg_queue *queue)
+{
+	return queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+}
+
 /* The i-th CPU to ask beyond the queue: all of a small machine from home on, else a part. */
 RG_INLINE s32 rg_preempt_far(struct rg_queue *queue, s32 home, u32 i)
 {
@@ -100,7 +106,7 @@ RG_SUBPROGRAM s32 rg_preempt_in(struct task_struct *t RG_TRUSTED, s32 home)
 
 	if (!queue)
 		return -1;
-	asked = queue->cpus < RG_PREEMPT_ASKED ? queue->cpus : RG_PREEMPT_ASKED;
+	asked = rg_preempt_asked(queue);
 	RG_FOR(i, 0, asked) {
 		s32 at = rg_preempt_near(queue, home, i);
 		u64 ahead = rg_preempt_lead(t, at);

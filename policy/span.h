@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What competes for a CPU in a tick: how far the sets of CPUs that wait for it are apart, and how
- * far each may be behind. The rule is that of converge.h.
+ * What competes for a CPU in a tick: how far the sets of CPUs are apart that wait for it or run,
+ * and how far each may be behind. The rule is that of converge.h.
  */
 #ifndef RG_SPAN_H
 #define RG_SPAN_H
@@ -27,8 +27,6 @@ RG_INLINE struct rg_foremost rg_foremost(struct rg_queue *queue, struct rg_vtime
 		weight = here->weight;
 	}
 	first.floor = rg_held_back(first.vruntime, weight);
-	if (here->vtime == id)
-		here->span.alone = first.floor;
 	return first;
 }
 
@@ -44,8 +42,8 @@ RG_INLINE struct rg_foremost rg_foremost_running(struct rg_cpu *here)
 	struct rg_foremost first = { .set = here->vtime };
 
 	first.batch = rg_holds_clock(rg_thread_at(here->thread));
-	first.floor = rg_held_back(here->vruntime, here->weight);
 	first.vruntime = rg_turn_began(here);
+	first.floor = first.vruntime - RG_HELD_BACK_NS;
 	return first;
 }
 
@@ -124,9 +122,11 @@ RG_INLINE u64 rg_span_raise(struct rg_span *span, struct rg_vtime *vtime, u64 vr
 	return vtime->shift - before;
 }
 
-/* Takes in where a set is that waits for the CPU, and which two are behind all others. */
-RG_INLINE void rg_span_note(struct rg_span *span, struct rg_foremost *first)
+/* Takes in where a set is, whether the CPU runs of it, and which two are behind all others. */
+RG_INLINE void rg_span_note(struct rg_span *span, struct rg_foremost *first, bool runs)
 {
+	if (runs)
+		span->alone = first->floor;
 	span->foremost = rg_last(span->foremost, first->vruntime);
 	span->floor = rg_last(span->floor, first->floor);
 	if (rg_precedes(first->vruntime, span->least.vruntime)) {
@@ -185,7 +185,7 @@ RG_INLINE u64 rg_span_least_floor(struct rg_span *span)
 	return span->second.floor + rg_lead(span->floor, span->second.vruntime);
 }
 
-/* Raises a set that waits, and its foremost thread with it. */
+/* Raises a set, and its foremost thread with it. */
 RG_INLINE void rg_span_raise_set(struct rg_span *span, struct rg_vtime *vtime,
 				 struct rg_foremost *first)
 {

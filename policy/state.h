@@ -346,7 +346,7 @@ struct rg_span {
 	u64 newest;  /* the last of the others */
 	u64 foremost; /* the last of the least vruntimes of all sets */
 	u64 floor;   /* how far behind that sets may be */
-	u64 alone;   /* how far behind that what it runs may be, if threads of its set wait */
+	u64 alone;   /* how far behind where its set is what it runs may be */
 	u64 raised;  /* how far those were raised that fall behind together */
 	u64 count;   /* how many virtual times */
 	struct rg_foremost least;  /* the set behind all others, before any is raised */
