@@ -1,5 +1,6 @@
 //! What `rearguard` promises to groups in sets of CPUs of their own, which meet others there, come and move.
 
+use crate::fairness::summary;
 use crate::production_node::{case, case_with, keeps_its_tail, received};
 
 /// No CPU idles while bound threads wait for one whose thread could go there. In the control it may not.
@@ -54,4 +55,25 @@ fn a_group_in_a_set_of_cpus_is_not_late_when_it_comes_or_moves() {
         ("utilisation = 0.15", "utilisation = 0.1"),
     ];
     keeps_its_tail(1, &case_with("moved-group", &single), "of one CPU each", [1.2, 1.5]);
+}
+
+/// A heavy thread has one of the set's two CPUs for all of the time. The others have the other one: its set
+/// is where they wait. The control is `dwrr`, which asks no set where it is.
+#[test]
+fn a_thread_that_can_use_no_more_does_not_hold_its_set_back() {
+    let has_its_due = |policy| (0.245..0.255).contains(&received(&case("heavy-in-set"), policy));
+    assert!(has_its_due("rearguard"));
+    assert!(!has_its_due("dwrr"));
+}
+
+/// A light group is due a third of the one CPU that no heavy thread has. One of these waits in that cache,
+/// and does not keep the CPU from others that wait in the other one. In the control caches do not compare.
+#[test]
+fn what_waits_for_another_cpu_holds_none_back_from_other_caches() {
+    let has_its_due = |policy| {
+        let share = summary(&case("sets-over-caches"), policy).groups[1].share;
+        (0.98..1.02).contains(&(12.0 * share))
+    };
+    assert!(has_its_due("rearguard"));
+    assert!(!has_its_due("rearguard:min_vruntime=queue"));
 }
