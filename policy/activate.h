@@ -55,7 +55,7 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	rg_balance_join(thread);
 	rg_weight_refresh(thread);
 	thread->woke_at = now;
-	thread->arrival = rg_order_arrival(thread, now);
+	thread->arrival = rg_order_arrival(thread, rg_asked_at(thread));
 	thread->pool = rg_pool(t, thread);
 	rg_urgent_ask(thread, now);
 }

@@ -145,6 +145,13 @@ RG_CALL bool rg_is_percpu_kthread(struct task_struct *thread);
  */
 RG_CALL bool rg_is_runnable(struct task_struct *prev);
 
+/*
+ * Since when the request is at the machine that the thread of that row (rg_slot) was woken for, or
+ * has read last; 0: it has none, or the platform does not say. A kernel says so with order=arrival
+ * alone, and hands a request's moment on from a thread to one that it wakes, once. Cost: low.
+ */
+RG_CALL u64 rg_request_at(u32 slot);
+
 /* Whether it exits, or shall: a signal has come that ends it. Cost: none. */
 RG_CALL bool rg_is_ending(struct task_struct *thread);
 

@@ -19,12 +19,13 @@
  *          half of the budget stays for those that serve.
  * Figure.  docs/reference/policies.md.
  * Limits.  A full budget, RG_PROMISE_SAVED_NS at that share, delays others once by so much. The age
- *          of an event loop is that of the first request since it slept.
+ *          of an event loop is that of the first request since it slept, but with order=arrival.
  */
 #ifndef RG_PROMISE_H
 #define RG_PROMISE_H
 
 #include "min_vruntime.h"
+#include "order/arrival.h"
 
 #define RG_MILLION 1000000
 #define RG_PROMISE_SAVED_NS 100000000ULL /* the default period of cpu.max */
@@ -92,7 +93,7 @@ RG_SUBPROGRAM bool rg_promise_charge(u32 slot, s32 at, u64 ran_ns)
 /* When a thread that has not slept since becomes urgent. */
 RG_INLINE u64 rg_urgent_at(struct rg_thread *thread, struct rg_promise *promise)
 {
-	return thread->woke_at + rg_less(promise->within_ns >> 1, RG_OPTION(slice_ns));
+	return rg_asked_at(thread) + rg_less(promise->within_ns >> 1, RG_OPTION(slice_ns));
 }
 
 /* Whether it still serves what it woke for: it does not compute since. */
@@ -101,7 +102,7 @@ RG_INLINE bool rg_serves(struct rg_thread *thread, u64 now)
 	return !thread->batch || rg_less(now, thread->woke_at) <= RG_OPTION(burst_limit_ns);
 }
 
-/* A thread has been served, whose wait began when it woke. */
+/* A thread has been served, whose wait began when it woke, or its request came. */
 RG_SUBPROGRAM bool rg_promise_served(u32 slot, u64 now)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
@@ -110,7 +111,7 @@ RG_SUBPROGRAM bool rg_promise_served(u32 slot, u64 now)
 	if (!thread->promise)
 		return 0;
 	rg_add(&promise->wakes, 1);
-	if (rg_less(now, thread->woke_at) > promise->within_ns)
+	if (rg_less(now, rg_asked_at(thread)) > promise->within_ns)
 		rg_add(&promise->late, 1);
 	return 1;
 }

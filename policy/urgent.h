@@ -103,7 +103,7 @@ RG_INLINE u64 rg_deadline(struct rg_thread *thread, u64 now)
 	if (!thread->promise || now < rg_urgent_at(thread, promise) ||
 	    !rg_may_borrow(thread, promise, now))
 		return RG_NEVER;
-	return rg_serves(thread, now) ? thread->woke_at + promise->within_ns : RG_NEVER - 1;
+	return rg_serves(thread, now) ? rg_asked_at(thread) + promise->within_ns : RG_NEVER - 1;
 }
 
 /*

@@ -6,23 +6,24 @@
 #ifndef RG_ORDER_H
 #define RG_ORDER_H
 
+#include "arrival.h"
 #include "fcfs.h"
 #include "lcfs.h"
 #include "random.h"
 #include "vtime.h"
 
-/* The arrival of a thread that has just become runnable, or that must start again. */
-RG_INLINE u64 rg_order_arrival(struct rg_thread *thread, u64 now)
+/* The arrival of a thread that came then, or must start again. */
+RG_INLINE u64 rg_order_arrival(struct rg_thread *thread, u64 then)
 {
 	switch (RG_OPTION(order)) {
 	case RG_ORDER_LCFS:
-		return rg_order_lcfs(now);
+		return rg_order_lcfs(then);
 	case RG_ORDER_VTIME:
 		return rg_order_vtime(thread);
 	case RG_ORDER_RANDOM:
 		return rg_order_random();
 	default:
-		return rg_order_fcfs(now);
+		return rg_order_fcfs(then);
 	}
 }
 
@@ -37,6 +38,8 @@ RG_INLINE void rg_order_again(struct rg_thread *thread, u64 now)
 
 	if (tail || thread->batch)
 		thread->arrival = rg_order_arrival(thread, now);
+	else if (RG_OPTION(order) == RG_ORDER_ARRIVAL)
+		rg_order_by_request(thread);
 }
 
 #endif

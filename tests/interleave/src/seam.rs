@@ -98,6 +98,7 @@ calls! {
     fn rg_waker() -> u32 {
         0
     }
+    fn rg_request_at(_slot: u32) -> u64 { 0 }
     fn rg_pick_idle(t: Handle) -> i32 {
         let on = hands();
         on.claim_idle(thread(t), on.cpu_of(thread(t))).map_or(-1, |cpu| cpu as i32)

@@ -78,6 +78,8 @@ pub struct Core {
     /// While a wake-up is handled: the CPU whose thread or timer caused it; `None`: an interrupt from
     /// outside, such as a request from a client on another machine.
     pub waker: Option<CpuId>,
+    /// Since when the request is at the machine that each thread was woken for, or has read last.
+    pub requests: Vec<Option<Nanos>>,
     /// Threads that are throttled from the present moment on (true), or not any more.
     pub kept: Vec<(ThreadId, bool)>,
     fault: Option<String>,
@@ -98,6 +100,7 @@ impl Core {
             affinities: Affinities::new(machine.cpus),
             has_realtime: false,
             waker: None,
+            requests: Vec::new(),
             kept: Vec::new(),
             fault: None,
         }

@@ -222,6 +222,7 @@ fn populate(core: &mut Core, setup: &Setup, window: Window) -> Vec<Program> {
         }));
         programs.push(program);
     }
+    core.requests = vec![None; core.threads.len()];
     programs
 }
 

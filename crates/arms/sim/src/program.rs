@@ -146,6 +146,14 @@ impl Program {
         }
     }
 
+    /// Since when the request is at the machine that a service's thread serves, or is woken for.
+    pub fn request_at(&self, thread: ThreadId) -> Option<Nanos> {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.request_at(thread.0 - self.first_thread),
+            _ => None,
+        }
+    }
+
     /// When the client sends next, or would if it could; [`Nanos::NEVER`]: never.
     pub fn next_arrival(&self) -> Nanos {
         match &self.behaviour {

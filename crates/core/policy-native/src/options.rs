@@ -312,7 +312,7 @@ mod tests {
         for (text, said) in [
             ("ctss", "`cts`"),
             ("cts:ordre=fcfs", "`order`"),
-            ("cts:order=fifo", "fcfs, lcfs, vtime, random"),
+            ("cts:order=fifo", "fcfs, lcfs, vtime, random, arrival"),
             ("cts:queue=node", "cpu, llc, machine"),
             ("cts:queue=machin", "`machine`"),
             ("cts:burst_limit=yes", "off, on, a duration"),

@@ -39,6 +39,11 @@ pub trait Platform {
     fn waker(&self) -> Option<ThreadId> {
         None
     }
+    /// Since when the request is at the machine that a thread was woken for or has read last; `None`: it has
+    /// none, or that is not known.
+    fn request_at(&self, _thread: ThreadId) -> Option<u64> {
+        None
+    }
     /// Claims an idle CPU for a thread.
     fn pick_idle(&mut self, thread: ThreadId) -> Option<CpuId>;
     /// Makes a CPU choose again.

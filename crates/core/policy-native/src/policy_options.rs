@@ -3,7 +3,7 @@
 use model::{Failure, Nanos, PolicySpec, scenario::Machine};
 
 use crate::file_options::FileOptions;
-use crate::table::Options;
+use crate::table::{ORDER_ARRIVAL, Options};
 
 /// The options of one of the project's policies, or the few of a policy in a file.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,11 @@ impl PolicyOptions {
     /// Whether groups may have promises.
     pub fn keeps_promises(&self) -> bool {
         matches!(self, PolicyOptions::BuiltIn(options) if options.promises == 1)
+    }
+
+    /// Whether threads stand by when their requests came, which the platform then says.
+    pub fn asks_for_requests(&self) -> bool {
+        matches!(self, PolicyOptions::BuiltIn(options) if options.order == ORDER_ARRIVAL)
     }
 
     /// As C sees them.

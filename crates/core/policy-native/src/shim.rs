@@ -196,6 +196,8 @@ calls! {
     fn rg_domain(on, at: i32, of: u32) -> u32 [0] on.platform.domain(present(on, at), level(of));
     fn rg_cpu_in(on, at: i32, of: u32, i: u32) -> i32 [-1] number(on.platform.cpu_in(present(on, at), level(of), i));
     fn rg_waker(on) -> u32 [0] on.platform.waker().map_or(0, slot);
+    fn rg_request_at(on, slot: u32) -> u64 [0]
+        row(slot).and_then(|thread| on.platform.request_at(thread)).unwrap_or(0);
     fn rg_pick_idle(on, t: Handle) -> i32 [-1] number(on.platform.pick_idle(thread(t)));
     fn rg_kick(on, at: i32, how: u32) -> () [()]
         on.platform.kick(present(on, at), if how == 0 { Kick::Idle } else { Kick::Preempt });

@@ -1,5 +1,6 @@
 //! What each policy promises, asked of simulated runs with the statistics and the ideal.
 
+mod arrival;
 #[path = "../../../../crates/arms/sim/tests/common/mod.rs"]
 mod common;
 mod credit;

@@ -85,6 +85,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     pub(super) fn wake(&mut self, thread: ThreadId, waker: Option<CpuId>) {
         debug_assert_eq!(self.core.thread(thread).state, State::Blocked);
         self.core.waker = waker;
+        self.note_request(thread);
         let task = &mut self.tasks[thread.index()];
         task.fresh = true;
         task.woken = self.core.now;
@@ -95,6 +96,14 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             _ => enqueue(&mut self.class, &mut self.core, thread),
         }
         self.observe(What::Wake { thread, cpu: self.core.thread(thread).cpu, by: waker });
+    }
+
+    /// The network card stamps requests: since when the one is there that the thread has, or comes for.
+    fn note_request(&mut self, thread: ThreadId) {
+        let program = &self.programs[self.core.thread(thread).program];
+        if let Some(at) = program.request_at(thread) {
+            self.core.requests[thread.index()] = Some(at);
+        }
     }
 
     /// Asks the program what its running thread does next.
@@ -119,6 +128,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         }
         self.expect_client(place);
         if let Next::Run(work) = next {
+            self.note_request(thread);
             let work = self.stretched(cpu, thread, work);
             self.core.threads[thread.index()].remaining += work;
             self.arm(cpu);

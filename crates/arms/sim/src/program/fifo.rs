@@ -41,12 +41,14 @@ impl Fifo {
         self.tail = thing;
     }
 
+    /// The first; `None`: nothing waits.
+    pub fn first(&self) -> Option<u32> {
+        (!self.is_empty()).then_some(self.head)
+    }
+
     /// Takes the first out.
     pub fn pop(&mut self, links: &Links) -> Option<u32> {
-        let first = self.head;
-        if first == NONE {
-            return None;
-        }
+        let first = self.first()?;
         self.head = links.0[first as usize];
         Some(first)
     }

@@ -203,6 +203,13 @@ impl Service {
         self.serving[own as usize].map(|connection| self.request_on[connection as usize])
     }
 
+    /// When the request was sent that a thread serves, or would begin with.
+    pub fn request_at(&self, own: u32) -> Option<Nanos> {
+        let next = self.stations[self.station_of_thread(own)].work.first();
+        let connection = self.serving[own as usize].or(next)?;
+        Some(self.requests[self.request_on[connection as usize] as usize].sent)
+    }
+
     pub fn outstanding(&self) -> u64 {
         self.due as u64 - self.received
     }

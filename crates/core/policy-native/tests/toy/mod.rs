@@ -35,6 +35,8 @@ pub struct Toy {
     pub last_local: Option<Local>,
     /// The thread that wakes another.
     pub waker: Option<ThreadId>,
+    /// Since when the requests of threads are there.
+    pub requests: BTreeMap<ThreadId, u64>,
     /// The CPU that dispatches, and its runnable thread.
     pub dispatching: (u32, Option<ThreadId>),
     pub draws: u32,
@@ -150,6 +152,7 @@ impl Toy {
             idle: Vec::new(),
             last_local: None,
             waker: None,
+            requests: BTreeMap::new(),
             dispatching: (0, None),
             draws: 7,
             taken: None,
@@ -219,6 +222,9 @@ impl Platform for Toy {
     }
     fn waker(&self) -> Option<ThreadId> {
         self.waker
+    }
+    fn request_at(&self, thread: ThreadId) -> Option<u64> {
+        self.requests.get(&thread).copied()
     }
     fn pick_idle(&mut self, _thread: ThreadId) -> Option<CpuId> {
         self.idle.pop().map(CpuId)

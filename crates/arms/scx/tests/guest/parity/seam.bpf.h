@@ -149,6 +149,11 @@ RG_CALL u32 rg_waker(void)
 	return 0;
 }
 
+RG_CALL u64 rg_request_at(u32 slot)
+{
+	return 0;
+}
+
 RG_CALL s32 rg_pick_idle(struct task_struct *t)
 {
 	return parity_act(PARITY_PICK_IDLE, rg_thread_id(t), 0, 0, 0) - 1;

@@ -106,6 +106,10 @@ impl Platform for Seam<'_> {
         }
     }
 
+    fn request_at(&self, thread: ThreadId) -> Option<u64> {
+        self.core.requests.get(thread.index()).copied().flatten().map(|at| at.0)
+    }
+
     fn pick_idle(&mut self, thread: ThreadId) -> Option<CpuId> {
         self.claim_idle(thread, self.core.thread(thread).cpu)
     }
