@@ -29,6 +29,9 @@ pub fn open(
         scx_utils::scx_ops_open!(builder, memory, rearguard, none).map_err(refused)?;
     scx_utils::import_enums!(skeleton);
     choose(&mut skeleton, options, topology.cpu_ids())?;
+    if options.asks_for_requests() {
+        stamp(&mut skeleton);
+    }
     operations(&mut skeleton, name, options, scope);
     if bpf::is_verbose() {
         measure(&mut skeleton);
@@ -50,7 +53,17 @@ fn choose(
     })?;
     constants.rg_mask_words = cpu_ids.div_ceil(64) as u32;
     constants.rg_holds = options.keeps_quotas();
+    constants.rg_stamps = options.asks_for_requests();
     Ok(())
+}
+
+/// Loads what tells the moments of requests, where the policy asks for them.
+fn stamp(skeleton: &mut OpenBpfSkel) {
+    let progs = &mut skeleton.progs;
+    progs.rearguard_readable.set_autoload(true);
+    progs.rearguard_was_readable.set_autoload(true);
+    progs.rearguard_read.set_autoload(true);
+    progs.rearguard_sent.set_autoload(true);
 }
 
 /// Names the scheduler and leaves out what this kernel does not have.

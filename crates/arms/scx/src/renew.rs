@@ -77,10 +77,11 @@ fn variables<'a>(map: &'a mut MapMut) -> &'a mut [u8] {
 }
 
 /// What a map of elements holds before a program ran. Locks and references to threads (arrays) are free when
-/// the programs are out of force; those of threads (task storage) are written when a thread comes.
+/// the programs are out of force; those of threads (task storage) are written when a thread comes. Sockets
+/// have what they had.
 fn empty(map: &MapMut) -> libbpf_rs::Result<()> {
     match map.map_type() {
-        MapType::StructOps | MapType::TaskStorage | MapType::Array => Ok(()),
+        MapType::StructOps | MapType::TaskStorage | MapType::SkStorage | MapType::Array => Ok(()),
         MapType::Hash => {
             let keys: Vec<Vec<u8>> = map.keys().collect();
             keys.iter().try_for_each(|key| map.delete(key))

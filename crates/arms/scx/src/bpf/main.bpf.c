@@ -180,6 +180,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rearguard_init_task, struct task_struct *p,
 	if (bpf_core_field_exists(args->cgroup))
 		group = rg_group_of(args->cgroup->kn->id);
 	rg_task_ctx_at(slot)->group = group;
+	if (rg_stamps)
+		*rg_request_of(slot) = 0;
 	return rg_init_thread(p, group);
 }
 
@@ -221,11 +223,15 @@ void BPF_STRUCT_OPS(rearguard_cgroup_move, struct task_struct *p, struct cgroup 
 
 s32 BPF_STRUCT_OPS(rearguard_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
+	if (rg_stamps)
+		rg_request_wakes(p);
 	return rg_select_cpu(p, prev_cpu);
 }
 
 void BPF_STRUCT_OPS(rearguard_enqueue, struct task_struct *p, u64 enq_flags)
 {
+	if (rg_stamps && enq_flags & SCX_ENQ_WAKEUP && rg_is_pinned(p))
+		rg_request_wakes(p);
 	if (!rg_slot(p)) /* until the end that init_task has asked for */
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 	else

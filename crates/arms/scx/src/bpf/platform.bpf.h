@@ -39,7 +39,6 @@ volatile u32 rg_zero = 0;
 #include "held.bpf.h"
 #include "queues.bpf.h"
 #include "topology.bpf.h"
-#include "waker.bpf.h"
 #include "weights.bpf.h"
 
 struct rg_cpu rg_cpus[RG_MAX_CPUS] SEC(".bss.cpus");
@@ -54,6 +53,8 @@ RG_CALL u64 rg_now(void)
 {
 	return scx_bpf_now();
 }
+
+#include "requests.bpf.h"
 
 RG_CALL u32 rg_random(void)
 {

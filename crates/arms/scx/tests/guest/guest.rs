@@ -10,6 +10,7 @@ use lab::{Counting, Job, Lab, Stream, Watcher};
 use model::scenario::Machine;
 use model::{Failure, Nanos, PolicySpec};
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
 use crate::life::warnings;
@@ -18,7 +19,7 @@ use crate::life::warnings;
 pub type Play = fn() -> Result<Vec<String>, Failure>;
 
 const ROLE: &str = "__kernel_guest";
-const PLAYS: [(&str, Play); 11] = [
+const PLAYS: [(&str, Play); 12] = [
     ("costs", crate::costs::play),
     ("faulty", crate::faulty::play),
     ("hotplug", crate::hotplug::play),
@@ -28,6 +29,7 @@ const PLAYS: [(&str, Play); 11] = [
     ("promise", crate::promise::play),
     ("promise_live", crate::promise_live::play),
     ("quota", crate::quota::play),
+    ("requests", crate::requests::play),
     ("spin", crate::groups::play),
     ("yields", crate::yields::play),
 ];
@@ -157,4 +159,11 @@ pub fn under_with(
     let outcome = lab.run(&job, &mut output).unwrap_or_else(|failure| panic!("{failure}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.lines).lines().map(str::to_string).collect(), outcome.code, text(&output.errors))
+}
+
+/// Computes for so much CPU time of this thread.
+pub fn compute(span: Duration) {
+    let used = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock"));
+    let until = used() + span;
+    while used() < until {}
 }

@@ -13,6 +13,7 @@ mod pipes;
 mod promise;
 mod promise_live;
 mod quota;
+mod requests;
 #[path = "../../../../core/policy-native/tests/toy/mod.rs"]
 mod toy;
 mod yields;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         pipes::trials(),
         promise::trials(),
         quota::trials(),
+        requests::trials(),
         yields::trials(),
     ];
     let trials: Vec<Trial> = trials.into_iter().flatten().collect();

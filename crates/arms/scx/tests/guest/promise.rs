@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use model::{Failure, PolicySpec};
-use nix::time::{ClockId, clock_gettime};
 use scx::{Code, Loaded, Poll, Promised, Scope};
 
 use crate::groups::{Group, divide, line};
-use crate::guest::{right, under};
+use crate::guest::{compute, right, under};
 use crate::life::{io, warnings};
 
 /// Tests and what each plays.
@@ -118,20 +117,10 @@ fn cycles() -> f64 {
     let (mut due, mut all, mut late) = (Duration::ZERO, 0.0f64, 0.0);
     while begin.elapsed() < SPAN {
         sleep(due.saturating_sub(begin.elapsed()));
-        work();
+        compute(WORK);
         all += 1.0;
         late += f64::from(u8::from(begin.elapsed() > due + PROMISED));
         due += EVERY;
     }
     late / all
-}
-
-/// CPU time of this thread.
-fn used() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock").into()
-}
-
-fn work() {
-    let until = used() + WORK;
-    while used() < until {}
 }
