@@ -4,7 +4,7 @@ mod toy;
 
 use model::ThreadId;
 use policy_native::Kick;
-use toy::{Bench, Thread};
+use toy::{Bench, THREAD, Thread};
 
 const MS: u64 = 1_000_000;
 
@@ -160,17 +160,21 @@ fn a_waker_interrupts_strangers_far_ahead_and_no_sibling() {
 
 #[test]
 fn of_siblings_the_one_goes_first_whose_request_came_first() {
-    let is_first = |policy: &str| {
+    let is_first = |policy: &str, processes: [u32; 2]| {
         let mut bench = Bench::new(policy, 1);
-        let [late, early] = [0, 0].map(|process| bench.thread(process, 0));
+        bench.policy.init_group(&mut bench.toy, 1, 0, 100);
+        let [late, early] =
+            processes.map(|process| bench.thread_like(Thread { process, group: 1, ..THREAD }));
         bench.toy.requests = [(late, bench.toy.now), (early, bench.toy.now - 1)].into();
         bench.wake(late);
         bench.toy.now += MS;
         bench.wake(early);
         bench.dispatch(0, None) == Some(early)
     };
-    assert!(is_first("cts:order=arrival"));
-    assert!(!is_first("cts"));
+    assert!(is_first("cts:order=arrival", [0, 0]));
+    assert!(!is_first("cts", [0, 0]));
+    assert!(is_first("cts:pick=group:order=arrival", [0, 1]));
+    assert!(!is_first("cts:pick=group", [0, 1]));
 }
 
 /// Of two siblings the first has run for a slice. Whether it goes on that has read a request of the moment

@@ -21,6 +21,17 @@ pub struct Thread {
     pub percpu_kthread: bool,
 }
 
+/// One of CPU 0 that has not run.
+pub const THREAD: Thread = Thread {
+    process: 0,
+    cpu: 0,
+    exec_ns: 0,
+    weight: 1_024,
+    group: 0,
+    only_on: None,
+    percpu_kthread: false,
+};
+
 /// Everything that the policy can ask and change.
 pub struct Toy {
     pub now: u64,
@@ -66,15 +77,7 @@ impl Bench {
 
     /// A new thread of a process on a CPU.
     pub fn thread(&mut self, process: u32, cpu: u32) -> ThreadId {
-        self.thread_like(Thread {
-            process,
-            cpu,
-            exec_ns: 0,
-            weight: 1_024,
-            group: 0,
-            only_on: None,
-            percpu_kthread: false,
-        })
+        self.thread_like(Thread { process, cpu, ..THREAD })
     }
 
     pub fn thread_like(&mut self, thread: Thread) -> ThreadId {
