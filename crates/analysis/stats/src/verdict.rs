@@ -6,6 +6,7 @@ use crate::delta;
 use crate::estimate::Estimate;
 use crate::latency::mean;
 use crate::paired::Sides;
+use crate::pairs::by_pairs;
 use crate::proportion::proportion_above;
 use crate::quantile::{Pool, Quantile, as_ns};
 
@@ -27,6 +28,15 @@ pub enum Metric {
     Outliers(Nanos),
 }
 
+/// What an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The figure of all runs together.
+    Pooled,
+    /// The median of the ratios that the pairs of runs have one by one, since one or two runs hold a tail.
+    Pairs,
+}
+
 /// Whether `a` does better than `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
@@ -35,7 +45,11 @@ pub struct Verdict {
     /// The answer.
     pub answer: Answer,
     /// The metric of `a` over that of `b`. Its value is NaN where both are 0 or both infinite.
+    ///
+    /// With [`Basis::Pairs`] the end that tells is that of the median of pairs.
     pub ratio: Estimate,
+    /// What the answer is about.
+    pub basis: Basis,
 }
 
 /// Compares two sides by pairs of runs, (`a`, `b`): each pair has one seed and so the same arrivals.
@@ -52,24 +66,52 @@ pub fn compare_at<R: AsRef<[Nanos]>>(
     metric: Metric,
     miss: f64,
 ) -> Option<Verdict> {
+    let pairs = with_samples(pairs);
+    let pooled = pooled(&pairs, metric, miss)?;
+    let Metric::Quantile(quantile) = metric else { return Some(pooled) };
+    let decided = by_pairs(&pairs, quantile, pooled.ratio, miss);
+    let of_pairs = |ratio| Verdict { basis: Basis::Pairs, ..Verdict::new(metric, ratio) };
+    Some(decided.map_or(pooled, of_pairs))
+}
+
+/// [`compare`] by the pooled figures alone, also where one or two runs hold a tail: what pairs add is
+/// seen beside it.
+pub fn compare_pooled<R: AsRef<[Nanos]>>(pairs: &[(R, R)], metric: Metric) -> Option<Verdict> {
+    pooled(&with_samples(pairs), metric, FALSE_ALARM)
+}
+
+fn with_samples<R: AsRef<[Nanos]>>(pairs: &[(R, R)]) -> Vec<(&[Nanos], &[Nanos])> {
     let both = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref()));
-    let (a, b): (Vec<_>, Vec<_>) = both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).unzip();
+    both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect()
+}
+
+fn pooled(pairs: &[(&[Nanos], &[Nanos])], metric: Metric, miss: f64) -> Option<Verdict> {
+    let (a, b): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
     let same = a == b;
     let (mut a, mut b) = (Pool::new(&a), Pool::new(&b));
     let per_run = a.cut.per_run().min(b.cut.per_run());
     (a.cut, b.cut) = (a.cut.coarsened(per_run), b.cut.coarsened(per_run));
     let value = figure(&a, metric)? / figure(&b, metric)?;
-    let ratio = if same {
-        of_the_same(value)
-    } else if metric == Metric::Mean && !(value > 0.0 && value.is_finite()) {
-        of_infinite_means(value)
-    } else {
-        let by_slope = delta::compare(&a, &b, metric, miss);
-        let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(&a, &b, metric), value, miss));
-        let (low, high) = Answer::allowing_for_runs(ratio.low, ratio.high, a.runs.len());
-        Estimate { low, high, ..ratio }
-    };
-    Some(Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio })
+    let ratio = if same { of_the_same(value) } else { pooled_ratio(&a, &b, metric, value, miss) };
+    Some(Verdict::new(metric, ratio))
+}
+
+impl Verdict {
+    /// Of a ratio of pooled figures.
+    fn new(metric: Metric, ratio: Estimate) -> Verdict {
+        Verdict { metric, answer: Answer::of(ratio.low, ratio.high), ratio, basis: Basis::Pooled }
+    }
+}
+
+/// The ratio of two pooled figures with its interval.
+fn pooled_ratio(a: &Pool, b: &Pool, metric: Metric, value: f64, miss: f64) -> Estimate {
+    if metric == Metric::Mean && !(value > 0.0 && value.is_finite()) {
+        return of_infinite_means(value);
+    }
+    let by_slope = delta::compare(a, b, metric, miss);
+    let ratio = by_slope.unwrap_or_else(|| interval(&Sides::new(a, b, metric), value, miss));
+    let (low, high) = Answer::allowing_for_runs(ratio.low, ratio.high, a.runs.len());
+    Estimate { low, high, ..ratio }
 }
 
 fn of_the_same(value: f64) -> Estimate {
