@@ -4,7 +4,7 @@ use model::scenario::{Kind, Program};
 use model::{Answer, Nanos};
 use report::ROUND;
 use report::document::Verdict;
-use stats::{Estimate, Metric, Quantile, compare_at, ratio_of_pairs_at, round_ns};
+use stats::{Basis, Estimate, Metric, Quantile, compare_at, ratio_of_pairs_at, round_ns};
 
 use crate::finding::Finding;
 use crate::plan::Plan;
@@ -39,18 +39,20 @@ fn against(plan: &Plan, policy: usize, a: &Finding, b: &Finding, miss: f64) -> V
         let judged = metrics(plan.scenario.outlier_threshold).into_iter();
         let of_requests = judged.filter_map(move |(key, metric)| {
             let found = compare_at(&pairs, metric, miss)?;
-            Some((key, found.answer, found.ratio))
+            Some((key, found.answer, found.ratio, found.basis == Basis::Pairs))
         });
         let is_service = matches!(program.kind, Kind::Service(_));
         let of_rounds = rounds(program, i, [a, b], miss).into_iter();
+        let of_rounds = of_rounds.map(|(key, answer, ratio)| (key, answer, ratio, false));
         let found = of_requests.filter(move |_| is_service).chain(of_rounds);
-        found.map(move |(key, answer, ratio)| Verdict {
+        found.map(move |(key, answer, ratio, by_pairs)| Verdict {
             metric: key.to_string(),
             program: Some(program.name.clone()),
             a: plan.policies[policy].to_string(),
             b: plan.policies[0].to_string(),
             answer,
             ratio: figures::estimate(ratio),
+            by_pairs,
         })
     });
     all.collect()

@@ -253,7 +253,20 @@ fn notes(document: &Document, metric: &str, program: &str) -> Vec<Cell> {
             && (verdict.metric == metric || verdict.answer != Answer::CannotTell)
     };
     let pairs = document.verdicts.iter().filter(told).map(same_policy);
-    pairs.chain(limits(document)).collect()
+    pairs.chain(by_pairs(document, metric, program)).chain(limits(document)).collect()
+}
+
+/// Which answers are about the median of the pairs of runs.
+fn by_pairs(document: &Document, metric: &str, program: &str) -> Option<Cell> {
+    let shown = |verdict: &&Verdict| {
+        verdict.by_pairs && verdict.metric == metric && verdict.program.as_deref() == Some(program)
+    };
+    let policies: Vec<&str> = document.verdicts.iter().filter(shown).map(|one| &*one.a).collect();
+    let text = format!(
+        "{}: one or two runs hold a tail, so the answer is about the median of the pairs of runs",
+        policies.join(", ")
+    );
+    (!policies.is_empty()).then(|| Cell::plain(text).tone(Tone::Faint))
 }
 
 /// The least difference that a verdict may tell, and why it is large where few runs were made.

@@ -315,6 +315,9 @@ pub struct Verdict {
     pub answer: Answer,
     /// The metric of `a` over that of `b`.
     pub ratio: Estimate,
+    /// Whether the answer is about the median of the pairs of runs, since one or two of them hold the tail.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_pairs: bool,
 }
 
 impl ProgramResult {

@@ -30,6 +30,19 @@ fn the_table_equals_the_golden_file() {
 }
 
 #[test]
+fn an_answer_by_pairs_says_so() {
+    let mut document = fixture::comparison();
+    let words = "one or two runs hold a tail";
+    assert!(!report::markdown(&document).contains(words));
+    let tail = document.verdicts.iter_mut().find(|one| one.a == "eevdf").expect("a verdict");
+    tail.by_pairs = true;
+    let text = report::markdown(&document);
+    assert!(text.contains(&format!("* eevdf: {words}, so the answer is")), "{text}");
+    let back: report::Document = serde_json::from_str(&report::json(&document)).expect("our JSON");
+    assert_eq!(back, document);
+}
+
+#[test]
 fn the_json_equals_the_golden_file_and_reads_back() {
     let document = fixture::small();
     let text = report::json(&document);
