@@ -36,6 +36,11 @@ def executables(packages: list[str]) -> list[str]:
     return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
 
 
+def sees_mutants(test: str) -> bool:
+    """Whether a test loads the policy at all: one that passes without a mutant to load cannot notice any."""
+    return not passes(test, Path("/nowhere/policy.so"), 600)
+
+
 def passes(test: str, mutant: Path, seconds: float) -> bool:
     """Whether a test passes under a mutant, in time."""
     environment = os.environ | {"RG_MUTANT": str(mutant), "RUST_BACKTRACE": "0"}
@@ -57,7 +62,7 @@ class Run:
             raise SystemExit("mutants: the policy does not compile")
         whole = build.link(folder, self.assembly)
         self.tests = []
-        for test in tests:
+        for test in filter(sees_mutants, tests):
             begin = time.monotonic()
             passed = passes(test, whole, 600)
             seconds = time.monotonic() - begin
@@ -95,14 +100,20 @@ def main() -> None:
     parser.add_argument("--packages", default=",".join(PACKAGES), help="whose tests [default: %(default)s]")
     parser.add_argument("--slowest", type=float, default=60, help="leave out tests that take more seconds [default: 60]")
     parser.add_argument("--file", default="", help="only mutants of files whose path holds this")
+    parser.add_argument("--again", type=Path, help="all those, and no others, that survived by the output of an earlier run")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time [default: 2]")
     args = parser.parse_args()
     drawn = [each for each in every() if args.file in each.path]
     print(f"{len(drawn)} mutants", flush=True)
     random.Random(args.seed).shuffle(drawn)
+    if args.again:
+        before = args.again.read_text().splitlines()
+        drawn = [each for each in drawn if line_of("survived", each) in before]
+        args.sample = len(drawn)
     with tempfile.TemporaryDirectory() as name:
         run = Run(executables(args.packages.split(",")), Path(name), args.slowest)
         end = time.monotonic() + 60 * args.minutes
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(args.jobs) as pool:
             told = list(pool.map(lambda each: (each, tell(run, each, end)), drawn[: args.sample]))
     report([(mutant, verdict) for mutant, verdict in told if verdict])
 
@@ -112,8 +123,14 @@ def tell(run: Run, mutant: Mutant, end: float) -> str | None:
     if time.monotonic() >= end:
         return None
     verdict = run.verdict(mutant)
-    print(f"{verdict:<28} {mutant.path}:{mutant.line} {mutant.kind}: {mutant.new.strip()}", flush=True)
+    print(line_of(verdict, mutant), flush=True)
     return verdict
+
+
+def line_of(verdict: str, mutant: Mutant) -> str:
+    """What is printed of one."""
+    new = " ".join(mutant.new.split())
+    return f"{verdict:<28} {mutant.path}:{mutant.line} {mutant.kind}: {new}"
 
 
 def report(told: list[tuple[Mutant, str]]) -> None:

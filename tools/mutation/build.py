@@ -32,7 +32,7 @@ def tree(folder: Path, mutant: Mutant | None) -> None:
 def assembly(folder: Path) -> str | None:
     """What the compiler makes of it; nothing where it does not compile."""
     command = ["gcc", *FLAGS, "-S", "-I", str(folder), "-o", "-", str(folder / "unit.c")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     return done.stdout if done.returncode == 0 else None
 
 
@@ -40,5 +40,5 @@ def link(folder: Path, text: str) -> Path:
     """The shared object of an assembly."""
     source, target = folder / "unit.s", folder / "policy.so"
     source.write_text(text)
-    subprocess.run(["gcc", "-shared", "-nostartfiles", "-Wl,-z,defs", "-o", str(target), str(source)], check=True, timeout=120)
+    subprocess.run(["gcc", "-shared", "-nostartfiles", "-Wl,-z,defs", "-o", str(target), str(source)], check=True, timeout=900)
     return target

@@ -2,6 +2,7 @@
 
 import unittest
 
+from .__main__ import line_of
 from .build import unit
 from .mutate import Mutant, code, mutants
 
@@ -46,6 +47,11 @@ class Mutation(unittest.TestCase):
             self.assertIn(differing, ([each.line], [each.line, each.line + 1]), each)
         with self.assertRaises(ValueError):
             Mutant("a.h", 1, "dropped", "\tgone();", "\t;").apply(SOURCE)
+
+    def test_a_survivor_is_known_again_by_its_line(self) -> None:
+        lines = [line_of("survived", each) for each in mutants("a.h", SOURCE)]
+        self.assertEqual(len(set(lines)), len(lines))
+        self.assertFalse(any("\n" in line for line in lines))
 
     def test_calls_go_by_pointers(self) -> None:
         text = unit("RG_CALL u64 rg_now(void);\nRG_CALL struct rg_cpu *rg_cpu(s32 cpu);\n")
