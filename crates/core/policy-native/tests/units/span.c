@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sets that compete for a CPU (span.h, converge.h), and threads that leave it (give_way.h). */
+
+/* Row 5 of the sets is that of CPUs 0 to 3, 6 that of 0 and 1; both are known to run on CPU 0. */
+static void two_sets(void)
+{
+	reset(8, 4);
+	shared.cpusets[5].affinity = 55;
+	shared.cpusets[6].affinity = 66;
+	rg_admit(&shared, &cpus[0], 5);
+	rg_admit(&shared, &cpus[0], 6);
+	for (u32 set = 0; set < 7; set++)
+		vtime_of_set(set)->met_at = now;
+}
+
+/* A thread of a set waits in the queue of CPU 0, or in its own. */
+static void set_waits(u32 row, u32 queue, u32 set, long long ms)
+{
+	thread_in(row, row, 0, 0);
+	threads[row].pool = row << 1 | 1;
+	threads[row].cpuset = set;
+	threads[row].weight = NICE_0;
+	threads[row].burst_mean_ns = MS;
+	threads[row].account.vruntime = at(ms);
+	threads[row].account.vtime = rg_some(queue ? RG_CPUSETS + queue : set);
+	put(dsq_of(queue), (struct place){ &tasks[row], row, 0 });
+	rg_index_enter_row(row, queue, at(ms));
+}
+
+static void runs_of(u32 row, u32 set, long long ms)
+{
+	runs(row, 0, set, ms, NICE_0);
+	threads[row].weight = NICE_0;
+	threads[row].cpuset = set < RG_CPUSETS ? set : 0;
+	threads[row].account.vtime = rg_some(set);
+	threads[row].account.vruntime = at(ms);
+}
+
+static bool converges(u32 row)
+{
+	return rg_converge(&cpus[0], 0, &tasks[row], &threads[row]);
+}
+
+/* Half of a second is more than the 314 ms that a set may be behind another. */
+static void a_set_far_behind_is_raised(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 500);
+	runs_of(3, 0, 1010);
+	vtime_of_set(5)->min_vruntime = at(490);
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, (1000 - 314 - 500) * MS);
+	SAME(vtime_of_set(5)->min_vruntime, at(490 + 186));
+	SAME(vtime_of_all()->shift, 0);
+	SAME(queues[0].least, at(686));
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 186 * MS); /* once */
+	SAME(threads[3].account.vruntime, at(1010));
+}
+
+/* A thread that was placed before the min_vruntime does not put its set behind. */
+static void a_placed_thread_puts_no_set_behind(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 500);
+	runs_of(3, 0, 1010);
+	vtime_of_set(5)->min_vruntime = at(600);
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 86 * MS);
+	vtime_of_set(5)->min_vruntime = at(690);
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 86 * MS);
+}
+
+/* Sets that do not run here, as far as is known, are none of its business. */
+static void a_set_of_other_cpus_is_left_alone(void)
+{
+	two_sets();
+	cpus[0].admits[5] = 0;
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 500);
+	runs_of(3, 0, 1010);
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 0);
+	/* A tick meets a thread of it here. */
+	runs_of(4, 5, 500);
+	TRUE(converges(4));
+	SAME(cpus[0].admits[5], 55);
+	TRUE(vtime_of_set(5)->shift);
+}
+
+/* What runs is raised alone behind where the waiting threads of its set are. */
+static void what_runs_is_raised_to_where_its_set_waits(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 1000);
+	runs_of(3, 0, 500);
+	TRUE(converges(3));
+	SAME(threads[3].account.vruntime, at(686));
+	SAME(cpus[0].vruntime, at(686));
+	SAME(vtime_of_all()->shift, 0);
+	/* Where none waits the set is where it is: at the begin of its turn. */
+	two_sets();
+	set_waits(2, 0, 5, 1000);
+	runs_of(3, 0, 500);
+	vtime_of_all()->min_vruntime = at(480);
+	TRUE(converges(3));
+	SAME(vtime_of_all()->shift, (686 - 486) * MS);
+	SAME(threads[3].account.vruntime, at(700));
+	SAME(cpus[0].vruntime, at(700));
+}
+
+/* One that has met no other for 300 ms: the others are raised to it, it to the foremost of them. */
+static void a_newcomer_has_no_lead(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 900);
+	runs_of(3, 0, 1010);
+	vtime_of_set(5)->met_at = now - 300 * MS;
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 0);
+	vtime_of_set(5)->met_at = now - 300 * MS - 1;
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 100 * MS);
+	SAME(vtime_of_set(5)->met_at, now);
+	vtime_of_all()->met_at = now - SECOND;
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 900);
+	runs_of(3, 0, 1010);
+	vtime_of_all()->met_at = now - SECOND;
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 100 * MS);
+	SAME(vtime_of_all()->shift, 0);
+	now += 75 * MS;
+	TRUE(converges(3));
+	SAME(vtime_of_all()->met_at, now - 75 * MS);
+	now++;
+	TRUE(converges(3));
+	SAME(vtime_of_all()->met_at, now);
+}
+
+/* All that waits and runs shares one virtual time: nothing to compare. */
+static void one_virtual_time_is_converged(void)
+{
+	two_sets();
+	runs_of(3, 0, 500);
+	FALSE(converges(3));
+	set_waits(1, 0, 0, 1000);
+	FALSE(converges(3));
+	cpus[0].vtime = 5;
+	TRUE(rg_is_converged(&queues[0], &queues[0], &cpus[0]));
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	cpus[0].vtime = 0;
+	TRUE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	queues[8].least = at(5);
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	rg_index_leave_row(1);
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	cpus[0].vtime = RG_CPUSETS + 8;
+	TRUE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	queues[8].least = RG_NEVER;
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	cpus[0].vtime = RG_CPUSETS;
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	cpus[0].vtime = 0;
+	set_waits(1, 0, 5, 1000);
+	FALSE(rg_is_converged(&queues[0], &queues[8], &cpus[0]));
+	options.min_vruntime = RG_MIN_VRUNTIME_QUEUE;
+	FALSE(converges(3));
+}
+
+/* Bound threads that wait: forward to no further than 314 ms behind the last of the sets. */
+static void bound_threads_come_after_the_sets(void)
+{
+	struct rg_vtime *own = &queues[8].vtime;
+
+	two_sets();
+	own->met_at = now;
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 8, 0, 500);
+	runs_of(3, 0, 1010);
+	TRUE(converges(3));
+	SAME(own->shift, 186 * MS);
+	SAME(queues[8].least, at(686));
+	SAME(cpus[0].span.bound.vruntime, at(686));
+	SAME(own->met_at, now);
+	TRUE(converges(3));
+	SAME(own->shift, 186 * MS);
+	/* They are raised with the set, as far as they are behind it, and not beyond. */
+	vtime_of_all()->shift += 100 * MS;
+	TRUE(converges(3));
+	SAME(own->shift, 286 * MS);
+	vtime_of_all()->shift += 900 * MS;
+	TRUE(converges(3));
+	SAME(queues[8].least, at(1686));
+}
+
+/* Back, if a turn does not reach the sets; at once where they met none lately. */
+static void bound_threads_come_back_to_the_sets(void)
+{
+	struct rg_vtime *own = &queues[8].vtime;
+
+	two_sets();
+	own->met_at = now;
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 8, 0, 1000 + 314);
+	runs_of(3, 0, 1010);
+	own->min_vruntime = at(1314);
+	TRUE(converges(3));
+	SAME(own->shift, 0);
+	own->met_at = now - 301 * MS;
+	TRUE(converges(3));
+	SAME(queues[8].least, at(1000));
+	two_sets();
+	own->met_at = now;
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 8, 0, 1400);
+	runs_of(3, 0, 1010);
+	own->min_vruntime = at(1400);
+	TRUE(converges(3));
+	SAME(queues[8].least, at(1314));
+	/* One of them that runs, and is the foremost, is where they are. */
+	two_sets();
+	own->met_at = now;
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 8, 0, 1400);
+	runs_of(3, RG_CPUSETS + 8, 600);
+	own->min_vruntime = at(0);
+	TRUE(converges(3));
+	SAME(own->shift, 86 * MS);
+	SAME(threads[3].account.vruntime, at(686));
+}
+
+/* A bound thread that runs alone is raised by itself, not its virtual time. */
+static void a_bound_thread_alone_is_raised_by_itself(void)
+{
+	two_sets();
+	queues[8].vtime.met_at = now;
+	set_waits(1, 0, 0, 1000);
+	runs_of(3, RG_CPUSETS + 8, 500);
+	TRUE(converges(3));
+	SAME(queues[8].vtime.shift, 0);
+	SAME(threads[3].account.vruntime, at(686));
+	options.infeasible = 0;
+	runs_of(3, RG_CPUSETS + 8, 500);
+	TRUE(converges(3));
+	SAME(threads[3].account.vruntime, at(686));
+}
+
+/* Three sets of which two are behind: the last takes part in what the other is raised by. */
+static void sets_that_fall_behind_are_raised_together(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 2000);
+	set_waits(2, 0, 5, 1000);
+	set_waits(4, 0, 6, 900);
+	runs_of(3, 0, 2010);
+	vtime_of_set(5)->min_vruntime = vtime_of_set(6)->min_vruntime = at(0);
+	TRUE(converges(3));
+	/* 5 to where it may be; 6 as far behind that as 5 was before. */
+	SAME(vtime_of_set(5)->shift, 686 * MS);
+	SAME(vtime_of_set(5)->raised, 686 * MS);
+	SAME(vtime_of_set(6)->shift, (1000 - 314 + 686 - 900) * MS);
+	SAME(vtime_of_set(6)->raised, 0);
+	/* With infeasible=off each by itself. */
+	two_sets();
+	options.infeasible = 0;
+	set_waits(1, 0, 0, 2000);
+	set_waits(2, 0, 5, 1000);
+	set_waits(4, 0, 6, 900);
+	runs_of(3, 0, 2010);
+	vtime_of_set(5)->min_vruntime = vtime_of_set(6)->min_vruntime = at(0);
+	TRUE(converges(3));
+	SAME(vtime_of_set(6)->shift, 786 * MS);
+	SAME(vtime_of_set(6)->raised, 786 * MS);
+}
+
+static void a_set_takes_part_in_raises_elsewhere(void)
+{
+	struct rg_span span = { .now = now, .raised = 500, .foremost = at(1000) };
+	struct rg_foremost first = { .vruntime = at(100), .floor = at(-200), .batch = 1 };
+	struct rg_vtime vtime = { .raised = 200, .raised_at = now - 300 * MS + 1 };
+
+	rg_span_join(&span, &vtime, &first);
+	SAME(vtime.shift, 300);
+	SAME(first.vruntime, at(100) + 300);
+	SAME(first.floor, at(-200) + 300);
+	SAME(vtime.raised, 500);
+	SAME(vtime.raised_at, now);
+	vtime = (struct rg_vtime){ .raised_at = now - 300 * MS };
+	rg_span_join(&span, &vtime, &first);
+	SAME(vtime.shift, 0);
+	SAME(vtime.raised, 500);
+	vtime = (struct rg_vtime){ .raised_at = now };
+	first.batch = 0;
+	rg_span_join(&span, &vtime, &first);
+	SAME(vtime.shift, 0);
+	vtime = (struct rg_vtime){ .raised_at = now, .raised = 9 };
+	first.batch = 1;
+	span.foremost = first.vruntime + 40; /* not beyond the foremost */
+	rg_span_join(&span, &vtime, &first);
+	SAME(vtime.shift, 40);
+	vtime = (struct rg_vtime){ .raised_at = now, .raised = 900 };
+	rg_span_join(&span, &vtime, &first);
+	SAME(vtime.shift, 0);
+	SAME(vtime.raised, 900);
+}
+
+/* The two that are behind all others, and how far all may be. */
+static void a_span_knows_the_last_two(void)
+{
+	long long ms[] = { 50, 20, 90, 30, 10, 40 };
+
+	rg_span_begin(&cpus[0].span, 0);
+	SAME(cpus[0].span.raised, 0);
+	SAME(cpus[0].span.count, 0);
+	for (u32 i = 0; i < 6; i++) {
+		struct rg_foremost first = { .vruntime = at(ms[i]), .set = i };
+
+		first.floor = at(ms[i] - 314);
+		rg_span_note(&cpus[0].span, &first, i == 3);
+		rg_span_note_last(&cpus[0].span, &first, i == 4);
+	}
+	SAME(cpus[0].span.least.set, 4);
+	SAME(cpus[0].span.second.set, 1);
+	SAME(cpus[0].span.foremost, at(90));
+	SAME(cpus[0].span.floor, at(90 - 314));
+	SAME(cpus[0].span.alone, at(30 - 314));
+	SAME(cpus[0].span.last.set, 4);
+	SAME(cpus[0].span.bound.set, 1);
+	SAME(rg_last(RG_NEVER, 5), 5);
+	SAME(rg_last(5, RG_NEVER), 5);
+	SAME(rg_last(4, 5), 5);
+	SAME(rg_last(5, 4), 5);
+}
+
+/* ---- give_way.h ---- */
+
+/* Threads wait for CPU 0 that may not run everywhere, and it runs one that may. */
+static void a_cpu_is_wanted_by_bound_threads(void)
+{
+	two_sets();
+	runs_of(3, 0, 500);
+	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+	set_waits(1, 0, 0, 1000);
+	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+	set_waits(2, 0, 5, 1000);
+	TRUE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+	threads[3].cpuset = 5;
+	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+	threads[3].cpuset = 0;
+	cpus[0].admits[5] = 0;
+	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+	queues[8].least = 5;
+	TRUE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
+}
+
+static void what_runs_gives_way_to_an_idle_cpu(void)
+{
+	two_sets();
+	runs_of(3, 0, 500);
+	tasks[3].may = 9;
+	idle = 1 << 2;
+	FALSE(rg_gives_way(&tasks[3], 0));
+	set_waits(2, 8, 0, 1000);
+	FALSE(rg_gives_way(&tasks[3], 0));
+	SAME(queues[0].crowded, rg_some(0));
+	idle = 1 << 3;
+	TRUE(rg_gives_way(&tasks[3], 0));
+	SAME(cpus[3].hint, rg_some(0));
+	SAME(kicks[3][RG_KICK_IDLE], 1);
+	idle = 1 << 3;
+	tasks[3].pinned = 1;
+	FALSE(rg_gives_way(&tasks[3], 0));
+	cpus[0].leaves = rg_some(6);
+	TRUE(rg_gives_way(&tasks[3], 0));
+	SAME(kicks[6][RG_KICK_PREEMPT], 1);
+	SAME(cpus[0].leaves, 0);
+}
+
+/* A CPU that falls idle lets such a CPU choose again. */
+static void an_idle_cpu_relieves_a_crowded_one(void)
+{
+	two_sets();
+	rg_relieve(&shared, &queues[0], &cpus[1]);
+	SAME(kicks[0][RG_KICK_PREEMPT], 0);
+	runs_of(3, 5, 500);
+	queues[0].crowded = rg_some(0);
+	rg_relieve(&shared, &queues[0], &cpus[1]);
+	SAME(queues[0].crowded, rg_some(0));
+	rg_admit(&shared, &cpus[1], 5);
+	rg_relieve(&shared, &queues[0], &cpus[1]);
+	SAME(queues[0].crowded, 0);
+	SAME(kicks[0][RG_KICK_PREEMPT], 1);
+	queues[0].crowded = rg_some(0);
+	cpus[0].vtime = RG_CPUSETS + 8;
+	rg_relieve(&shared, &queues[0], &cpus[1]);
+	SAME(queues[0].crowded, 0);
+	SAME(kicks[0][RG_KICK_PREEMPT], 1);
+	queues[0].crowded = rg_some(0);
+	cpus[0].pool = 0;
+	cpus[0].vtime = 0;
+	rg_relieve(&shared, &queues[0], &cpus[1]);
+	SAME(kicks[0][RG_KICK_PREEMPT], 1);
+}
+
+/* In a tick it leaves for a CPU that runs what is further ahead than the first bound one. */
+static void what_runs_leaves_for_a_cpu_that_runs_later(void)
+{
+	for (u32 reason = 0; reason < 8; reason++) {
+		two_sets();
+		runs_of(3, 0, 500);
+		runs(4, 2, 0, reason == 1 ? 415 : 415 + 1, NICE_0);
+		cpus[2].vruntime += reason != 1;
+		cpus[2].ordered = reason == 2;
+		cpus[2].pool = reason != 3;
+		cpus[0].span.bound = (struct rg_foremost){ .vruntime = at(401), .set = 5 };
+		if (reason == 1)
+			cpus[2].vruntime = at(401 + 1 + 14);
+		if (reason == 0)
+			cpus[2].vruntime = at(401 + 1 + 14) + 1;
+		if (reason == 4)
+			rg_admit(&shared, &cpus[2], 5);
+		if (reason == 5)
+			tasks[3].may = 3;
+		if (reason == 6)
+			tasks[3].pinned = 1;
+		if (reason == 7)
+			cpus[0].span.bound.vruntime = RG_NEVER;
+		slices[3] = 9;
+		if (reason)
+			cpus[2].vruntime += reason == 1 ? 0 : SECOND;
+		rg_leave_if_wanted(&cpus[0], 0, &tasks[3]);
+		SAME(cpus[0].leaves, reason ? 0 : rg_some(2));
+		SAME(slices[3], reason ? 9 : 0);
+	}
+}
