@@ -7,7 +7,8 @@
  *          runs leaves it, if it may go to an idle one. A CPU that falls idle lets such a CPU of
  *          its queue choose. In a tick, what runs leaves it if it may go to a CPU of the queue
  *          where they may not, and whose thread was further ahead than the first of them when its
- *          turn began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again.
+ *          turn began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again. One of another
+ *          queue takes it from here.
  * Why.     By fair order the others wait for as long as the weight of what runs is worth, and the
  *          idle CPU's time is lost to all. Of threads that are on the wrong CPUs the vruntimes say
  *          which shall run, but not where: the one that runs has nothing to change places for.
@@ -55,19 +56,21 @@ RG_INLINE bool rg_runs_later(struct rg_shared *shared, struct rg_cpu *cpu,
 	       !(bound->set && rg_is_admitted(shared, cpu, bound->set));
 }
 
-/* The CPU of its queue to which what a CPU runs shall go; -1: none. */
+/* The CPU to which what a CPU runs shall go; -1: none. */
 RG_SUBPROGRAM s32 rg_way_out(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	struct rg_cpu *here = rg_cpu(at);
-	u32 asked;
+	u32 near, asked;
 
 	if (!shared || !queue || !here || rg_is_pinned(t))
 		return -1;
-	asked = rg_preempt_asked(queue);
+	near = rg_preempt_asked(queue);
+	asked = near + (shared->queues > 1 ? RG_PREEMPT_BEYOND : 0);
 	RG_FOR(i, 0, asked) {
-		s32 to = rg_preempt_near(queue, at, i);
+		s32 to = i < near ? rg_preempt_near(queue, at, i)
+				  : rg_preempt_far(queue, at, i - near);
 		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);
 
 		if (cpu && rg_runs_later(shared, cpu, &here->span.bound) && rg_may_run_on(t, to))
@@ -96,6 +99,10 @@ RG_SUBPROGRAM bool rg_gives_way(struct task_struct *t RG_TRUSTED, s32 at)
 	struct rg_thread *thread = rg_thread(t);
 
 	if (here && here->leaves) {
+		struct rg_cpu *to = rg_cpu((s32)rg_number(here->leaves));
+
+		if (to)
+			to->hint = rg_some(rg_queue_of(at));
 		rg_kick((s32)rg_number(here->leaves), RG_KICK_PREEMPT);
 		here->leaves = 0;
 		return 1;

@@ -47,6 +47,16 @@ RG_INLINE struct rg_foremost rg_foremost_running(struct rg_cpu *here)
 	return first;
 }
 
+/* The same of one that waits in other queues alone: where the last look has seen it. */
+RG_INLINE struct rg_foremost rg_foremost_beyond(struct rg_vtime *vtime, u32 i)
+{
+	struct rg_foremost first = { .vruntime = vtime->min_vruntime, .set = i };
+
+	first.batch = vtime->has_batch;
+	first.floor = rg_held_back(first.vruntime, vtime->mean_weight);
+	return first;
+}
+
 /* Moves it with all vruntimes of its set. */
 RG_INLINE void rg_foremost_move(struct rg_foremost *first, u64 by)
 {

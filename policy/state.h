@@ -349,6 +349,7 @@ struct rg_span {
 	u64 alone;   /* how far behind where its set is what it runs may be */
 	u64 raised;  /* how far those were raised that fall behind together */
 	u64 count;   /* how many virtual times */
+	u64 beyond;  /* a bit for each set that waits in another queue and may run here */
 	struct rg_foremost least;  /* the set behind all others, before any is raised */
 	struct rg_foremost second; /* the next one */
 	struct rg_foremost last;   /* the one behind all others, once they are no further apart */

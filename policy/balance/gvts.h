@@ -11,7 +11,8 @@
  *          nearer times than without. A thread that slept while the least target rose is placed
  *          half an interval before it, as far as it was idle (GVTS section 4). With one
  *          min_vruntime a CPU whose threads are all further ahead than caches may be apart takes
- *          from a queue that is so far behind, however little that needs.
+ *          from a queue that is so far behind, however little that needs. Where a set of some CPUs
+ *          waits there for this one, 10 ms are far.
  * Why.     Virtual time is global and no migration changes it, so a thread that got less is behind
  *          until it runs, wherever that is. Near CPUs even out often and cheaply, far ones seldom.
  *          The tolerance is for all queues of a look together: queue by queue, as in the paper, lag
@@ -19,10 +20,12 @@
  *          does lasts for an interval: when each CPU that passed the target pulled by what was
  *          behind it alone, two caches of ten threads each swung about each other by 60 ms on ten
  *          pulls a second. Threads that meet sleep again soon, so what a queue of them needs is
- *          within any tolerance.
+ *          within any tolerance. What a queue needs says nothing of a set: its threads cannot go
+ *          where the queue has time, and virtual times of sets that are raised (converge.h) are
+ *          never as far apart as caches may be.
  * Figure.  docs/reference/policies.md. A service of a group that is due 0.8%, beside 24 threads
  *          that meet, on three caches: 0.8%, 24.8% while a cache that ran it took nothing from
- *          others.
+ *          others. Sets over two caches: docs/evidence/production-node.md.
  * Limits.  A look asks 16 CPUs at most. In a larger domain it goes on where the last one ended, and
  *          the target waits until it has been round.
  */
@@ -35,6 +38,7 @@
 #include "steal.h"
 
 #define RG_LOOK 16
+#define RG_SETS_APART_NS 10000000 /* of virtual time: how far sets of some CPUs may be */
 #define RG_TOLERANCE_PERCENT 30 /* of the interval: GVTS section 4 */
 #define RG_BUSY (RG_UTILISATION_ONE - (RG_UTILISATION_ONE >> 5)) /* 31/32 */
 #define RG_IDLE (RG_UTILISATION_ONE >> 4)                        /* 1/16 */
@@ -153,6 +157,16 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 	return 0;
 }
 
+/* The least vruntime that waits in the CPU's queue for this one, which may not run all sets. */
+RG_INLINE u64 rg_gvts_least_here(s32 cpu)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
+
+	if (queue && queue->waiting >> 1)
+		return rg_least_for(cpu, rg_queue_of(cpu));
+	return queue ? queue->least : RG_NEVER;
+}
+
 /*
  * In dispatch, before the CPU's own queue is asked: whether a lagging thread came from another.
  * Idle CPUs (no prev, no thread waits) are rg_steal's. Where there is one queue, targets only place
@@ -165,11 +179,11 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 
 	if (!shared || (shared->queues < 2 && RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_TARGET))
 		return 0;
-	least = rg_gvts_least(cpu, prev ? prev->account.vruntime : RG_NEVER);
+	least = rg_earliest(prev ? prev->account.vruntime : RG_NEVER, rg_gvts_least_here(cpu));
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *domain = rg_target(cpu, level);
 		bool round = 0;
-		u64 seen, reached = least;
+		u64 seen, reached = rg_gvts_least(cpu, least);
 
 		if (!domain)
 			continue;
@@ -187,20 +201,10 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 	return 0;
 }
 
-/* The least vruntime that waits in the CPU's queue for this one, which may not run all sets. */
-RG_INLINE u64 rg_gvts_least_here(s32 cpu)
-{
-	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
-
-	if (queue && queue->waiting >> 1)
-		return rg_least_for(cpu, rg_queue_of(cpu));
-	return queue ? queue->least : RG_NEVER;
-}
-
 /*
- * Whether a thread came from a queue that is further behind all that this CPU has than one cache
- * may be behind another; `mine` is the vruntime of what it could go on with. Mostly the
- * min_vruntime tells that there is none.
+ * Whether a thread came from the queue that this CPU was told of, or from one that is further
+ * behind all that this CPU has than one cache may be behind another; `mine` is the vruntime of what
+ * it could go on with. Mostly the min_vruntime tells that there is none, but not of sets of CPUs.
  */
 RG_SUBPROGRAM bool rg_gvts_pull_behind(s32 cpu, u64 mine)
 {
@@ -211,11 +215,16 @@ RG_SUBPROGRAM bool rg_gvts_pull_behind(s32 cpu, u64 mine)
 
 	if (!shared || !own)
 		return 0;
+	if (rg_steal_hinted(here, cpu))
+		return 1;
 	least = rg_earliest(rg_earliest(mine, rg_gvts_least_here(cpu)), own->least);
 	limit = least - RG_HELD_BACK_NS;
-	if (least == RG_NEVER || !rg_before(shared->cpusets[0].vtime.min_vruntime, limit) ||
-	    !(rg_steal_next(here, cpu, shared->queues, 1, limit) ||
-	      rg_steal_next(here, cpu, shared->queues, 0, limit)))
+	if (here->span.beyond >> 1)
+		limit = least == RG_NEVER ? RG_NEVER : least - RG_SETS_APART_NS;
+	else if (least == RG_NEVER || !rg_before(shared->cpusets[0].vtime.min_vruntime, limit))
+		return 0;
+	if (!rg_steal_next(here, cpu, shared->queues, 1, limit) &&
+	    !rg_steal_next(here, cpu, shared->queues, 0, limit))
 		return 0;
 	rg_add(&shared->pulls, 1);
 	return 1;

@@ -33,7 +33,7 @@ RG_INLINE bool rg_steal_next(struct rg_cpu *here, s32 cpu, u32 queues, bool near
 		if (here->asked + i >= queues)
 			break;
 		if (!queue || !rg_is_waited_in(id) ||
-		    (limit != RG_NEVER && !rg_precedes(queue->least, limit)))
+		    (limit != RG_NEVER && !rg_precedes(rg_least_for(cpu, id), limit)))
 			continue;
 		if ((rg_domain(queue->cpu, RG_LEVEL_NODE) == node) == near &&
 		    rg_pick_other(cpu, id))

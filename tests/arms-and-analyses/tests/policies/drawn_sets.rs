@@ -58,9 +58,9 @@ impl Lot {
     }
 }
 
-fn scenario(machine: u32, groups: &[Group]) -> Scenario {
+fn scenario(machine: u32, llcs: u32, groups: &[Group]) -> Scenario {
     let mut text = format!(
-        "# Sets of CPUs that overlap.\nduration = \"8s\"\nwarm_up = \"1s\"\n[machine]\ncpus = {machine}\n"
+        "# Sets of CPUs that overlap.\nduration = \"8s\"\nwarm_up = \"1s\"\n[machine]\ncpus = {machine}\nllcs = {llcs}\n"
     );
     for (i, group) in groups.iter().enumerate() {
         let Group { weight, cpus, threads } = group;
@@ -120,14 +120,14 @@ fn due(machine: u32, groups: &[Group]) -> Vec<f64> {
 
 /// The mean over all drawn of how far the share of a group is from its due at most, in parts of the machine;
 /// and the least part of its due that any group has.
-fn error(policy: &str) -> (f64, f64) {
+fn error(policy: &str, llcs: u32) -> (f64, f64) {
     let mut sum = 0.0;
     let mut least: f64 = 1.0;
     for seed in 0..SCENARIOS {
         let mut lot = Lot(seed);
         let machine = lot.one_of(&[4, 6, 8]);
         let groups = lot.groups(machine);
-        let had = summary(&scenario(machine, &groups), policy).groups;
+        let had = summary(&scenario(machine, llcs, &groups), policy).groups;
         let pairs = had.iter().map(|group| group.share).zip(due(machine, &groups));
         let (far, part) = pairs.fold((0.0f64, 1.0f64), |(far, part), (share, due)| {
             (far.max((share - due).abs()), part.min(share / due))
@@ -140,10 +140,19 @@ fn error(policy: &str) -> (f64, f64) {
 
 #[test]
 fn groups_on_drawn_sets_of_cpus_have_their_max_min_shares() {
-    let (far, least) = error("rearguard");
+    let (far, least) = error("rearguard", 1);
     assert!(far < 0.006 && least > 0.7, "{far} {least}");
-    let (far, least) = error("rearguard:infeasible=off");
+    let (far, least) = error("rearguard:infeasible=off", 1);
     assert!(far > 0.012 && least < 0.6, "{far} {least}");
+}
+
+/// Sets may have CPUs in both of two caches: what waits in one of them competes for CPUs of the other, too.
+#[test]
+fn groups_on_drawn_sets_of_two_caches_have_their_max_min_shares() {
+    let (far, least) = error("rearguard", 2);
+    assert!(far < 0.006 && least > 0.8, "{far} {least}");
+    let (far, least) = error("rearguard:infeasible=off", 2);
+    assert!(far > 0.02 && least < 0.7, "{far} {least}");
 }
 
 /// By hand: one thread has one CPU, two groups that share the two others have them by weight.
