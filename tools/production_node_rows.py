@@ -80,6 +80,7 @@ ROWS: list[tuple[str, str, str, Texts]] = [
         ("threads = 8", "threads = 3"),
     ]]),
     ("heavy-in-set", "light", "share", AS_IS),
+    ("three-change-places", "chain", "share", AS_IS),
     ("nested-sets", "web", "excess", AS_IS),
     ("moved-group", "web", "excess", AS_IS),
     ("loop-and-service", "loop", "excess", AS_IS),

@@ -77,3 +77,15 @@ fn what_waits_for_another_cpu_holds_none_back_from_other_caches() {
     assert!(has_its_due("rearguard"));
     assert!(!has_its_due("rearguard:min_vruntime=queue"));
 }
+
+/// A group waits for a CPU of its two. What runs there goes to another one, and what runs on that to a third,
+/// where the light threads are. The control is `dwrr`, under which no thread gives way.
+#[test]
+fn two_threads_change_places_for_a_third() {
+    let has_its_due = |policy| {
+        let share = summary(&case("three-change-places"), policy).groups[0].share;
+        (0.445..0.46).contains(&share)
+    };
+    assert!(has_its_due("rearguard"));
+    assert!(!has_its_due("dwrr"));
+}
