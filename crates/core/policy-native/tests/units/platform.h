@@ -281,6 +281,7 @@ s32 rg_default_cpu(struct task_struct *t, s32 prev_cpu, bool *is_idle)
 }
 
 u32 rg_waker(void) { return waker; }
+u64 rg_request_at(u32 slot) { return 0; }
 void rg_kick(s32 cpu, u32 how) { kicks[cpu % CPUS][how]++; }
 
 s32 rg_queue_create(u32 queue)
