@@ -16,7 +16,7 @@
  * Figure.  Four spinners bound to one of two CPUs, which are due 33.9% of the machine beside a
  *          spinner of ten times their weight and a service, have 36.0% of it, and no CPU idles.
  *          Before they had 18.3%, and 17.7% idled. Eight bound to two of four, due 33.8%, have
- *          33.8%, before 19.5%. A spinner that may use three of six CPUs, one of them with four
+ *          33.7%, before 19.5%. A spinner that may use three of six CPUs, one of them with four
  *          others that have two: those have both, else one. Two heavy threads in sets {0,1} and
  *          {0,2} and a group in {2,3}, 60 draws of their weights: the share furthest from its due
  *          is off by 0.04% of the machine, 2.7% when one thread left at a time.
