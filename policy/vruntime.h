@@ -242,7 +242,6 @@ RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struc
 		rg_vtime_move(vtime, least - vtime->min_vruntime);
 	else if (rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
-	least = rg_earliest(least, vtime->min_vruntime);
 	if (!shared || !rg_precedes(shared->least, least))
 		return least;
 	return rg_latest(shared->least, least - RG_HELD_BACK_NS);
