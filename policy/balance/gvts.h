@@ -157,16 +157,6 @@ RG_INLINE bool rg_look(s32 cpu, u32 level, struct rg_target *domain, u64 target,
 	return 0;
 }
 
-/* The least vruntime that waits in the CPU's queue for this one, which may not run all sets. */
-RG_INLINE u64 rg_gvts_least_here(s32 cpu)
-{
-	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
-
-	if (queue && queue->waiting >> 1)
-		return rg_least_for(cpu, rg_queue_of(cpu));
-	return queue ? queue->least : RG_NEVER;
-}
-
 /*
  * In dispatch, before the CPU's own queue is asked: whether a lagging thread came from another.
  * Idle CPUs (no prev, no thread waits) are rg_steal's. Where there is one queue, targets only place
@@ -179,11 +169,11 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 
 	if (!shared || (shared->queues < 2 && RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_TARGET))
 		return 0;
-	least = rg_earliest(prev ? prev->account.vruntime : RG_NEVER, rg_gvts_least_here(cpu));
+	least = rg_gvts_least(cpu, prev ? prev->account.vruntime : RG_NEVER);
 	RG_FOR(level, 0, RG_LEVELS) {
 		struct rg_target *domain = rg_target(cpu, level);
 		bool round = 0;
-		u64 seen, reached = rg_gvts_least(cpu, least);
+		u64 seen, reached = least;
 
 		if (!domain)
 			continue;
@@ -199,6 +189,16 @@ RG_INLINE bool rg_gvts_before(s32 cpu, struct rg_thread *prev)
 		rg_target_raise(cpu, level, seen, reached);
 	}
 	return 0;
+}
+
+/* The least vruntime that waits in the CPU's queue for this one, which may not run all sets. */
+RG_INLINE u64 rg_gvts_least_here(s32 cpu)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(cpu));
+
+	if (queue && queue->waiting >> 1)
+		return rg_least_for(cpu, rg_queue_of(cpu));
+	return queue ? queue->least : RG_NEVER;
 }
 
 /*

@@ -150,9 +150,9 @@ fn groups_on_drawn_sets_of_cpus_have_their_max_min_shares() {
 #[test]
 fn groups_on_drawn_sets_of_two_caches_have_their_max_min_shares() {
     let (far, least) = error("rearguard", 2);
-    assert!(far < 0.006 && least > 0.8, "{far} {least}");
+    assert!(far < 0.006 && least > 0.6, "{far} {least}");
     let (far, least) = error("rearguard:infeasible=off", 2);
-    assert!(far > 0.02 && least < 0.7, "{far} {least}");
+    assert!(far > 0.02 && least < 0.6, "{far} {least}");
 }
 
 /// By hand: one thread has one CPU, two groups that share the two others have them by weight.
