@@ -115,12 +115,12 @@ RG_INLINE u64 rg_sets_at(struct rg_queue *queue, struct rg_cpu *here)
 	       (here->vtime < RG_CPUSETS ? 1ULL << here->vtime : 0);
 }
 
-/* The sets that wait in the next of the other queues for a CPU. */
-RG_SUBPROGRAM u64 rg_sets_beyond(s32 at)
+/* Notes the sets that wait in the next of the other queues for a CPU. */
+RG_SUBPROGRAM bool rg_look_beyond(s32 at)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_cpu *here = rg_cpu(at);
-	u64 waiting = rg_opaque(0), sets = rg_opaque(0);
+	u64 waiting = rg_opaque(0);
 
 	if (!shared || !here)
 		return 0;
@@ -130,11 +130,15 @@ RG_SUBPROGRAM u64 rg_sets_beyond(s32 at)
 
 		if (i >= shared->queues)
 			break;
-		waiting |= queue ? queue->waiting : 0;
+		if (queue)
+			waiting = rg_opaque(waiting | queue->waiting);
 	}
-	RG_FOR_WAITING(i, waiting)
-		sets |= rg_is_refused(shared, here, i) ? 0 : 1ULL << i;
-	return sets;
+	here->span.beyond = 0;
+	RG_FOR_WAITING(i, waiting) {
+		if (!rg_is_refused(shared, here, i))
+			here->span.beyond |= 1ULL << i;
+	}
+	return 1;
 }
 
 /* Says to other CPUs where the threads are that wait in a queue. */
@@ -295,7 +299,7 @@ RG_INLINE bool rg_converge(struct rg_cpu *here, s32 at, struct task_struct *t,
 	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || !queue || !own || !shared)
 		return 0;
 	rg_admit(shared, here, thread->cpuset);
-	here->span.beyond = rg_sets_beyond(at);
+	rg_look_beyond(at);
 	if (rg_is_converged(queue, own, here))
 		return 0;
 	floor = rg_converge_at(at);

@@ -84,28 +84,54 @@ RG_SUBPROGRAM s32 rg_way_on(s32 at, s32 from)
 	return -1;
 }
 
-/* The CPU to which what a CPU runs shall go; -1: none. */
-RG_SUBPROGRAM s32 rg_way_out(struct task_struct *t RG_TRUSTED, s32 at)
+/* The CPU of its queue to which what a CPU runs shall go; -1: none. */
+RG_SUBPROGRAM s32 rg_way_near(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_shared *shared = rg_shared();
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	struct rg_cpu *here = rg_cpu(at);
-	u32 near, asked;
+	u32 asked;
 
-	if (!shared || !queue || !here || rg_is_pinned(t))
+	if (!shared || !queue || !here)
 		return -1;
-	near = rg_preempt_asked(queue);
-	asked = near + (shared->queues > 1 ? RG_PREEMPT_BEYOND : 0);
+	asked = rg_preempt_asked(queue);
 	RG_FOR(i, 0, asked) {
-		s32 to = i < near ? rg_preempt_near(queue, at, i)
-				  : rg_preempt_far(queue, at, i - near);
+		s32 to = rg_preempt_near(queue, at, i);
 		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);
 
 		if (cpu && rg_runs_later(shared, cpu, &here->span.bound) && rg_may_run_on(t, to))
 			return to;
 	}
-	RG_FOR(i, 0, near) {
-		s32 to = rg_preempt_near(queue, at, i);
+	return -1;
+}
+
+/* The same of another queue. */
+RG_SUBPROGRAM s32 rg_way_far(struct task_struct *t RG_TRUSTED, s32 at)
+{
+	struct rg_shared *shared = rg_shared();
+	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	struct rg_cpu *here = rg_cpu(at);
+
+	if (!shared || !queue || !here || shared->queues < 2)
+		return -1;
+	RG_FOR(i, 0, RG_PREEMPT_BEYOND) {
+		s32 to = rg_preempt_far(queue, at, i);
+		struct rg_cpu *cpu = to < 0 ? 0 : rg_cpu(to);
+
+		if (cpu && rg_runs_later(shared, cpu, &here->span.bound) && rg_may_run_on(t, to))
+			return to;
+	}
+	return -1;
+}
+
+/* The same of its queue, where what runs there goes on to a third. */
+RG_SUBPROGRAM s32 rg_way_between(struct task_struct *t RG_TRUSTED, s32 at)
+{
+	struct rg_queue *queue = rg_queue(rg_queue_of(at));
+	u32 asked = queue ? rg_preempt_asked(queue) : 0;
+
+	RG_FOR(i, 0, asked) {
+		s32 to = queue ? rg_preempt_near(queue, at, i) : -1;
 		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);
 		s32 on = cpu && rg_may_run_on(t, to) ? rg_way_on(at, to) : -1;
 
@@ -115,6 +141,19 @@ RG_SUBPROGRAM s32 rg_way_out(struct task_struct *t RG_TRUSTED, s32 at)
 		return to;
 	}
 	return -1;
+}
+
+/* The CPU to which what a CPU runs shall go; -1: none. Each search is verified by itself. */
+RG_INLINE s32 rg_way_out(struct task_struct *t, s32 at)
+{
+	s32 to;
+
+	if (rg_is_pinned(t))
+		return -1;
+	to = rg_way_near(t, at);
+	if (to < 0)
+		to = rg_way_far(t, at);
+	return to < 0 ? rg_way_between(t, at) : to;
 }
 
 /* In tick, once the sets are compared: ends the slice of what shall run elsewhere. */
