@@ -50,7 +50,7 @@ u64 rg_requests[RG_THREADS] SEC(".bss.requests");
 
 /* For which moment a CPU's soft interrupt wakes threads now; 0: for none. */
 struct rg_readable {
-	u64 at RG_LINE;
+	u64 at __attribute__((aligned(64)));
 };
 struct rg_readable rg_readables[RG_MAX_CPUS] SEC(".bss.readables");
 
