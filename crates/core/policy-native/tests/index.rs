@@ -4,7 +4,7 @@
 mod toy;
 
 use model::ThreadId;
-use toy::{Bench, Thread};
+use toy::{Bench, THREAD, Thread};
 
 const MS: u64 = 1_000_000;
 const CPUS: u32 = 3;
@@ -119,15 +119,7 @@ struct Trial {
 impl Trial {
     fn new(policy: &str, seed: u64, is_wrong: bool) -> Trial {
         let mut bench = Bench::new(policy, CPUS);
-        let like = |process| Thread {
-            process,
-            cpu: 0,
-            exec_ns: 0,
-            weight: 1_024,
-            group: 0,
-            only_on: None,
-            percpu_kthread: false,
-        };
+        let like = |process| Thread { process, ..THREAD };
         let mut asleep: Vec<ThreadId> =
             (0..18).map(|i| bench.thread_like(like(i % PROCESSES))).collect();
         for cpu in 0..CPUS {

@@ -252,15 +252,21 @@ static void a_bound_thread_alone_is_raised_by_itself(void)
 	SAME(threads[3].account.vruntime, at(686));
 }
 
-/* Three sets of which two are behind: the last takes part in what the other is raised by. */
-static void sets_that_fall_behind_are_raised_together(void)
+/* Sets 5 and 6 are behind that of all CPUs, by a second and more. */
+static void two_fall_behind(void)
 {
-	two_sets();
 	set_waits(1, 0, 0, 2000);
 	set_waits(2, 0, 5, 1000);
 	set_waits(4, 0, 6, 900);
 	runs_of(3, 0, 2010);
 	vtime_of_set(5)->min_vruntime = vtime_of_set(6)->min_vruntime = at(0);
+}
+
+/* Three sets of which two are behind: the last takes part in what the other is raised by. */
+static void sets_that_fall_behind_are_raised_together(void)
+{
+	two_sets();
+	two_fall_behind();
 	TRUE(converges(3));
 	/* 5 to where it may be; 6 as far behind that as 5 was before. */
 	SAME(vtime_of_set(5)->shift, 686 * MS);
@@ -270,11 +276,7 @@ static void sets_that_fall_behind_are_raised_together(void)
 	/* With infeasible=off each by itself. */
 	two_sets();
 	options.infeasible = 0;
-	set_waits(1, 0, 0, 2000);
-	set_waits(2, 0, 5, 1000);
-	set_waits(4, 0, 6, 900);
-	runs_of(3, 0, 2010);
-	vtime_of_set(5)->min_vruntime = vtime_of_set(6)->min_vruntime = at(0);
+	two_fall_behind();
 	TRUE(converges(3));
 	SAME(vtime_of_set(6)->shift, 786 * MS);
 	SAME(vtime_of_set(6)->raised, 786 * MS);
