@@ -48,7 +48,10 @@ struct {
 /* By slot, as of rg_request_at. */
 u64 rg_requests[RG_THREADS] SEC(".bss.requests");
 
-/* For which moment a CPU's soft interrupt wakes threads now; 0: for none. */
+/*
+ * For which moment a CPU's soft interrupt wakes threads now; 0: for none. No thread runs in its
+ * midst, so what ends for a thread finds none here, on whichever CPU.
+ */
 struct rg_readable {
 	u64 at __attribute__((aligned(64)));
 };
@@ -180,8 +183,7 @@ int BPF_PROG(rearguard_readable, struct sock *sk)
 SEC("?fexit/sock_def_readable")
 int BPF_PROG(rearguard_was_readable, struct sock *sk)
 {
-	if (rg_is_in_softirq())
-		rg_readable_here()->at = 0;
+	rg_readable_here()->at = 0;
 	return 0;
 }
 
