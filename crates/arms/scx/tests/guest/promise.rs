@@ -21,7 +21,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test(format!("{name}_on_{kernel}"), move || kept(kernel, play))
             .with_ignored_flag(true)
     };
-    CASES.iter().flat_map(|case| ["7.2", "6.18"].map(|kernel| trial(*case, kernel))).collect()
+    CASES.iter().flat_map(|case| ["7.3", "6.18"].map(|kernel| trial(*case, kernel))).collect()
 }
 
 fn kept(kernel: &str, play: &str) -> Result<(), Failed> {
