@@ -8,4 +8,4 @@ mod privileges;
 
 pub use clock::now;
 pub use messages::{is_verbose, listen, reason, verbose};
-pub use privileges::{CLASSES, keep_least, privileged};
+pub use privileges::{CLASSES, FILES, SOCKETS, keep_least, privileged};

@@ -8,6 +8,10 @@ use model::Failure;
 const PROGRAMS: [Capability; 2] = [Capability::CAP_BPF, Capability::CAP_PERFMON];
 /// What giving another process's threads a scheduling class takes.
 pub const CLASSES: Capability = Capability::CAP_SYS_NICE;
+/// What looking at the sockets of other users' processes takes.
+pub const SOCKETS: Capability = Capability::CAP_SYS_PTRACE;
+/// What writing into another user's folder takes.
+pub const FILES: Capability = Capability::CAP_DAC_OVERRIDE;
 
 /// Gives up, in this thread and those that it starts, all capabilities but those that programs in the kernel
 /// take, and `more`. [`Failure::Machine`] if the kernel refuses.

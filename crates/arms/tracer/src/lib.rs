@@ -32,7 +32,7 @@ mod thread_table;
 mod threads;
 mod tracer;
 
-pub use bpf::now;
+pub use bpf::{FILES, SOCKETS, keep_least, now};
 pub use client::{Asked, join};
 pub use connection::{Connection, Connections};
 pub use exchange::Exchange;

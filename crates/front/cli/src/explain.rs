@@ -32,6 +32,16 @@ pub struct Args {
     tables: TableFiles,
 }
 
+#[cfg(feature = "bpf")]
+impl Args {
+    /// Gives up what watching does not take.
+    pub fn keep_least(&self) -> Result<(), Failure> {
+        let writes = self.output.report().is_some() || self.tables.are_wanted();
+        let watches = self.trace.is_none();
+        if watches { crate::stages::keep_least(writes) } else { Ok(()) }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check(&["html", "md"], args.trace.as_deref().as_slice())?;

@@ -130,6 +130,9 @@ fn main() -> ExitCode {
             return shown.map_or_else(report_failure, |()| ExitCode::SUCCESS);
         }
     };
+    if let Err(failure) = keep_least(&cli.command) {
+        return report_failure(failure);
+    }
     terminal::handle_signals();
     let outcome = match cli.command {
         // The command of a cell has an exit code of its own.
@@ -169,6 +172,17 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
     };
     outcome.map_or_else(report_failure, |()| ExitCode::SUCCESS)
+}
+
+/// Before the first thread starts: each has capabilities of its own.
+fn keep_least(command: &Command) -> Result<(), Failure> {
+    match command {
+        #[cfg(feature = "bpf")]
+        Command::Stages(args) => args.keep_least(),
+        #[cfg(feature = "bpf")]
+        Command::Explain(args) => args.keep_least(),
+        _ => Ok(()),
+    }
 }
 
 /// The version, the commit, and what the build left out.

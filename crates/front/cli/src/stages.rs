@@ -47,6 +47,21 @@ pub struct Args {
 /// How often the user's wish to stop is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
+impl Args {
+    /// Gives up what watching does not take.
+    pub fn keep_least(&self) -> Result<(), Failure> {
+        let writes =
+            self.trace.is_some() || self.output.report().is_some() || self.tables.are_wanted();
+        self.port.map_or(Ok(()), |_| keep_least(writes))
+    }
+}
+
+/// Gives up root's capabilities but those that watching takes, and that files do where some are to be written.
+pub fn keep_least(writes: bool) -> Result<(), Failure> {
+    let all = [tracer::SOCKETS, tracer::FILES];
+    tracer::keep_least(if writes { &all } else { &all[..1] })
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check(&["html"], &[])?;

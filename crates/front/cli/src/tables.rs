@@ -31,6 +31,11 @@ impl TableFiles {
         options.into_iter().filter_map(|(format, folder)| Some((format, folder.as_deref()?)))
     }
 
+    /// Whether any are asked for.
+    pub fn are_wanted(&self) -> bool {
+        self.wanted().next().is_some()
+    }
+
     /// Makes the folders, before anything runs for minutes.
     pub fn check(&self) -> Result<(), Failure> {
         self.wanted().try_for_each(|(format, folder)| {
@@ -44,7 +49,7 @@ impl TableFiles {
     /// Writes every table of a document.
     pub fn write(&self, document: &dyn Tables) -> Result<(), Failure> {
         // Tables are made only where they are wanted.
-        if self.wanted().next().is_some() { self.write_all(&document.tables()) } else { Ok(()) }
+        if self.are_wanted() { self.write_all(&document.tables()) } else { Ok(()) }
     }
 
     /// Writes tables.
