@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::lives::number_of;
-use super::recording::Recording;
+use super::recording::{Recording, Starter};
 use super::thread_table::ThreadTable;
 
 /// A process that was started by one that was started by a third, and so on: of so many.
-const MOST_HOPS: usize = 64;
+pub(super) const MOST_HOPS: usize = 64;
 
 /// The processes of a service, and those that they are forks of.
 pub(super) struct Descent<'a> {
@@ -78,9 +77,9 @@ impl<'a> Descent<'a> {
     fn starter(&self, thread: u32) -> Option<(u32, bool)> {
         let info = self.recording.known.get(&thread);
         let origin = info.map(|info| info.origin);
-        if let Some(starter) = self.recording.starters.get(&thread) {
-            let is_thread = info.is_some_and(|info| info.process != number_of(thread));
-            return Some((*starter, is_thread || origin.is_none_or(|origin| origin.is_fork)));
+        if let Some(Starter { thread, is_same_process }) = self.recording.starters.get(&thread) {
+            let is_fork = *is_same_process || origin.is_none_or(|origin| origin.is_fork);
+            return Some((*thread, is_fork));
         }
         let origin = origin.or_else(|| self.recording.processes.ancestors.get(&thread).copied())?;
         (origin.parent != 0).then_some((origin.parent, origin.is_fork))
@@ -107,6 +106,11 @@ mod tests {
         };
         let known = [info(SERVICE, parents[0]), info(OTHER, parents[1])].into();
         Recording { known, ..Recording::default() }
+    }
+
+    /// As a process starts one.
+    fn by(thread: u32) -> Starter {
+        Starter { thread, is_same_process: false }
     }
 
     fn includes(recording: &Recording, thread: u32) -> bool {
@@ -149,18 +153,18 @@ mod tests {
     #[test]
     fn the_wake_up_of_a_new_thread_tells_which_thread_started_it() {
         let mut brief = recording([5, 5], false);
-        brief.starters = [(31, 30), (30, SERVICE + 1)].into();
+        brief.starters = [(31, by(30)), (30, by(SERVICE + 1))].into();
         let thread = ProcessInfo { process: SERVICE, ..ProcessInfo::default() };
         brief.known.insert(SERVICE + 1, thread);
         assert!(includes(&brief, 31));
-        brief.starters.insert(30, OTHER);
+        brief.starters.insert(30, by(OTHER));
         assert!(!includes(&brief, 31), "the control: the other one started it");
     }
 
     #[test]
     fn a_line_that_goes_in_circles_ends() {
         let mut circle = recording([5, 5], false);
-        circle.starters = [(30, 31), (31, 30)].into();
+        circle.starters = [(30, by(31)), (31, by(30))].into();
         assert!(!includes(&circle, 30));
     }
 }

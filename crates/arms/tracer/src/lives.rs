@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Nanos, printable};
 
 use super::process_cache::{Origin, ProcessInfo};
-use super::recording::{Kind, Seen};
+use super::recording::{Kind, Seen, Starter};
 
 /// The ticks in which /proc tells moments (USER_HZ).
 pub(super) const TICK: Nanos = Nanos::from_millis(10);
@@ -30,8 +30,8 @@ pub(super) struct Lives {
     told: Vec<Told>,
     /// The names of programs that it became, and when.
     programs: Vec<(Nanos, [u8; 16])>,
-    /// Which threads started them, and when.
-    starters: Vec<(Nanos, u32)>,
+    /// What started them, and when.
+    starters: Vec<(Nanos, Starter)>,
 }
 
 /// What /proc says of a thread.
@@ -165,14 +165,15 @@ pub(super) fn tell_apart(
     known.collect()
 }
 
-/// Which thread started which.
-pub(super) fn starters(lives: &BTreeMap<u32, Lives>) -> BTreeMap<u32, u32> {
+/// What started which thread.
+pub(super) fn starters(lives: &BTreeMap<u32, Lives>) -> BTreeMap<u32, Starter> {
     let named = |number: u32, at: Nanos| {
         lives.get(&number).map_or(number, |lives| alias(number, lives.at(at)))
     };
     let all =
         lives.iter().flat_map(|(number, own)| own.starters.iter().map(move |one| (number, one)));
-    all.map(|(number, (at, starter))| (named(*number, *at), named(*starter, *at))).collect()
+    let starter = |own: &Starter, at| Starter { thread: named(own.thread, at), ..*own };
+    all.map(|(number, (at, own))| (named(*number, *at), starter(own, *at))).collect()
 }
 
 #[cfg(test)]
@@ -182,6 +183,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    const BY_ANOTHER: Starter = Starter { thread: 1, is_same_process: false };
+
     fn switch(at: u64) -> Seen {
         let kind = Kind::Switch { from: 0, left: Left::Preempted };
         Seen { at: Nanos(at), cpu: 0, thread: 7, kind }
@@ -189,7 +192,7 @@ mod tests {
 
     fn creation(at: u64) -> Seen {
         Seen {
-            kind: Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) },
+            kind: Kind::Wake { target: 0, throttled_by: None, started_by: Some(BY_ANOTHER) },
             ..switch(at)
         }
     }

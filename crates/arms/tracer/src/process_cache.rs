@@ -221,7 +221,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::lives::tell_apart;
-    use super::super::recording::Kind;
+    use super::super::recording::{Kind, Starter};
     use super::*;
 
     /// The shell is met, and another program takes its place.
@@ -231,7 +231,8 @@ mod tests {
         let mut shell = shell.expect("it is everywhere");
         let mut cache = ProcessCache::default();
         let thread = shell.id();
-        let kind = Kind::Wake { target: 0, throttled_by: None, started_by: Some(1) };
+        let by = Starter { thread: 1, is_same_process: false };
+        let kind = Kind::Wake { target: 0, throttled_by: None, started_by: Some(by) };
         let mut seen = [Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind }];
         cache.note(&seen[0]);
         let mut name =

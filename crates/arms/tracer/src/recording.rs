@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::event::Cause;
 use model::{Failure, Nanos};
 
+use super::descent::MOST_HOPS;
 use super::lives::{starters, tell_apart};
 use super::process_cache::{ProcessCache, ProcessInfo};
 
@@ -70,8 +71,8 @@ pub enum Kind {
     /// The CPU goes from one thread to `thread`.
     Switch { from: u32, left: Left },
     /// `thread` is put into a CPU's queue, with the group whose quota is used up, if one's is. A new one is
-    /// put there for the first time, by the thread that started it.
-    Wake { target: u32, throttled_by: Option<u32>, started_by: Option<u32> },
+    /// put there for the first time.
+    Wake { target: u32, throttled_by: Option<u32>, started_by: Option<Starter> },
     /// A group has a quota again, but for the CPUs of these bits: a CPU's is that of its number modulo 64.
     Renewed { group: u32, held: u64 },
     /// Before a wake-up that its CPU tells another one asked for it.
@@ -98,6 +99,15 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// What started a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starter {
+    /// The thread.
+    pub thread: u32,
+    /// Whether the new one is of its process.
+    pub is_same_process: bool,
 }
 
 /// How a thread left its CPU.
@@ -141,6 +151,7 @@ const IS_THROTTLED: u32 = 1 << 17;
 const IS_FROZEN: u32 = 1 << 18;
 // The same of a thread that is woken.
 const IS_NEW: u32 = 2;
+const IS_THREAD: u32 = 4;
 const GROUP_SHIFT: u32 = 8;
 
 /// What a thread waits for in a system call, by its number on x86-64. A page fault that waits for no disk
@@ -236,7 +247,10 @@ impl Seen {
             9 => Kind::Wake {
                 target: number,
                 throttled_by: (detail & 1 != 0).then_some(detail >> GROUP_SHIFT),
-                started_by: (detail & IS_NEW != 0).then_some(peer.address),
+                started_by: (detail & IS_NEW != 0).then_some(Starter {
+                    thread: peer.address,
+                    is_same_process: detail & IS_THREAD != 0,
+                }),
             },
             10 => Kind::Begin { vector: number, level },
             11 => Kind::End { vector: number, level },
@@ -264,8 +278,8 @@ pub struct Recording {
     pub(super) processes: ProcessCache,
     /// What is known of them afterwards. A number that several threads had stands for one here.
     pub(super) known: BTreeMap<u32, ProcessInfo>,
-    /// By thread that was started meanwhile: the thread that started it.
-    pub(super) starters: BTreeMap<u32, u32>,
+    /// By thread that was started meanwhile: what started it.
+    pub(super) starters: BTreeMap<u32, Starter>,
 }
 
 impl Recording {
@@ -274,6 +288,18 @@ impl Recording {
         self.seen.sort_by_key(|one| one.at);
         self.known = tell_apart(&mut self.seen, &self.processes.lives);
         self.starters = starters(&self.processes.lives);
+        let found = |thread: &u32| Some((*thread, self.of_starter(*thread)?.clone()));
+        let ended: Vec<_> = self.starters.keys().filter_map(found).collect();
+        self.known.extend(ended);
+    }
+
+    /// What is known of a thread that ended before it was looked up: it is of its starter's process.
+    fn of_starter(&self, thread: u32) -> Option<&ProcessInfo> {
+        let unknown = |thread: u32| !self.known.contains_key(&thread);
+        let of = |thread: u32| self.starters.get(&thread).filter(|one| one.is_same_process);
+        let above = |thread: u32| of(thread).filter(|_| unknown(thread)).map(|one| one.thread);
+        let mut line = std::iter::successors(above(thread), |one| above(*one)).take(MOST_HOPS);
+        line.find_map(|one| self.known.get(&one))
     }
 
     /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
@@ -351,6 +377,31 @@ mod tests {
         let head = [0_u32.to_ne_bytes(), 1_u32.to_ne_bytes()].concat();
         let kept = [head, wake(4, 30).to_vec(), wake(0, 0).to_vec()].concat();
         assert_eq!(Seen::decode_kept(&kept).count(), 2);
+    }
+
+    /// Servers that start a thread for each connection have many such.
+    #[test]
+    fn a_thread_that_ended_before_it_was_looked_up_is_of_its_starters_process() {
+        const FIRST: u32 = 4_000_000; // no thread has this number, nor the next
+        const SECOND: u32 = FIRST + 1;
+        let own = std::process::id();
+        let known = |is_same_process| {
+            let mut recording = Recording::default();
+            let mut note = |thread, kind| {
+                let seen = Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind };
+                recording.processes.note(&seen);
+            };
+            note(own, Kind::Switch { from: 0, left: Left::Preempted });
+            for (thread, starter) in [(FIRST, own), (SECOND, FIRST)] {
+                let by = Starter { thread: starter, is_same_process };
+                let started_by = Some(by);
+                note(thread, Kind::Wake { target: 0, throttled_by: None, started_by });
+            }
+            recording.finish();
+            [FIRST, SECOND].map(|thread| recording.known.get(&thread).map(|info| info.process))
+        };
+        assert_eq!(known(true), [Some(own), Some(own)]);
+        assert_eq!(known(false), [None, None], "the control: processes of their own");
     }
 
     #[test]

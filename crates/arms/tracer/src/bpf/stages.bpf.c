@@ -366,6 +366,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 }
 
 #define IS_NEW 2U
+#define IS_THREAD 4U /* of the process of its starter */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -389,10 +390,11 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	__u32 target = task->thread_info.cpu;
+	__u32 how = IS_NEW | (task->pid == task->tgid ? 0 : IS_THREAD);
 
 	/* Here the current thread is the one that started it. */
 	if (is_traced(target))
-		tell(WAKE, number(task), current_number(), 0, target, throttled(task) | IS_NEW);
+		tell(WAKE, number(task), current_number(), 0, target, throttled(task) | how);
 	return 0;
 }
 
