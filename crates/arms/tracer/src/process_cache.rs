@@ -46,7 +46,21 @@ pub(super) struct Origin {
     pub is_fork: bool,
 }
 
+/// What the kernel's own threads belong to.
+const KERNEL: &str = "the kernel";
+
 impl ProcessInfo {
+    /// Whether it is of the kernel.
+    pub fn is_kernels(&self) -> bool {
+        self.owner.as_deref() == Some(KERNEL)
+    }
+
+    /// A process that one of its threads forked.
+    pub fn forked(self, process: u32) -> ProcessInfo {
+        let origin = Origin { parent: self.process, is_fork: true };
+        ProcessInfo { process, origin, ..self }
+    }
+
     /// What there is to say of a thread's process; `None`: it ended before the lookup.
     pub fn process(info: Option<&ProcessInfo>, thread: u32) -> Process {
         match info {
@@ -129,7 +143,7 @@ impl ProcessCache {
         let groups = text(process, "cgroup").unwrap_or_default();
         let group = printable(group_of(&groups));
         let is_kernels = flags & PF_KTHREAD != 0;
-        let owner = if is_kernels { Some("the kernel".to_string()) } else { self.owner(&groups) };
+        let owner = if is_kernels { Some(KERNEL.to_string()) } else { self.owner(&groups) };
         self.climb(origin.parent);
         let name = printable(text(process, "comm").unwrap_or_default().trim());
         Some(ProcessInfo { process, name, group, owner, cpus, origin })

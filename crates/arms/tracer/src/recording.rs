@@ -6,7 +6,7 @@ use model::event::Cause;
 use model::{Failure, Nanos};
 
 use super::descent::MOST_HOPS;
-use super::lives::{starters, tell_apart};
+use super::lives::{number_of, starters, tell_apart};
 use super::process_cache::{ProcessCache, ProcessInfo};
 
 /// What a hook saw.
@@ -288,18 +288,25 @@ impl Recording {
         self.seen.sort_by_key(|one| one.at);
         self.known = tell_apart(&mut self.seen, &self.processes.lives);
         self.starters = starters(&self.processes.lives);
-        let found = |thread: &u32| Some((*thread, self.of_starter(*thread)?.clone()));
-        let ended: Vec<_> = self.starters.keys().filter_map(found).collect();
+        let found = |thread: &u32| Some((*thread, self.of_starter(*thread, MOST_HOPS)?));
+        let unknown = self.starters.keys().filter(|thread| !self.known.contains_key(thread));
+        let ended: Vec<_> = unknown.filter_map(found).collect();
         self.known.extend(ended);
     }
 
-    /// What is known of a thread that ended before it was looked up: it is of its starter's process.
-    fn of_starter(&self, thread: u32) -> Option<&ProcessInfo> {
-        let unknown = |thread: u32| !self.known.contains_key(&thread);
-        let of = |thread: u32| self.starters.get(&thread).filter(|one| one.is_same_process);
-        let above = |thread: u32| of(thread).filter(|_| unknown(thread)).map(|one| one.thread);
-        let mut line = std::iter::successors(above(thread), |one| above(*one)).take(MOST_HOPS);
-        line.find_map(|one| self.known.get(&one))
+    /// What is known of a thread that ended before it was looked up: its process is its starter's, or a fork
+    /// of that. What becomes another program is known by the program's name, and what the kernel starts for
+    /// itself has a name of its own.
+    fn of_starter(&self, thread: u32, hops: usize) -> Option<ProcessInfo> {
+        let Starter { thread: by, is_same_process } = *self.starters.get(&thread)?;
+        let known = self.known.get(&by).cloned();
+        let above = || hops.checked_sub(1).and_then(|hops| self.of_starter(by, hops));
+        let info = known.or_else(above)?;
+        match (is_same_process, info.is_kernels()) {
+            (true, _) => Some(info),
+            (false, true) => None,
+            (false, false) => Some(info.forked(number_of(thread))),
+        }
     }
 
     /// Says whether nothing is missing; [`Failure::Run`] otherwise, as what is missing may be what matters.
@@ -379,29 +386,38 @@ mod tests {
         assert_eq!(Seen::decode_kept(&kept).count(), 2);
     }
 
-    /// Servers that start a thread for each connection have many such.
+    /// Servers that start a thread or a process for each connection have many such.
     #[test]
-    fn a_thread_that_ended_before_it_was_looked_up_is_of_its_starters_process() {
+    fn what_ended_before_it_was_looked_up_is_its_starters() {
         const FIRST: u32 = 4_000_000; // no thread has this number, nor the next
         const SECOND: u32 = FIRST + 1;
         let own = std::process::id();
-        let known = |is_same_process| {
+        let known = |first_by, is_same_process| {
             let mut recording = Recording::default();
             let mut note = |thread, kind| {
                 let seen = Seen { at: crate::now().expect("a clock"), cpu: 0, thread, kind };
                 recording.processes.note(&seen);
             };
-            note(own, Kind::Switch { from: 0, left: Left::Preempted });
-            for (thread, starter) in [(FIRST, own), (SECOND, FIRST)] {
+            note(first_by, Kind::Switch { from: 0, left: Left::Preempted });
+            for (thread, starter) in [(FIRST, first_by), (SECOND, FIRST)] {
                 let by = Starter { thread: starter, is_same_process };
                 let started_by = Some(by);
                 note(thread, Kind::Wake { target: 0, throttled_by: None, started_by });
             }
             recording.finish();
-            [FIRST, SECOND].map(|thread| recording.known.get(&thread).map(|info| info.process))
+            let name = |info: &ProcessInfo| ProcessInfo::process(Some(info), 0).name;
+            [FIRST, SECOND].map(|thread| recording.known.get(&thread).map(name))
         };
-        assert_eq!(known(true), [Some(own), Some(own)]);
-        assert_eq!(known(false), [None, None], "the control: processes of their own");
+        let comm = |of: &str| std::fs::read_to_string(format!("/proc/{of}/comm"));
+        let name = comm("self").expect("it is there");
+        let [of_own, first, second] =
+            [own, FIRST, SECOND].map(|process| Some(format!("{}[{process}]", name.trim())));
+        assert_eq!(known(own, true), [of_own.clone(), of_own]);
+        assert_eq!(known(own, false), [first, second], "forks");
+        assert_eq!(known(SECOND + 1, true), [None, None], "the control: its starter is unknown");
+        if comm("2").is_ok_and(|name| name == "kthreadd\n") {
+            assert_eq!(known(2, false), [None, None], "the kernel's own have other names");
+        }
     }
 
     #[test]
