@@ -1,14 +1,17 @@
-"""Draws mutants of the policy, runs quick tests under each, and lists those that none notices."""
+"""Draws mutants of the policy, runs tests under each, and lists those that none notices."""
 
 import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import build
@@ -16,9 +19,10 @@ from .mutate import Mutant, mutants
 
 # Of what is not code: the seam, the types, words for policies of one file.
 LEFT_OUT = {"platform.h", "state.h", "defaults.h"}
-PACKAGES = ["policy_native", "sim", "arms_and_analyses", "swarm"]
+PACKAGES = ["policy_native", "sim", "interleave", "arms_and_analyses", "swarm"]
 # Longer than any of them takes: a mutant that goes round in circles is noticed by that.
 TIMES_SLOWER = 8
+FAILED = re.compile(r"^test (\S+) .*\bFAILED$", re.MULTILINE)
 
 
 def every() -> list[Mutant]:
@@ -28,67 +32,95 @@ def every() -> list[Mutant]:
 
 
 def executables(packages: list[str]) -> list[str]:
-    """The tests, built so that a mutant can take the place of the policy."""
+    """The tests, built so that mutants can take the place of the policy."""
     chosen = [word for package in packages for word in ("--package", package)]
-    command = ["cargo", "test", "--no-run", "--quiet", "--message-format=json", "--features", "policy_native/mutants", *chosen]
+    command = ["cargo", "test", "--no-run", "--tests", "--quiet", "--message-format=json", "--features", "policy_native/mutants", *chosen]
     output = subprocess.run(command, cwd=build.ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     messages = [json.loads(line) for line in output.splitlines()]
     return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
 
 
-def sees_mutants(test: str) -> bool:
-    """Whether a test loads the policy at all: one that passes without a mutant to load cannot notice any."""
-    return not passes(test, Path("/nowhere/policy.so"), 600)
+@dataclass(frozen=True)
+class Suite:
+    """An executable with tests: what it takes under the policy as it is, and which of them fail there."""
+
+    path: str
+    seconds: float = 75
+    failing: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Without the hash."""
+        return Path(self.path).name.rsplit("-", 1)[0]
+
+    def failed(self, target: Path, number: int) -> list[str]:
+        """The tests that fail under a mutant, 0: the policy as it is. The limit is of CPU time: the machine may
+        be shared."""
+        environment = os.environ | {"RG_MUTANT": str(target), "RG_MUTANT_NUMBER": str(number), "RUST_BACKTRACE": "0"}
+        limits = ["--as=8000000000", "--core=0", f"--cpu={10 + TIMES_SLOWER * self.seconds:.0f}"]
+        left_out = [word for test in self.failing for word in ("--skip", test)]
+        command = ["prlimit", *limits, self.path, "--test-threads=1", "--exact", *left_out]
+        done = subprocess.run(command, env=environment, cwd=build.ROOT, capture_output=True, text=True, check=False)
+        return [] if done.returncode == 0 else FAILED.findall(done.stdout) or ["all"]
 
 
-def passes(test: str, mutant: Path, seconds: float) -> bool:
-    """Whether a test passes under a mutant, in time."""
-    environment = os.environ | {"RG_MUTANT": str(mutant), "RUST_BACKTRACE": "0"}
-    command = ["prlimit", "--as=8000000000", "--core=0", test, "--test-threads=1"]
-    try:
-        done = subprocess.run(command, env=environment, cwd=build.ROOT, capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+def measured(path: str, whole: Path, slowest: float) -> Suite | None:
+    """A suite that loads the policy, and passes in time under the policy as it is. What loads none passes
+    without a policy to load."""
+    suite = Suite(path)
+    if not suite.failed(Path("/nowhere/policy.so"), 0):
+        return None
+    before = os.times()
+    failing = suite.failed(whole, 0)
+    after = os.times()
+    seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    print(f"{seconds:6.1f} s {suite.name}" + "".join(f", without {test}" for test in failing), flush=True)
+    return None if "all" in failing or seconds > slowest else Suite(path, seconds, tuple(failing))
 
 
 class Run:
-    """The tests with what each takes under the policy as it is, the quickest first."""
+    """Mutants by their numbers, and what is known of them."""
 
-    def __init__(self, tests: list[str], folder: Path, most_seconds: float) -> None:
-        build.tree(folder, None)
-        self.assembly = build.assembly(folder)
-        if self.assembly is None:
-            raise SystemExit("mutants: the policy does not compile")
-        whole = build.link(folder, self.assembly)
-        self.tests = []
-        for test in filter(sees_mutants, tests):
-            begin = time.monotonic()
-            passed = passes(test, whole, 600)
-            seconds = time.monotonic() - begin
-            if passed and seconds <= most_seconds:
-                self.tests.append((seconds, test))
-            else:
-                print(f"left out, {'slow' if passed else 'fails under the policy itself'}: {Path(test).name}", flush=True)
-        self.tests.sort()
-        for seconds, test in self.tests:
-            print(f"{seconds:6.1f} s {Path(test).name}", flush=True)
+    def __init__(self, numbered: dict[int, Mutant], folder: Path, jobs: int, end: float) -> None:
+        self.mutants = numbered
+        self.target = folder / "policy.so"
+        self.jobs, self.end = jobs, end
+        self.verdicts: dict[int, str] = {}
+        self.tell(build.shared_object(folder, numbered))
 
-    def verdict(self, mutant: Mutant) -> str:
-        """`killed by TEST`, `survived`, `same code`, or `does not compile`."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            build.tree(folder, mutant)
-            text = build.assembly(folder)
-            if text is None:
-                return "does not compile"
-            if text == self.assembly:
-                return "same code"
-            target = build.link(folder, text)
-            for seconds, test in self.tests:
-                if not passes(test, target, 10 + TIMES_SLOWER * seconds):
-                    return f"killed by {Path(test).name.rsplit('-', 1)[0]}"
-        return "survived"
+    def tell(self, verdicts: dict[int, str]) -> None:
+        """Says and keeps what is known now."""
+        for number, verdict in verdicts.items():
+            print(line_of(verdict, self.mutants[number]), flush=True)
+        self.verdicts |= verdicts
+
+    def ask(self, what: str, judge: Callable[[int], str | None]) -> None:
+        """Asks all of which nothing is known yet, some at a time. What the time does not do for is not judged."""
+        left = [number for number in self.mutants if number not in self.verdicts]
+        begin = time.monotonic()
+
+        def one(number: int) -> None:
+            verdict = judge(number) if time.monotonic() < self.end else "not judged"
+            self.tell({number: verdict} if verdict else {})
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            list(pool.map(one, left))
+        print(f"{time.monotonic() - begin:6.0f} s for {len(left)} mutants: {what}", flush=True)
+
+    def judge(self, suites: list[Suite]) -> None:
+        """The quickest first. Whether a mutant is one by its code is asked of those that the first leaves."""
+        before = build.assembly(None)
+        for at, suite in enumerate(sorted(suites, key=lambda suite: suite.seconds)):
+            self.ask(suite.name, lambda number, suite=suite: killed(suite, self.target, number))
+            if at == 0:
+                self.ask("same code", lambda number: "same code" if build.assembly(self.mutants[number]) == before else None)
+        self.tell({number: "survived" for number in self.mutants if number not in self.verdicts})
+
+
+def killed(suite: Suite, target: Path, number: int) -> str | None:
+    """Whether a suite notices a mutant: by which test."""
+    failed = suite.failed(target, number)
+    return f"killed by {suite.name} ({failed[0]})" if failed else None
 
 
 def main() -> None:
@@ -96,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--sample", type=int, default=100, help="how many mutants [default: 100]")
     parser.add_argument("--seed", type=int, default=1, help="of the draw [default: 1]")
-    parser.add_argument("--minutes", type=float, default=60, help="draw no more after so long [default: 60]")
+    parser.add_argument("--minutes", type=float, default=60, help="ask no more after so long [default: 60]")
     parser.add_argument("--packages", default=",".join(PACKAGES), help="whose tests [default: %(default)s]")
     parser.add_argument("--slowest", type=float, default=60, help="leave out tests that take more seconds [default: 60]")
     parser.add_argument("--file", default="", help="only mutants of files whose path holds this")
@@ -111,20 +143,11 @@ def main() -> None:
         drawn = [each for each in drawn if line_of("survived", each) in before]
         args.sample = len(drawn)
     with tempfile.TemporaryDirectory() as name:
-        run = Run(executables(args.packages.split(",")), Path(name), args.slowest)
+        paths = executables(args.packages.split(","))
         end = time.monotonic() + 60 * args.minutes
-        with ThreadPoolExecutor(args.jobs) as pool:
-            told = list(pool.map(lambda each: (each, tell(run, each, end)), drawn[: args.sample]))
-    report([(mutant, verdict) for mutant, verdict in told if verdict])
-
-
-def tell(run: Run, mutant: Mutant, end: float) -> str | None:
-    """Judges one, unless the time is over, and says so at once."""
-    if time.monotonic() >= end:
-        return None
-    verdict = run.verdict(mutant)
-    print(line_of(verdict, mutant), flush=True)
-    return verdict
+        run = Run(dict(enumerate(drawn[: args.sample], 1)), Path(name), args.jobs, end)
+        run.judge([suite for path in paths if (suite := measured(path, run.target, args.slowest))])
+    report([(run.mutants[number], run.verdicts[number]) for number in run.mutants])
 
 
 def line_of(verdict: str, mutant: Mutant) -> str:

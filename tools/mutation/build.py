@@ -1,15 +1,20 @@
-"""A mutant compiled as the simulator loads it."""
+"""Mutants compiled as the simulator loads them."""
 
 import re
 import shutil
 import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from .mutate import Mutant
+from .schema import SWITCH, switched
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "policy"
-FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-w", "-fno-common"]
+COMPILER = ["gcc", "-std=gnu11", "-O2", "-fPIC", "-w", "-fno-common"]
+IN_MUTANT = re.compile(r"In function .rg_mutant_(\d+)")
 
 
 def unit(platform: str) -> str:
@@ -19,26 +24,57 @@ def unit(platform: str) -> str:
     return f'#include "platform.h"\n{pointers}#include "scheduler.h"\n#include "sizes.h"\n'
 
 
-def tree(folder: Path, mutant: Mutant | None) -> None:
-    """The policy's sources with one change."""
+def tree(folder: Path) -> None:
+    """The policy's sources."""
     shutil.copytree(POLICY, folder, dirs_exist_ok=True)
     shutil.copy(ROOT / "crates/core/policy-native/sizes.h", folder)
-    if mutant:
-        path = folder / mutant.path
-        path.write_text(mutant.apply(path.read_text()))
     (folder / "unit.c").write_text(unit((folder / "platform.h").read_text()))
 
 
-def assembly(folder: Path) -> str | None:
-    """What the compiler makes of it; nothing where it does not compile."""
-    command = ["gcc", *FLAGS, "-S", "-I", str(folder), "-o", "-", str(folder / "unit.c")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    return done.stdout if done.returncode == 0 else None
+def compiled(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What the compiler says of a tree."""
+    command = [*COMPILER, "-I", str(folder), *words, str(folder / "unit.c")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
 
 
-def link(folder: Path, text: str) -> Path:
-    """The shared object of an assembly."""
-    source, target = folder / "unit.s", folder / "policy.so"
-    source.write_text(text)
-    subprocess.run(["gcc", "-shared", "-nostartfiles", "-Wl,-z,defs", "-o", str(target), str(source)], check=True, timeout=900)
-    return target
+def assembly(mutant: Mutant | None) -> str:
+    """The code of the policy with one change, or none."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tree(folder)
+        if mutant:
+            path = folder / mutant.path
+            path.write_text(mutant.apply(path.read_text()))
+        return compiled(folder, "-S", "-o", "-").stdout
+
+
+def switch(folder: Path, numbered: Iterable[tuple[int, Mutant]]) -> set[int]:
+    """A tree with mutants behind their numbers; the numbers of those that cannot be."""
+    tree(folder)
+    by_path = defaultdict(list)
+    for number, mutant in numbered:
+        by_path[mutant.path].append((number, mutant))
+    out: set[int] = set()
+    for name, of_file in by_path.items():
+        text, left = switched((folder / name).read_text(), of_file)
+        (folder / name).write_text(text)
+        out.update(left)
+    platform = folder / "platform.h"
+    end = "\n#endif\n"
+    platform.write_text(platform.read_text().removesuffix(end) + SWITCH + end)
+    return out
+
+
+def shared_object(folder: Path, numbered: dict[int, Mutant]) -> dict[int, str]:
+    """Compiles mutants into one object, `policy.so`. Why those are not in it that are not."""
+    wrong: set[int] = set()
+    while True:
+        left = switch(folder, ((number, mutant) for number, mutant in numbered.items() if number not in wrong))
+        target = folder / "policy.so"
+        done = compiled(folder, "-shared", "-nostartfiles", "-Wl,-z,defs", "-o", str(target))
+        if done.returncode == 0:
+            return dict.fromkeys(left, "part of a macro") | dict.fromkeys(wrong, "does not compile")
+        found = {int(number) for number in IN_MUTANT.findall(done.stderr)} - wrong
+        if not found:
+            raise SystemExit(f"mutants: the policy does not compile:\n{done.stderr}")
+        wrong |= found

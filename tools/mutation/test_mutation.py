@@ -1,10 +1,16 @@
 """Of mutants: what is changed, and what is not."""
 
+import os
+import subprocess
+import tempfile
 import unittest
+from collections.abc import Iterable
+from pathlib import Path
 
 from .__main__ import line_of
-from .build import unit
+from .build import IN_MUTANT, unit
 from .mutate import Mutant, code, mutants
+from .schema import SWITCH, switched
 
 SOURCE = """/* if (a < 1) */
 #define RG_MOST 16 /* a > 2 */
@@ -22,6 +28,38 @@ RG_INLINE u64 rg_sum(struct rg_pair *pair)
 \treturn sum;
 }
 """
+
+
+MAIN = """
+#include <stdio.h>
+int main(void)
+{
+	for (int a = -1; a < 3; a++) {
+		struct rg_pair pair = { a, a & 1 };
+		u64 sum = rg_sum(&pair);
+
+		printf("%lld %lld %lld %d;", sum, pair.a, pair.b, RG_MOST);
+	}
+	return 0;
+}
+"""
+HEAD = "typedef unsigned long long u64;\nstruct rg_pair { u64 a, b; };\n#define RG_INLINE static inline\n"
+
+
+def compiled(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A program of a source."""
+    (folder / "a.c").write_text(HEAD + SWITCH + text + MAIN)
+    command = ["gcc", "-w", "-o", folder / "a", folder / "a.c"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def answers(text: str, numbers: Iterable[int]) -> list[str]:
+    """What the program of a source prints under mutants."""
+    with tempfile.TemporaryDirectory() as name:
+        compiled(Path(name), text).check_returncode()
+        command = {"args": [Path(name) / "a"], "capture_output": True, "text": True, "check": True}
+        runs = [subprocess.run(env=os.environ | {"RG_MUTANT_NUMBER": str(each)}, **command) for each in numbers]
+    return [run.stdout for run in runs]
 
 
 class Mutation(unittest.TestCase):
@@ -52,6 +90,24 @@ class Mutation(unittest.TestCase):
         lines = [line_of("survived", each) for each in mutants("a.h", SOURCE)]
         self.assertEqual(len(set(lines)), len(lines))
         self.assertFalse(any("\n" in line for line in lines))
+
+    def test_each_mutant_is_what_its_number_runs(self) -> None:
+        found = mutants("a.h", SOURCE)
+        text, left = switched(SOURCE, list(enumerate(found, 1)))
+        alone = [answers(each, [0])[0] for each in (SOURCE, *(mutant.apply(SOURCE) for mutant in found))]
+        self.assertEqual(left, [])
+        self.assertEqual(answers(text, range(len(alone))), alone)
+        self.assertGreater(len(set(alone)), 4)
+
+    def test_what_is_in_no_function_is_left(self) -> None:
+        macro = "#define RG_EACH(i) \\\n\tRG_FOR(i, 0, 4)\n"
+        numbered = list(enumerate(mutants("a.h", macro), 1))
+        self.assertEqual(switched(macro, numbered), (macro, [number for number, _ in numbered]))
+
+    def test_what_does_not_compile_is_named_by_the_compiler(self) -> None:
+        text, _ = switched(SOURCE, [(7, Mutant("a.h", 13, "dropped", "\tpair->b++; /* once */", "\tpair->"))])
+        with tempfile.TemporaryDirectory() as name:
+            self.assertEqual(IN_MUTANT.findall(compiled(Path(name), text).stderr), ["7"])
 
     def test_calls_go_by_pointers(self) -> None:
         text = unit("RG_CALL u64 rg_now(void);\nRG_CALL struct rg_cpu *rg_cpu(s32 cpu);\n")

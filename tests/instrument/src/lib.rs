@@ -122,9 +122,12 @@ fn run(command: &mut Command) -> Result<String, Failure> {
     Err(Failure::Input(format!("the policy does not compile:\n{}", said.trim_end())))
 }
 
-/// The folder of `policy/`.
+/// The folder of `policy/`, or of what tools/mutants has put in its place.
 fn policy() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policy")
+    match std::env::var_os("RG_MUTANT") {
+        Some(object) => Path::new(&object).with_file_name(""),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policy"),
+    }
 }
 
 fn write(folder: &Path, source: &Source, frame: &Frame) -> Result<(), Failure> {

@@ -475,4 +475,10 @@ static void who_has_waited_for_six_seconds_goes_first(void)
 	threads[3].queued_at = now - 6 * SECOND;
 	FALSE(rg_has_waited_long(&threads[3], now));
 	TRUE(rg_has_waited_long(&threads[3], now + 1));
+	/* What it has used until now counts. */
+	threads[3].utilised = 0;
+	threads[3].woke_at = now - 32 * MS;
+	rg_wait_anew(&threads[3], now);
+	SAME(threads[3].utilised, 512);
+	SAME(threads[3].woke_at, now);
 }

@@ -20,8 +20,10 @@
 #include "surplus.c"
 #include "look.c"
 #include "span.c"
+#include "give_way.c"
 #include "preempt.c"
 #include "choose.c"
+#include "pick.c"
 #include "scheduler.c"
 #include "resume.c"
 
@@ -129,6 +131,7 @@ static const struct part parts[] = {
 	PROMISE(a_target_rises_by_intervals),
 	PROMISE(what_cannot_keep_up_is_left_behind),
 	PROMISE(what_could_keep_up_is_not),
+	PROMISE(the_first_domain_is_left_behind),
 	PROMISE(a_queue_needs_what_its_threads_do),
 	PROMISE(a_heavy_thread_needs_nothing_more),
 	PROMISE(many_are_estimated_from_some),
@@ -139,6 +142,7 @@ static const struct part parts[] = {
 	PROMISE(a_look_goes_on_where_the_last_one_ended),
 	PROMISE(a_waking_thread_moves_up),
 	PROMISE(a_sleeping_thread_remembers_the_target),
+	PROMISE(a_look_tolerates_a_part_of_the_interval),
 	PROMISE(an_idle_cpu_takes_from_its_node_first),
 	PROMISE(a_woken_cpu_takes_what_it_was_woken_for),
 	PROMISE(a_cpu_asks_eight_queues_at_a_time),
@@ -150,6 +154,9 @@ static const struct part parts[] = {
 	PROMISE(a_new_thread_goes_to_the_emptiest_queue),
 	PROMISE(a_round_takes_what_has_not_used_it_up),
 	PROMISE(threads_of_a_queue_are_counted),
+	PROMISE(sets_that_wait_beyond_are_fetched_early),
+	PROMISE(a_search_for_a_new_threads_cpu_goes_on),
+	PROMISE(two_queues_are_held_together),
 	PROMISE(a_thread_is_charged_by_its_weight),
 	PROMISE(a_thread_that_has_a_cpu_to_itself_gets_little_ahead),
 	PROMISE(a_thread_that_has_a_cpu_is_not_left_behind),
@@ -211,6 +218,11 @@ static const struct part parts[] = {
 	PROMISE(what_runs_gives_way_to_an_idle_cpu),
 	PROMISE(an_idle_cpu_relieves_a_crowded_one),
 	PROMISE(what_runs_leaves_for_a_cpu_that_runs_later),
+	PROMISE(what_runs_leaves_for_another_queue),
+	PROMISE(raises_are_noted_of_the_last_sets),
+	PROMISE(a_set_beyond_counts),
+	PROMISE(a_thread_leaves_by_way_of_another_cpu),
+	PROMISE(a_set_beyond_has_a_floor),
 	PROMISE(the_foremost_cpu_is_preempted),
 	PROMISE(a_cpu_beyond_is_preempted),
 	PROMISE(a_large_queue_is_asked_in_part),
@@ -240,6 +252,11 @@ static const struct part parts[] = {
 	PROMISE(batch_threads_stay_on_their_cpu),
 	PROMISE(a_thread_that_owes_waits_on),
 	PROMISE(who_has_waited_for_six_seconds_goes_first),
+	PROMISE(a_cpu_shows_its_own_thread_again),
+	PROMISE(a_picked_thread_is_weighed_anew),
+	PROMISE(another_queue_is_asked_without_an_own_thread),
+	PROMISE(a_thread_that_cannot_be_moved_is_not_taken),
+	PROMISE(a_thread_of_another_queue_is_renormalised),
 	PROMISE(a_new_thread_is_blank),
 	PROMISE(a_thread_becomes_active),
 	PROMISE(a_cut_off_thread_comes_back),
@@ -256,12 +273,17 @@ static const struct part parts[] = {
 	PROMISE(an_idle_cpu_asks_again),
 	PROMISE(walks_of_an_idle_cpu_end),
 	PROMISE(eight_queues_are_looked_at_beyond),
+	PROMISE(a_thread_is_handed_on_when_it_wakes),
+	PROMISE(order_by_vruntime_is_that_of_the_new_queue),
 	PROMISE(threads_are_held_and_let_go),
 	PROMISE(a_timer_lets_go_as_many_as_may),
 	PROMISE(a_thread_without_a_turn_leaves_its_cpu),
 	PROMISE(a_held_thread_may_leave),
 	PROMISE(a_thread_goes_from_one_holder_to_the_next),
 	PROMISE(a_chosen_thread_has_its_turn),
+	PROMISE(what_could_not_be_moved_is_tried_again),
+	PROMISE(a_held_batch_thread_is_owed_its_turn),
+	PROMISE(a_turn_is_reckoned_with_the_thread_itself),
 };
 
 static u32 differences_of(const struct part *part, bool broken)

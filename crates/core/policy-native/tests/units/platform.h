@@ -59,7 +59,7 @@ static u64 idle;  /* CPUs that idle */
 static u32 waker; /* the row of a thread */
 static u32 kicks[CPUS][2], inserted, vacated, created;
 static u64 group_timer[GROUPS], cpu_timer[CPUS], slices[THREADS];
-static bool no_timers, locked;
+static bool no_timers, no_moves, locked;
 static s32 dispatching;
 
 /* What differs from what was expected. A control breaks the model, and must be noticed. */
@@ -151,7 +151,7 @@ static void reset(u32 machine, u32 cache)
 	clear();
 	rearguard(machine, cache);
 	now = 100 * SECOND;
-	idle = waker = inserted = vacated = created = no_timers = locked = 0;
+	idle = waker = inserted = vacated = created = no_timers = no_moves = locked = 0;
 	dispatching = 0;
 	SAME(rg_init(), 0);
 }
@@ -211,7 +211,7 @@ static bool move_here(struct dsq *dsq, s32 at)
 {
 	struct place place = { .thread = dsq->at[at].thread };
 
-	if (!(place.thread->may >> dispatching & 1))
+	if (no_moves || !(place.thread->may >> dispatching & 1))
 		return 0;
 	place.slice_ns = take(dsq, at).slice_ns;
 	place.key = dsq_of(LOCAL(dispatching))->count;
@@ -341,7 +341,7 @@ bool rg_visit_move_to(struct rg_cursor *cursor, struct task_struct *t, u32 queue
 {
 	s32 at = position_in(dsq_of(cursor->queue), t->row);
 
-	if (at < 0)
+	if (at < 0 || no_moves)
 		return 0;
 	take(dsq_of(cursor->queue), at);
 	put(dsq_of(queue), (struct place){ t, key, slice_ns });

@@ -184,3 +184,48 @@ static void a_chosen_thread_has_its_turn(void)
 	wakes(1);
 	SAME(cpu_timer[0], now + MS);
 }
+
+/* A thread that is not where it shall be let go from is asked for again soon. */
+static void what_could_not_be_moved_is_tried_again(void)
+{
+	held_threads();
+	now += 100 * MS;
+	no_moves = 1;
+	group_timer[1] = RG_NEVER;
+	timer_comes(1);
+	SAME(budget_of(1)->held, 0);
+	SAME(group_timer[1], now + RG_RETRY_NS);
+}
+
+/* A batch thread that is held learns whether its group's are owed their turns. */
+static void a_held_batch_thread_is_owed_its_turn(void)
+{
+	for (u32 brief = 0; brief < 2; brief++) {
+		held_threads();
+		threads[1].held_brief = brief;
+		budget_of(1)->owed_ns = 10 * SECOND;
+		timer_comes(1);
+		SAME(threads[1].held, rg_some(1));
+		SAME(threads[1].owed, !brief);
+	}
+}
+
+/* A thread that runs when its group gets a quota counts before its turn is reckoned. */
+static void a_turn_is_reckoned_with_the_thread_itself(void)
+{
+	reset(8, 4);
+	rg_init_group(1, 0, 100);
+	sleeper(1, 1, 0);
+	sleeper(2, 1, 0);
+	rg_limit_group(1, 80 * MS, 100 * MS, 0);
+	budget_of(1)->classes = 0; /* batch threads */
+	wakes(1);
+	wakes(2);
+	SAME(dispatches(0, 0), 1);
+	budget_of(1)->left_ns = 3 * MS; /* less than the other one's turn */
+	budget_of(1)->expected_ns = 1;
+	rg_quota_leave(&threads[1]);
+	cpu_timer[0] = RG_NEVER;
+	rg_turn_begin(0);
+	SAME(cpu_timer[0], now + RG_TURN_LEAST_NS);
+}

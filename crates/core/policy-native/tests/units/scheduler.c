@@ -406,3 +406,30 @@ static void eight_queues_are_looked_at_beyond(void)
 	queues[1].waiting = 1;
 	TRUE(rg_is_waited_beyond(0));
 }
+
+/* A thread that finds no idle CPU is handed on by one that computes. */
+static void a_thread_is_handed_on_when_it_wakes(void)
+{
+	reset(8, 4);
+	sleeper(1, 0, 0);
+	runs(2, 0, 0, 50, NICE_0);
+	threads[2].ran_ns = 2 * MS;
+	waker = 2;
+	rg_select_cpu(&tasks[1], 0);
+	SAME(threads[1].hands, RG_IS_HANDED);
+	SAME(threads[2].hands, RG_HANDS_ON);
+}
+
+/* A thread that comes to another queue is ordered by its vruntime there. */
+static void order_by_vruntime_is_that_of_the_new_queue(void)
+{
+	reset(8, 4);
+	options.order = RG_ORDER_VTIME;
+	options.min_vruntime = RG_MIN_VRUNTIME_QUEUE;
+	sleeper(1, 0, 0);
+	rg_activate(&tasks[1], &threads[1], 0, now);
+	queues[1].vtime.min_vruntime = at(5000);
+	rg_want(&tasks[1], &threads[1], 4, now);
+	SAME(threads[1].arrival, threads[1].account.vruntime - RG_VTIME_BEGIN);
+	TRUE(rg_before(at(4000), threads[1].account.vruntime));
+}

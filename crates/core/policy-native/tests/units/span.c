@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sets that compete for a CPU (span.h, converge.h), and threads that leave it (give_way.h). */
+/* Sets that compete for a CPU (span.h, converge.h). */
 
 /* Row 5 of the sets is that of CPUs 0 to 3, 6 that of 0 and 1; both are known to run on CPU 0. */
 static void two_sets(void)
@@ -341,104 +341,39 @@ static void a_span_knows_the_last_two(void)
 	SAME(rg_last(5, 4), 5);
 }
 
-/* ---- give_way.h ---- */
-
-/* Threads wait for CPU 0 that may not run everywhere, and it runs one that may. */
-static void a_cpu_is_wanted_by_bound_threads(void)
+/* A raise is noted of the second last set, and of one that is beside the last. */
+static void raises_are_noted_of_the_last_sets(void)
 {
-	two_sets();
-	runs_of(3, 0, 500);
-	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-	set_waits(1, 0, 0, 1000);
-	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-	set_waits(2, 0, 5, 1000);
-	TRUE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-	threads[3].cpuset = 5;
-	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-	threads[3].cpuset = 0;
-	cpus[0].admits[5] = 0;
-	FALSE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-	queues[8].least = 5;
-	TRUE(rg_is_wanted_by_bound(&queues[0], &queues[8], &cpus[0], &threads[3]));
-}
+	for (u32 set = 4; set < 6; set++) {
+		struct rg_span span = { .second.set = 5, .floor = at(0), .raised = 10 };
+		struct rg_foremost first = { .set = set, .floor = at(10) };
+		struct rg_vtime vtime = { .raised = 50 };
 
-static void what_runs_gives_way_to_an_idle_cpu(void)
-{
-	two_sets();
-	runs_of(3, 0, 500);
-	tasks[3].may = 9;
-	idle = 1 << 2;
-	FALSE(rg_gives_way(&tasks[3], 0));
-	set_waits(2, 8, 0, 1000);
-	FALSE(rg_gives_way(&tasks[3], 0));
-	SAME(queues[0].crowded, rg_some(0));
-	idle = 1 << 3;
-	TRUE(rg_gives_way(&tasks[3], 0));
-	SAME(cpus[3].hint, rg_some(0));
-	SAME(kicks[3][RG_KICK_IDLE], 1);
-	idle = 1 << 3;
-	tasks[3].pinned = 1;
-	FALSE(rg_gives_way(&tasks[3], 0));
-	cpus[0].leaves = rg_some(6);
-	TRUE(rg_gives_way(&tasks[3], 0));
-	SAME(kicks[6][RG_KICK_PREEMPT], 1);
-	SAME(cpus[0].leaves, 0);
-}
-
-/* A CPU that falls idle lets such a CPU choose again. */
-static void an_idle_cpu_relieves_a_crowded_one(void)
-{
-	two_sets();
-	rg_relieve(&shared, &queues[0], &cpus[1]);
-	SAME(kicks[0][RG_KICK_PREEMPT], 0);
-	runs_of(3, 5, 500);
-	queues[0].crowded = rg_some(0);
-	rg_relieve(&shared, &queues[0], &cpus[1]);
-	SAME(queues[0].crowded, rg_some(0));
-	rg_admit(&shared, &cpus[1], 5);
-	rg_relieve(&shared, &queues[0], &cpus[1]);
-	SAME(queues[0].crowded, 0);
-	SAME(kicks[0][RG_KICK_PREEMPT], 1);
-	queues[0].crowded = rg_some(0);
-	cpus[0].vtime = RG_CPUSETS + 8;
-	rg_relieve(&shared, &queues[0], &cpus[1]);
-	SAME(queues[0].crowded, 0);
-	SAME(kicks[0][RG_KICK_PREEMPT], 1);
-	queues[0].crowded = rg_some(0);
-	cpus[0].pool = 0;
-	cpus[0].vtime = 0;
-	rg_relieve(&shared, &queues[0], &cpus[1]);
-	SAME(kicks[0][RG_KICK_PREEMPT], 1);
-}
-
-/* In a tick it leaves for a CPU that runs what is further ahead than the first bound one. */
-static void what_runs_leaves_for_a_cpu_that_runs_later(void)
-{
-	for (u32 reason = 0; reason < 8; reason++) {
-		two_sets();
-		runs_of(3, 0, 500);
-		runs(4, 2, 0, reason == 1 ? 415 : 415 + 1, NICE_0);
-		cpus[2].vruntime += reason != 1;
-		cpus[2].ordered = reason == 2;
-		cpus[2].pool = reason != 3;
-		cpus[0].span.bound = (struct rg_foremost){ .vruntime = at(401), .set = 5 };
-		if (reason == 1)
-			cpus[2].vruntime = at(401 + 1 + 14);
-		if (reason == 0)
-			cpus[2].vruntime = at(401 + 1 + 14) + 1;
-		if (reason == 4)
-			rg_admit(&shared, &cpus[2], 5);
-		if (reason == 5)
-			tasks[3].may = 3;
-		if (reason == 6)
-			tasks[3].pinned = 1;
-		if (reason == 7)
-			cpus[0].span.bound.vruntime = RG_NEVER;
-		slices[3] = 9;
-		if (reason)
-			cpus[2].vruntime += reason == 1 ? 0 : SECOND;
-		rg_leave_if_wanted(&cpus[0], 0, &tasks[3]);
-		SAME(cpus[0].leaves, reason ? 0 : rg_some(2));
-		SAME(slices[3], reason ? 9 : 0);
+		span.least.vruntime = at(1000);
+		rg_span_note_raised(&span, &vtime, &first);
+		SAME(span.raised, set == 5 ? 50 : 10);
 	}
+}
+
+/* A set that waits beyond the queue counts where none of it waits or runs here. */
+static void a_set_beyond_counts(void)
+{
+	struct rg_foremost first;
+
+	two_sets();
+	cpus[0].span.beyond = 1 << 5;
+	TRUE(rg_foremost_of(0, vtime_of_set(5), &cpus[0], 5, &first));
+	FALSE(rg_foremost_of(0, vtime_of_set(6), &cpus[0], 6, &first));
+}
+
+/* A set that waits beyond is where the last look has seen it, as far before others as a turn. */
+static void a_set_beyond_has_a_floor(void)
+{
+	struct rg_vtime vtime = { .min_vruntime = at(500), .mean_weight = NICE_0, .has_batch = 3 };
+	struct rg_foremost first = rg_foremost_beyond(&vtime, 5);
+
+	SAME(first.vruntime, at(500));
+	SAME(first.floor, at(500 - 314));
+	SAME(first.set, 5);
+	TRUE(first.batch);
 }

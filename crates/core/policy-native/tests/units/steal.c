@@ -295,3 +295,46 @@ static void threads_of_a_queue_are_counted(void)
 	options.direct = 0;
 	SAME(rg_follower(&cpus[0]), 0);
 }
+
+/* Only what waits beyond of a set of CPUs makes a CPU look for it: sets may be 10 ms apart. */
+static void sets_that_wait_beyond_are_fetched_early(void)
+{
+	struct rg_thread prev = { .account.vruntime = at(1000) };
+
+	for (u32 set = 0; set < 3; set++) {
+		eight_caches();
+		enters(1, 6, at(900));
+		shared.cpusets[0].vtime.min_vruntime = at(600);
+		cpus[4].span.beyond = 1ULL << set;
+		SAME(rg_gvts_far_behind(4, &prev), !!set);
+	}
+}
+
+/* On a large machine the next search for an empty queue begins where the last one ended. */
+static void a_search_for_a_new_threads_cpu_goes_on(void)
+{
+	reset(8, 4);
+	options.cpus = per_node = 40;
+	options.stride = 7;
+	queues[0].threads = 1;
+	shared.spread = 3;
+	thread_in(1, 1, 0, 0);
+	rg_fork_cpu(&tasks[1], 0);
+	SAME(shared.spread, (3 + 32 * 7) % 40);
+}
+
+/* Two caches are enough to be held together. */
+static void two_queues_are_held_together(void)
+{
+	struct rg_thread prev = { .account.vruntime = at(1000) };
+
+	reset(8, 4);
+	dispatching = 0;
+	enters(1, 1, at(699));
+	shared.cpusets[0].vtime.min_vruntime = at(699);
+	TRUE(rg_gvts_far_behind(0, &prev));
+	reset(8, 4);
+	prev.account.vruntime = at(301);
+	FALSE(rg_gvts_before(0, &prev));
+	SAME(machine()->at, at(600));
+}

@@ -164,6 +164,21 @@ static void what_could_keep_up_is_not(void)
 	}
 }
 
+/* A domain that begins with CPU 0 is looked at as any other. */
+static void the_first_domain_is_left_behind(void)
+{
+	for (u32 light = 0; light < 2; light++) {
+		gvts_policy();
+		rg_target_queue_busy(0);
+		rg_target_queue_busy(4);
+		cpus[0].pool = cpus[4].pool = 1;
+		cpus[4].weight = NICE_0;
+		cpus[0].weight = NICE_0 - light;
+		rg_target_raise(4, RG_LEVEL_LLC, at(90), at(450));
+		SAME(cache(0)->least, light ? at(90) : RG_NEVER);
+	}
+}
+
 /* ---- need.h ---- */
 
 /* A thread that waits in the queue of a CPU, behind a virtual time by so much. */
@@ -414,4 +429,20 @@ static void a_sleeping_thread_remembers_the_target(void)
 	rg_gvts_block(&thread, now);
 	SAME(thread.asleep, at(77));
 	SAME(thread.utilised, 512);
+}
+
+/* 30% of the interval is tolerated: 27 ms. */
+static void a_look_tolerates_a_part_of_the_interval(void)
+{
+	u64 behind[] = { 13, 13 };
+
+	for (u32 more = 0; more < 2; more++) {
+		u64 least = RG_NEVER;
+		bool round = 0;
+
+		lagging(2, behind);
+		for (u32 row = 1; row <= 2; row++)
+			threads[row].account.vruntime -= more ? 550000 : 450000;
+		SAME(rg_look(0, RG_LEVEL_LLC, cache(0), at(1000), &least, &round), more);
+	}
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a CPU shows and takes once it has chosen (pick/pick.h, pick/starvation.h). */
+
+/* What a CPU shows after a choice that failed: its own thread again, or none. */
+static void a_cpu_shows_its_own_thread_again(void)
+{
+	reset(8, 4);
+	thread_in(9, 9, 0, 0);
+	threads[9].pool = 6;
+	cpus[0].ask.mine = 9;
+	cpus[0].ask.vruntime = at(30);
+	rg_pick_restore_curr(&cpus[0]);
+	SAME(cpus[0].thread, 9);
+	SAME(cpus[0].pool, 6);
+	SAME(cpus[0].vruntime, at(30));
+	cpus[0].ask.mine = 0;
+	rg_pick_restore_curr(&cpus[0]);
+	SAME(cpus[0].pool, 0);
+}
+
+/* It weighs what its group is worth now. */
+static void a_picked_thread_is_weighed_anew(void)
+{
+	reset(8, 4);
+	pool_waits(1, 0, 4, 10, 100);
+	threads[1].counted = 1024;
+	threads[1].weight = 7;
+	SAME(next_of(0), 1);
+	SAME(threads[1].weight, NICE_0);
+}
+
+/* What comes from another queue is compared with no thread that the CPU asked for before. */
+static void another_queue_is_asked_without_an_own_thread(void)
+{
+	reset(8, 4);
+	pool_waits(1, 1, 4, 50, 100);
+	thread_in(9, 9, 0, 0);
+	threads[9].pool = 20;
+	threads[9].account.vruntime = at(10);
+	rg_ask_for(&cpus[0], 0, &tasks[9]);
+	dispatching = 0;
+	TRUE(rg_pick_other(0, 1));
+	SAME(cpus[0].thread, 1);
+	SAME(cpus[0].ask.mine, 0);
+}
+
+/* A thread that left meanwhile, or may not run here any more, is not taken. */
+static void a_thread_that_cannot_be_moved_is_not_taken(void)
+{
+	reset(8, 4);
+	pool_waits(1, 0, 4, 10, 100);
+	threads[1].woke_at = now - 7 * SECOND;
+	threads[1].counted = 1024;
+	threads[1].weight = 7;
+	cpus[0].ask.now = now;
+	no_moves = 1;
+	FALSE(rg_pick_row(0, 0, 1));
+	FALSE(rg_pick_overdue(0, 0));
+	SAME(cpus[0].thread, 0);
+	SAME(threads[1].waits, rg_some(0));
+	no_moves = 0;
+	TRUE(rg_pick_overdue(0, 0));
+	SAME(cpus[0].thread, 1);
+	SAME(threads[1].weight, NICE_0);
+}
+
+/* Where each queue has a virtual time, a thread keeps its distance when it changes its queue. */
+static void a_thread_of_another_queue_is_renormalised(void)
+{
+	reset(8, 4);
+	options.min_vruntime = RG_MIN_VRUNTIME_QUEUE;
+	pool_waits(1, 1, 4, 1050, 100);
+	threads[1].account.vtime = rg_some(1);
+	queues[1].vtime.min_vruntime = at(1000);
+	dispatching = 0;
+	TRUE(rg_pick_other(0, 1));
+	SAME(threads[1].account.vruntime, at(50));
+	SAME(threads[1].account.vtime, rg_some(0));
+}
