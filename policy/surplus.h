@@ -9,10 +9,10 @@
  *          the root: CPU time of its threads, less what its effective weight earns while virtual
  *          time advances. A surplus above a tolerance makes the group's threads lighter, by as much
  *          as it is above; what exceeds twice the tolerance delays its waking threads until virtual
- *          time has earned it. A group that has received too little has heavier threads until it
- *          sleeps: at last each weighs as much as the whole group. A group whose threads compete in
- *          several virtual times earns in one of them: in the first one that it runs in, and in
- *          another when nobody competes in that one any more.
+ *          time has earned it. A group that has received too little has heavier members until it
+ *          sleeps: at last each weighs as much as the whole group, and earns as much. A group
+ *          whose threads compete in several virtual times earns in one of them: in the first one
+ *          that it runs in, and in another when nobody competes in that one any more.
  * Why.     Debt belongs to the group as well as to the thread. Threads that compete pay first, so
  *          that requests of a group with batch work of its own are not late; where there are none,
  *          waking ones must. A group within its due swings about it by what is queued: the
@@ -53,11 +53,14 @@ RG_INLINE u64 rg_flat_weight(struct rg_group *group)
 {
 	u64 own = rg_weight_of(group);
 	struct rg_group *parent;
+	u64 sum, part;
 
 	if (!group->parent)
 		return own * RG_WEIGHT_ONE;
 	parent = rg_group_at(group->parent);
-	return rg_div(own * parent->flat, rg_weight_sum_of(parent->share.active, own));
+	sum = rg_weight_sum_of(parent->share.active, own);
+	part = rg_div(own * parent->flat, sum);
+	return rg_is_owed(parent) ? rg_owed_part(group->parent, own, sum, part) : part;
 }
 
 /* A moment of a virtual time, and of which. */
@@ -179,7 +182,7 @@ RG_INLINE u64 rg_surplus_wait(struct rg_group *group)
 
 /*
  * By how much virtual time must advance before a thread that wakes may compete. A group that slept
- * is owed nothing.
+ * is owed nothing. One slept if nothing else of it is awake, nor of any group below it.
  */
 RG_SUBPROGRAM u64 rg_surplus_delay(u32 slot, u32 id)
 {
@@ -190,17 +193,19 @@ RG_SUBPROGRAM u64 rg_surplus_delay(u32 slot, u32 id)
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
+		bool slept;
 		u64 wait;
 
 		if (!at)
 			break;
 		group = rg_group_at(at);
 		rg_surplus_settle(group, id, 0);
-		if (rg_is_owed(group) && group->share.active <= own)
+		slept = group->share.active <= own;
+		if (rg_is_owed(group) && slept)
 			group->surplus_ns = 0;
 		wait = rg_is_owed(group) ? 0 : rg_surplus_wait(group);
 		delay = wait > delay ? wait : delay;
-		own = rg_weight_of(group);
+		own = slept ? rg_weight_of(group) : 0;
 		at = group->parent;
 	}
 	return delay < RG_DELAY_NS ? delay : RG_DELAY_NS;

@@ -143,7 +143,7 @@ RG_INLINE u64 rg_owed_tolerance(void)
 	return RG_OWED_NS * (1 + RG_OPTION(cpus));
 }
 
-/* How much heavier the threads of a group are, in parts of RG_OFF_PARTS; 0 unless it is owed. */
+/* How much heavier the members of a group are, in parts of RG_OFF_PARTS; 0 unless it is owed. */
 RG_INLINE u64 rg_owed_parts(struct rg_group *group)
 {
 	if (!rg_is_owed(group))
@@ -152,18 +152,19 @@ RG_INLINE u64 rg_owed_parts(struct rg_group *group)
 }
 
 /*
- * What a member weighs while its group is owed (surplus.h): more and more, at last as much as all
- * of the group. By the square, because the least weights are lifted a thousandfold.
+ * What a member's part of its group's weight becomes while the group is owed (surplus.h): more and
+ * more, at last all of it. By the square, because the least are lifted a thousandfold. A subgroup
+ * is lifted as one: its members keep to their weights. Verified by itself: loops ask for it.
  */
-RG_INLINE u64 rg_owed_weight(struct rg_group *group, u64 weight)
+RG_SUBPROGRAM u64 rg_owed_part(u32 id, u64 own, u64 sum, u64 part)
 {
-	u64 parts = rg_owed_parts(group);
+	u64 parts = rg_owed_parts(rg_group_at(id));
 
 	parts = parts * parts >> RG_OFF_SHIFT;
-	return weight + (rg_less(group->flat, weight) * parts >> RG_OFF_SHIFT);
+	return rg_div(part * (own + (rg_less(sum, own) * parts >> RG_OFF_SHIFT)), own);
 }
 
-/* The same of one that has received too much: less and less, at last almost nothing. */
+/* What a member weighs whose group has received too much: less and less, at last almost nothing. */
 RG_INLINE u64 rg_surplus_weight_in(struct rg_group *group, u64 weight)
 {
 	u64 tolerance_ns = group->tolerance_ns;
@@ -172,13 +173,10 @@ RG_INLINE u64 rg_surplus_weight_in(struct rg_group *group, u64 weight)
 	return weight - ((weight * parts >> RG_OFF_SHIFT) * 15 >> 4);
 }
 
-/*
- * The same of all groups of a thread. Only batch threads pay for their group by their weight. What
- * a group with CPUs of its own cannot have there others shall not wait for.
- */
+/* The same of all groups of a thread. Only batch threads pay for their group by their weight. */
 RG_INLINE u64 rg_surplus_weight(struct rg_thread *thread, u64 weight)
 {
-	u32 at = thread->group;
+	u32 at = thread->batch ? thread->group : 0;
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
@@ -186,31 +184,36 @@ RG_INLINE u64 rg_surplus_weight(struct rg_thread *thread, u64 weight)
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		if (rg_is_owed(group) && thread->account.vtime == RG_VTIME_OF_ALL)
-			weight = rg_owed_weight(group, weight);
-		else if (thread->batch && !rg_is_owed(group))
+		if (!rg_is_owed(group))
 			weight = rg_surplus_weight_in(group, weight);
 		at = group->parent;
 	}
 	return weight;
 }
 
-/* Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. */
+/*
+ * Brings the effective weight of an active thread up to date: at least 1 / RG_WEIGHT_ONE. What a
+ * group with CPUs of its own cannot have there others shall not wait for.
+ */
 RG_SUBPROGRAM bool rg_weight_refresh_row(u32 slot)
 {
 	struct rg_thread *thread = rg_thread_at(slot);
+	bool is_free = thread->account.vtime == RG_VTIME_OF_ALL;
 	u64 own = thread->counted;
 	u64 weight = own * RG_WEIGHT_ONE;
 	u32 at = RG_OPTION(balance) == RG_BALANCE_DWRR ? 0 : thread->group;
 
 	RG_FOR(i, 0, RG_DEPTH) {
 		struct rg_group *group;
+		u64 sum;
 
 		if (!at)
 			break;
 		group = rg_group_at(at);
-		weight = rg_div(weight * rg_weight_of(group),
-				rg_weight_sum_of(group->share.active, own));
+		sum = rg_weight_sum_of(group->share.active, own);
+		weight = rg_div(weight * rg_weight_of(group), sum);
+		if (is_free && rg_is_owed(group))
+			weight = rg_owed_part(at, own, sum, weight);
 		own = rg_weight_of(group);
 		at = group->parent;
 	}

@@ -33,6 +33,8 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("taking-turns", "turns", "share", AS_IS),
     ("nested-groups", "light", "share", AS_IS),
     ("light-subgroup", "mixed", "share", AS_IS),
+    ("subgroups", "a", "share", AS_IS),
+    ("subgroups", "lower", "excess", AS_IS),
     ("changing-weight", "changing", "share", AS_IS),
     ("raised-weight", "raised", "share", AS_IS),
     ("heavy-neighbour", "service", "share", AS_IS),

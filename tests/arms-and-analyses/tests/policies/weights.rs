@@ -88,3 +88,22 @@ fn a_set_whose_threads_all_run_shares_by_weight() {
     let scenario = case_with("overlapping-sets", &full);
     has_its_due(&scenario, due, [0.98, 1.02], ("rearguard:infeasible=off", 0.7));
 }
+
+#[test]
+fn what_a_group_is_owed_its_subgroups_have_by_their_weights() {
+    let scenario = case("subgroups");
+    let [ours, control] = ["rearguard", NO_ACCOUNTS].map(|policy| summary(&scenario, policy));
+    for (group, [least, most]) in [
+        ("a", [0.985, 1.015]),
+        ("z", [0.985, 1.015]),
+        ("a/b", [0.985, 1.015]),
+        ("a/b/c", [0.95, 1.05]),
+    ] {
+        let at = over_due(&ours, group);
+        assert!(at > least && at < most, "{group}: {at}");
+    }
+    for group in ["z", "a/b/c"] {
+        let at = over_due(&control, group);
+        assert!(at > 1.05, "{group}: {at}");
+    }
+}

@@ -146,31 +146,19 @@ static void rounds_do_not_see_groups(void)
 	SAME(threads[1].weight, NICE_0);
 }
 
-/* A group that is owed has heavier threads, at last as heavy as itself; else lighter ones. */
+/* A group that has received too much has lighter threads, of which only batch ones pay. */
 static void surplus_changes_weights(void)
 {
 	struct rg_group *group = &groups[1];
-	u64 tolerance = 50 * MS * 9;
 	struct rg_thread thread = { .group = 1, .account.vtime = rg_some(0), .batch = 1 };
 
 	rg_init_group(1, 0, 100);
-	group->flat = 64 * NICE_0;
 	group->tolerance_ns = 50 * MS;
-	SAME(rg_owed_tolerance(), tolerance);
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0);
-	group->surplus_ns = -2 * tolerance;
-	SAME(rg_surplus_weight(&thread, NICE_0), 64 * NICE_0);
-	group->surplus_ns = -(3 * tolerance / 2);
-	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0 + 63 * NICE_0 / 4);
-	SAME(rg_owed_parts(group), 512);
-	group->surplus_ns = -tolerance;
-	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0);
-	group->surplus_ns = -2 * tolerance;
-	thread.account.vtime = rg_some(1); /* others shall not wait for what it cannot have there */
+	group->surplus_ns = -SECOND;
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0);
 	group->surplus_ns = 50 * MS;
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0);
-	SAME(rg_owed_parts(group), 0);
 	group->surplus_ns = 75 * MS;
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0 - NICE_0 * 15 / 32);
 	group->surplus_ns = 100 * MS;
@@ -179,6 +167,51 @@ static void surplus_changes_weights(void)
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0 / 16);
 	thread.batch = 0;
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0);
+}
+
+/* One that is owed has heavier members, at last as heavy as itself. */
+static void members_of_an_owed_group_are_heavier(void)
+{
+	struct rg_group *group = &groups[1];
+	u64 tolerance = 50 * MS * 9;
+
+	rg_init_group(1, 0, 100);
+	SAME(rg_owed_tolerance(), tolerance);
+	SAME(rg_owed_part(1, 16, 1024, NICE_0), NICE_0);
+	group->surplus_ns = -2 * tolerance;
+	SAME(rg_owed_part(1, 16, 1024, NICE_0), 64 * NICE_0);
+	group->surplus_ns = -(3 * tolerance / 2);
+	SAME(rg_owed_parts(group), 512);
+	SAME(rg_owed_part(1, 16, 1024, NICE_0), NICE_0 + 63 * NICE_0 / 4);
+	group->surplus_ns = -tolerance;
+	SAME(rg_owed_part(1, 16, 1024, NICE_0), NICE_0);
+	group->surplus_ns = 50 * MS;
+	SAME(rg_owed_parts(group), 0);
+	SAME(rg_owed_part(1, 16, 1024, NICE_0), NICE_0);
+	SAME(rg_owed_part(1, 0, 1024, NICE_0), 0);
+}
+
+/* A subgroup is lifted as one: a thread of it keeps to its part. So is what the subgroup earns. */
+static void a_subgroup_of_an_owed_group_is_lifted_as_one(void)
+{
+	rg_init_group(1, 0, 400);
+	rg_init_group(2, 1, 100);
+	thread_in(1, 1, 2, 0);
+	rg_weight_join(&tasks[1], &threads[1]);
+	threads[1].account.vtime = rg_some(0);
+	groups[1].flat = 4 * NICE_0;
+	groups[1].share.active = 4096; /* three members as heavy beside the subgroup, */
+	groups[2].share.active = 2048; /* and a sibling in it */
+	rg_weight_refresh(&threads[1]);
+	SAME(threads[1].weight, NICE_0 / 2);
+	SAME(rg_flat_weight(&groups[2]), NICE_0);
+	groups[1].surplus_ns = -2 * 50 * MS * 9;
+	rg_weight_refresh(&threads[1]);
+	SAME(threads[1].weight, 2 * NICE_0);
+	SAME(rg_flat_weight(&groups[2]), 4 * NICE_0);
+	threads[1].account.vtime = rg_some(1); /* others shall not wait for what it cannot have there */
+	rg_weight_refresh(&threads[1]);
+	SAME(threads[1].weight, NICE_0 / 2);
 }
 
 /* The weight that a thread is charged by has it. */

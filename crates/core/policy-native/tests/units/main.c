@@ -66,6 +66,8 @@ static const struct part parts[] = {
 	PROMISE(the_top_weight_fades),
 	PROMISE(rounds_do_not_see_groups),
 	PROMISE(surplus_changes_weights),
+	PROMISE(members_of_an_owed_group_are_heavier),
+	PROMISE(a_subgroup_of_an_owed_group_is_lifted_as_one),
 	PROMISE(surplus_changes_what_a_thread_weighs),
 	PROMISE(surplus_of_each_level_counts),
 	MODEL(a_turn_is_what_all_that_are_held_can_have),

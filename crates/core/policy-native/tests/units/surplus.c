@@ -166,6 +166,9 @@ static void a_surplus_delays_who_wakes(void)
 	SAME(rg_surplus_delay(1, 0), 0);
 	SAME(groups[1].surplus_ns, -MS);
 	SAME(groups[2].surplus_ns, -MS);
+	groups[1].share.active = 512; /* group 2 alone, which was awake: group 1 has not slept */
+	SAME(rg_surplus_delay(1, 0), 0);
+	SAME(groups[1].surplus_ns, -MS);
 }
 
 static void a_row_begins_without_its_last_ones_surplus(void)
