@@ -415,6 +415,7 @@ static void a_thread_that_owes_waits_on(void)
 	threads[1].owes_ns = 100 * MS;
 	threads[1].top = 1024;
 	threads[1].counted = 1024;
+	threads[1].weight = NICE_0 * 4; /* it has less now */
 	SAME(next_of(0), 2);
 	SAME(threads[1].account.vruntime, at(110));
 	SAME(threads[1].owes_ns, 0);

@@ -127,3 +127,26 @@ static void a_thread_leaves_by_way_of_another_cpu(void)
 	SAME(cpus[1].leaves, rg_some(2));
 	SAME(cpus[2].leaves, rg_some(0));
 }
+
+/* A tick that compares sets also sees that what runs shall leave for a CPU that runs later. */
+static void a_tick_lets_what_runs_leave(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 1000);
+	runs_of(3, 0, 1010);
+	runs(4, 2, 0, 5000, NICE_0);
+	threads[3].counted = 1024;
+	rg_tick(&tasks[3]);
+	SAME(cpus[0].leaves, rg_some(2));
+}
+
+/* Sets that wait in other queues, and may run here, are noted. */
+static void sets_of_other_queues_are_noted(void)
+{
+	two_sets();
+	queues[1].waiting = 1 << 5 | 1 << 7 | 1;
+	TRUE(rg_look_beyond(0));
+	SAME(cpus[0].span.beyond & (1 << 5 | 1), 1 << 5 | 1);
+	SAME(cpus[0].span.beyond & 1 << 3, 0);
+}

@@ -333,3 +333,18 @@ static void a_thread_finds_the_row_of_its_set(void)
 	queues[0].waiting = 0;
 	FALSE(rg_is_waited_for(&shared, &queues[0], &cpus[6]));
 }
+
+/* A set is looked for in eight rows. */
+static void a_set_has_eight_rows_to_choose_from(void)
+{
+	u32 first = 0;
+
+	while (rg_cpuset_probe(++first, 0) > 20 || !rg_cpuset_probe(first, 0))
+		;
+	for (u32 i = 0; i < 8; i++)
+		shared.cpusets[rg_cpuset_probe(first, i)] =
+			(struct rg_cpuset){ .affinity = 900000 + i, .waiting = 1 };
+	SAME(rg_cpuset_find(first, now), RG_CPUSET_NONE);
+	shared.cpusets[rg_cpuset_probe(first, 7)].waiting = 0;
+	SAME(rg_cpuset_find(first, now + 2 * SECOND), rg_cpuset_probe(first, 7));
+}

@@ -407,3 +407,15 @@ static void a_look_begins_anew(void)
 	rg_look_turn(0, 0);
 	SAME(shared.cpusets[62].vtime.weight, 0);
 }
+
+/* The settled threads that wait count where they are behind all that has just woken. */
+static void settled_threads_that_wait_are_followed(void)
+{
+	reset(8, 4);
+	enters(1, 0, at(700));
+	threads[1].utilised = 1024;
+	runs(2, 1, 0, 500, NICE_0);
+	look_round();
+	look_round();
+	SAME(vtime_of_all()->min_vruntime, at(700));
+}

@@ -46,6 +46,7 @@ static const struct part parts[] = {
 	PROMISE(extents_are_given_out_once),
 	PROMISE(a_set_has_a_row_while_it_is_in_use),
 	PROMISE(a_thread_finds_the_row_of_its_set),
+	PROMISE(a_set_has_eight_rows_to_choose_from),
 	MODEL(a_pool_is_a_list_by_arrival),
 	PROMISE(a_late_arrival_is_found_from_the_end),
 	PROMISE(keys_of_pools_differ),
@@ -204,6 +205,7 @@ static const struct part parts[] = {
 	PROMISE(what_is_lent_is_not_looked_at),
 	PROMISE(the_foremost_cpu_is_remembered),
 	PROMISE(a_look_begins_anew),
+	PROMISE(settled_threads_that_wait_are_followed),
 	PROMISE(a_set_far_behind_is_raised),
 	PROMISE(a_placed_thread_puts_no_set_behind),
 	PROMISE(a_set_of_other_cpus_is_left_alone),
@@ -224,6 +226,8 @@ static const struct part parts[] = {
 	PROMISE(raises_are_noted_of_the_last_sets),
 	PROMISE(a_set_beyond_counts),
 	PROMISE(a_thread_leaves_by_way_of_another_cpu),
+	PROMISE(a_tick_lets_what_runs_leave),
+	PROMISE(sets_of_other_queues_are_noted),
 	PROMISE(a_set_beyond_has_a_floor),
 	PROMISE(the_foremost_cpu_is_preempted),
 	PROMISE(a_cpu_beyond_is_preempted),
@@ -256,6 +260,7 @@ static const struct part parts[] = {
 	PROMISE(who_has_waited_for_six_seconds_goes_first),
 	PROMISE(a_cpu_shows_its_own_thread_again),
 	PROMISE(a_picked_thread_is_weighed_anew),
+	PROMISE(a_pool_without_vruntimes_leaves_its_row),
 	PROMISE(another_queue_is_asked_without_an_own_thread),
 	PROMISE(a_thread_that_cannot_be_moved_is_not_taken),
 	PROMISE(a_thread_of_another_queue_is_renormalised),
@@ -277,6 +282,7 @@ static const struct part parts[] = {
 	PROMISE(eight_queues_are_looked_at_beyond),
 	PROMISE(a_thread_is_handed_on_when_it_wakes),
 	PROMISE(order_by_vruntime_is_that_of_the_new_queue),
+	PROMISE(an_idle_cpu_takes_from_another_queue_in_dispatch),
 	PROMISE(threads_are_held_and_let_go),
 	PROMISE(a_timer_lets_go_as_many_as_may),
 	PROMISE(a_thread_without_a_turn_leaves_its_cpu),
@@ -286,6 +292,7 @@ static const struct part parts[] = {
 	PROMISE(what_could_not_be_moved_is_tried_again),
 	PROMISE(a_held_batch_thread_is_owed_its_turn),
 	PROMISE(a_turn_is_reckoned_with_the_thread_itself),
+	PROMISE(a_thread_is_let_go_at_an_idle_cpu),
 };
 
 static u32 differences_of(const struct part *part, bool broken)

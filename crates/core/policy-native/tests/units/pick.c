@@ -27,6 +27,20 @@ static void a_picked_thread_is_weighed_anew(void)
 	threads[1].weight = 7;
 	SAME(next_of(0), 1);
 	SAME(threads[1].weight, NICE_0);
+	SAME(cpus[0].ask.pick.key, rg_pool_key(4, 0, 0)); /* where it would be put back */
+}
+
+/* A pool whose last vruntime is dropped gives its row back. */
+static void a_pool_without_vruntimes_leaves_its_row(void)
+{
+	u32 row;
+
+	reset(8, 4);
+	pool_waits(1, 0, 4, 10, 100);
+	row = threads[1].row;
+	rg_index_leave_row(1);
+	TRUE(rg_pool_at(rg_number(row))->key & RG_POOL_EMPTY);
+	SAME(queues[0].heaps[0].count, 0);
 }
 
 /* What comes from another queue is compared with no thread that the CPU asked for before. */

@@ -133,6 +133,13 @@ static void what_runs_is_taken_off_all_groups(void)
 	rg_quota_charge(1, 3 * MS);
 	SAME(budget_of(1)->left_ns, 47 * MS);
 	SAME(budget_of(2)->left_ns, 74 * MS);
+	/* As deep as groups are nested. */
+	for (u32 at = 1; at <= RG_DEPTH; at++)
+		rg_init_group(at, at - 1, 100);
+	rg_limit_group(1, 50 * MS, 100 * MS, 0);
+	thread->group = RG_DEPTH;
+	rg_quota_charge(1, 3 * MS);
+	SAME(budget_of(1)->left_ns, 47 * MS);
 }
 
 /* Threads count as active in all their groups, the brief ones apart. */

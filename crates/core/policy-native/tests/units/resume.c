@@ -229,3 +229,15 @@ static void a_turn_is_reckoned_with_the_thread_itself(void)
 	rg_turn_begin(0);
 	SAME(cpu_timer[0], now + RG_TURN_LEAST_NS);
 }
+
+/* It waits at the idle CPU that was found for it, also at the first. */
+static void a_thread_is_let_go_at_an_idle_cpu(void)
+{
+	held_threads();
+	tasks[1].cpu = tasks[2].cpu = 5;
+	now += 100 * MS;
+	idle = 1;
+	timer_comes(1);
+	SAME(threads[1].waits, rg_some(0));
+	SAME(cpus[0].resumed, 1);
+}

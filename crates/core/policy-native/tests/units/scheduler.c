@@ -433,3 +433,20 @@ static void order_by_vruntime_is_that_of_the_new_queue(void)
 	SAME(threads[1].arrival, threads[1].account.vruntime - RG_VTIME_BEGIN);
 	TRUE(rg_before(at(4000), threads[1].account.vruntime));
 }
+
+/* A CPU without a thread takes one of another queue in dispatch; one that has a thread does not. */
+static void an_idle_cpu_takes_from_another_queue_in_dispatch(void)
+{
+	reset(8, 4);
+	enters(1, 1, at(10));
+	SAME(dispatches(0, 0), 1);
+	sleeper(2, 0, 0);
+	wakes(2);
+	SAME(dispatches(0, 0), 2);
+	enters(1, 1, threads[2].account.vruntime);
+	tasks[2].runnable = 1;
+	SAME(dispatches(0, 2), 2);
+	SAME(dsq_of(1)->count, 1);
+	options.balance = RG_BALANCE_CREDIT;
+	FALSE(rg_balance_idle(0));
+}
