@@ -106,7 +106,7 @@ proofs: ## bounded proofs of the policy's small parts by CBMC, each with control
 	@tools/setup cc:gcc
 	tests/proofs/run
 
-mutants: ## small changes of the policy, drawn: which ones does no test notice? SAMPLE=100 (a minute or two each)
+mutants: ## small changes of the policy, drawn: which ones does no test notice? SAMPLE=100 (minutes, of which the slow tests take most)
 	@tools/setup cc:gcc cargo:
 	tools/mutants --sample $(or $(SAMPLE),100)
 
