@@ -1,10 +1,12 @@
 //! How far a service is behind its ideal queue, by cause.
 
+use std::collections::BTreeMap;
+
 /// Unfinished work beyond the ideal's, in nanoseconds of a worker, by the key's number.
 #[derive(Clone, Debug)]
 pub(crate) struct Debt {
-    /// By key, before the scale.
-    raw: Vec<f64>,
+    /// By key, before the scale: of a trace's many causes few are owed anything at a time.
+    raw: BTreeMap<usize, f64>,
     /// What repaying has left of everything.
     scale: f64,
     total: f64,
@@ -17,17 +19,14 @@ const NOTHING_NS: f64 = 0.5;
 
 impl Default for Debt {
     fn default() -> Debt {
-        Debt { raw: Vec::new(), scale: 1.0, total: 0.0 }
+        Debt { raw: BTreeMap::new(), scale: 1.0, total: 0.0 }
     }
 }
 
 impl Debt {
     /// Something was lost for a cause.
     pub fn add(&mut self, key: usize, ns: f64) {
-        if self.raw.len() <= key {
-            self.raw.resize(key + 1, 0.0);
-        }
-        self.raw[key] += ns / self.scale;
+        *self.raw.entry(key).or_default() += ns / self.scale;
         self.total += ns;
     }
 
@@ -37,21 +36,26 @@ impl Debt {
             return;
         }
         if ns >= self.total - NOTHING_NS {
-            self.raw.fill(0.0);
+            self.raw.clear();
             (self.scale, self.total) = (1.0, 0.0);
             return;
         }
         self.scale *= 1.0 - ns / self.total;
         self.total -= ns;
         if self.scale < LEAST_SCALE {
-            self.raw.iter_mut().for_each(|raw| *raw *= self.scale);
+            self.raw.values_mut().for_each(|raw| *raw *= self.scale);
             self.scale = 1.0;
         }
     }
 
+    /// How many causes it has.
+    pub fn causes(&self) -> usize {
+        self.raw.len()
+    }
+
     /// What is owed, by cause.
     pub fn owed(&self) -> impl Iterator<Item = (usize, f64)> {
-        let owed = self.raw.iter().map(|raw| raw * self.scale).enumerate();
+        let owed = self.raw.iter().map(|(key, raw)| (*key, raw * self.scale));
         owed.filter(|(_, ns)| self.total > 0.0 && *ns >= NOTHING_NS)
     }
 }

@@ -6,7 +6,7 @@ use model::event::Event;
 use model::{Failure, Nanos, Trace};
 
 use crate::long::Long;
-use crate::room::{MOST_WORDS, Room};
+use crate::room::{MOST_STEPS, MOST_WORDS, Room};
 use crate::serving::Serving;
 use crate::setting::Setting;
 use crate::source::Source;
@@ -65,11 +65,11 @@ impl Service {
 /// Explains every service of a trace. [`Failure::Input`] where the trace has no scheduling events, or stands
 /// for more causes than there is room for.
 pub fn explain<'a>(trace: &'a Trace, setting: &'a Setting) -> Result<Explanation<'a>, Failure> {
-    explain_within(MOST_WORDS, trace, setting)
+    explain_within(&mut Room::new(MOST_WORDS, MOST_STEPS), trace, setting)
 }
 
 fn explain_within<'a>(
-    most_words: usize,
+    room: &mut Room,
     trace: &'a Trace,
     setting: &'a Setting,
 ) -> Result<Explanation<'a>, Failure> {
@@ -79,11 +79,18 @@ fn explain_within<'a>(
                 .to_string(),
         ));
     };
-    let scene = lay_out(trace, events, setting);
+    explain_scene(room, lay_out(trace, events, setting), setting)
+}
+
+pub(crate) fn explain_scene<'a>(
+    room: &mut Room,
+    scene: Scene<'a>,
+    setting: &'a Setting,
+) -> Result<Explanation<'a>, Failure> {
+    let trace = scene.trace;
     let serves = |program: &usize| setting.programs[*program].serves;
-    let mut room = Room::new(most_words);
     let services = (0..trace.programs.len()).filter(serves);
-    let services = services.map(|program| service(&scene, setting, program, &mut room));
+    let services = services.map(|program| service(&scene, setting, program, room));
     let mut services = services.collect::<Result<Vec<Service>, Failure>>()?;
     services.retain(|service| !service.requests.is_empty());
     Ok(Explanation { services, setting, scene })
@@ -97,7 +104,16 @@ pub(crate) fn lay_out<'a>(trace: &'a Trace, events: &[Event], setting: &Setting)
     let serving = Serving::new(trace, events, cpus);
     let homes = setting.homes(trace, events);
     let node_of = (0..cpus).map(|cpu| setting.node(cpu)).collect();
-    Scene { trace, timeline, serving, moments, homes, node_of }
+    Scene {
+        trace,
+        timeline,
+        serving,
+        moments,
+        homes,
+        node_of,
+        #[cfg(test)]
+        is_slow: false,
+    }
 }
 
 /// Every moment at which a holder, a thread or a request changes.
@@ -211,9 +227,13 @@ mod tests {
             memory: None,
         };
         let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program] };
-        let fits = |requests, words| explain_within(words, &trace(requests), &setting).is_ok();
+        let fits = |requests, words| {
+            explain_within(&mut Room::new(words, MOST_STEPS), &trace(requests), &setting).is_ok()
+        };
         assert!(fits(20, 20_000) && fits(200, MOST_WORDS), "the control");
-        let Err(why) = explain_within(20_000, &trace(200), &setting).map(drop) else {
+        let Err(why) =
+            explain_within(&mut Room::new(20_000, MOST_STEPS), &trace(200), &setting).map(drop)
+        else {
             panic!("200 requests with 200 causes each")
         };
         assert!(why.exit_code() == 2 && why.to_string().contains("record less"), "{why}");

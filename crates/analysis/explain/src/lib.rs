@@ -12,6 +12,8 @@ mod debt;
 mod document;
 mod explanation;
 mod finding;
+#[cfg(test)]
+mod hostile;
 mod ideal;
 mod long;
 mod nesting;

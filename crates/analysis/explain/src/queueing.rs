@@ -1,20 +1,27 @@
 //! What requests wait for before their own thread is free for them, and what a service owes them when they
 //! come: one sweep over the whole trace, whatever the length of queues.
 
+mod edges;
+mod keeping;
+mod ledger;
 mod slots;
 
 use std::collections::BTreeMap;
 
+use model::trace::Request;
 use model::{Failure, Nanos, ThreadId};
 
 use crate::amounts::Amounts;
 use crate::apportion::apportion;
 use crate::debt::{Debt, Served};
 use crate::room::Room;
-use crate::serving::OffSpan;
 use crate::source::{Culprit, Source};
 use crate::sweep::{Key, Scene, Slots, Subject, Tally, WORDS_OF_CAUSE};
 use crate::timeline::Cursor;
+
+use edges::{Edge, edges};
+use keeping::{Keeping, KeptTime};
+use ledger::{Ledger, Mark};
 
 /// The key of what is unknown.
 const UNKNOWN: usize = 0;
@@ -56,54 +63,35 @@ enum Slot {
     Idle,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
-    /// Before the end: a request without a service time has both at once.
-    IdealStart,
-    IdealEnd,
-    Released(u32),
-    Completed(u32),
-    OffSpan(u32),
-    Intended(u32),
-    Sent(u32),
-    Head(u32),
-    /// What follows a request is over, where its thread stays at work.
-    Followed,
-}
-
-/// Sums at a moment.
-#[derive(Clone, Debug, Default)]
-struct Sums {
-    /// Of requests before this one, of it and before, of those that came before the ideal would have begun
-    /// with it, of all.
+/// The moment from which on a part of a request's wait is counted.
+struct From {
+    /// What requests before this one were served until then, it and those before, those that came before the
+    /// ideal would have begun with it, and all.
     served: [u64; 4],
-    lost: Vec<u64>,
-    kept: Vec<(usize, u64)>,
-}
-
-impl Sums {
-    /// The room that they take.
-    fn words(&self) -> usize {
-        self.lost.len() + 2 * self.kept.len()
-    }
+    /// In `lost`.
+    mark: Mark,
+    /// In `kept` of its thread.
+    of_thread: Mark,
 }
 
 /// What is known of a request under way.
-#[derive(Default)]
 struct Open {
-    begun: Sums,
-    sent: Option<(Nanos, Sums)>,
-    head: Option<(Nanos, Sums)>,
+    /// From when on its wait is counted: since it was intended, and then since it was sent. None where its
+    /// thread was free.
+    from: Option<From>,
+    sent: Option<Nanos>,
+    /// What it met so far.
+    met: Met,
+    /// Whether it is at its thread.
+    is_met: bool,
     owed: Vec<(usize, f64)>,
-    stretched: Vec<f64>,
+    stretched: BTreeMap<usize, f64>,
 }
 
 impl Open {
     /// The room that it takes.
     fn words(&self) -> usize {
-        let later = [&self.sent, &self.head].into_iter().flatten();
-        let sums: usize = later.map(|(_, sums)| sums.words()).sum();
-        self.begun.words() + sums + 2 * self.owed.len() + self.stretched.len()
+        2 * (self.owed.len() + self.stretched.len())
     }
 }
 
@@ -128,20 +116,26 @@ struct Walk<'a, 's> {
     taken: Vec<usize>,
     served: Served,
     served_in_all: u64,
-    lost: Vec<u64>,
+    lost: Ledger,
     /// By thread: for how long what kept it.
-    kept: Vec<Amounts<usize, u64>>,
+    kept: Vec<Ledger>,
     /// What keeps threads now.
-    keeping: Vec<(ThreadId, OffSpan)>,
+    keeping: Keeping,
     debt: Debt,
     /// By key: work beyond service times.
-    stretched: Vec<f64>,
+    stretched: BTreeMap<usize, f64>,
     credited: Vec<u64>,
     outstanding: usize,
     ideal_busy: usize,
     open: BTreeMap<u32, Open>,
-    /// By CPU of the machine, by thread: where it is.
+    /// By thread: the CPU that it is on.
     on: BTreeMap<ThreadId, usize>,
+    /// By CPU: the thread that is on it.
+    occupants: BTreeMap<usize, ThreadId>,
+    /// What is taken of the room for sums.
+    charged: usize,
+    /// How much there was to look at.
+    steps: u64,
 }
 
 /// What each of these requests met, in their order.
@@ -152,9 +146,8 @@ pub(crate) fn follow(
     queued: &[Queued],
     room: &mut Room,
 ) -> Result<Vec<Met>, Failure> {
-    let kept: Vec<(ThreadId, OffSpan)> = scene.serving.kept(program).collect();
-    let edges = edges(scene, program, queued, &kept);
     let mut walk = Walk::new(scene, program, slots, queued);
+    let edges = edges(scene, program, queued, walk.keeping.all());
     let mut met = vec![Met::default(); queued.len()];
     let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
     let (mut edges, mut moments) = (edges.into_iter().peekable(), scene.moments.iter().peekable());
@@ -164,43 +157,14 @@ pub(crate) fn follow(
         moments.next_if(|at| **at == now);
         walk.pass(now);
         while let Some((_, edge)) = edges.next_if(|(at, _)| *at == now) {
-            walk.turn(edge, &kept, &mut met, room)?;
+            walk.turn(edge, &mut met, room)?;
         }
         let from = cursor.next;
         cursor.advance(now);
         walk.place(from, &cursor);
         walk.look(&cursor);
+        room.work(walk.worked())?;
     }
-}
-
-fn edges(
-    scene: &Scene,
-    program: usize,
-    queued: &[Queued],
-    kept: &[(ThreadId, OffSpan)],
-) -> Vec<(Nanos, Edge)> {
-    let requests = &scene.trace.programs[program].requests;
-    let mut edges = Vec::with_capacity(7 * queued.len() + 2 * kept.len());
-    for (at, one) in (0..).zip(queued) {
-        let request = &requests[one.subject.request as usize];
-        let head = one.subject.head(request);
-        edges.push((request.intended, Edge::Intended(at)));
-        // Clocks of client and server are one on one machine only.
-        edges.push((request.completed.max(request.intended), Edge::Completed(at)));
-        edges.push((one.subject.ideal_start, Edge::IdealStart));
-        edges.push((one.ideal_end, Edge::IdealEnd));
-        edges.push((request.completed.saturating_add(request.service), Edge::Followed));
-        if head > request.intended {
-            edges.push((request.sent.clamp(request.intended, head), Edge::Sent(at)));
-            edges.push((head, Edge::Head(at)));
-        }
-    }
-    for (at, (_, one)) in (0..).zip(kept) {
-        edges.extend([(one.from, Edge::OffSpan(at)), (one.to, Edge::Released(at))]);
-    }
-    edges.retain(|(at, _)| *at != Nanos::NEVER);
-    edges.sort_unstable();
-    edges
 }
 
 impl<'a, 's> Walk<'a, 's> {
@@ -222,16 +186,19 @@ impl<'a, 's> Walk<'a, 's> {
             taken: Vec::new(),
             served: Served::new(scene.trace.programs[program].requests.len()),
             served_in_all: 0,
-            lost: Vec::new(),
-            kept: vec![Amounts::default(); scene.trace.threads.len()],
-            keeping: Vec::new(),
+            lost: Ledger::default(),
+            kept: scene.trace.threads.iter().map(|_| Ledger::default()).collect(),
+            keeping: Keeping::new(scene.serving.kept(program)),
             debt: Debt::default(),
-            stretched: Vec::new(),
+            stretched: BTreeMap::new(),
             credited: vec![0; scene.trace.programs[program].requests.len()],
             outstanding: 0,
             ideal_busy: 0,
             open: BTreeMap::new(),
             on: BTreeMap::new(),
+            occupants: BTreeMap::new(),
+            charged: 0,
+            steps: 0,
         }
     }
 
@@ -259,17 +226,11 @@ impl<'a, 's> Walk<'a, 's> {
             }
         }
         self.served_in_all += serving * span;
-        self.lost.resize(self.keys.len(), 0);
-        self.taken.iter().for_each(|key| self.lost[*key] += span);
+        self.taken.iter().for_each(|key| self.lost.add(*key, span));
         if self.is_waited_for_nothing() {
-            self.lost[UNKNOWN] += span * self.slots.count() as u64;
+            self.lost.add(UNKNOWN, span * self.slots.count() as u64);
         }
-        let keeping = std::mem::take(&mut self.keeping);
-        for (thread, kept) in &keeping {
-            let key = self.number(self.scene.cause_key(kept, since));
-            self.kept[thread.index()].add(key, span);
-        }
-        self.keeping = keeping;
+        self.keep(since, to);
         let behind = (self.ideal_busy as f64 - serving as f64) * span as f64;
         if behind <= 0.0 {
             return self.debt.repay(-behind);
@@ -278,91 +239,140 @@ impl<'a, 's> Walk<'a, 's> {
         causes.iter().for_each(|key| self.debt.add(*key, behind / causes.len() as f64));
     }
 
+    /// Looks up what may keep threads for another cause since a moment, and counts what did until another.
+    fn keep(&mut self, since: Nanos, to: Nanos) {
+        while let Some((at, one)) = self.keeping.next_stale() {
+            let (key, until) = self.scene.cause(&one, since);
+            let key = self.number(key);
+            self.keeping.settle(at, key, [since, until]);
+        }
+        while let Some(kept) = self.keeping.expire(to) {
+            self.count(kept);
+        }
+    }
+
+    fn count(&mut self, kept: Option<KeptTime>) {
+        if let Some(KeptTime { thread, key, ns }) = kept {
+            self.kept[thread.index()].add(key, ns);
+        }
+    }
+
     /// Whether requests wait and no slot is at work or kept from it: an event loop that waits for the rest of
     /// a request. What slots did in between is not what it waits for.
     fn is_waited_for_nothing(&self) -> bool {
         self.outstanding > 0 && self.states.iter().all(|state| *state == Slot::Idle)
     }
 
-    fn turn(
-        &mut self,
-        edge: Edge,
-        kept: &[(ThreadId, OffSpan)],
-        met: &mut [Met],
-        room: &mut Room,
-    ) -> Result<(), Failure> {
+    fn turn(&mut self, edge: Edge, met: &mut [Met], room: &mut Room) -> Result<(), Failure> {
         match edge {
             Edge::IdealStart => self.ideal_busy += 1,
             Edge::IdealEnd => self.ideal_busy = self.ideal_busy.saturating_sub(1),
             Edge::Intended(at) => room.take(self.open(at))?,
-            Edge::Sent(at) => {
-                let sums = self.sums(at);
-                room.take(sums.words())?;
-                self.open.entry(at).or_default().sent = Some((self.now, sums));
-            }
-            Edge::Head(at) => {
-                let sums = self.sums(at);
-                room.take(sums.words())?;
-                self.open.entry(at).or_default().head = Some((self.now, sums));
-            }
+            Edge::Sent(at) => self.sent(at),
+            Edge::Head(at) => self.head(at),
             Edge::Completed(at) => {
                 room.give_back(self.open.get(&at).map_or(0, Open::words));
                 met[at as usize] = self.close(at);
                 room.take(met[at as usize].words())?;
                 self.stretch(at);
             }
-            Edge::OffSpan(at) => {
-                self.keeping.push(kept[at as usize]);
+            Edge::OffSpan(at) => self.keeping.begin(at),
+            Edge::Released(at) => {
+                let kept = self.keeping.end(at, self.now);
+                self.count(kept);
             }
-            Edge::Released(at) => self.keeping.retain(|one| *one != kept[at as usize]),
             Edge::Followed => {}
         }
-        Ok(())
+        let words = self.lost.words();
+        room.give_back(std::mem::replace(&mut self.charged, words));
+        room.take(words)
     }
 
     /// Says how much room it takes.
     fn open(&mut self, at: u32) -> usize {
         self.outstanding += 1;
-        let begun = self.sums(at);
-        let owed = self.debt.owed().collect();
-        let stretched = self.stretched.clone();
-        let open = Open { begun, owed, stretched, ..Open::default() };
+        let subject = self.queued[at as usize].subject;
+        let waits = subject.head(self.request(at)) > self.now;
+        let open = Open {
+            from: waits.then(|| self.from(at)),
+            sent: None,
+            met: Met::default(),
+            is_met: false,
+            owed: self.debt.owed().collect(),
+            stretched: self.stretched.clone(),
+        };
+        self.steps += self.debt.causes() as u64;
         let words = open.words();
         self.open.insert(at, open);
         words
     }
 
-    fn sums(&self, at: u32) -> Sums {
-        let Subject { request, served, ideal_start, program } = self.queued[at as usize].subject;
+    fn request(&self, at: u32) -> &'s Request {
+        let Subject { request, program, .. } = self.queued[at as usize].subject;
+        &self.scene.trace.programs[program].requests[request as usize]
+    }
+
+    /// A part of its wait begins.
+    fn from(&mut self, at: u32) -> From {
+        let thread = self.queued[at as usize].subject.served.thread;
+        let kept = self.keeping.count(thread, self.now);
+        self.count(kept);
+        let (mark, of_thread) = (self.lost.mark(), self.kept[thread.index()].mark());
+        From { served: self.served(at), mark, of_thread }
+    }
+
+    /// What it and others were served.
+    fn served(&self, at: u32) -> [u64; 4] {
+        let Subject { request, ideal_start, program, .. } = self.queued[at as usize].subject;
         let requests = &self.scene.trace.programs[program].requests;
         let later = requests.partition_point(|one| one.intended < ideal_start) as u32;
         let before = |request: u32| self.served.before(request, self.now.0);
-        Sums {
-            served: [
-                before(request),
-                before(request + 1),
-                before(later.max(request + 1)),
-                self.served_in_all,
-            ],
-            lost: self.lost.clone(),
-            kept: self.kept[served.thread.index()].to_vec(),
+        [before(request), before(request + 1), before(later.max(request + 1)), self.served_in_all]
+    }
+
+    /// It is on its way to its thread.
+    fn sent(&mut self, at: u32) {
+        let later = (Source::Inversion, Culprit::Program(self.program as u32));
+        if !self.open.contains_key(&at) {
+            return;
         }
+        let waited = self.now - self.request(at).intended;
+        self.part(at, waited.0, None, later);
+        let (now, from) = (self.now, self.from(at));
+        if let Some(open) = self.open.get_mut(&at) {
+            (open.sent, open.from) = (Some(now), Some(from));
+        }
+    }
+
+    /// Its thread is free for it.
+    fn head(&mut self, at: u32) {
+        let Some(sent) = self.open.get(&at).and_then(|open| open.sent) else { return };
+        self.part(at, (self.now - sent).0, Some(()), (Source::IdleElsewhere, Culprit::Worker));
+        self.open.entry(at).and_modify(|open| open.is_met = true);
+    }
+
+    /// A part of its wait ends.
+    fn part(&mut self, at: u32, span: u64, of_thread: Option<()>, later: Key) {
+        let Some(open) = self.open.get_mut(&at) else { return };
+        let Some(from) = open.from.take() else { return };
+        let mut met = std::mem::take(&mut open.met);
+        self.window(at, span, &from, of_thread, later, &mut met);
+        self.forget(at, &from);
+        self.open.entry(at).and_modify(|open| open.met = met);
+    }
+
+    fn forget(&mut self, at: u32, from: &From) {
+        let thread = self.queued[at as usize].subject.served.thread;
+        self.lost.drop(from.mark);
+        self.kept[thread.index()].drop(from.of_thread);
     }
 
     /// What a request met in all.
     fn close(&mut self, at: u32) -> Met {
         self.outstanding = self.outstanding.saturating_sub(1);
         let Some(open) = self.open.remove(&at) else { return Met::default() };
-        let mut met = Met::default();
-        if let (Some((sent, sums)), Some((head, end))) = (&open.sent, &open.head) {
-            let began = self.scene.trace.programs[self.program].requests
-                [self.queued[at as usize].subject.request as usize]
-                .intended;
-            let later = (Source::Inversion, Culprit::Program(self.program as u32));
-            self.window((*sent - began).0, [&open.begun, sums], None, later, &mut met);
-            let worker = (Source::IdleElsewhere, Culprit::Worker);
-            self.window((*head - *sent).0, [sums, end], Some(()), worker, &mut met);
-        }
+        open.from.iter().for_each(|from| self.forget(at, from));
+        let mut met = if open.is_met { open.met } else { Met::default() };
         // CPUs share what is owed; a thread has a queue of its own.
         let slots = match self.slots {
             Slots::Threads(_) => 1.0,
@@ -370,10 +380,10 @@ impl<'a, 's> Walk<'a, 's> {
         };
         let owed = open.owed.iter().map(|(key, ns)| (self.keys[*key], ns / slots));
         met.owed = owed.collect::<Vec<_>>().into();
-        for (key, sum) in self.stretched.iter().enumerate() {
+        for (key, sum) in &self.stretched {
             let more = sum - open.stretched.get(key).copied().unwrap_or(0.0);
             if more > 0.0 {
-                met.owed.add(self.keys[key], more / slots);
+                met.owed.add(self.keys[*key], more / slots);
             }
         }
         met.blamed.settle();
@@ -384,42 +394,49 @@ impl<'a, 's> Walk<'a, 's> {
     /// Divides a part of a request's time in the queue: while its own thread was kept, to the cause of that;
     /// the rest like what the slots did.
     fn window(
-        &self,
+        &mut self,
+        at: u32,
         span: u64,
-        [from, to]: [&Sums; 2],
+        from: &From,
         of_thread: Option<()>,
         later: Key,
         met: &mut Met,
     ) {
-        let mut lost: Vec<u64> = to.lost.clone();
-        from.lost.iter().zip(&mut lost).for_each(|(before, lost)| *lost -= before);
+        let mut lost = self.lost.since(from.mark);
+        lost.sort_unstable();
         let mut rest = span;
-        // Of the same thread: what had kept it before stands at the same place.
-        let kept = to.kept.iter().zip(0..).filter(|_| of_thread.is_some());
-        for ((key, sum), place) in kept {
-            let before = from.kept.get(place).map_or(0, |one: &(usize, u64)| one.1);
-            let ns = (sum - before).min(rest);
+        for (key, ns) in of_thread.map(|()| self.kept_since(at, from)).into_iter().flatten() {
+            let ns = ns.min(rest);
             rest -= ns;
             if ns > 0 {
-                met.blamed.add(self.keys[*key], ns);
+                met.blamed.add(self.keys[key], ns);
             }
-            if let Some(lost) = lost.get_mut(*key) {
-                *lost = lost.saturating_sub(ns);
+            if let Ok(place) = lost.binary_search_by_key(&key, |one| one.0) {
+                lost[place].1 = lost[place].1.saturating_sub(ns);
             }
         }
-        let served = |at: usize| to.served[at] - from.served[at];
+        let to = self.served(at);
+        let served = |at: usize| to[at] - from.served[at];
         let siblings = [served(0), served(2) - served(1), served(3) - served(2)];
-        let weights: Vec<u128> =
-            siblings.into_iter().chain(lost.iter().copied()).map(u128::from).collect();
+        let weights = siblings.into_iter().chain(lost.iter().map(|one| one.1));
+        let weights: Vec<u128> = weights.map(u128::from).collect();
         let Some(parts) = apportion(rest, &weights) else { return };
         met.first += parts[0];
         met.after += parts[2];
-        let keys = std::iter::once(&later).chain(&self.keys);
+        let keys = std::iter::once(later).chain(lost.iter().map(|one| self.keys[one.0]));
         for (key, ns) in keys.zip(std::iter::once(&parts[1]).chain(&parts[3..])) {
             if *ns > 0 {
-                met.blamed.add(*key, *ns);
+                met.blamed.add(key, *ns);
             }
         }
+    }
+
+    /// What kept a request's thread since then.
+    fn kept_since(&mut self, at: u32, from: &From) -> Vec<(usize, u64)> {
+        let thread = self.queued[at as usize].subject.served.thread;
+        let kept = self.keeping.count(thread, self.now);
+        self.count(kept);
+        self.kept[thread.index()].since(from.of_thread)
     }
 
     /// Work beyond its service time, or less of it, changes what is owed to the others.
@@ -443,12 +460,15 @@ impl<'a, 's> Walk<'a, 's> {
         self.beyond(UNKNOWN, rest.max(0.0));
     }
 
+    /// How much there was to look at since it was asked last.
+    fn worked(&mut self) -> u64 {
+        let parts = [&mut self.steps, &mut self.keeping.steps, &mut self.lost.steps];
+        1 + self.states.len() as u64 + parts.into_iter().map(std::mem::take).sum::<u64>()
+    }
+
     fn beyond(&mut self, key: usize, ns: f64) {
         self.debt.add(key, ns);
-        if self.stretched.len() <= key {
-            self.stretched.resize(key + 1, 0.0);
-        }
-        self.stretched[key] += ns;
+        *self.stretched.entry(key).or_default() += ns;
     }
 }
 

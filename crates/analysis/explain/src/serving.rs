@@ -74,6 +74,19 @@ fn at<T>(changes: &[(Nanos, T)], moment: Nanos) -> Option<&T> {
     changes[..after].last().map(|(_, value)| value)
 }
 
+/// When a list of changes says something else.
+fn next_at<T>(changes: &[(Nanos, T)], moment: Nanos) -> Nanos {
+    let after = changes.partition_point(|(at, _)| *at <= moment);
+    changes.get(after).map_or(Nanos::NEVER, |(at, _)| *at)
+}
+
+/// Until when a list of spans says the same.
+fn span_until(all: &[OffSpan], now: Nanos) -> Nanos {
+    let next = all.get(all.partition_point(|kept| kept.from <= now));
+    let next = next.map_or(Nanos::NEVER, |next| next.from);
+    span_at(all, now).map_or(next, |kept| next.min(kept.to))
+}
+
 fn span_at(all: &[OffSpan], now: Nanos) -> Option<OffSpan> {
     let last = all[..all.partition_point(|kept| kept.from <= now)].last().copied();
     last.filter(|kept| now < kept.to)
@@ -207,6 +220,22 @@ impl<'a> Serving<'a> {
     /// The same of a thread that others wait for: it may be at no request, and wait for a lock, too.
     pub fn held_up_by(&self, thread: ThreadId, now: Nanos) -> Option<OffSpan> {
         self.kept_by(thread, now).or_else(|| span_at(&self.aside[thread.index()], now))
+    }
+
+    /// Until when what keeps a thread is the same.
+    pub fn kept_until(&self, thread: ThreadId, now: Nanos) -> Nanos {
+        span_until(&self.kept[thread.index()], now)
+    }
+
+    /// Until when what holds up those that wait for a thread is the same.
+    pub fn held_up_until(&self, thread: ThreadId, now: Nanos) -> Nanos {
+        self.kept_until(thread, now).min(span_until(&self.aside[thread.index()], now))
+    }
+
+    /// When a thread goes to another CPU, to sleep, or awakes.
+    pub fn moves(&self, thread: ThreadId, now: Nanos) -> Nanos {
+        let place = next_at(&self.place[thread.index()], now);
+        place.min(next_at(&self.awake[thread.index()], now))
     }
 
     /// Everything that kept threads of a program.

@@ -112,7 +112,7 @@ fn queued(
     let mut cursor = Cursor::new(&scene.timeline, scene.node_of.len());
     let mut own = vec![Tally::default(); subjects.len()];
     for at in order {
-        own[at] = scene.sweep(subjects[at], &mut cursor);
+        own[at] = scene.sweep(subjects[at], &mut cursor, room)?;
         room.take(own[at].words())?;
     }
     let ideal_end = |subject: &Subject| {

@@ -2,9 +2,10 @@
 
 use model::event::{Cause, NameId};
 use model::trace::Request;
-use model::{Nanos, ThreadId, Trace};
+use model::{Failure, Nanos, ThreadId, Trace};
 
 use crate::amounts::Amounts;
+use crate::room::Room;
 use crate::serving::{OffSpan, Served, Serving};
 use crate::source::{Culprit, Holder, Source};
 use crate::timeline::{Cursor, Timeline};
@@ -93,6 +94,21 @@ fn is_outside(cause: Cause) -> bool {
     matches!(cause, Cause::Disk | Cause::PageFault | Cause::Stopped | Cause::Throttled)
 }
 
+/// Whether a wait is over when another thread says so.
+fn is_handed_on(kept: &OffSpan) -> bool {
+    matches!(kept.cause, Cause::Lock | Cause::Socket)
+}
+
+/// What a wait comes to.
+struct Hops {
+    /// The wait that says the cause.
+    root: OffSpan,
+    /// The holder of a lock, which waits for nothing that events tell.
+    holder: Option<ThreadId>,
+    /// Until when all of this is sure to be so.
+    until: Nanos,
+}
+
 /// A trace laid out for sweeping.
 pub(crate) struct Scene<'a> {
     pub trace: &'a Trace,
@@ -104,6 +120,9 @@ pub(crate) struct Scene<'a> {
     pub homes: Vec<Option<usize>>,
     /// By CPU.
     pub node_of: Vec<usize>,
+    /// Whether every moment is looked at, whatever is sure: what the shortcuts are held against.
+    #[cfg(test)]
+    pub is_slow: bool,
 }
 
 /// What serves a program's requests side by side.
@@ -133,26 +152,48 @@ impl Scene<'_> {
         if servers.len() <= cpus { Slots::Threads(servers) } else { Slots::Cpus(cpus) }
     }
 
-    /// The cause where a thread was kept off the CPUs at a moment: of a lock, or what looks like another
-    /// socket, the thread that ended it. What that thread waited for itself at that moment, outside of the
-    /// service's own code, is the cause instead: a commit waits for a lock whose holder waits for the disk.
-    /// So is what has the CPU that the holder of a lock waits at.
-    pub fn cause_key(&self, kept: &OffSpan, now: Nanos) -> Key {
-        let is_handed_on = |one: &OffSpan| matches!(one.cause, Cause::Lock | Cause::Socket);
-        let next = |one: &OffSpan| {
-            one.by.filter(|_| is_handed_on(one)).and_then(|by| self.serving.held_up_by(by, now))
-        };
-        let hops = || std::iter::successors(next(kept), next).take(MOST_HOPS);
-        let outside = hops().find(|one| is_outside(one.cause));
-        let last = hops().last().unwrap_or(*kept);
-        let holder = last.by.filter(|_| outside.is_none() && last.cause == Cause::Lock);
-        if let Some(key) = holder.and_then(|holder| self.ahead_of(holder, now)) {
-            return key;
+    /// The cause where a thread was kept off the CPUs at a moment, and until when it is sure to be the same:
+    /// of a lock, or what looks like another socket, the thread that ended it. What that thread waited for
+    /// itself at that moment, outside of the service's own code, is the cause instead: a commit waits for a
+    /// lock whose holder waits for the disk. So is what has the CPU that the holder of a lock waits at.
+    pub fn cause(&self, kept: &OffSpan, now: Nanos) -> (Key, Nanos) {
+        let hops = self.hops(kept, now);
+        let until = self.sure(hops.until, now);
+        if let Some(key) = hops.holder.and_then(|holder| self.ahead_of(holder, now)) {
+            return (key, until);
         }
-        let root = outside.unwrap_or(*kept);
-        let by = root.by.filter(|_| is_handed_on(&root));
+        let by = hops.root.by.filter(|_| is_handed_on(&hops.root));
         let culprit = by.map(|by| Culprit::Program(self.serving.program(by) as u32));
-        (Source::from(root.cause), culprit.unwrap_or(Culprit::Itself))
+        ((Source::from(hops.root.cause), culprit.unwrap_or(Culprit::Itself)), until)
+    }
+
+    /// The same without the moment.
+    pub fn cause_key(&self, kept: &OffSpan, now: Nanos) -> Key {
+        self.cause(kept, now).0
+    }
+
+    /// Follows a wait through the threads that others wait for.
+    fn hops(&self, kept: &OffSpan, now: Nanos) -> Hops {
+        let (mut last, mut until) = (*kept, Nanos::NEVER);
+        for _ in 0..MOST_HOPS {
+            let Some(by) = last.by.filter(|_| is_handed_on(&last)) else { break };
+            until = until.min(self.serving.held_up_until(by, now));
+            let Some(next) = self.serving.held_up_by(by, now) else { break };
+            last = next;
+            if is_outside(last.cause) {
+                return Hops { root: last, holder: None, until };
+            }
+        }
+        let holder = last.by.filter(|_| last.cause == Cause::Lock);
+        let moves = |thread| self.serving.moves(thread, now).min(self.moves_ahead_of(thread, now));
+        let until = holder.map_or(until, |holder| until.min(moves(holder)));
+        Hops { root: *kept, holder, until }
+    }
+
+    /// When the CPU that a thread waits at has another holder.
+    fn moves_ahead_of(&self, thread: ThreadId, now: Nanos) -> Nanos {
+        let cpu = self.serving.place(thread, now);
+        cpu.map_or(Nanos::NEVER, |cpu| self.timeline.next_change(cpu, now))
     }
 
     /// What has the CPU that a thread waits at, where it is none of the thread's own program.
@@ -172,29 +213,54 @@ impl Scene<'_> {
 
     /// Sweeps one request from when its thread was free for it until that was done with it. `from` stands
     /// before that moment and is left there.
-    pub fn sweep(&self, subject: Subject, from: &mut Cursor) -> Tally {
+    pub fn sweep(
+        &self,
+        subject: Subject,
+        from: &mut Cursor,
+        room: &mut Room,
+    ) -> Result<Tally, Failure> {
         let request = self.trace.programs[subject.program].requests[subject.request as usize];
         let head = subject.head(&request);
         from.advance(head);
         let mut cursor = from.clone();
         let usable = self.serving.usable_by(subject.served.thread, request.intended);
         let mut tally = Tally { parts: usable.len().max(1) as u64, ..Tally::default() };
-        let first = self.moments.partition_point(|at| *at <= head);
         let mut now = head;
-        for next in self.moments[first..].iter().copied() {
-            let until = next.min(request.completed);
+        let mut steps = 0;
+        loop {
             cursor.advance(now);
             let is_served = now >= request.started;
-            let holders = &cursor.holders;
-            let step = Step { scene: self, subject, usable, holders, now, is_served };
+            let step =
+                Step { scene: self, subject, usable, holders: &cursor.holders, now, is_served };
+            let until = self.sure(step.until(), now).min(request.completed);
             step.divide((until - now).0, &mut tally);
+            steps += (1 + cursor.holders.len() + usable.len()) as u64;
             now = until;
             if now == request.completed {
                 break;
             }
         }
+        room.work(steps)?;
         tally.blamed.settle();
-        tally
+        Ok(tally)
+    }
+
+    /// Until when something is taken for the same that is so until a moment.
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "tests look at every moment")]
+    fn sure(&self, until: Nanos, _now: Nanos) -> Nanos {
+        until
+    }
+
+    #[cfg(test)]
+    fn sure(&self, until: Nanos, now: Nanos) -> Nanos {
+        if self.is_slow { self.next_moment(now) } else { until }
+    }
+
+    /// The moment after another at which anything changes.
+    fn next_moment(&self, now: Nanos) -> Nanos {
+        let next = self.moments.partition_point(|at| *at <= now);
+        self.moments.get(next).copied().unwrap_or(Nanos::NEVER)
     }
 }
 
@@ -210,6 +276,26 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
+    /// Until when it is sure that nothing changes for the request. While its thread runs or is kept, that is
+    /// whatever others do. A CPU that comes back may have it again without a switch.
+    fn until(&self) -> Nanos {
+        let Scene { serving, timeline, .. } = self.scene;
+        let thread = self.subject.served.thread;
+        if self.holders.contains(&Holder::Away) {
+            return self.scene.next_moment(self.now);
+        }
+        if let Some(cpu) = self.on_cpu() {
+            return timeline.next_change(cpu, self.now).min(serving.moves(thread, self.now));
+        }
+        if let Some(kept) = serving.kept_by(thread, self.now) {
+            return self.scene.cause(&kept, self.now).1.min(serving.kept_until(thread, self.now));
+        }
+        if self.is_served && !serving.is_awake(thread, self.now) {
+            return serving.kept_until(thread, self.now).min(serving.moves(thread, self.now));
+        }
+        self.scene.next_moment(self.now)
+    }
+
     fn divide(&self, span: u64, tally: &mut Tally) {
         if let Some(cpu) = self.on_cpu() {
             return self.at_work(cpu, span, tally);

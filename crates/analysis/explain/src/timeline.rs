@@ -83,6 +83,13 @@ impl Timeline {
         let last = changes[..changes.partition_point(|(at, _)| *at <= now)].last();
         last.map_or(Holder::Idle, |(_, holder)| *holder)
     }
+
+    /// When a CPU has another holder.
+    pub fn next_change(&self, cpu: usize, now: Nanos) -> Nanos {
+        let changes = &self.of_cpu[cpu];
+        let next = changes.get(changes.partition_point(|(at, _)| *at <= now));
+        next.map_or(Nanos::NEVER, |(at, _)| *at)
+    }
 }
 
 impl Building {
@@ -136,6 +143,9 @@ impl Building {
     }
 }
 
+/// So many changes of each CPU are more than to look each up.
+const FAR: usize = 16;
+
 /// The holders of all CPUs at a moment that only moves forward.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
@@ -150,8 +160,15 @@ impl<'a> Cursor<'a> {
         Cursor { timeline, next: 0, holders: vec![Holder::Idle; cpus] }
     }
 
-    /// Applies every change up to and including a moment.
+    /// Applies every change up to and including a moment. Where that is far ahead, each CPU is looked up.
     pub fn advance(&mut self, to: Nanos) {
+        let far = self.timeline.changes.get(self.next + FAR * self.holders.len());
+        if far.is_some_and(|change| change.at <= to) {
+            self.next = self.timeline.changes.partition_point(|change| change.at <= to);
+            let holder = |cpu| self.timeline.holder(cpu, to);
+            self.holders = (0..self.holders.len()).map(holder).collect();
+            return;
+        }
         while let Some(change) = self.timeline.changes.get(self.next).filter(|c| c.at <= to) {
             self.holders[change.cpu] = change.holder;
             self.next += 1;

@@ -8,8 +8,6 @@
 mod server;
 mod verdicts;
 
-use std::time::{Duration, Instant};
-
 use explain::{Class, Confidence, Culprit, Source};
 use model::event::{Cause as Off, Event, Interrupt, NameId, What, Why};
 use model::{CpuId, Nanos, ThreadId};
@@ -254,25 +252,6 @@ fn a_request_that_is_done_with_before_it_was_due_is_explained() {
     request.intended = Nanos(request.completed.0 + 1);
     (request.sent, request.received) = (request.intended, Nanos(request.intended.0 + 1));
     assert_eq!(server.explained(&run).requests.len(), 100);
-}
-
-/// Where a queue grows all the time, every request waits for all those before it: sixteen times as many, 256
-/// times the work if each looked at them.
-#[test]
-fn the_time_for_a_growing_queue_grows_with_the_requests_alone() {
-    let took = |requests: u64| {
-        let requests = (0..requests).map(|n| (n * 20, 30)).collect();
-        let server = Server { requests, stalls: Vec::new(), told: true };
-        let run = server.run();
-        let once = || {
-            let begin = Instant::now();
-            server.documents(&run);
-            begin.elapsed()
-        };
-        (0..3).map(|_| once()).min().unwrap_or(Duration::MAX)
-    };
-    let (few, many) = (took(2_000), took(32_000));
-    assert!(many < 80 * few, "{few:?} for 2,000 requests, {many:?} for 32,000");
 }
 
 /// A timeline of every switch for each of the slowest would be as many as requests times switches.

@@ -13,8 +13,14 @@ impl Walk<'_, '_> {
             return;
         }
         for change in &self.scene.timeline.changes[from..cursor.next] {
-            self.on.retain(|_, cpu| *cpu != change.cpu);
-            change.holder.occupant().map(|thread| self.on.insert(thread, change.cpu));
+            let left = self.occupants.remove(&change.cpu);
+            if let Some(left) = left.filter(|left| self.on.get(left) == Some(&change.cpu)) {
+                self.on.remove(&left);
+            }
+            if let Some(thread) = change.holder.occupant() {
+                self.occupants.insert(change.cpu, thread);
+                self.on.insert(thread, change.cpu);
+            }
         }
     }
 
@@ -82,7 +88,7 @@ impl Walk<'_, '_> {
                 _ => self.at_work(thread),
             };
         }
-        if let Some((_, kept)) = self.keeping.iter().find(|(known, _)| *known == thread) {
+        if let Some(kept) = self.keeping.of(thread) {
             let key = self.scene.cause_key(kept, self.now);
             return self.lost(key);
         }
@@ -91,6 +97,7 @@ impl Walk<'_, '_> {
             return if is_at_work { Slot::Lost(UNKNOWN) } else { Slot::Idle };
         }
         let usable = serving.usable_by(thread, self.now);
+        self.steps += usable.len() as u64;
         let key = self.in_the_way(thread, usable, cursor);
         self.lost(key)
     }
@@ -126,14 +133,10 @@ impl Walk<'_, '_> {
 
     /// What keeps all threads of the program, where none of them could run.
     pub(super) fn cause_of_all(&self) -> Option<Key> {
-        let hard =
-            |source| self.keeping.iter().find(move |(_, kept)| Source::from(kept.cause) == source);
-        let hard = hard(Source::Throttled).or_else(|| hard(Source::Stopped));
-        let first = || {
-            let waits = self.scene.serving.waits(self.program, self.now);
-            self.keeping.first().filter(|_| !waits)
-        };
-        hard.or_else(first).map(|(_, kept)| self.scene.cause_key(kept, self.now))
+        let waits = || self.scene.serving.waits(self.program, self.now);
+        let first = || self.keeping.first().filter(|_| !waits());
+        let cause = self.keeping.first_hard().or_else(first);
+        cause.map(|kept| self.scene.cause_key(kept, self.now))
     }
 
     /// What a slot does that is a CPU.
