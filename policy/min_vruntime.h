@@ -250,6 +250,7 @@ RG_INLINE void rg_look_at_waiting(struct rg_shared *shared, u32 id, struct rg_qu
 		u64 floor = rg_held_back(vruntime, first->weight);
 
 		vtime->floor = rg_earliest(vtime->floor, floor);
+		vtime->waits = rg_earliest(vtime->waits, vruntime);
 		rg_offer(&vtime->least, vruntime);
 		rg_vtime_note_batch(vtime, queue->batch);
 		if (rg_knows_settled())
@@ -372,6 +373,7 @@ RG_INLINE void rg_vtime_publish(struct rg_vtime *vtime, bool waited)
 		least = vtime->floor;
 	if (least != RG_NEVER && rg_before(vtime->min_vruntime, least))
 		vtime->min_vruntime = least;
+	vtime->ahead = vtime->waits == RG_NEVER ? 0 : rg_lead(vtime->waits, vtime->min_vruntime);
 	vtime->turn -= vtime->turn >> 3;
 	rg_vtime_note_clock(vtime);
 }
@@ -382,6 +384,7 @@ RG_INLINE void rg_vtime_reset(struct rg_vtime *vtime)
 	rg_swap(&vtime->least, RG_NEVER);
 	rg_swap(&vtime->settled, RG_NEVER);
 	vtime->floor = RG_NEVER;
+	vtime->waits = RG_NEVER;
 	vtime->last = RG_NEVER;
 	vtime->seen_weight = vtime->weight;
 	vtime->seen_running = vtime->running;

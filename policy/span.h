@@ -47,10 +47,16 @@ RG_INLINE struct rg_foremost rg_foremost_running(struct rg_cpu *here)
 	return first;
 }
 
-/* The same of one that waits in other queues alone: where the last look has seen it. */
+/* The least vruntime that waits of a set, in whichever queue, as the last look has seen it. */
+RG_INLINE u64 rg_waits_at(struct rg_vtime *vtime)
+{
+	return vtime->min_vruntime + vtime->ahead;
+}
+
+/* The same of one that waits in other queues: where the last look has seen the foremost there. */
 RG_INLINE struct rg_foremost rg_foremost_beyond(struct rg_vtime *vtime, u32 i)
 {
-	struct rg_foremost first = { .vruntime = vtime->min_vruntime, .set = i };
+	struct rg_foremost first = { .vruntime = rg_waits_at(vtime), .set = i };
 
 	first.batch = vtime->has_batch;
 	first.floor = rg_held_back(first.vruntime, vtime->mean_weight);

@@ -251,16 +251,14 @@ struct rg_entry {
 	u32 stamp; /* among equal vruntimes the one that came first is first */
 };
 
-/*
- * A virtual time in which threads compete: the least vruntime of its waiting and running threads,
- * and what the present look has seen of them (min_vruntime.h).
- */
+/* A virtual time in which threads compete, and what the present look has seen of them. */
 struct rg_vtime {
-	u64 min_vruntime RG_LINE; /* of a set: it falls only with all its vruntimes */
+	u64 min_vruntime RG_LINE; /* min_vruntime.h; of a set it falls only with all vruntimes */
 	u64 shift;        /* how far all its vruntimes were moved so far: see converge.h */
 	u64 turn;         /* the longest turn of those that ran lately */
 	u64 met_at;       /* when a tick has last met it beside another: see converge.h */
 	u64 raised;       /* how far it was, and what falls behind with it: see converge.h */
+	u64 ahead;        /* of the least that waits, of the min_vruntime, in the last look */
 	u64 raised_at;    /* when a tick has last met it beside such a set */
 	u32 has_batch;    /* for how many looks more a batch thread holds the clock: see clock.h */
 	/* Of this look, too: see rg_vtime_is_held_back. */
@@ -274,6 +272,7 @@ struct rg_vtime {
 	u32 seen_running; /* the same of the last look */
 	u32 seen_batch;   /* whether one of those seen is a batch thread */
 	u64 last_weight RG_LINE; /* of the one with the least vruntime */
+	u64 waits;        /* the least vruntime of all that wait */
 	u64 mean_weight;  /* of what ran in the last looks: see clock.h */
 	u64 used_at;      /* when one of its threads was last seen */
 };
