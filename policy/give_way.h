@@ -8,8 +8,8 @@
  *          its queue choose. In a tick, what runs leaves it if it may go to a CPU of the queue
  *          where they may not, and whose thread was further ahead than the first of them when its
  *          turn began, by 1 ms (RG_PREEMPT_GRANULARITY_NS). That CPU chooses again. One of another
- *          queue takes it from here. Where there is no such CPU, what runs goes to one whose thread
- *          may go on to such a one of that queue.
+ *          queue looks for it here, too. Where there is no such CPU, what runs goes to one whose
+ *          thread may go on to such a one of that queue.
  * Why.     By fair order the others wait for as long as the weight of what runs is worth, and the
  *          idle CPU's time is lost to all. Of threads that are on the wrong CPUs the vruntimes say
  *          which shall run, but not where: the one that runs has nothing to change places for.

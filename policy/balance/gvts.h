@@ -202,9 +202,10 @@ RG_INLINE u64 rg_gvts_least_here(s32 cpu)
 }
 
 /*
- * Whether a thread came from the queue that this CPU was told of, or from one that is further
- * behind all that this CPU has than one cache may be behind another; `mine` is the vruntime of what
- * it could go on with. Mostly the min_vruntime tells that there is none, but not of sets of CPUs.
+ * Whether a thread came from the queue that this CPU was told of, if it is behind all that this CPU
+ * has, or from one that is further behind that than one cache may be behind another; `mine` is the
+ * vruntime of what it could go on with. Mostly the min_vruntime tells that there is none, but not
+ * of sets of CPUs.
  */
 RG_SUBPROGRAM bool rg_gvts_pull_behind(s32 cpu, u64 mine)
 {
@@ -215,9 +216,9 @@ RG_SUBPROGRAM bool rg_gvts_pull_behind(s32 cpu, u64 mine)
 
 	if (!shared || !own)
 		return 0;
-	if (rg_steal_hinted(here, cpu))
-		return 1;
 	least = rg_earliest(rg_earliest(mine, rg_gvts_least_here(cpu)), own->least);
+	if (rg_steal_hinted(here, cpu, least))
+		return 1;
 	limit = least - RG_HELD_BACK_NS;
 	if (here->span.beyond >> 1)
 		limit = least == RG_NEVER ? RG_NEVER : least - RG_SETS_APART_NS;

@@ -54,14 +54,16 @@ RG_INLINE bool rg_wake_for(s32 idle, rg_maybe queue)
 	return 1;
 }
 
-/* Takes a thread from the queue that the CPU was woken for. */
-RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu)
+/* Takes a thread from the queue that the CPU was told of, with a `limit` as above. */
+RG_INLINE bool rg_steal_hinted(struct rg_cpu *here, s32 cpu, u64 limit)
 {
 	rg_maybe hint = here->hint;
 	u32 id = rg_number(hint);
 
 	here->hint = 0;
-	return hint && id != rg_queue_of(cpu) && rg_is_waited_in(id) && rg_pick_other(cpu, id);
+	return hint && id != rg_queue_of(cpu) && rg_is_waited_in(id) &&
+	       (limit == RG_NEVER || rg_precedes(rg_least_for(cpu, id), limit)) &&
+	       rg_pick_other(cpu, id);
 }
 
 /* Looks at the next few queues, near ones first; where that was not all, the CPU asks again. */
@@ -88,7 +90,7 @@ RG_INLINE bool rg_steal(s32 cpu)
 
 	if (!shared || !here || shared->queues < 2)
 		return 0;
-	if (!rg_steal_hinted(here, cpu) &&
+	if (!rg_steal_hinted(here, cpu, RG_NEVER) &&
 	    (RG_OPTION(balance) == RG_BALANCE_NONE || !rg_steal_round(here, cpu, shared->queues)))
 		return 0;
 	rg_add(&shared->pulls, 1);

@@ -209,6 +209,7 @@ static const struct part parts[] = {
 	PROMISE(a_set_far_behind_is_raised),
 	PROMISE(a_placed_thread_puts_no_set_behind),
 	PROMISE(a_set_of_other_cpus_is_left_alone),
+	PROMISE(a_set_is_where_it_waits_in_any_queue),
 	PROMISE(what_runs_is_raised_to_where_its_set_waits),
 	PROMISE(a_newcomer_has_no_lead),
 	PROMISE(one_virtual_time_is_converged),

@@ -91,6 +91,27 @@ static void a_set_of_other_cpus_is_left_alone(void)
 	TRUE(vtime_of_set(5)->shift);
 }
 
+/* A set whose threads wait in two queues is where the last look has seen the foremost of all. */
+static void a_set_is_where_it_waits_in_any_queue(void)
+{
+	two_sets();
+	set_waits(1, 0, 0, 1000);
+	set_waits(2, 0, 5, 500);
+	set_waits(4, 1, 0, 800);
+	runs_of(3, 0, 1010);
+	vtime_of_all()->min_vruntime = at(700);
+	vtime_of_all()->ahead = 100 * MS;
+	vtime_of_all()->mean_weight = NICE_0;
+	TRUE(converges(3));
+	SAME(vtime_of_set(5)->shift, 0);
+	/* None of it waits here any more, and what runs of it is far behind. */
+	rg_index_leave(&threads[1]);
+	runs_of(3, 0, 300);
+	TRUE(converges(3));
+	SAME(vtime_of_all()->shift, 0);
+	SAME(threads[3].account.vruntime, at(800 - 314));
+}
+
 /* What runs is raised alone behind where the waiting threads of its set are. */
 static void what_runs_is_raised_to_where_its_set_waits(void)
 {

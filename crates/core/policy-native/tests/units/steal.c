@@ -64,8 +64,13 @@ static void a_woken_cpu_takes_what_it_was_woken_for(void)
 	SAME(cpus[4].thread, 1);
 	enters(3, 2, 5);
 	cpus[4].hint = rg_some(2);
-	FALSE(rg_steal_hinted(&cpus[4], 4));
+	FALSE(rg_steal_hinted(&cpus[4], 4, RG_NEVER));
 	SAME(cpus[4].hint, 0);
+	enters(1, 6, 100);
+	cpus[4].hint = rg_some(6);
+	FALSE(rg_steal_hinted(&cpus[4], 4, 100));
+	cpus[4].hint = rg_some(6);
+	TRUE(rg_steal_hinted(&cpus[4], 4, 101));
 }
 
 /* Of more than 8 others it asks 8 at a time, and asks again until it has been round. */
