@@ -3,6 +3,7 @@
 //! The types hold a scenario that is already valid; [`Scenario::read`] is where text becomes one.
 
 mod alteration;
+mod chain;
 mod course;
 mod describe;
 mod groups;
@@ -41,6 +42,7 @@ use crate::Nanos;
 use crate::law::Law;
 use crate::weight::{GROUP_WEIGHT, IDLE_WEIGHT, NICE_0_WEIGHT};
 pub use alteration::{Alteration, AlterationKind};
+pub use chain::Chain;
 pub use course::Course;
 pub use mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
@@ -83,7 +85,7 @@ impl Program {
     /// A program in the root group, at nice 0, with a process of its own.
     pub fn new(name: &str, kind: Kind) -> Program {
         let (name, memory) = (name.to_string(), MemoryUse::LITTLE);
-        Program { name, group: None, nice: 0, process: None, kind, memory }
+        Program { name, group: None, nice: 0, process: None, behind: None, kind, memory }
     }
 }
 
@@ -191,6 +193,10 @@ pub struct Program {
     /// Index of the earlier program in whose process its threads live, with that one's group and class;
     /// `None`: a process of its own.
     pub process: Option<usize>,
+    /// Index of the earlier service that sends on to this one what it is done with; `None`: requests come
+    /// from a client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<usize>,
     /// What it does.
     pub kind: Kind,
     /// What its speed owes to memory.

@@ -71,7 +71,7 @@ impl Window {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramTrace {
     /// Every request of a service in the order of intended times, those of the warm-up included; empty for
-    /// other kinds.
+    /// other kinds. Services behind one another have the same requests at the same places.
     pub requests: Vec<Request>,
     /// The stages of every request, in the order of `requests`; empty where not traced.
     pub stages: Vec<Stages>,
@@ -87,13 +87,14 @@ pub struct ProgramTrace {
 pub struct Request {
     /// When the arrival law said it should be sent. Latency counts from here (no coordinated omission).
     pub intended: Nanos,
-    /// When it was really sent.
+    /// When it was really sent; to a service behind another: by that.
     pub sent: Nanos,
     /// When the server's thread began with it: its first instruction after the request was there.
     pub started: Nanos,
     /// When the server's thread was done with it.
     pub completed: Nanos,
-    /// When the client had the response.
+    /// When the client had the response: of a service with others behind it, that of the last of them. Of
+    /// those behind it, when they were done with it.
     pub received: Nanos,
     /// The CPU time that serving it takes when nothing disturbs it, with the amortised cost of the kernel's
     /// part (Tales section 3.2): the service time of the ideal queue.

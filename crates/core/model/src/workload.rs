@@ -43,9 +43,19 @@ pub fn draw(
     program_index: usize,
     until: Nanos,
 ) -> Vec<Planned> {
+    let own = derive(seed, &[program_index as u64, Stream::Arrivals as u64]);
+    let arrivals = ArrivalTimes::new(&service.arrival_law, service.rate_per_s(cpus), own);
+    draw_at(service, seed, program_index, arrivals.take_while(|intended| *intended < until))
+}
+
+/// What the requests of these moments ask of a service: of one behind another, those of its client.
+pub fn draw_at(
+    service: &Service,
+    seed: u64,
+    program_index: usize,
+    moments: impl Iterator<Item = Nanos>,
+) -> Vec<Planned> {
     let seed = |purpose| derive(seed, &[program_index as u64, purpose as u64]);
-    let rate_per_s = service.rate_per_s(cpus);
-    let arrivals = ArrivalTimes::new(&service.arrival_law, rate_per_s, seed(Stream::Arrivals));
     let mut services = Sampler::new(&service.service_law, seed(Stream::Services));
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed(Stream::Connections));
     let service_ns = service.service_time.0 as f64;
@@ -54,7 +64,7 @@ pub fn draw(
         service: Nanos(((services.next() * service_ns).round() as u64).max(1)),
         random: rng.random(),
     };
-    arrivals.take_while(|intended| *intended < until).map(planned).collect()
+    moments.map(planned).collect()
 }
 
 /// The connections of a service's client without a request, and the rule by which a request takes one of

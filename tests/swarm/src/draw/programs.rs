@@ -23,6 +23,7 @@ pub fn draw(rng: &mut Rng, cpus: u32, groups: usize, duration: Nanos) -> Vec<Pro
             group: grouped.then(|| rng.within(0, groups as u64 - 1) as usize),
             nice: nice(rng),
             process: None,
+            behind: None,
             kind,
             memory: MemoryUse::LITTLE,
         }

@@ -123,9 +123,11 @@ impl Scenario {
             let nice = (program.nice != 0).then(|| format!("; nice {}", program.nice));
             let host = program.process.map(|host| &self.programs[host].name);
             let process = host.map(|host| format!("; in the process of {host}"));
+            let before = program.behind.map(|before| &self.programs[before].name);
+            let behind = before.map(|before| format!("; behind {before}"));
             let word = program.kind.word();
             let what = self.what(&program.kind);
-            let tail = [process, group, nice].into_iter().flatten().collect::<String>();
+            let tail = [process, behind, group, nice].into_iter().flatten().collect::<String>();
             format!("{:<width$}  {word}: {what}{tail}", program.name)
         };
         self.programs.iter().map(line).collect()

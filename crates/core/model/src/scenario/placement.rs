@@ -48,6 +48,11 @@ impl Scenario {
     /// For each program how many CPUs any of its threads may run on at a moment, those of the machine at
     /// most.
     pub fn usable_cpus(&self, moment: Nanos) -> Vec<u32> {
+        self.usable_sets(moment).iter().map(|set| set.len() as u32).collect()
+    }
+
+    /// For each program the CPUs that any of its threads may run on at a moment.
+    pub fn usable_sets(&self, moment: Nanos) -> Vec<BTreeSet<CpuId>> {
         let count = |program: &Program| program.kind.threads() as usize;
         let everywhere: Arc<[CpuId]> = (0..self.machine.cpus).map(CpuId).collect();
         let mut sets = vec![everywhere; self.programs.iter().map(count).sum()];
@@ -62,7 +67,7 @@ impl Scenario {
             rest = others;
             // Threads of one program mostly share a set.
             let different = own.chunk_by(Arc::ptr_eq).flat_map(|alike| &*alike[0]);
-            different.collect::<BTreeSet<_>>().len() as u32
+            different.copied().collect()
         };
         self.programs.iter().map(of).collect()
     }
@@ -92,6 +97,11 @@ impl Scenario {
         };
         if self.programs.iter().any(renice) {
             return Some("the threads of a real process have one nice value here");
+        }
+        if self.behind().is_some() {
+            return Some(
+                "servers of real requests have no service behind them: `behind` is simulated alone",
+            );
         }
         self.alterations.iter().find_map(|alteration| match alteration.kind {
             AlterationKind::Offline(_) | AlterationKind::Online(_) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::chain::behind;
 use super::mechanisms::memory_use;
 use super::names::Names;
 use super::service::{SERVICE_KEYS, service};
@@ -42,7 +43,7 @@ pub(super) struct Programs {
 }
 
 /// All programs; wrong ones are reported and left out.
-pub(super) fn programs(top: &Table, groups: &Names) -> Programs {
+pub(super) fn programs(top: &Table, groups: &Names, cpus: u32) -> Programs {
     let tables = top.tables("program");
     if tables.is_empty() {
         top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
@@ -56,7 +57,7 @@ pub(super) fn programs(top: &Table, groups: &Names) -> Programs {
             table.wrong("name", format!("`{name}` stands twice; expected different names"));
         }
         seen.extend(own.iter().cloned());
-        let read = program(table, groups, &all);
+        let read = program(table, groups, &all, cpus);
         all.are_whole &= read.is_some() && !own.is_empty();
         let Some(program) = read else { continue };
         together += own.len() as u64 * u64::from(threads_and_connections(&program.kind));
@@ -96,7 +97,7 @@ fn named(table: &Table) -> Vec<String> {
 }
 
 /// A program without its name. `None` only where a problem was reported.
-fn program(table: &Table, groups: &Names, earlier: &Programs) -> Option<Program> {
+fn program(table: &Table, groups: &Names, earlier: &Programs, cpus: u32) -> Option<Program> {
     let words = KINDS.map(|(word, _)| word);
     let kind = table.required("kind", word(&words));
     let mut of_kind: Vec<&str> = match kind {
@@ -112,9 +113,20 @@ fn program(table: &Table, groups: &Names, earlier: &Programs) -> Option<Program>
         table.wrong("group", text);
     }
     let nice = table.optional("nice", whole(-20, 19)).unwrap_or(0);
-    let kind = read_kind(table, words[kind?])?;
+    let (kind, behind) = match words[kind?] {
+        "service" => {
+            let before = behind(table, earlier);
+            if before.is_none() && table.get("behind").is_some() {
+                return None;
+            }
+            let service = service(table, before.map(|(_, before)| before), cpus)?;
+            (Kind::Service(service), before.map(|(place, _)| place))
+        }
+        word => (read_kind(table, word)?, None),
+    };
     let (group, memory) = (group.and_then(Result::ok), memory_use(table));
-    Some(join(table, Program { group, nice, memory, ..Program::new("", kind) }, earlier))
+    let own = Program { group, nice, memory, behind, ..Program::new("", kind) };
+    Some(join(table, own, earlier))
 }
 
 /// The program as a part of the process that it names, if it names one.
@@ -152,7 +164,6 @@ fn read_kind(table: &Table, kind: &str) -> Option<Kind> {
     let count = whole(1, MOST_THREADS);
     let threads = || table.optional("threads", &count).unwrap_or(1);
     match kind {
-        "service" => service(table).map(Kind::Service),
         "batch" => Some(Kind::Batch { threads: threads() }),
         "daemon" => {
             let (run, sleep) = (table.required("run", span), table.required("sleep", span));

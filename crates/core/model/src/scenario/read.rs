@@ -74,7 +74,7 @@ fn scenario(text: &str, file: &str, top: &Table) -> Option<Scenario> {
     let machine = top.table("machine").and_then(|table| machine(&table));
     let cpus = machine.as_ref().map_or(MOST_CPUS, |(machine, _)| machine.cpus);
     let (groups, group_names) = groups(top, cpus);
-    let programs = programs(top, &group_names);
+    let programs = programs(top, &group_names, cpus);
     let known = Known { groups: &groups, group_names: &group_names, programs: &programs, cpus };
     let alterations = alterations(top, &known);
     let (machine, mechanisms) = machine?;

@@ -9,7 +9,7 @@ use crate::Nanos;
 use crate::law::Law;
 use toml::de::DeValue;
 
-pub(super) const SERVICE_KEYS: [&str; 7] = [
+pub(super) const SERVICE_KEYS: [&str; 8] = [
     "architecture",
     "workers",
     "connections",
@@ -17,20 +17,25 @@ pub(super) const SERVICE_KEYS: [&str; 7] = [
     "response_bytes",
     "service_time",
     "arrivals",
+    "behind",
 ];
 
 const ARCHITECTURES: [&str; 3] = ["thread-per-connection", "shared-queue", "partitioned"];
 /// A request and a response of the null RPC server (Tales section 3.1.1).
 const NULL_RPC_BYTES: u32 = 128;
 const CONNECTIONS: u32 = 64;
-/// `None` only where a problem was reported.
-pub(super) fn service(table: &Table) -> Option<Service> {
-    let connections = table.optional("connections", whole(1, MOST_THREADS)).unwrap_or(CONNECTIONS);
+/// `before` is the service that this one is behind, `cpus` the machine's. `None` only where a problem was
+/// reported.
+pub(super) fn service(table: &Table, before: Option<&Service>, cpus: u32) -> Option<Service> {
+    let connections = connections(table, before);
     let bytes = |key| table.optional(key, whole(64, 1 << 20)).unwrap_or(NULL_RPC_BYTES);
     let (request_bytes, response_bytes) = (bytes("request_bytes"), bytes("response_bytes"));
     let architecture = architecture(table, connections);
     let service_time = service_time(table);
-    let arrivals = arrivals(table);
+    let arrivals = match before {
+        Some(before) => passed_on(table, before, cpus),
+        None => arrivals(table),
+    };
     let (service_law, service_time) = service_time?;
     let (arrival_law, arrivals) = arrivals?;
     Some(Service {
@@ -43,6 +48,19 @@ pub(super) fn service(table: &Table) -> Option<Service> {
         arrival_law,
         arrivals,
     })
+}
+
+/// A service keeps a connection to the one behind it for each that clients have to it.
+fn connections(table: &Table, before: Option<&Service>) -> u32 {
+    let said = table.optional("connections", whole(1, MOST_THREADS));
+    let least = before.map_or(1, |before| before.connections);
+    if let Some(few) = said.filter(|said| *said < least) {
+        table.wrong(
+            "connections",
+            format!("found {few} behind a service with {least}; expected at least as many"),
+        );
+    }
+    said.unwrap_or(before.map_or(CONNECTIONS, |_| least))
 }
 
 fn architecture(table: &Table, connections: u32) -> Option<Architecture> {
@@ -101,4 +119,15 @@ fn arrivals(table: &Table) -> Option<(Law, Arrivals)> {
         }
         _ => Some((law, rate.or(share)?)),
     }
+}
+
+/// Requests come as often as to the service before.
+fn passed_on(table: &Table, before: &Service, cpus: u32) -> Option<(Law, Arrivals)> {
+    if table.get("arrivals").is_some() {
+        table.wrong(
+            "arrivals",
+            "found beside `behind`; expected one of the two: requests come from the service before",
+        );
+    }
+    Some((before.arrival_law.clone(), Arrivals::Rate(before.rate_per_s(cpus))))
 }
