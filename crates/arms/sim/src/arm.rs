@@ -160,6 +160,12 @@ pub fn stepped(scenario: &Scenario, policy: &PolicySpec, seed: u64) -> Result<St
             "{name}: no service that could be asked; expected one"
         )));
     }
+    if let Some((own, before)) = scenario.behind() {
+        let name = &scenario.name;
+        return Err(Failure::Input(format!(
+            "{name}: `{own}` is behind `{before}`, and requests from outside are for one service; leave `behind` out"
+        )));
+    }
     let scenario = &without_clients(scenario);
     let costs = Costs::DEFAULT;
     let setup = Setup {

@@ -2,6 +2,7 @@
 
 mod alter;
 mod begin;
+mod chain;
 mod fair_server;
 mod kicks;
 mod machine;
@@ -162,6 +163,8 @@ pub struct Kernel<C, Q, O = ()> {
     class: C,
     queue: Q,
     programs: Vec<Program>,
+    /// Which services are behind which.
+    links: Vec<Option<chain::Link>>,
     clocks: Vec<Clock>,
     tasks: Vec<Task>,
     /// The event slot of the class's timer.
@@ -296,6 +299,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             events: 0,
             core,
             programs,
+            links: chain::links(scenario),
         }
         .with_changes(scenario.changes())
     }

@@ -2,6 +2,7 @@
 
 use model::change::{Change, ChangeKind};
 use model::event::{Event, Tables, What};
+use model::{Nanos, ThreadId};
 
 /// Hears of every event, in order. It cannot change the run.
 pub trait Observer {
@@ -14,6 +15,9 @@ pub trait Observer {
 
     /// The machine or a thread is not what it was, from this moment on.
     fn changed(&mut self, _change: &Change) {}
+
+    /// A thread is about to be woken for a request that is at the machine since `at`, or has read it.
+    fn stamped(&mut self, _thread: ThreadId, _at: Nanos) {}
 }
 
 /// No listener.
@@ -74,5 +78,9 @@ impl<O: Observer> Observer for &mut O {
 
     fn changed(&mut self, change: &Change) {
         (**self).changed(change);
+    }
+
+    fn stamped(&mut self, thread: ThreadId, at: Nanos) {
+        (**self).stamped(thread, at);
     }
 }

@@ -65,15 +65,17 @@ impl Program {
         let kind = &scenario.programs[index].kind;
         let behaviour = match kind {
             Kind::Service(service) => {
-                let cpus = scenario.machine.cpus;
-                let mut plan = model::workload::draw(service, cpus, seed, index, window.end);
+                let mut plan = plan(scenario, index, service, seed, window.end);
                 add_kernel_part(&mut plan, costs.request, derive(seed, &[index as u64, u64::MAX]));
                 let Mechanisms { next_request_ready, ref interrupts, .. } = scenario.mechanisms;
                 let rng = derive(seed, &[index as u64, u64::MAX, 1]);
                 let fast_client =
                     (next_request_ready > 0.0).then(|| FastClient::new(next_request_ready, rng));
-                let interrupted = interrupts.is_some();
+                let is_first = scenario.programs[index].behind.is_none();
+                let interrupted = interrupts.is_some() && is_first;
                 let service = Service::new(service, &plan, costs, interrupted, fast_client);
+                let chained = scenario.chains().iter().any(|chain| chain.0.contains(&index));
+                let service = if chained { service.in_chain(is_first) } else { service };
                 Behaviour::Service(Box::new(service))
             }
             Kind::Batch { .. } => Behaviour::Batch,
@@ -202,6 +204,38 @@ impl Program {
         }
     }
 
+    /// The request that a thread of a service in a chain is done with by [`Program::next`], once.
+    pub fn take_done(&mut self) -> Option<u32> {
+        match &mut self.behaviour {
+            Behaviour::Service(service) => service.take_done(),
+            _ => None,
+        }
+    }
+
+    /// Since when that request counts at the service behind it.
+    pub fn handed_on(&self, now: Nanos, request: u32) -> Nanos {
+        match &self.behaviour {
+            Behaviour::Service(service) => service.handed_on(now, request),
+            _ => now,
+        }
+    }
+
+    /// The service before this one sends a request on, which counts since `at`.
+    pub fn forward(&mut self, now: Nanos, request: u32, at: Nanos, wakes: &mut Vec<ThreadId>) {
+        let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
+        if let Behaviour::Service(service) = &mut self.behaviour {
+            service.forward(now, request, at, &mut wake);
+        }
+    }
+
+    /// The last service of a chain, of which this is the first, is done with a request.
+    pub fn answered(&mut self, now: Nanos, request: u32, wakes: &mut Vec<ThreadId>) {
+        let mut wake = |other: u32| wakes.push(ThreadId(self.first_thread + other));
+        if let Behaviour::Service(service) = &mut self.behaviour {
+            service.answered(now, request, &mut wake);
+        }
+    }
+
     /// Requests that have no response yet.
     pub fn outstanding(&self) -> u64 {
         match &self.behaviour {
@@ -228,6 +262,26 @@ impl Program {
             }
         }
     }
+}
+
+/// What a service is asked for: behind another, by the clients of the first.
+fn plan(
+    scenario: &Scenario,
+    index: usize,
+    service: &model::scenario::Service,
+    seed: u64,
+    until: Nanos,
+) -> Vec<Planned> {
+    let chains = scenario.chains();
+    let chain = chains.iter().find(|chain| chain.0[1..].contains(&index));
+    let first = chain.map_or(index, |chain| chain.first());
+    let Kind::Service(of_client) = &scenario.programs[first].kind else { return Vec::new() };
+    let sent = model::workload::draw(of_client, scenario.machine.cpus, seed, first, until);
+    if first == index {
+        return sent;
+    }
+    let moments = sent.iter().map(|planned| planned.intended);
+    model::workload::draw_at(service, seed, index, moments)
 }
 
 /// Lengthens each service by the kernel's part of that request: an ideal queue has to pay it too.

@@ -103,6 +103,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
         let program = &self.programs[self.core.thread(thread).program];
         if let Some(at) = program.request_at(thread) {
             self.core.requests[thread.index()] = Some(at);
+            if O::LISTENS {
+                self.observer.stamped(thread, at);
+            }
         }
     }
 
@@ -110,8 +113,9 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
     fn advance(&mut self, cpu: CpuId, thread: ThreadId) {
         self.tasks[thread.index()].fresh = false;
         let place = self.core.threads[thread.index()].program;
+        let ends = self.client_local && self.answers_clients(place);
         let program = &mut self.programs[place];
-        self.answers |= self.client_local && program.serving(thread).is_some();
+        self.answers |= ends && program.serving(thread).is_some();
         let served = if O::LISTENS { program.serving(thread) } else { None };
         let exits = self.tasks[thread.index()].exits && !self.forking;
         let next = if exits {
@@ -127,6 +131,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             self.serve(thread, served, serves);
         }
         self.expect_client(place);
+        self.pass_on(place);
         if let Next::Run(work) = next {
             self.note_request(thread);
             let work = self.stretched(cpu, thread, work);

@@ -1,6 +1,8 @@
 //! A request-response service and its open-loop client. The network between them takes no time, but for a
 //! client that waits for a response to send.
 
+mod tier;
+
 use std::collections::VecDeque;
 
 use model::Nanos;
@@ -12,6 +14,7 @@ use super::Next;
 use super::fast_client::FastClient;
 use super::fifo::{Fifo, Links};
 use crate::costs::Costs;
+use tier::Tier;
 
 /// A place where requests wait for the threads that serve there: the one queue of a worker pool, or a
 /// worker's own.
@@ -54,6 +57,8 @@ pub struct Service {
     wire: Option<Vec<u32>>,
     /// `None`: no worker finds its next request.
     fast_client: Option<FastClient>,
+    /// `None`: no service is behind it, nor it behind another.
+    tier: Option<Tier>,
 }
 
 impl Service {
@@ -88,6 +93,7 @@ impl Service {
             switch: costs.switch,
             wire: interrupted.then(Vec::new),
             fast_client,
+            tier: None,
         };
         (0..threads).for_each(|thread| {
             let station = new.station_of_thread(thread);
@@ -139,6 +145,9 @@ impl Service {
     fn send(&mut self, now: Nanos, connection: u32) {
         self.requests[self.sent].sent = now;
         self.request_on[connection as usize] = self.sent as u32;
+        if let Some(tier) = &mut self.tier {
+            tier.note(self.sent, connection);
+        }
         self.sent += 1;
     }
 
@@ -182,12 +191,19 @@ impl Service {
         Next::Run(request.service - self.switch)
     }
 
+    fn respond(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
+        self.requests[self.request_on[connection as usize] as usize].completed = now;
+        if self.tier.is_some() {
+            self.pass_on(now, connection);
+        } else {
+            self.answer(now, connection, wake);
+        }
+    }
+
     /// The client has the response at once, and sends a held request on the connection that it frees, rarely
     /// before the worker sleeps.
-    fn respond(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
-        let request = &mut self.requests[self.request_on[connection as usize] as usize];
-        request.completed = now;
-        request.received = now;
+    fn answer(&mut self, now: Nanos, connection: u32, wake: &mut impl FnMut(u32)) {
+        self.requests[self.request_on[connection as usize] as usize].received = now;
         self.received += 1;
         if self.sent + self.answered.len() == self.due {
             self.idle.give_back(connection);
@@ -203,11 +219,14 @@ impl Service {
         self.serving[own as usize].map(|connection| self.request_on[connection as usize])
     }
 
-    /// When the request was sent that a thread serves, or would begin with.
+    /// When the request was sent that a thread serves, or would begin with; behind another service, since
+    /// when it counts.
     pub fn request_at(&self, own: u32) -> Option<Nanos> {
         let next = self.stations[self.station_of_thread(own)].work.first();
         let connection = self.serving[own as usize].or(next)?;
-        Some(self.requests[self.request_on[connection as usize] as usize].sent)
+        let request = self.request_on[connection as usize] as usize;
+        let moment = self.tier.as_ref().and_then(|tier| tier.moment(request));
+        Some(moment.unwrap_or(self.requests[request].sent))
     }
 
     pub fn outstanding(&self) -> u64 {
