@@ -1,12 +1,13 @@
 //! A policy's traces with the ideal of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use explain::Slow;
 use model::scenario::{Kind, Program};
 use model::{Nanos, Scenario, Trace};
 use stats::window_latencies;
 
+use crate::chained;
 use crate::execute::RunOutputs;
 use crate::plan::{Plan, Run};
 
@@ -29,6 +30,10 @@ impl<'a> Finding<'a> {
         // All programs at once: the scenario's changes are looked through for it.
         let workers: Vec<Vec<Option<u32>>> =
             traces.iter().map(|trace| workers(scenario, trace.window.start)).collect();
+        let chained: Vec<BTreeMap<usize, Vec<Nanos>>> =
+            traces.iter().map(|trace| chained::ideals(scenario, trace)).collect();
+        let in_chains: BTreeSet<usize> =
+            scenario.chains().into_iter().flat_map(|chain| chain.0).collect();
         let by_run = |of: &dyn Fn(usize, usize) -> Vec<Nanos>| {
             let of_program = |program| (0..traces.len()).map(|run| of(run, program)).collect();
             (0..scenario.programs.len()).map(of_program).collect()
@@ -36,6 +41,9 @@ impl<'a> Finding<'a> {
         Finding {
             latencies: by_run(&|run, program| window_latencies(traces[run], program)),
             ideals: by_run(&|run, program| {
+                if in_chains.contains(&program) {
+                    return chained[run].get(&program).cloned().unwrap_or_default();
+                }
                 ideal_latencies(traces[run], program, workers[run][program])
             }),
             traces,
@@ -71,7 +79,7 @@ pub(crate) fn outputs_of<'a>(
 
 /// Workers of each service's ideal at a moment: the CPUs that it may use, all of them, as if nothing else
 /// ran; a service with fewer threads can use no more. None for other programs.
-pub fn workers(scenario: &Scenario, moment: Nanos) -> Vec<Option<u32>> {
+fn workers(scenario: &Scenario, moment: Nanos) -> Vec<Option<u32>> {
     let usable = scenario.usable_cpus(moment);
     let of = |(program, cpus): (&Program, u32)| match &program.kind {
         Kind::Service(service) => Some(cpus.min(service.threads()).min(service.connections)),

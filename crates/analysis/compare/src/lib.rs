@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod chained;
 pub mod command;
 pub mod difference;
 mod execute;
@@ -18,9 +19,9 @@ use model::{Arm, Failure, Scenario, Trace, Watch};
 use report::Document;
 use report::document::{self, COMPARE_SCHEMA, Machine, PolicyResult};
 
+pub use crate::chained::saturation_per_s;
 use crate::execute::RunOutputs;
 use crate::finding::Finding;
-pub use crate::finding::workers;
 use crate::looks::Looks;
 use crate::plan::Run;
 pub use crate::plan::{Plan, first_seeds};

@@ -24,7 +24,7 @@ pub struct Program {
     pub group: Option<String>,
     /// The unit, container or pod that it belongs to, where that is known.
     pub owner: Option<String>,
-    /// Whether it serves requests.
+    /// Whether it serves requests that are explained: all but those of services behind one another.
     pub serves: bool,
     /// Whether the service that was watched started it, or both are forks of one process.
     pub descends: bool,
@@ -46,11 +46,14 @@ impl Setting {
     /// The setting of a scenario.
     pub fn of(scenario: &Scenario) -> Setting {
         let (memory, processes) = (scenario.mechanisms.memory, scenario.processes());
+        // Where a request of a chain was meanwhile no thread of one service says.
+        let chained: BTreeSet<usize> =
+            scenario.chains().into_iter().flat_map(|all| all.0).collect();
         let program = |(index, program): (usize, &model::scenario::Program)| Program {
             name: program.name.clone(),
             group: program.group.map(|index| scenario.groups[index].name.clone()),
             owner: None,
-            serves: matches!(program.kind, Kind::Service(_)),
+            serves: matches!(program.kind, Kind::Service(_)) && !chained.contains(&index),
             descends: false,
             process: processes[index],
             memory: memory.filter(|_| program.memory.bound > 0.0).map(|memory| memory.home),

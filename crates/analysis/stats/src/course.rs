@@ -52,7 +52,7 @@ impl Course {
             .map(|thread| ThreadLag { thread, program: programs[thread], ..ThreadLag::default() })
             .collect();
         lags.iter_mut().for_each(|lag| lag.lag_s.extend(trace.usage.first().map(|_| 0.0)));
-        let waiting = Waiting::new(trace);
+        let waiting = Waiting::new(scenario, trace);
         let cpus = capacity::cpus(scenario, trace);
         for pair in trace.usage.windows(2) {
             let (from, to) = (pair[0].at, pair[1].at);

@@ -70,6 +70,7 @@ pub fn watched(_port: u16, _duration: Nanos) -> Result<Recorded, Failure> {
 /// What there is to say of a trace.
 pub fn document(recorded: &Recorded) -> Result<Explained, Failure> {
     let Recorded { header, trace } = recorded;
+    check_chain(header)?;
     let setting = setting(header);
     let explanation = explain(trace, &setting)?;
     if explanation.services.is_empty() {
@@ -92,6 +93,16 @@ pub fn document(recorded: &Recorded) -> Result<Explained, Failure> {
         slow_proportion: SLOWEST,
         services: explanation.documents(),
     })
+}
+
+/// [`Failure::Input`] where requests go through several services: explained is what happens in one.
+fn check_chain(header: &Header) -> Result<(), Failure> {
+    let scenario = Scenario::read(&header.scenario_text, &header.scenario).ok();
+    let Some((own, before)) = scenario.as_ref().and_then(Scenario::behind) else { return Ok(()) };
+    Err(Failure::Input(format!(
+        "in this trace of `{}` requests go from `{before}` on to `{own}`, and explained are those that one service answers",
+        header.scenario
+    )))
 }
 
 /// The scenario's, where the trace has one: it alone says where memory lies.

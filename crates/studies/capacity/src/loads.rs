@@ -1,10 +1,10 @@
 //! Loads by number, and a scenario at each of them.
 
-use compare::workers;
+use compare::saturation_per_s;
 use experiment::Source;
 use model::edit::{Edit, edited};
 use model::scenario::{Arrivals, Kind, Service};
-use model::{Failure, Nanos, Scenario};
+use model::{Failure, Scenario};
 use toml_edit::Value;
 
 /// Loads are numbered in steps of a 256th of an octave, 0.27%, over ten octaves. The last is that of which
@@ -34,9 +34,7 @@ impl Loads {
         let scenario = Scenario::read(&source.text, &source.file)?;
         let program = chosen(&scenario, service)
             .map_err(|wrong| Failure::Input(format!("{}: {wrong}", source.file)))?;
-        let workers = workers(&scenario, Nanos::ZERO)[program].unwrap_or(1);
-        let time_s = service_of(&scenario, program).service_time.as_secs_f64();
-        let saturation_per_s = f64::from(workers) / time_s;
+        let saturation_per_s = saturation_per_s(&scenario, program);
         Ok(Loads { source, program, scenario, saturation_per_s })
     }
 
@@ -93,7 +91,11 @@ fn service_of(scenario: &Scenario, program: usize) -> &Service {
 }
 
 fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<usize, String> {
-    let is_service = |place: &usize| matches!(scenario.programs[*place].kind, Kind::Service(_));
+    // The load of one behind another is that of the first.
+    let is_service = |place: &usize| {
+        let program = &scenario.programs[*place];
+        matches!(program.kind, Kind::Service(_)) && program.behind.is_none()
+    };
     let services: Vec<usize> = (0..scenario.programs.len()).filter(is_service).collect();
     let names = || services.iter().map(|place| scenario.programs[*place].name.as_str());
     let listed = || names().collect::<Vec<_>>().join(", ");
@@ -148,6 +150,15 @@ mod tests {
             }
             assert!(rate(1) > rate(0) && rate(0) > 7.0);
         }
+    }
+
+    /// The load of a chain is that of its first service, and its CPUs do the work of all.
+    #[test]
+    fn a_chain_has_one_load() {
+        let store = WEB.replace("web", "store").replace("500us", "1500us");
+        let chain = format!("{WEB}arrivals = {{ utilisation = 0.1 }}\n{store}behind = \"web\"\n");
+        let loads = Loads::new(source(&chain), None).unwrap();
+        assert_eq!((loads.program, loads.saturation_per_s), (0, 2_000.0));
     }
 
     #[test]

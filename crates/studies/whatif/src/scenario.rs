@@ -127,6 +127,11 @@ fn base(
 ) -> Result<Option<Scenario>, String> {
     let base = Scenario::read(&header.scenario_text, &header.scenario).ok();
     let Some(count) = base.as_ref().map(|known| known.programs.len()) else { return Ok(None) };
+    if let Some((own, before)) = base.as_ref().and_then(Scenario::behind) {
+        return Err(format!(
+            "has requests that go from `{before}` on to `{own}`, and foretold are those that one service answers"
+        ));
+    }
     let own = header.programs.len();
     if count <= own && services.iter().all(|program| *program < count) {
         return Ok(base);
