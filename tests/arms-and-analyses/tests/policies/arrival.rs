@@ -3,6 +3,7 @@
 
 use crate::fairness::runs;
 use crate::production_node::case;
+use crate::shuffled::run_shuffled;
 use crate::tails::inversions;
 
 const POLICIES: [&str; 2] = ["rearguard:order=arrival", "rearguard"];
@@ -19,6 +20,8 @@ fn inverted(name: &str) -> [[u64; 2]; 2] {
 fn requests_that_several_cpus_receive_begin_as_they_came() {
     let [at, control] = inverted("two-receivers");
     assert!(at[0] * 6 < control[0] && control[0] > 1_000, "{at:?} {control:?}");
+    let shuffled = inversions(&run_shuffled(&case("two-receivers"), POLICIES[0]));
+    assert!(shuffled[0] > control[0], "{shuffled:?} {control:?}");
 }
 
 /// The next request of a worker that has not slept begins at once and goes on behind those that came before.

@@ -1,6 +1,7 @@
 //! What each policy promises, asked of simulated runs with the statistics and the ideal.
 
 mod arrival;
+mod chains;
 #[path = "../../../../crates/arms/sim/tests/common/mod.rs"]
 mod common;
 mod credit;
@@ -14,5 +15,6 @@ mod production_node;
 mod quotas;
 mod rearguard;
 mod sets;
+mod shuffled;
 mod tails;
 mod weights;
