@@ -60,10 +60,12 @@ impl Case {
         node::add(&mut Rng::new(seed, 3), &mut scenario);
         limits::add(&mut Rng::new(seed, 4), &mut scenario);
         promised::add(&mut Rng::new(seed, 5), &mut scenario);
+        programs::chain(&mut Rng::new(seed, 6), machine.cpus, &mut scenario.programs);
         if let Some(case) = tenants::instead(seed, &scenario) {
             return case;
         }
         let policy = policy::draw(&mut rng, &scenario);
+        let policy = policy::by_request(&mut Rng::new(seed, 7), &scenario, policy);
         let changes = changes::draw(&mut rng, &scenario);
         Case { seed, scenario, policy, changes }
     }
@@ -104,9 +106,11 @@ impl fmt::Display for Case {
             let last = first + threads - 1;
             let host = program.process.map(|host| scenario.programs[host].name.as_str());
             let process = host.map_or(String::new(), |host| format!(", process of {host}"));
+            let before = program.behind.map(|before| scenario.programs[before].name.as_str());
+            let behind = before.map_or(String::new(), |before| format!(", behind {before}"));
             writeln!(
                 f,
-                "  program {} (threads {first} to {last}) in {group}, nice {}{process}: {:?} {:?}",
+                "  program {} (threads {first} to {last}) in {group}, nice {}{process}{behind}: {:?} {:?}",
                 program.name, program.nice, program.kind, program.memory
             )?;
             first += threads;

@@ -196,4 +196,8 @@ impl Observer for Liar<'_> {
         }
         self.watcher.on(&Event { at: event.at.saturating_sub(ago), what: event.what });
     }
+
+    fn stamped(&mut self, thread: ThreadId, at: Nanos) {
+        self.watcher.stamped(thread, at);
+    }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use check::{Checks, Fault, Finding};
 use model::change::Change;
 use model::event::Event;
-use model::{Failure, Nanos, Silent};
+use model::{Failure, Nanos, Silent, ThreadId};
 use sim::events::Tournament;
 use sim::{Observer, Run};
 
@@ -29,6 +29,10 @@ impl Observer for Watcher {
 
     fn changed(&mut self, change: &Change) {
         self.0.changed(change);
+    }
+
+    fn stamped(&mut self, thread: ThreadId, at: Nanos) {
+        self.0.stamped(thread, at);
     }
 }
 

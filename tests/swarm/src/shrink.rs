@@ -93,6 +93,7 @@ fn plainer_machines(case: &Case) -> Vec<Case> {
         without(|s| s.groups.iter_mut().for_each(|group| group.cpuset = None)),
         without(|s| s.programs.iter_mut().for_each(|p| p.memory = MemoryUse::LITTLE)),
         without(|s| s.programs.iter_mut().for_each(|p| p.process = None)),
+        without(|s| s.programs.iter_mut().for_each(|p| p.behind = None)),
     ];
     all.into_iter().filter(|plainer| plainer.scenario != case.scenario).collect()
 }
@@ -110,6 +111,9 @@ fn without(case: &Case, index: usize) -> Case {
     for program in &mut smaller.scenario.programs {
         let stays = program.process.filter(|&host| host != index);
         program.process = stays.map(|host| host - usize::from(host > index));
+        // What is behind it gets its requests from a client, as often.
+        let stays = program.behind.filter(|&before| before != index);
+        program.behind = stays.map(|before| before - usize::from(before > index));
     }
     smaller.scenario.alterations.retain_mut(|alteration| match &mut alteration.kind {
         AlterationKind::Affinity { program, .. }

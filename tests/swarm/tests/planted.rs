@@ -202,6 +202,21 @@ fn two_starts_that_are_swapped() {
     catches("order", &one, Bug::SwapsStarts);
 }
 
+/// Promised is the order in which requests came, and loaded the one in which threads woke. Two CPUs bring
+/// requests to the store at different speeds.
+#[test]
+fn requests_that_are_served_in_another_order_than_they_came() {
+    let chain = "[[program]]\nname = \"proxy\"\nkind = \"service\"\n\
+                 service_time = { mean = \"400us\", law = \"exponential\" }\n\
+                 arrivals = { rate = \"2k/s\" }\n\
+                 [[program]]\nname = \"store\"\nkind = \"service\"\nbehind = \"proxy\"\n\
+                 service_time = { mean = \"400us\", law = \"exponential\" }\n";
+    let case = case("cpus = 2", chain, "cts:order=arrival", "5s");
+    let mut loaded = case.clone();
+    loaded.policy = PolicySpec::parse("cts").expect("a valid policy");
+    catches_other("order", &case, &loaded);
+}
+
 #[test]
 fn a_thread_on_two_cpus() {
     catches("one place", &four_cpus(), Bug::RunsTwice);

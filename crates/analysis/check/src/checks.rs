@@ -46,6 +46,11 @@ impl Checks {
         self.scene.change(&change.kind);
     }
 
+    /// A thread is about to be woken for a request that is at the machine since then, or has read it.
+    pub fn stamped(&mut self, thread: ThreadId, at: Nanos) {
+        self.scene.threads[thread.index()].request = Some(at);
+    }
+
     /// The run is over, and this is its trace: what is wrong with it?
     pub fn finish(mut self, trace: &Trace) -> Vec<Fault> {
         self.settle();

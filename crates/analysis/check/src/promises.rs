@@ -73,6 +73,8 @@ pub struct InOrder {
     pub starvation_limit: Nanos,
     /// Whether threads of different processes stand in one order.
     pub across_processes: bool,
+    /// Whether a thread came when its request came to the machine, and not when it woke.
+    pub by_request: bool,
     /// Whether only services are promised anything.
     pub services_only: bool,
     /// Whether it holds only while nothing about the machine and its threads changes.
@@ -162,6 +164,7 @@ fn fifo(scenario: &Scenario) -> Promises {
         helpers: false,
         starvation_limit: Nanos::NEVER,
         across_processes: true,
+        by_request: false,
         services_only: true,
         unchanged: true,
     };
@@ -216,7 +219,9 @@ fn finds_work(options: &PolicyOptions, scenario: &Scenario) -> bool {
 /// `balance=credit` takes the first thread with credit before its siblings without.
 fn in_order(options: &PolicyOptions) -> Option<InOrder> {
     let pools = options.word("pick") == "process" && options.word("balance") != "credit";
-    let kept = options.word("order") == "fcfs" && options.word("requeue") == "head";
+    let by_request = options.word("order") == "arrival";
+    let first_come = by_request || options.word("order") == "fcfs";
+    let kept = first_come && options.word("requeue") == "head";
     let promise = InOrder {
         scope: options.scope,
         burst_limit: options.burst_limit(),
@@ -227,6 +232,7 @@ fn in_order(options: &PolicyOptions) -> Option<InOrder> {
             Nanos::NEVER
         },
         across_processes: false,
+        by_request,
         services_only: false,
         unchanged: false,
     };

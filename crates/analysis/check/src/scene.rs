@@ -28,6 +28,8 @@ pub struct Thread {
     pub since: Nanos,
     /// When it began to want a CPU.
     pub asked: Nanos,
+    /// Since when the request is at the machine that it was woken for, or has read last.
+    pub request: Option<Nanos>,
     /// Whether its affinity or nice value changed, or a policy began anew, while it wanted a CPU: whether
     /// that was taken for sleep and a new arrival is the scheduler's own business.
     pub disturbed: bool,
@@ -70,6 +72,7 @@ impl Scene {
             state: State::Asleep,
             since: Nanos::ZERO,
             asked: Nanos::ZERO,
+            request: None,
             disturbed: false,
             received: Nanos::ZERO,
             admitted: vec![true; cpus],

@@ -46,6 +46,17 @@ pub fn draw(rng: &mut Rng, scenario: &Scenario) -> PolicySpec {
     }
 }
 
+/// One policy in six goes by when requests came, if it can and its order was not drawn.
+pub fn by_request(rng: &mut Rng, scenario: &Scenario, spec: PolicySpec) -> PolicySpec {
+    if !rng.one_in(6) || CLASSES.contains(&&*spec.name) || spec.options.contains_key("order") {
+        return spec;
+    }
+    let mut other = spec.clone();
+    other.options.insert("order".to_string(), "arrival".to_string());
+    let can = Options::parse(&other, &scenario.machine, scenario.slice).is_ok();
+    if can { other } else { spec }
+}
+
 /// With `balance=credit` beside another pick than its own the policy may go round in circles (seed 627):
 /// known, and to be mended there.
 fn left_out(spec: &PolicySpec) -> bool {

@@ -52,6 +52,30 @@ pub fn join(rng: &mut Rng, programs: &mut [Program]) {
     }
 }
 
+/// In half of the cases some services are behind an earlier one, with as many connections at least.
+pub fn chain(rng: &mut Rng, cpus: u32, programs: &mut [Program]) {
+    if rng.one_in(2) {
+        return;
+    }
+    for index in 1..programs.len() {
+        let (earlier, rest) = programs.split_at_mut(index);
+        let taken: Vec<usize> = earlier.iter().filter_map(|program| program.behind).collect();
+        let before = (0..index).rev().filter(|at| !taken.contains(at)).find_map(|at| {
+            let Kind::Service(service) = &earlier[at].kind else { return None };
+            Some((at, service.connections, service.rate_per_s(cpus)))
+        });
+        let (Some((at, connections, rate)), Kind::Service(own)) = (before, &mut rest[0].kind)
+        else {
+            continue;
+        };
+        if rng.one_in(2) {
+            own.connections = own.connections.max(connections);
+            own.arrivals = Arrivals::Rate(rate);
+            rest[0].behind = Some(at);
+        }
+    }
+}
+
 /// A nice value, mostly 0.
 pub fn nice(rng: &mut Rng) -> i8 {
     if rng.one_in(3) { rng.within(0, 39) as i8 - 20 } else { 0 }

@@ -1,6 +1,9 @@
 //! First come, first served: of two threads of a process with one nice value that wait in one queue, the one
 //! that came first starts first.
 //!
+//! With `order=arrival` a thread came when the request came to the machine that it was woken for. One that
+//! waits again and has read a later request since came with that.
+//!
 //! A thread that began to wait in this very moment is not compared: an observer cannot tell what came first
 //! in it.
 //! Threads that burn CPU time lose their place ([`Promise::burst_limit`](crate::promises::InOrder)): a bucket
@@ -47,6 +50,8 @@ pub struct Order {
     machine: Machine,
     promise: InOrder,
     buckets: Vec<Bucket>,
+    /// When each thread came.
+    came: Vec<Nanos>,
     /// The nice value of each thread.
     nice: Vec<i8>,
     /// For each program whether the promise is made to it.
@@ -64,6 +69,7 @@ impl Order {
         let promised = scenario.programs.iter().map(|program| promise.covers(&program.kind));
         Order {
             machine: scenario.machine,
+            came: vec![Nanos::ZERO; threads.clone().sum()],
             buckets: vec![Bucket::default(); threads.sum()],
             nice: scenario.programs.iter().flat_map(nice).collect(),
             promised: promised.collect(),
@@ -103,6 +109,19 @@ impl Order {
         *process = if *process == 0 { burst } else { mean(*process, burst.min(most), 6) };
     }
 
+    /// A thread wakes.
+    fn come(&mut self, scene: &Scene, thread: ThreadId) {
+        let request = scene.thread(thread).request.filter(|_| self.promise.by_request);
+        self.came[thread.index()] = request.unwrap_or(scene.now);
+    }
+
+    /// A thread that ran waits again, unless it blocks.
+    fn come_again(&mut self, scene: &Scene, thread: ThreadId) {
+        let request = scene.thread(thread).request.filter(|_| self.promise.by_request);
+        let came = &mut self.came[thread.index()];
+        *came = request.unwrap_or(*came).max(*came);
+    }
+
     /// Whether the two wait in one queue as equals.
     fn compares(&self, scene: &Scene, one: ThreadId, other: ThreadId) -> bool {
         let (a, b) = (scene.thread(one), scene.thread(other));
@@ -129,12 +148,18 @@ impl Rule for Order {
 
     fn event(&mut self, scene: &Scene, event: &Event) -> Option<Finding> {
         match event.what {
-            What::Wake { thread, .. } => self.drain(scene, thread),
+            What::Wake { thread, .. } => {
+                self.come(scene, thread);
+                self.drain(scene, thread);
+            }
             What::Block { thread, .. } => {
                 self.fill(thread, scene.received(thread));
                 self.note(scene, thread);
             }
-            What::Switch { from: Some(from), .. } => self.fill(from, scene.received(from)),
+            What::Switch { from: Some(from), .. } => {
+                self.come_again(scene, from);
+                self.fill(from, scene.received(from));
+            }
             _ => {}
         }
         None
@@ -168,16 +193,15 @@ impl Rule for Order {
         if self.promise.unchanged && scene.changed.is_some() {
             return None;
         }
-        let asked = |thread| scene.thread(thread).asked;
-        let earlier = |other: &ThreadId| {
-            asked(*other) < asked(thread) && self.compares(scene, thread, *other)
-        };
+        let came = |thread: ThreadId| self.came[thread.index()];
+        let earlier =
+            |other: &ThreadId| came(*other) < came(thread) && self.compares(scene, thread, *other);
         let passed = scene.waiting.iter().copied().find(earlier)?;
         let text = format!(
             "came at {} ns and starts before thread {}, which came at {} ns",
-            asked(thread).0,
+            came(thread).0,
             passed.0,
-            asked(passed).0
+            came(passed).0
         );
         Some(Finding::at(thread, cpu, text))
     }
