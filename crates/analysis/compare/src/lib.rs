@@ -139,6 +139,7 @@ fn results(plan: &Plan, finding: &Finding, arm: &dyn Arm) -> Vec<PolicyResult> {
         });
     let known = |one: PolicyResult| PolicyResult {
         others_share: one.others_share.filter(|_| arm.exclusive()),
+        others: one.others.filter(|_| arm.exclusive()),
         ..one
     };
     std::iter::once(pooled).chain(single).map(known).collect()

@@ -1,6 +1,10 @@
 //! What one policy did, as the document says it.
 
-use model::{Nanos, Scenario};
+use std::collections::BTreeMap;
+
+use model::trace::Neighbours;
+use model::{Nanos, Scenario, Trace};
+use report::SharedCpus;
 use report::document::{
     Estimate, GroupResult, LagSample, Outlier, PolicyResult, ProgramResult, ShareSample,
 };
@@ -31,8 +35,33 @@ pub(crate) fn result(scenario: &Scenario, finding: &Finding, seed: Option<u64>) 
         pulls_per_s: summary.pulls_per_s,
         idle_share: summary.idle_share,
         others_share: summary.others_share,
+        others: summary.others_share.and_then(|share| others(&finding.traces, share)),
         lag_samples: course.map(lag_samples).unwrap_or_default(),
     }
+}
+
+/// What others had over all runs, which last as long as each other.
+fn others(traces: &[&Trace], others_share: f64) -> Option<SharedCpus> {
+    let seen: Vec<&Neighbours> =
+        traces.iter().map(|trace| trace.neighbours.as_ref()).collect::<Option<_>>()?;
+    let runs = seen.len() as f64;
+    let mean = |of: fn(&Neighbours) -> f64| seen.iter().map(|one| of(one)).sum::<f64>() / runs;
+    let mut by_name = BTreeMap::<&str, f64>::new();
+    for (name, share) in seen.iter().flat_map(|one| &one.programs) {
+        *by_name.entry(name).or_default() += share / runs;
+    }
+    let mut programs: Vec<(String, f64)> =
+        by_name.into_iter().map(|(name, share)| (name.to_string(), share)).collect();
+    programs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let shared = SharedCpus {
+        cpus: seen.first()?.cpus.clone(),
+        others_share,
+        interrupts_share: mean(|one| one.interrupts),
+        host_share: mean(|one| one.host),
+        programs,
+        ..SharedCpus::default()
+    };
+    Some(shared.with_ended())
 }
 
 fn program(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Document, Estimate, Latency};
+use crate::document::{Document, Estimate, Latency, PolicyResult};
 use crate::human;
 
 /// The generator did not keep its schedule. What was measured is then the most that the server can have
@@ -17,7 +17,7 @@ pub struct Disturbance {
     pub faults: Vec<String>,
 }
 
-/// The use of the generator's CPUs by others.
+/// The use of CPUs by others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharedCpus {
     /// The CPUs.
@@ -30,6 +30,9 @@ pub struct SharedCpus {
     pub host_share: f64,
     /// Programs that were seen there and their shares, the greatest first.
     pub programs: Vec<(String, f64)>,
+    /// What is left: processes that ended before they were seen again.
+    #[serde(default)]
+    pub ended_share: f64,
 }
 
 /// Below this share nothing is named.
@@ -42,35 +45,56 @@ fn percent(share: f64) -> String {
 }
 
 impl Document {
-    /// `others had 12% of the CPUs under cfs, 3% under eevdf (interrupts, other processes, the host)`;
-    /// `None`: hardly any under all of them, or unknown.
+    /// `others had 12% of the CPUs under cfs (rustc 9%, interrupts 2%), 3% under eevdf`; `None`: hardly any under
+    /// all of them, or unknown.
     pub(crate) fn others(&self) -> Option<String> {
-        let shares: Vec<(&str, f64)> = (self.shown().into_iter())
-            .filter_map(|result| Some((&*result.policy, result.others_share?)))
+        let shares: Vec<(&PolicyResult, f64)> = (self.shown().into_iter())
+            .filter_map(|result| Some((result, result.others_share?)))
             .collect();
         shares.iter().any(|(_, share)| *share >= WORTH_A_WORD).then(|| {
-            let each = shares.iter().enumerate().map(|(nth, (policy, share))| {
+            let each = shares.iter().enumerate().map(|(nth, (result, share))| {
                 let of = if nth == 0 { " of the CPUs" } else { "" };
-                format!("{}{of} under {policy}", percent(*share))
+                let named = result.others.as_ref().map_or(String::new(), SharedCpus::named);
+                format!("{}{of} under {}{named}", percent(*share), result.policy)
             });
             let each: Vec<String> = each.collect();
-            format!("others had {} (interrupts, other processes, the host)", each.join(", "))
+            let all = if each.iter().any(|one| one.ends_with(')')) {
+                ""
+            } else {
+                " (interrupts, other processes, the host)"
+            };
+            format!("others had {}{all}", each.join(", "))
         })
     }
 }
 
 impl SharedCpus {
-    /// `others had 31% of CPU 0 (rustc 20%, interrupts 3%)`; `None`: hardly any.
-    pub(crate) fn words(&self) -> Option<String> {
+    /// With what is left of the others' share when all that is known is taken off.
+    #[must_use]
+    pub fn with_ended(self) -> SharedCpus {
+        let programs: f64 = self.programs.iter().map(|(_, share)| share).sum();
+        let named = programs + self.interrupts_share + self.host_share;
+        SharedCpus { ended_share: (self.others_share - named).max(0.0), ..self }
+    }
+
+    /// ` (rustc 20%, interrupts 3%)`; empty: none had much.
+    fn named(&self) -> String {
         let programs = self.programs.iter().take(NAMED).map(|(name, share)| (&name[..], *share));
-        let rest = [("interrupts", self.interrupts_share), ("the host", self.host_share)];
+        let rest = [
+            ("interrupts", self.interrupts_share),
+            ("the host", self.host_share),
+            ("processes that ended meanwhile", self.ended_share),
+        ];
         let named = programs.chain(rest).filter(|(_, share)| *share >= WORTH_A_WORD);
         let named: Vec<String> =
             named.map(|(name, share)| format!("{name} {}", percent(share))).collect();
-        let named =
-            if named.is_empty() { named.concat() } else { format!(" ({})", named.join(", ")) };
+        if named.is_empty() { named.concat() } else { format!(" ({})", named.join(", ")) }
+    }
+
+    /// `others had 31% of CPU 0 (rustc 20%, interrupts 3%)`; `None`: hardly any.
+    pub(crate) fn words(&self) -> Option<String> {
+        let (others, named) = (self.others_share, self.named());
         let cpus: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
-        let others = self.others_share;
         (others >= WORTH_A_WORD)
             .then(|| format!("others had {} of CPU {}{named}", percent(others), cpus.join(",")))
     }

@@ -6,6 +6,8 @@
 pub use model::Answer;
 use serde::{Deserialize, Serialize};
 
+use crate::disturbance::SharedCpus;
+
 /// The `schema` of a [`Document`]; it changes when a key changes its meaning.
 pub const COMPARE_SCHEMA: &str = "rearguard.compare/1";
 
@@ -149,6 +151,9 @@ pub struct PolicyResult {
     /// The share of it that neither the scenario's threads had nor was idle: interrupts, other processes and
     /// the host. `None` where the CPUs are not real ones.
     pub others_share: Option<f64>,
+    /// Who the others were; `None` as for their share.
+    #[serde(default)]
+    pub others: Option<SharedCpus>,
     /// The lag at regular moments, for the chart.
     pub lag_samples: Vec<LagSample>,
 }

@@ -265,6 +265,7 @@ impl Reader {
             threads: header.threads.iter().map(|&program| ThreadTrace { program }).collect(),
             usage: self.usage,
             counters: end.counters,
+            neighbours: None,
             events: header.events.then_some(self.events),
             tables: header.tables.clone(),
         };

@@ -18,6 +18,8 @@ pub struct Neighbours {
     last: Times,
     threads: BTreeMap<u32, Used>,
     by_name: BTreeMap<String, u64>,
+    /// Whether what this process started is none of them.
+    of_strangers: bool,
 }
 
 /// What a set of CPUs did, in ticks.
@@ -67,6 +69,15 @@ impl Sharing {
 impl Neighbours {
     /// Begins to look.
     pub fn new(cpus: &[usize]) -> Neighbours {
+        Neighbours::beginning(cpus, false)
+    }
+
+    /// The same but for all that this process started, and what that did.
+    pub fn of_strangers(cpus: &[usize]) -> Neighbours {
+        Neighbours::beginning(cpus, true)
+    }
+
+    fn beginning(cpus: &[usize], of_strangers: bool) -> Neighbours {
         let first = times(cpus);
         let mut neighbours = Neighbours {
             cpus: cpus.to_vec(),
@@ -74,6 +85,7 @@ impl Neighbours {
             last: first,
             threads: BTreeMap::new(),
             by_name: BTreeMap::new(),
+            of_strangers,
         };
         neighbours.look();
         neighbours.by_name.clear();
@@ -83,7 +95,7 @@ impl Neighbours {
     /// Looks again: a thread's time since the last look counts for the CPU on which it is found.
     pub fn look(&mut self) {
         self.last = times(&self.cpus);
-        let seen = threads();
+        let seen = threads(self.of_strangers);
         for (id, (cpu, used)) in &seen {
             let before = self.threads.get(id).map_or(0, |before| before.ticks);
             let more = used.ticks.saturating_sub(before);
@@ -135,10 +147,12 @@ fn line(text: &str, cpu: usize) -> Option<Times> {
     Some(Times { all: user + nice + system + idle + interrupts + stolen, idle, interrupts, stolen })
 }
 
-/// All threads but this process's own: by id the CPU that each was last on, and what it used.
-fn threads() -> BTreeMap<u32, (usize, Used)> {
+/// All threads but this process's own, and perhaps those of its descendants: by id the CPU that each was last
+/// on, and what it used.
+fn threads(of_strangers: bool) -> BTreeMap<u32, (usize, Used)> {
     let own = std::process::id();
-    let processes = numbers("/proc").into_iter().filter(|pid| *pid != own);
+    let parents = if of_strangers { parents() } else { BTreeMap::new() };
+    let processes = numbers("/proc").into_iter().filter(|pid| !descends(*pid, own, &parents));
     let threads = processes.flat_map(|pid| {
         let folder = format!("/proc/{pid}/task");
         numbers(&folder).into_iter().map(move |tid| (tid, format!("{folder}/{tid}/stat")))
@@ -146,6 +160,23 @@ fn threads() -> BTreeMap<u32, (usize, Used)> {
     threads
         .filter_map(|(tid, path)| Some((tid, thread(&fs::read_to_string(path).ok()?)?)))
         .collect()
+}
+
+/// The parent of each process.
+fn parents() -> BTreeMap<u32, u32> {
+    let parent = |pid: u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, after) = text.rsplit_once(')')?;
+        Some((pid, after.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    numbers("/proc").into_iter().filter_map(parent).collect()
+}
+
+/// Whether a process is another or descends from it.
+fn descends(pid: u32, from: u32, parents: &BTreeMap<u32, u32>) -> bool {
+    // Processes come and go while they are read: what seems a ring has an end.
+    let line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+    line.take(parents.len() + 1).any(|one| one == from)
 }
 
 /// A thread's line: `4711 (a name) S ...`, of which the 14th and 15th field are its time and the 39th is its
@@ -216,7 +247,13 @@ mod tests {
                 break;
             }
         }
+        let mut strangers = Neighbours::of_strangers(&cpus);
+        let own = child.id();
+        let is_child = |(pid, of): (&u32, &(usize, Used))| *pid == own && of.1.name == "sh";
+        assert!(threads(false).iter().any(is_child), "the control");
+        assert!(!threads(true).iter().any(is_child), "this process started it");
+        strangers.look();
         child.kill().and_then(|()| child.wait()).expect("its end");
-        assert!(name(&all) && !name(&none));
+        assert!(name(&all) && !name(&none) && !strangers.threads.contains_key(&own));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::event::{Event, Tables};
 use model::scenario::{Kind, Scenario};
-use model::trace::{ProgramTrace, Request, ThreadTrace, Usage};
+use model::trace::{Neighbours, ProgramTrace, Request, ThreadTrace, Usage};
 use model::trace_session::CapturedEvents;
 use model::{Failure, Nanos, ThreadId, Trace};
 
@@ -15,7 +15,7 @@ use crate::conduct::Seen;
 use crate::machine;
 use crate::role::order::CommandRun;
 use crate::sampler::Sample;
-use generator::{GeneratorUsage, Record, SelfCheck, remedy};
+use generator::{GeneratorUsage, Record, SelfCheck, Sharing, remedy};
 
 /// The trace of a run whose generator kept its schedule; [`Failure::Run`] if it did not.
 pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
@@ -61,6 +61,7 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         threads,
         usage,
         counters: commands::counters(scenario, seen.samples.counters),
+        neighbours: Some(neighbours(&seen.beside)),
         events: None,
         tables: Tables::default(),
     };
@@ -68,6 +69,11 @@ pub fn assemble(stage: &Stage, seen: Seen) -> Result<Trace, Failure> {
         Some(captured) => with_events(trace, captured, served),
         None => trace,
     })
+}
+
+fn neighbours(beside: &Sharing) -> Neighbours {
+    let Sharing { cpus, interrupts, stolen, programs, .. } = beside.clone();
+    Neighbours { cpus, interrupts, host: stolen, programs }
 }
 
 /// Which thread served which request when, as the service itself says.

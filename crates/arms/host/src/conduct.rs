@@ -40,6 +40,8 @@ pub struct Seen {
     pub run_delay: Nanos,
     /// Who had the generator's CPU meanwhile.
     pub sharing: Sharing,
+    /// How others shared the scenario's CPUs.
+    pub beside: Sharing,
     /// CPU time of all threads while the window was open.
     pub samples: Samples,
     /// CPU time of all threads when the last response had come.
@@ -82,6 +84,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let changes = Changes::new(stage, &programs, &groups);
     changes.begin().map_err(broken)?;
     let mut neighbours = Neighbours::new(&[placement.generator]);
+    let mut beside = Neighbours::of_strangers(&placement.scenario);
     let begin = clock::now() + LEAD;
     let window = Window { start: scenario.warm_up, end: scenario.warm_up + scenario.duration };
     let go =
@@ -90,6 +93,7 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
 
     let (sent, samples) = measure(&mut programs, generator, &sampler, &changes, &go, watch)?;
     neighbours.look();
+    beside.look();
     let end = sampler.sample(begin).map_err(broken)?;
     let threads: Vec<_> =
         children::threads(&programs).into_iter().map(|(_, ids)| ids.to_vec()).collect();
@@ -100,12 +104,13 @@ pub fn conduct(stage: &Stage, watch: &dyn Watch) -> Result<Seen, Failure> {
     let Sent { generator, run_delay } = sent;
     let services = generator.finish().into_iter().map(|(records, _)| records).collect();
     // How much of that the generator itself had is not asked.
-    let sharing = neighbours.sharing(0.0);
+    let (sharing, beside) = (neighbours.sharing(0.0), beside.sharing(0.0));
     Ok(Seen {
         window,
         services,
         run_delay,
         sharing,
+        beside,
         samples,
         end,
         threads,

@@ -330,6 +330,7 @@ impl<C: Class, Q: EventQueue, O: Observer> Kernel<C, Q, O> {
             programs: self.programs.into_iter().map(Program::into_trace).collect(),
             counters: self.meter.counters(),
             usage: self.meter.usage,
+            neighbours: None,
             events: None,
             tables: Tables { names: self.names, cpu_sets: Vec::new(), others: Vec::new() },
         };

@@ -86,6 +86,7 @@ fn lay_out(recording: &Recording, warm_up: Nanos, slow: Option<&Ended>) -> Optio
         usage: scene.usage(window, begin),
         threads: scene.threads,
         counters: Counters::default(),
+        neighbours: None,
         events: Some(scene.events),
         tables: scene.tables,
     };

@@ -27,6 +27,9 @@ pub struct Trace {
     pub usage: Vec<Usage>,
     /// Totals over the window.
     pub counters: Counters,
+    /// What others had of the scenario's CPUs; `None` where the CPUs are not real ones. No file has it.
+    #[serde(default)]
+    pub neighbours: Option<Neighbours>,
     /// Scheduling events of the whole run, warm-up included; `None`: not asked for, or the arm has none.
     pub events: Option<Vec<Event>>,
     /// What the events refer to.
@@ -145,6 +148,19 @@ pub struct Counters {
     pub pulls: Option<u64>,
     /// CPU time that no thread used, summed over the scenario's CPUs.
     pub idle: Option<Nanos>,
+}
+
+/// What others had of CPUs from the start of a run to its end, as shares of the CPUs' time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// The CPUs.
+    pub cpus: Vec<usize>,
+    /// Interrupts and softirqs.
+    pub interrupts: f64,
+    /// The host, where this machine is a guest.
+    pub host: f64,
+    /// Programs that were there before and behind the run, the greatest first.
+    pub programs: Vec<(String, f64)>,
 }
 
 /// The moments of a request in the server's kernel (Tales section 3.3.1); [`Nanos::NEVER`] for one that was

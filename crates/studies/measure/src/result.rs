@@ -61,7 +61,9 @@ impl Reported<'_> {
             interrupts_share: sharing.interrupts,
             host_share: sharing.stolen,
             programs: sharing.programs,
+            ..SharedCpus::default()
         }
+        .with_ended()
     }
 
     /// The document.
