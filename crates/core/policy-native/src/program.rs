@@ -155,6 +155,6 @@ fn mutant(object: &Path) -> Program {
     let names: Vec<(String, *const ())> =
         crate::shim::calls().map(|(name, call)| (format!("{name}_call"), call)).collect();
     let pointers = names.iter().map(|(name, call)| (name.as_str(), *call));
-    // SAFETY: tools/mutants compiled it so. What runs when it is loaded reads the number of a mutant, no more.
+    // SAFETY: tools/mutants compiled it so. What runs when it is loaded reads the number of a mutant.
     unsafe { Program::load(object, pointers) }.unwrap_or_else(|why| panic!("RG_MUTANT: {why}"))
 }

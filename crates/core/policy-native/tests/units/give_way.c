@@ -150,3 +150,16 @@ static void sets_of_other_queues_are_noted(void)
 	SAME(cpus[0].span.beyond & (1 << 5 | 1), 1 << 5 | 1);
 	SAME(cpus[0].span.beyond & 1 << 3, 0);
 }
+
+/* CPU 0 is as good as any other. */
+static void what_runs_leaves_for_the_first_cpu(void)
+{
+	two_sets();
+	cpus[0].admits[5] = 0;
+	rg_admit(&shared, &cpus[1], 5);
+	runs(3, 1, 0, 500, NICE_0);
+	runs(5, 0, 0, 2000, NICE_0);
+	cpus[1].span.bound = (struct rg_foremost){ .vruntime = at(401), .set = 5 };
+	rg_leave_if_wanted(&cpus[1], 1, &tasks[3]);
+	SAME(cpus[1].leaves, rg_some(0));
+}

@@ -23,8 +23,8 @@
 #include "give_way.c"
 #include "preempt.c"
 #include "choose.c"
-#include "pick.c"
 #include "scheduler.c"
+#include "pick.c"
 #include "resume.c"
 
 struct part {
@@ -229,6 +229,7 @@ static const struct part parts[] = {
 	PROMISE(a_thread_leaves_by_way_of_another_cpu),
 	PROMISE(a_tick_lets_what_runs_leave),
 	PROMISE(sets_of_other_queues_are_noted),
+	PROMISE(what_runs_leaves_for_the_first_cpu),
 	PROMISE(a_set_beyond_has_a_floor),
 	PROMISE(the_foremost_cpu_is_preempted),
 	PROMISE(a_cpu_beyond_is_preempted),
@@ -265,6 +266,10 @@ static const struct part parts[] = {
 	PROMISE(another_queue_is_asked_without_an_own_thread),
 	PROMISE(a_thread_that_cannot_be_moved_is_not_taken),
 	PROMISE(a_thread_of_another_queue_is_renormalised),
+	PROMISE(a_walk_finds_what_is_not_listed),
+	PROMISE(a_question_begins_without_instalments),
+	PROMISE(a_dispatch_compares_what_runs),
+	PROMISE(a_heap_without_threads_leaves_its_extent),
 	PROMISE(a_new_thread_is_blank),
 	PROMISE(a_thread_becomes_active),
 	PROMISE(a_cut_off_thread_comes_back),

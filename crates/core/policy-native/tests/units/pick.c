@@ -91,3 +91,61 @@ static void a_thread_of_another_queue_is_renormalised(void)
 	SAME(threads[1].account.vruntime, at(50));
 	SAME(threads[1].account.vtime, rg_some(0));
 }
+
+/* A walk is for threads that no heap has, of a CPU that has none of its own. */
+static void a_walk_finds_what_is_not_listed(void)
+{
+	reset(8, 4);
+	pool_waits(1, 0, 4, 10, 100);
+	pool_waits(2, 0, 4, 20, 200);
+	SAME(rg_find_unlisted_of(0, 0, 4), 0);
+	threads[2].unlisted = 1;
+	SAME(rg_find_unlisted_of(0, 0, 4), 2);
+	reset(8, 4);
+	queues[0].heaps[0].capacity = 8192; /* no extent is larger */
+	queues[0].heaps[0].count = 8192;
+	pool_waits(1, 0, 4, 10, 100);
+	queues[0].heaps[0].count = 0;
+	queues[0].least = RG_NEVER;
+	SAME(against(5, 100, 6), 9);
+	SAME(queues[0].unlisted, 1);
+}
+
+/* Each question may ask for as many instalments as the last. */
+static void a_question_begins_without_instalments(void)
+{
+	reset(8, 4);
+	cpus[0].ask.deferred = cpus[0].ask.tries = 5;
+	cpus[0].ask.gone = 1;
+	rg_ask_for(&cpus[0], 0, 0);
+	SAME(cpus[0].ask.deferred + cpus[0].ask.tries + cpus[0].ask.gone, 0);
+}
+
+/* What a CPU runs is compared with what waits, also where it has just been given way to. */
+static void a_dispatch_compares_what_runs(void)
+{
+	reset(8, 4);
+	sleeper(1, 0, 0);
+	wakes(1);
+	SAME(dispatches(0, 0), 1);
+	tasks[1].runnable = 0; /* it blocks: none is compared */
+	passes(1, MS);
+	pool_waits(2, 0, 4, 9000, 100);
+	SAME(dispatches(0, 1), 2);
+	SAME(cpus[0].ask.mine, 0);
+}
+
+/* A heap whose last thread leaves the index gives its extent back. */
+static void a_heap_without_threads_leaves_its_extent(void)
+{
+	struct rg_heap *heap = &queues[0].heaps[0];
+	u32 own;
+
+	reset(8, 4);
+	own = heap->base;
+	heap->base = RG_EXTENTS_BEGIN;
+	pool_waits(1, 0, 4, 10, 100);
+	SAME(heap->base, RG_EXTENTS_BEGIN);
+	rg_index_leave_row(1);
+	SAME(heap->base, own);
+}

@@ -140,6 +140,8 @@ static void what_runs_is_taken_off_all_groups(void)
 	thread->group = RG_DEPTH;
 	rg_quota_charge(1, 3 * MS);
 	SAME(budget_of(1)->left_ns, 47 * MS);
+	budget_of(1)->turn_ns = 2 * MS;
+	SAME(rg_quota_turn(1), 2 * MS);
 }
 
 /* Threads count as active in all their groups, the brief ones apart. */
