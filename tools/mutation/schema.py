@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from .mutate import Mutant
 
-# Behind platform.h: which mutant runs. A build that watches each access to memory does not see that it is asked for.
+# Behind platform.h: which mutant runs. A build that watches each access to memory does not see the question.
 SWITCH = """
 #include <stdlib.h>
+#pragma clang diagnostic ignored "-Weverything"
 #define RG_COPY static __attribute__((noinline, unused))
 #define RG_UNSEEN RG_COPY __attribute__((no_sanitize("coverage")))
 
