@@ -224,9 +224,8 @@ impl Service {
     pub fn request_at(&self, own: u32) -> Option<Nanos> {
         let next = self.stations[self.station_of_thread(own)].work.first();
         let connection = self.serving[own as usize].or(next)?;
-        let request = self.request_on[connection as usize] as usize;
-        let moment = self.tier.as_ref().and_then(|tier| tier.moment(request));
-        Some(moment.unwrap_or(self.requests[request].sent))
+        let sent = self.requests[self.request_on[connection as usize] as usize].sent;
+        Some(self.tier.as_ref().and_then(|tier| tier.woken_for(own)).unwrap_or(sent))
     }
 
     pub fn outstanding(&self) -> u64 {

@@ -14,9 +14,17 @@ pub struct Tier {
 enum Place {
     /// Clients send to it. The connection of each request.
     First(Vec<u32>),
-    /// Behind another. Since when each request counts for `order=arrival`; as in kernels, the lowest bit says
-    /// that the moment was handed on.
-    Behind(Vec<Nanos>),
+    /// Behind another.
+    Behind(Handed),
+}
+
+/// Moments for `order=arrival`; as in kernels, the lowest bit says that one was handed on.
+struct Handed {
+    /// Since when each request counts.
+    requests: Vec<Nanos>,
+    /// That of the request for which each thread was woken last. What it takes from the queue until it sleeps
+    /// no kernel sees: services hand work on in their own memory.
+    threads: Vec<Option<Nanos>>,
 }
 
 impl Tier {
@@ -28,10 +36,18 @@ impl Tier {
     }
 
     /// Since when a request counts here, if that is not since it was sent.
-    pub fn moment(&self, request: usize) -> Option<Nanos> {
+    fn moment(&self, request: usize) -> Option<Nanos> {
         match &self.place {
             Place::First(_) => None,
-            Place::Behind(moments) => Some(moments[request]),
+            Place::Behind(handed) => Some(handed.requests[request]),
+        }
+    }
+
+    /// Since when what a thread serves counts, if that is not since its request was sent.
+    pub fn woken_for(&self, own: u32) -> Option<Nanos> {
+        match &self.place {
+            Place::First(_) => None,
+            Place::Behind(handed) => handed.threads[own as usize],
         }
     }
 }
@@ -45,7 +61,8 @@ impl Service {
         } else {
             // It has no client, who would have to send them or waits for them.
             (self.due, self.received) = (requests, requests as u64);
-            Place::Behind(vec![Nanos::NEVER; requests])
+            let threads = vec![None; self.serving.len()];
+            Place::Behind(Handed { requests: vec![Nanos::NEVER; requests], threads })
         };
         self.tier = Some(Tier { place, done: None });
         self
@@ -85,10 +102,16 @@ impl Service {
         let connection = idle.expect("as many connections as clients have to the first service");
         self.requests[number].sent = now;
         self.request_on[connection as usize] = request;
-        if let Some(Tier { place: Place::Behind(moments), .. }) = &mut self.tier {
-            moments[number] = at;
+        let mut woken = None;
+        self.deliver(connection, &mut |thread| {
+            woken = Some(thread);
+            wake(thread);
+        });
+        let Some(Tier { place: Place::Behind(handed), .. }) = &mut self.tier else { return };
+        handed.requests[number] = at;
+        if let Some(thread) = woken {
+            handed.threads[thread as usize] = Some(at);
         }
-        self.deliver(connection, wake);
     }
 
     /// The last service is done with a request: its client has the answer.
