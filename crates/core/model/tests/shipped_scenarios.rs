@@ -130,7 +130,7 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
 fn the_examples_of_the_documentation_are_scenarios() {
     let examples =
         between(include_str!("../../../../docs/reference/scenarios.md"), "```toml\n", "```");
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 7);
     for example in examples {
         if let Err(failure) = Scenario::read(example, "docs/reference/scenarios.md") {
             panic!("{failure}");
