@@ -9,8 +9,8 @@ use model::{Nanos, Scenario, Trace};
 const TEXT: &str = "# A.\nduration = \"1s\"\n[machine]\ncpus = 2\n\
     [[program]]\nname = \"spins\"\nkind = \"batch\"\n";
 
-/// One thread for a second of two CPUs. Under `b` the other CPU is idle for so many milliseconds less, most of
-/// which a compiler had, if it was `seen`.
+/// One thread for a second of two CPUs. Under `b` the other CPU is idle for so many milliseconds less, most
+/// of which a compiler had, if it was `seen`.
 fn made_up(fewer_ms: u64, seen: bool, policy: &str) -> Trace {
     let second = Nanos::from_secs(1);
     let fewer_ms = if policy == "b" { fewer_ms } else { 0 };

@@ -45,8 +45,8 @@ fn percent(share: f64) -> String {
 }
 
 impl Document {
-    /// `others had 12% of the CPUs under cfs (rustc 9%, interrupts 2%), 3% under eevdf`; `None`: hardly any under
-    /// all of them, or unknown.
+    /// `others had 12% of the CPUs under cfs (rustc 9%, interrupts 2%), 3% under eevdf`; `None`: hardly any
+    /// under all of them, or unknown.
     pub(crate) fn others(&self) -> Option<String> {
         let shares: Vec<(&PolicyResult, f64)> = (self.shown().into_iter())
             .filter_map(|result| Some((result, result.others_share?)))

@@ -56,7 +56,8 @@ impl Args {
     }
 }
 
-/// Gives up root's capabilities but those that watching takes, and that files do where some are to be written.
+/// Gives up root's capabilities but those that watching takes, and what files take where some are to be
+/// written.
 pub fn keep_least(writes: bool) -> Result<(), Failure> {
     let all = [tracer::SOCKETS, tracer::FILES];
     tracer::keep_least(if writes { &all } else { &all[..1] })

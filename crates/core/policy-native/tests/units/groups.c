@@ -209,7 +209,8 @@ static void a_subgroup_of_an_owed_group_is_lifted_as_one(void)
 	rg_weight_refresh(&threads[1]);
 	SAME(threads[1].weight, 2 * NICE_0);
 	SAME(rg_flat_weight(&groups[2]), 4 * NICE_0);
-	threads[1].account.vtime = rg_some(1); /* others shall not wait for what it cannot have there */
+	/* Others shall not wait for what it cannot have there. */
+	threads[1].account.vtime = rg_some(1);
 	rg_weight_refresh(&threads[1]);
 	SAME(threads[1].weight, NICE_0 / 2);
 }
