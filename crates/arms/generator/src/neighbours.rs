@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::processes::{numbers, started_by};
+
 /// One thread's CPU time so far, in the kernel's ticks of 10 ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Used {
@@ -150,9 +152,9 @@ fn line(text: &str, cpu: usize) -> Option<Times> {
 /// All threads but this process's own, and perhaps those of its descendants: by id the CPU that each was last
 /// on, and what it used.
 fn threads(of_strangers: bool) -> BTreeMap<u32, (usize, Used)> {
-    let own = std::process::id();
-    let parents = if of_strangers { parents() } else { BTreeMap::new() };
-    let processes = numbers("/proc").into_iter().filter(|pid| !descends(*pid, own, &parents));
+    let mut own = if of_strangers { started_by(std::process::id()) } else { Vec::new() };
+    own.push(std::process::id());
+    let processes = numbers("/proc").into_iter().filter(|pid| !own.contains(pid));
     let threads = processes.flat_map(|pid| {
         let folder = format!("/proc/{pid}/task");
         numbers(&folder).into_iter().map(move |tid| (tid, format!("{folder}/{tid}/stat")))
@@ -160,23 +162,6 @@ fn threads(of_strangers: bool) -> BTreeMap<u32, (usize, Used)> {
     threads
         .filter_map(|(tid, path)| Some((tid, thread(&fs::read_to_string(path).ok()?)?)))
         .collect()
-}
-
-/// The parent of each process.
-fn parents() -> BTreeMap<u32, u32> {
-    let parent = |pid: u32| {
-        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (_, after) = text.rsplit_once(')')?;
-        Some((pid, after.split_whitespace().nth(1)?.parse().ok()?))
-    };
-    numbers("/proc").into_iter().filter_map(parent).collect()
-}
-
-/// Whether a process is another or descends from it.
-fn descends(pid: u32, from: u32, parents: &BTreeMap<u32, u32>) -> bool {
-    // Processes come and go while they are read: what seems a ring has an end.
-    let line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
-    line.take(parents.len() + 1).any(|one| one == from)
 }
 
 /// A thread's line: `4711 (a name) S ...`, of which the 14th and 15th field are its time and the 39th is its
@@ -187,11 +172,6 @@ fn thread(text: &str) -> Option<(usize, Used)> {
     let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some((number(39)? as usize, Used { name, ticks: number(14)? + number(15)? }))
-}
-
-fn numbers(folder: &str) -> Vec<u32> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use generator::Transport;
+use generator::{Transport, started_by};
 use model::Failure;
 
 use crate::local::numbers;
@@ -166,25 +166,6 @@ pub fn check_listening(port: u16) -> Result<(), Failure> {
     Err(Failure::Input(format!(
         "--port {port}: no process of this machine listens there: start the service first, or see the ports with `ss -lntup`"
     )))
-}
-
-/// The processes that one has started, and those that they have.
-fn started_by(process: u32) -> Vec<u32> {
-    let all = numbers("/proc").into_iter().map(i32::cast_unsigned);
-    let parents: Vec<(u32, u32)> = all.filter_map(|one| Some((one, parent_of(one)?))).collect();
-    let mut family = vec![process];
-    let mut asked = 0;
-    while let Some(parent) = family.get(asked).copied() {
-        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(one, _)| one));
-        asked += 1;
-    }
-    family.split_off(1)
-}
-
-/// The parent of a process: the second word behind its name in parentheses, which may hold anything.
-fn parent_of(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn ports(bound: impl Iterator<Item = Bound>, held: &[String]) -> impl Iterator<Item = u16> {
