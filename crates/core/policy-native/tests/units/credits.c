@@ -331,3 +331,18 @@ static void a_better_class_comes_from_another_cpu(void)
 	SAME(cpus[6].thread, 1);
 	SAME(threads[1].queue, rg_some(6));
 }
+
+/* What a thread receives is taken off its credit, where credits are. */
+static void a_charge_burns_credit(void)
+{
+	for (u32 with = 0; with < 2; with++) {
+		credit_policy();
+		options.balance = with ? RG_BALANCE_CREDIT : RG_BALANCE_STEAL;
+		shared.credits_at = now + SECOND;
+		thread_in(1, 1, 0, 0);
+		tasks[1].exec_ns = 3 * MS;
+		rg_charge(&tasks[1], &threads[1]);
+		SAME(threads[1].credit, ZERO - with * 3 * MS);
+		SAME(shared.balance, -(u64)with * 3 * MS);
+	}
+}

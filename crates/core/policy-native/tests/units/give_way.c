@@ -149,17 +149,52 @@ static void sets_of_other_queues_are_noted(void)
 	TRUE(rg_look_beyond(0));
 	SAME(cpus[0].span.beyond & (1 << 5 | 1), 1 << 5 | 1);
 	SAME(cpus[0].span.beyond & 1 << 3, 0);
+	queues[1].waiting = 1 << 6; /* as it is now */
+	TRUE(rg_look_beyond(0));
+	SAME(cpus[0].span.beyond, 1 << 6);
 }
 
-/* CPU 0 is as good as any other. */
+/* CPU 0 is as good as any other: of its queue, also if that is the only one, and of another. */
 static void what_runs_leaves_for_the_first_cpu(void)
+{
+	for (u32 far = 0; far < 3; far++) {
+		s32 from = far == 2 ? 4 : 1;
+
+		two_sets();
+		shared.queues -= far == 1;
+		cpus[0].admits[5] = 0;
+		rg_admit(&shared, &cpus[from], 5);
+		runs(3, (u32)from, 0, 500, NICE_0);
+		runs(5, 0, 0, 2000, NICE_0);
+		cpus[from].span.bound = (struct rg_foremost){ .vruntime = at(401), .set = 5 };
+		rg_leave_if_wanted(&cpus[from], from, &tasks[3]);
+		SAME(cpus[from].leaves, rg_some(0));
+	}
+}
+
+/* The CPU itself is none to go to, also where what waits is bound to it. */
+static void what_runs_does_not_leave_for_its_own_cpu(void)
+{
+	two_sets();
+	shared.queues = 1;
+	runs_of(3, 0, 500);
+	cpus[0].span.bound = (struct rg_foremost){ .vruntime = at(401) };
+	rg_leave_if_wanted(&cpus[0], 0, &tasks[3]);
+	SAME(cpus[0].leaves, 0);
+}
+
+/* Also as the one where another thread goes on to a third. */
+static void a_thread_leaves_by_way_of_the_first_cpu(void)
 {
 	two_sets();
 	cpus[0].admits[5] = 0;
 	rg_admit(&shared, &cpus[1], 5);
 	runs(3, 1, 0, 500, NICE_0);
-	runs(5, 0, 0, 2000, NICE_0);
+	runs(4, 0, 0, 400, NICE_0);
+	runs(5, 2, 0, 2000, NICE_0);
+	tasks[3].may = 3;
 	cpus[1].span.bound = (struct rg_foremost){ .vruntime = at(401), .set = 5 };
 	rg_leave_if_wanted(&cpus[1], 1, &tasks[3]);
 	SAME(cpus[1].leaves, rg_some(0));
+	SAME(cpus[0].leaves, rg_some(2));
 }

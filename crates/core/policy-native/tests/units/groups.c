@@ -241,4 +241,9 @@ static void surplus_of_each_level_counts(void)
 	groups[1].tolerance_ns = groups[2].tolerance_ns = 50 * MS;
 	groups[1].surplus_ns = groups[2].surplus_ns = SECOND;
 	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0 / 256);
+	for (u32 g = 3; g <= 8; g++)
+		rg_init_group(g, g - 1, 100);
+	thread.group = 8; /* the deepest */
+	groups[2].surplus_ns = 0;
+	SAME(rg_surplus_weight(&thread, NICE_0), NICE_0 / 16);
 }

@@ -419,3 +419,34 @@ static void settled_threads_that_wait_are_followed(void)
 	look_round();
 	SAME(vtime_of_all()->min_vruntime, at(700));
 }
+
+/* A look says of each set where its foremost waiting thread is; where none waits, where all are. */
+static void a_look_says_where_a_set_waits(void)
+{
+	reset(8, 4);
+	enters(1, 1, at(700));
+	threads[1].woke_at = now;
+	runs(2, 1, 0, 500, NICE_0);
+	look_round();
+	SAME(vtime_of_all()->min_vruntime, at(500));
+	SAME(vtime_of_all()->min_vruntime + vtime_of_all()->ahead, at(700));
+	rg_index_leave_row(1);
+	look_round();
+	SAME(vtime_of_all()->ahead, 0);
+}
+
+/* A bound thread that runs, and none of whose siblings wait, is where their virtual time is. */
+static void a_bound_thread_that_runs_alone_is_followed(void)
+{
+	struct rg_vtime *own = &queues[8].vtime;
+
+	reset(8, 4);
+	own->min_vruntime = at(900);
+	runs(1, 0, RG_CPUSETS + 8, 650, NICE_0);
+	rg_look_at(0, 0, now);
+	SAME(own->min_vruntime, at(650));
+	runs(1, 0, 0, 600, NICE_0);
+	vtime_of_all()->min_vruntime = at(600);
+	rg_look_at(0, 0, now);
+	SAME(own->min_vruntime, at(650)); /* none is bound any more */
+}

@@ -149,3 +149,103 @@ static void a_heap_without_threads_leaves_its_extent(void)
 	rg_index_leave_row(1);
 	SAME(heap->base, own);
 }
+
+/* A thread alone runs on its own vruntime if an earlier one was left; of a pool on that. */
+static void a_picked_thread_runs_on_what_is_its_own(void)
+{
+	for (u32 alone = 0; alone < 2; alone++) {
+		reset(8, 4);
+		pool_waits(1, 0, 4 + alone, 40, 100);
+		cpus[0].ask.pick = (struct rg_listing){ .slot = 1, .vruntime = at(10) };
+		SAME(rg_pick_settle(0, 0), RG_TAKEN);
+		SAME(threads[1].account.vruntime, at(alone ? 40 : 10));
+		SAME(cpus[0].vruntime, at(alone ? 40 : 10));
+		SAME(cpus[0].inversions, !alone);
+	}
+}
+
+/* A thread bound to the CPU for which the index has no room comes if its vruntime is the least. */
+static void a_bound_thread_without_room_comes_by_its_vruntime(void)
+{
+	for (u32 later = 0; later < 2; later++) {
+		reset(8, 4);
+		queues[8].heaps[0].capacity = queues[8].heaps[0].count = 8192;
+		pool_waits(1, 8, 4, 20, 100);
+		queues[8].heaps[0].count = 0;
+		queues[8].least = RG_NEVER;
+		SAME(queues[8].unlisted, 1);
+		SAME(against(later ? 19 : 21, 200, 6), later ? 9 : 1);
+		SAME(dsq_of(8)->count, later);
+	}
+}
+
+/* A sibling of a set takes the vruntime over as it is, moves of the set's virtual time included. */
+static void a_sibling_of_a_set_takes_the_vruntime_over(void)
+{
+	reset(8, 4);
+	for (u32 row = 1; row <= 9; row += 8) {
+		thread_in(row, row, 0, 0);
+		bind(&tasks[row], 3);
+		rg_cpuset_refresh(&tasks[row], &threads[row], now);
+		threads[row].pool = 4;
+		threads[row].weight = NICE_0;
+		threads[row].burst_mean_ns = MS;
+		threads[row].arrival = 100 * row;
+		threads[row].account.vtime = rg_some(threads[row].cpuset);
+	}
+	vtime_of_set(threads[1].cpuset)->shift = threads[1].account.shift = 5 * MS;
+	threads[1].account.vruntime = at(30);
+	threads[9].account = threads[1].account;
+	threads[9].account.vruntime = at(9);
+	put(dsq_of(0), (struct place){ &tasks[1], 100, 0 });
+	rg_index_enter_row(1, 0, rg_unshifted(&threads[1].account));
+	dispatching = 0;
+	TRUE(rg_pick_own(0, &tasks[9]));
+	SAME(cpus[0].thread, 1);
+	SAME(cpus[0].vruntime, at(9));
+	SAME(threads[1].account.vruntime, at(9));
+}
+
+/* A choice lets 16 threads pay by instalments; another one pays all at once. */
+static void a_choice_takes_sixteen_instalments(void)
+{
+	reset(8, 4);
+	for (u32 i = 0; i < 18; i++) {
+		struct rg_thread thread = { .owes_ns = SECOND, .top = 64 * 1024 };
+
+		thread.weight = NICE_0;
+		rg_pick_pay(&cpus[0], &thread, at(0));
+		SAME(!thread.owes_ns, i >= 16);
+	}
+}
+
+/* A choice passes over as many as four threads that are not there. */
+static void a_choice_tries_four_threads(void)
+{
+	for (u32 gone = 3; gone < 6; gone++) {
+		reset(8, 4);
+		for (u32 row = 1; row <= 6; row++)
+			pool_waits(row, 0, 2 * row, row, row);
+		for (u32 row = 1; row <= gone; row++)
+			take(dsq_of(0), position_in(dsq_of(0), row));
+		SAME(next_of(0), gone < 4 ? gone + 1 : 0);
+		SAME(kicks[0][RG_KICK_PREEMPT], 1); /* it asks again in any case */
+	}
+}
+
+/* A heap that a choice empties gives its extent back; one that it does not keeps it. */
+static void a_heap_that_a_choice_empties_leaves_its_extent(void)
+{
+	struct rg_heap *heap = &queues[0].heaps[0];
+	u32 own;
+
+	reset(8, 4);
+	own = heap->base;
+	heap->base = RG_EXTENTS_BEGIN;
+	pool_waits(1, 0, 4, 10, 100);
+	pool_waits(2, 0, 6, 20, 100);
+	SAME(next_of(0), 1);
+	SAME(heap->base, RG_EXTENTS_BEGIN);
+	SAME(next_of(0), 2);
+	SAME(heap->base, own);
+}

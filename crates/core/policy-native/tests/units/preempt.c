@@ -51,6 +51,8 @@ static void a_cpu_beyond_is_preempted(void)
 	runs(4, 1, 0, 2, NICE_0);
 	SAME(rg_preempt_victim(&tasks[1], 0), 1);
 	SAME(rg_preempt_beyond(&tasks[1], 0), 6);
+	cpus[1].vruntime = at(20); /* its own queue has been asked before */
+	SAME(rg_preempt_beyond(&tasks[1], 0), 6);
 	cpus[1].pool = 0;
 	options.min_vruntime = RG_MIN_VRUNTIME_QUEUE;
 	SAME(rg_preempt_victim(&tasks[1], 0), -1);

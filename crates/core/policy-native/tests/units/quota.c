@@ -435,3 +435,18 @@ static void a_quota_of_all_cpus_limits_nothing(void)
 	shared.limited = 1;
 	FALSE(rg_has_quotas());
 }
+
+/* Its burst counts from the moment that it is given. */
+static void a_new_burst_counts_at_once(void)
+{
+	u64 most_ns;
+
+	reset(8, 4);
+	rg_init_group(1, 0, 100);
+	rg_limit_group(1, 80 * MS, 100 * MS, 0);
+	most_ns = budget_of(1)->most_ns;
+	rg_limit_group(1, 80 * MS, 100 * MS, 30 * MS);
+	SAME(budget_of(1)->most_ns, most_ns + 30 * MS);
+	rg_limit_group(1, 80 * MS, 100 * MS, 0);
+	SAME(budget_of(1)->most_ns, most_ns);
+}

@@ -418,6 +418,7 @@ static void a_thread_is_handed_on_when_it_wakes(void)
 	rg_select_cpu(&tasks[1], 0);
 	SAME(threads[1].hands, RG_IS_HANDED);
 	SAME(threads[2].hands, RG_HANDS_ON);
+	SAME(threads[1].victim, 0); /* both are the same work by now */
 }
 
 /* A thread that comes to another queue is ordered by its vruntime there. */
@@ -449,4 +450,18 @@ static void an_idle_cpu_takes_from_another_queue_in_dispatch(void)
 	SAME(dsq_of(1)->count, 1);
 	options.balance = RG_BALANCE_CREDIT;
 	FALSE(rg_balance_idle(0));
+}
+
+/* A thread whose affinity changed while it slept competes in the virtual time of its new set. */
+static void a_waking_thread_has_its_present_set(void)
+{
+	reset(8, 4);
+	sleeper(1, 0, 0);
+	rg_activate(&tasks[1], &threads[1], 0, now);
+	SAME(threads[1].account.vtime, rg_some(0));
+	rg_deactivate(&tasks[1], &threads[1]);
+	bind(&tasks[1], 3);
+	rg_activate(&tasks[1], &threads[1], 0, now);
+	TRUE(threads[1].cpuset);
+	SAME(threads[1].account.vtime, rg_some(threads[1].cpuset));
 }

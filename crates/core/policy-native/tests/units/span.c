@@ -54,6 +54,8 @@ static void a_set_far_behind_is_raised(void)
 	SAME(vtime_of_set(5)->min_vruntime, at(490 + 186));
 	SAME(vtime_of_all()->shift, 0);
 	SAME(queues[0].least, at(686));
+	SAME(cpus[0].span.last.vruntime, at(686)); /* what follows sees it there */
+	SAME(cpus[0].span.bound.vruntime, at(686));
 	TRUE(converges(3));
 	SAME(vtime_of_set(5)->shift, 186 * MS); /* once */
 	SAME(threads[3].account.vruntime, at(1010));
@@ -339,6 +341,7 @@ static void a_span_knows_the_last_two(void)
 {
 	long long ms[] = { 50, 20, 90, 30, 10, 40 };
 
+	cpus[0].span.raised = cpus[0].span.count = 7; /* of the tick before */
 	rg_span_begin(&cpus[0].span, 0);
 	SAME(cpus[0].span.raised, 0);
 	SAME(cpus[0].span.count, 0);
@@ -397,4 +400,26 @@ static void a_set_beyond_has_a_floor(void)
 	SAME(first.floor, at(500 - 314));
 	SAME(first.set, 5);
 	TRUE(first.batch);
+}
+
+/* Bound threads take part in what the last set is raised by since they met it there. */
+static void bound_threads_follow_one_set_at_a_time(void)
+{
+	struct rg_span span = { .last = { .vruntime = at(1000), .set = 5 } };
+	struct rg_queue *own = &queues[8];
+
+	two_sets();
+	vtime_of_set(5)->shift = 400 * MS;
+	vtime_of_set(6)->shift = 900 * MS;
+	SAME(rg_follow(&shared, own, &span, at(500)), 0);
+	vtime_of_set(5)->shift += 30 * MS;
+	SAME(rg_follow(&shared, own, &span, at(500)), 30 * MS);
+	SAME(rg_follow(&shared, own, &span, at(500)), 0);
+	span.last.set = 6;
+	SAME(rg_follow(&shared, own, &span, at(500)), 0);
+	vtime_of_set(6)->shift += 800 * MS;
+	SAME(rg_follow(&shared, own, &span, at(500)), 500 * MS); /* as far as they are behind */
+	vtime_of_set(6)->shift += 800 * MS;
+	span.last.vruntime = RG_NEVER;
+	SAME(rg_follow(&shared, own, &span, at(500)), 0);
 }

@@ -189,6 +189,16 @@ static void two_queues_are_nearer_after_a_move(void)
 		if (moved != 6)
 			SAME(rg_pull_evens(here, &queues[1], at(1000)), moved < 6);
 	}
+	/* To change places is not to be nearer. */
+	reset(8, 4);
+	enters(1, 1, at(1000 - 6));
+	here->needs[0].capacity = here->needs[1].capacity = 1024;
+	here->needs[1].total_ns = 4 * MS;
+	here->needs[0].total_ns = 4 * MS + rg_need_of(at(1000 - 6), NICE_0, 1024, at(1000));
+	FALSE(rg_pull_evens(here, &queues[1], at(1000)));
+	here->needs[0].total_ns++;
+	TRUE(rg_pull_evens(here, &queues[1], at(1000)));
+	here->needs[0] = (struct rg_need){ .total_ns = 10 * MS, .capacity = 1024 };
 	here->needs[1].capacity = 2048; /* the other takes half as long, and has 8 to go */
 	here->needs[1].total_ns = 4 * MS;
 	enters(2, 1, at(1000) - 12 * MS);
@@ -312,6 +322,12 @@ static void sets_that_wait_beyond_are_fetched_early(void)
 		shared.cpusets[0].vtime.min_vruntime = at(600);
 		cpus[4].span.beyond = 1ULL << set;
 		SAME(rg_gvts_far_behind(4, &prev), !!set);
+	}
+	for (u32 more = 0; more < 2; more++) {
+		eight_caches();
+		enters(1, 6, at(990) - more);
+		cpus[4].span.beyond = 1 << 1;
+		SAME(rg_gvts_far_behind(4, &prev), more);
 	}
 }
 

@@ -177,7 +177,9 @@ static void a_row_begins_without_its_last_ones_surplus(void)
 	groups[1].share.active = groups[1].share.counted = 9;
 	groups[1].idle = 1;
 	groups[1].promise.within_ns = groups[1].budget.limited = 3;
+	vtime_goes_to(0, 70);
 	rg_init_group(1, 4, 250);
+	SAME(groups[1].seen, rg_moment(0, vtime_of_all())); /* from where virtual time is now */
 	SAME(groups[1].surplus_ns + groups[1].share.active + groups[1].share.counted, 0);
 	SAME(groups[1].idle + groups[1].promise.within_ns + groups[1].budget.limited, 0);
 	SAME(groups[1].aside_ns, SECOND);
@@ -282,4 +284,19 @@ static void leads_are_without_moves(void)
 	waits_ahead(1, 1, 0, 50, 1);
 	rg_weigh_group(1, 200);
 	NEAR(waits_at(1) - at(0), 30.0 * MS, 1000, 0);
+}
+
+/* Of two groups of one parent a heavier one counts with its new weight in the sum of both. */
+static void a_heavier_group_is_one_of_its_parents(void)
+{
+	reset(8, 4);
+	rg_init_group(1, 0, 100);
+	rg_init_group(2, 1, 100);
+	rg_init_group(3, 1, 100);
+	waits_ahead(1, 2, 0, 60, 1);
+	waits_ahead(2, 3, 0, 60, 1);
+	rg_surplus_charge(1, 0, 1, 0); /* a group's weight is known once its parent's is */
+	rg_weigh_group(2, 300);
+	NEAR(waits_at(1) - at(0), 40.0 * MS, 1000, 0);
+	SAME(waits_at(2), at(60));
 }

@@ -290,7 +290,7 @@ static void lagging(u32 count, const u64 *behind_ms)
 /* It brings the first that needs no more than half; else the last that needs something. */
 static void a_pull_evens_two_queues(void)
 {
-	u64 behind[] = { 60, 20, 10 }, two[] = { 60, 59 };
+	u64 behind[] = { 60, 20, 10 }, two[] = { 60, 59 }, half[] = { 45, 40, 15 };
 
 	lagging(3, behind);
 	SAME(rg_pull_from(0, 1, at(1000), 90 * MS, 27 * MS), RG_NEVER);
@@ -299,6 +299,9 @@ static void a_pull_evens_two_queues(void)
 	lagging(2, two);
 	SAME(rg_pull_from(0, 1, at(1000), 90 * MS, 27 * MS), RG_NEVER);
 	SAME(cpus[0].thread, 2);
+	lagging(3, half);
+	SAME(rg_pull_from(0, 1, at(1000), 90 * MS, 27 * MS), RG_NEVER);
+	SAME(cpus[0].thread, 1);
 	lagging(1, behind); /* alone it stays: it is what the queue needs */
 	SAME(rg_pull_from(0, 1, at(1000), 90 * MS, 27 * MS), 27 * MS);
 	lagging(3, behind);
@@ -399,16 +402,17 @@ static void a_look_goes_on_where_the_last_one_ended(void)
 static void a_waking_thread_moves_up(void)
 {
 	struct { u32 utilised; u64 to; } cases[] = {
-		{ 0, 955 }, { 63, 955 }, { 992, 100 + 26 }, { 993, 100 }, { 512, 100 + 427 },
+		{ 0, 955 },	   { 63, 955 },	 { 64, 100 + 801 },
+		{ 992, 100 + 26 }, { 993, 100 }, { 512, 100 + 427 },
 	};
 
-	for (u32 i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct rg_thread thread = { .utilised = cases[i].utilised };
 
 		gvts_policy();
 		shared.least_target = at(1000);
 		thread.account.vruntime = at(100);
-		rg_gvts_place(&thread.account, &thread);
+		rg_balance_place(&thread.account, &thread, &cpus[0], &queues[0]);
 		NEAR(thread.account.vruntime - RG_VTIME_BEGIN, (double)cases[i].to * MS, 1e9, MS);
 		thread.asleep = at(1000);
 		thread.account.vruntime = at(100);
@@ -445,4 +449,37 @@ static void a_look_tolerates_a_part_of_the_interval(void)
 			threads[row].account.vruntime -= more ? 550000 : 450000;
 		SAME(rg_look(0, RG_LEVEL_LLC, cache(0), at(1000), &least, &round), more);
 	}
+}
+
+/* The first CPU's queue is pulled from as any other. */
+static void threads_of_the_first_queue_are_pulled(void)
+{
+	struct rg_thread prev = { .account.vruntime = at(1000) };
+
+	gvts_policy();
+	cache(0)->at = at(1000);
+	for (u32 row = 1; row <= 2; row++) {
+		waits_behind(row, 0, 60, NICE_0);
+		rg_index_enter_row(row, 0, threads[row].account.vruntime);
+	}
+	dispatching = 1;
+	TRUE(rg_gvts_before(1, &prev));
+	SAME(shared.pulls, 1);
+	TRUE(cpus[1].thread);
+}
+
+/* Without targets a queue's first and last thread concern no domain. */
+static void queues_may_have_no_targets(void)
+{
+	rearguard(8, 4);
+	memset(options.interval_ns, 0, sizeof(options.interval_ns));
+	clear();
+	SAME(rg_init(), 0);
+	thread_in(1, 1, 0, 0);
+	rg_queue_move(&threads[1], rg_some(1));
+	SAME(queues[1].threads, 1);
+	FALSE(rg_target_queue_busy(0));
+	rg_queue_move(&threads[1], 0);
+	SAME(queues[1].threads, 0);
+	FALSE(rg_target_queue_idle(0));
 }
