@@ -7,6 +7,7 @@ mod chain;
 mod course;
 mod describe;
 mod groups;
+mod homes;
 mod law;
 mod machine;
 mod mechanism;
@@ -19,6 +20,7 @@ mod promise;
 mod quota;
 mod read;
 mod service;
+mod syntax;
 mod table;
 mod value;
 

@@ -15,6 +15,10 @@ const TIMES: [(&str, u64); 6] = [
     ("min", 60_000_000_000),
 ];
 
+/// Units that spans are written in.
+const WRITTEN: [(&str, u64); 4] =
+    [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+
 /// Factors of counts and rates.
 const FACTORS: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 
@@ -62,6 +66,13 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
         (_, Some(factor)) => Ok(factor),
     };
     read(text, &DURATION, of_unit).map(Nanos)
+}
+
+/// A span as [`duration`] reads it, exactly: `100us`, `86400s`.
+pub fn written(span: Nanos) -> String {
+    let whole = WRITTEN.iter().find(|(_, ns)| span.0.is_multiple_of(*ns));
+    let (unit, ns) = whole.expect("every span is whole in ns");
+    format!("{}{unit}", span.0 / ns)
 }
 
 /// [`duration`] of what goes on for long: there `10m` are minutes as with `sleep`.
@@ -173,6 +184,16 @@ mod tests {
         );
         assert_eq!(read("18446744073.709551615s"), u64::MAX);
         assert_eq!(read("0"), 0);
+    }
+
+    #[test]
+    fn a_span_is_written_as_it_is_read() {
+        for (text, again) in
+            [("50us", "50us"), ("1.5s", "1500ms"), ("24min", "1440s"), ("7ns", "7ns")]
+        {
+            let span = duration(text).unwrap();
+            assert_eq!((&*written(span), duration(again)), (again, Ok(span)), "{text}");
+        }
     }
 
     #[test]

@@ -110,9 +110,11 @@ fn cluster(text: &str, file: &str, top: &Table, find: &Find) -> Option<Cluster> 
 fn arrivals(top: &Table) -> Option<(Law, Vec<Arrivals>)> {
     let table = top.table("arrivals")?;
     let (law, _) = law(&table, "poisson", &["rate", "utilisation"])?;
-    let rates = several(&table, "rate", |value| rate_per_s(value).map(Arrivals::Rate));
-    let shares =
-        several(&table, "utilisation", |value| utilisation(value).map(Arrivals::Utilisation));
+    let rates =
+        several(&table, "rate", "[\"100/s\"]", |value| rate_per_s(value).map(Arrivals::Rate));
+    let shares = several(&table, "utilisation", "[0.4, 0.8]", |value| {
+        utilisation(value).map(Arrivals::Utilisation)
+    });
     match (table.get("rate").is_some(), table.get("utilisation").is_some()) {
         (true, false) => Some((law, rates?)),
         (false, true) => Some((law, shares?)),
@@ -131,11 +133,12 @@ fn arrivals(top: &Table) -> Option<(Law, Vec<Arrivals>)> {
 fn several<T>(
     table: &Table,
     key: &str,
+    example: &str,
     read: impl Fn(&DeValue) -> Result<T, String>,
 ) -> Option<Vec<T>> {
     match table.get(key)?.get_ref() {
         DeValue::Array(_) => {
-            Some(table.list(key, read)?.into_iter().map(|(value, _)| value).collect())
+            Some(table.list(key, example, read)?.into_iter().map(|(value, _)| value).collect())
         }
         _ => Some(vec![table.optional(key, read)?]),
     }
@@ -154,7 +157,7 @@ fn rules<T: std::str::FromStr<Err = Failure>>(
     if top.get(key).is_none() {
         return default.parse().ok().map(|rule| vec![rule]);
     }
-    several(top, key, read)
+    several(top, key, &format!("[\"{default}\"]"), read)
 }
 
 /// A number between two, the lower one excluded.

@@ -1,6 +1,7 @@
 //! `[[change]]`: what happens to the machine and its threads in the course of a run.
 
 use serde::{Deserialize, Serialize};
+use toml::de::DeValue;
 
 use super::mechanisms::cpus;
 use super::names::Names;
@@ -85,7 +86,7 @@ pub enum AlterationKind {
     Online(CpuId),
 }
 
-const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 12] = [
     "at", "program", "cpus", "nice", "threads", "group", "weight", "max", "burst", "idle",
     "offline", "online",
 ];
@@ -222,13 +223,17 @@ fn of_group(table: &Table, known: &Known) -> Option<AlterationKind> {
     Some(AlterationKind::Weight { group, weight })
 }
 
-/// CPU 0 stays: kernels since 6.5 do not let it go.
+/// CPU 0 stays: kernels since 6.5 do not let it go. On one CPU none can go.
 fn of_cpu(table: &Table, machine_cpus: u32) -> Option<AlterationKind> {
     if table.get("offline").is_none() && table.get("online").is_none() {
         table.missing(&["program", "group", "offline", "online"]);
         return None;
     }
-    let cpu = |key| table.optional(key, whole(1, i64::from(machine_cpus) - 1)).map(CpuId);
+    let other = |value: &DeValue| match machine_cpus {
+        1 => Err("CPU 0 stays; expected a machine of two CPUs or more".to_string()),
+        _ => whole(1, i64::from(machine_cpus) - 1)(value),
+    };
+    let cpu = |key| table.optional(key, other).map(CpuId);
     cpu("offline")
         .map(AlterationKind::Offline)
         .or_else(|| cpu("online").map(AlterationKind::Online))

@@ -17,6 +17,9 @@ const MOST_QUEUES: usize = 1 << 21;
 /// Groups one in another.
 const MOST_LEVELS: usize = 32;
 
+pub(super) const KEYS: [&str; 9] =
+    ["name", "weight", "cpus", "partition", "max", "burst", "promise", "at_most", "idle"];
+
 /// All groups, a parent before its children, and their names. Wrong ones are reported, and stay so that
 /// references to them hold.
 pub(super) fn groups(top: &Table, cpus: u32) -> (Vec<Group>, Names) {
@@ -41,9 +44,9 @@ pub(super) fn groups(top: &Table, cpus: u32) -> (Vec<Group>, Names) {
         }
         groups.push(group);
     }
-    if let Some(text) = conflict(&groups) {
-        let promised = tables.iter().rfind(|table| table.get("promise").is_some());
-        promised.inspect(|table| table.wrong("promise", text));
+    if let Some((key, text)) = conflict(&groups) {
+        let of = |key| tables.iter().rfind(|table| table.get(key).is_some()).map(|own| (own, key));
+        of(key).or(of("promise")).inspect(|(table, key)| table.wrong(key, text));
     }
     (groups, names)
 }
@@ -55,17 +58,7 @@ fn level(group: &Group) -> usize {
 
 /// A group without its parent, and where its name stands.
 fn group(table: &Table, cpus: u32) -> Option<(Group, Range<usize>)> {
-    table.expect_keys(&[
-        "name",
-        "weight",
-        "cpus",
-        "partition",
-        "max",
-        "burst",
-        "promise",
-        "at_most",
-        "idle",
-    ]);
+    table.expect_keys(&KEYS);
     let name = table.required("name", path);
     if name.as_ref().is_some_and(|name| name.matches('/').count() >= MOST_LEVELS) {
         table.wrong("name", format!("expected at most {MOST_LEVELS} groups one in another"));

@@ -1,7 +1,7 @@
 //! Laws of service times and gaps.
 
 use super::table::Table;
-use super::value::{number, span, word};
+use super::value::{DURATIONS, number, span, word};
 use crate::law::Law;
 use crate::{Failure, Nanos};
 
@@ -43,7 +43,9 @@ pub fn law(table: &Table, default: &str, beside: &[&str]) -> Option<(Law, Option
 
 /// A law whose parameters are numbers. Its range is the law's own to judge.
 fn with_numbers(table: &Table, word: &str, parameters: &[&str]) -> Option<Law> {
-    let read: Vec<Option<f64>> = parameters.iter().map(|key| table.required(key, number)).collect();
+    let read =
+        |key: &&str| table.required(key, |value| number(value).map_err(|text| text + example(key)));
+    let read: Vec<Option<f64>> = parameters.iter().map(read).collect();
     let numbers = read.into_iter().collect::<Option<Vec<f64>>>()?;
     let text = parameters
         .iter()
@@ -58,13 +60,18 @@ fn with_numbers(table: &Table, word: &str, parameters: &[&str]) -> Option<Law> {
     }
 }
 
+/// A value that every law with such a parameter takes.
+fn example(key: &str) -> &'static str {
+    if key == "share" { ", such as 0.1" } else { ", such as 2" }
+}
+
 /// The law of samples, durations each, and their mean.
 fn samples(table: &Table, of: fn(&[f64]) -> Result<Law, Failure>) -> Option<(Law, Option<Nanos>)> {
     if table.get("samples").is_none() {
         table.required("samples", span);
     }
     let samples: Vec<Nanos> =
-        table.list("samples", span)?.into_iter().map(|(sample, _)| sample).collect();
+        table.list("samples", DURATIONS, span)?.into_iter().map(|(sample, _)| sample).collect();
     let mean = samples.iter().map(|sample| u128::from(sample.0)).sum::<u128>()
         / (samples.len() as u128).max(1);
     let lengths: Vec<f64> = samples.iter().map(|sample| sample.0 as f64).collect();
@@ -81,5 +88,6 @@ fn samples(table: &Table, of: fn(&[f64]) -> Result<Law, Failure>) -> Option<(Law
 fn reject(table: &Table, failure: &Failure, parameters: &[&str]) {
     let text = failure.to_string();
     let named = parameters.iter().find(|key| text.contains(&format!("`{key}`")));
-    table.problems.add(table.place_of(named.unwrap_or(&"law")), text);
+    let example = named.filter(|key| **key != "samples").map_or("", |key| example(key));
+    table.problems.add(table.place_of(named.unwrap_or(&"law")), text + example);
 }

@@ -8,9 +8,12 @@ use super::{Machine, Mechanisms};
 /// The largest machine of a scenario: up to here the simulator's cost an event is measured.
 pub(super) const MOST_CPUS: u32 = 4_096;
 
+/// How many CPUs there are, and how they lie.
+pub(super) const CPU_KEYS: [&str; 4] = ["cpus", "smt", "llcs", "nodes"];
+
 /// The machine and what it does beside running threads. `None` only where a problem was reported.
 pub(super) fn machine(table: &Table) -> Option<(Machine, Mechanisms)> {
-    table.expect_keys(&[&["cpus", "smt", "llcs", "nodes"], &KEYS[..]].concat());
+    table.expect_keys(&[&CPU_KEYS, &KEYS[..]].concat());
     let count = whole::<u32>(1, i64::from(MOST_CPUS));
     let cpus = table.required("cpus", &count);
     let smt = table.optional("smt", &count).unwrap_or(1);

@@ -5,9 +5,11 @@ use super::mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
     Memory, MemoryUse, Migration,
 };
+use super::problem::did_you_mean;
 use super::table::Table;
 use super::value::{cpu_list, duration, flag, name, number_within, whole, word};
 use crate::{CpuId, Nanos};
+use toml::de::DeValue;
 
 /// The tables, and keys that need none.
 pub(super) const KEYS: [&str; 15] = [
@@ -27,6 +29,14 @@ pub(super) const KEYS: [&str; 15] = [
     "timer_interrupt",
     "reschedule_interrupt",
 ];
+/// What each of the tables has.
+pub(super) const INTERRUPTS: [&str; 3] = ["cpus", "hard", "soft"];
+pub(super) const IDLE: [&str; 2] = ["states", "latency_limit"];
+pub(super) const STATES: [&str; 3] = ["name", "exit", "residency"];
+pub(super) const FREQUENCY: [&str; 2] = ["lowest", "sampling"];
+pub(super) const MEMORY: [&str; 3] = ["remote", "contention", "home"];
+pub(super) const KERNEL: [&str; 4] = ["hold", "transfer", "kernels", "exit"];
+pub(super) const MIGRATION: [&str; 4] = ["core", "llc", "node", "machine"];
 /// When threads begin with their work.
 const STARTS: [&str; 2] = ["each", "barrier"];
 /// Where the clients of services are.
@@ -62,25 +72,19 @@ pub(super) fn mechanisms(machine: &Table, cpus: u32) -> Mechanisms {
 fn tick_late(machine: &Table) -> Option<Nanos> {
     let late = machine.optional("tick_late", duration)?;
     if late >= Nanos::from_millis(4) {
-        machine.wrong("tick_late", format!("found {late}; expected less than a tick, 4ms"));
+        machine.wrong(
+            "tick_late",
+            format!("found {late}; expected less than a tick of 4ms, such as \"2us\""),
+        );
     }
     Some(late)
 }
 
 /// One CPU takes 350,000 packets a second, 2.86 us each (Tales section 4.4); the parts are ours.
 fn interrupts(table: &Table, cpus: u32) -> Interrupts {
-    table.expect_keys(&["cpus", "hard", "soft"]);
+    table.expect_keys(&INTERRUPTS);
     let span = |key, default| table.optional(key, duration).unwrap_or(default);
-    let words = ["spread", "dedicated"];
-    let place = match table.get("cpus").map(|value| value.get_ref().is_str()) {
-        Some(false) => {
-            InterruptCpus::On(table.optional("cpus", cpu_list(cpus)).unwrap_or_default())
-        }
-        _ => match table.optional("cpus", word(&words)) {
-            Some(1) => InterruptCpus::Dedicated,
-            _ => InterruptCpus::Spread,
-        },
-    };
+    let place = table.optional("cpus", interrupt_cpus(cpus)).unwrap_or(InterruptCpus::Spread);
     if place == InterruptCpus::Dedicated && cpus == 1 {
         table
             .wrong("cpus", "found `dedicated` on one CPU; expected at least two, one for programs");
@@ -89,12 +93,24 @@ fn interrupts(table: &Table, cpus: u32) -> Interrupts {
     Interrupts { cpus: place, hard, soft }
 }
 
+/// A word, or CPUs.
+fn interrupt_cpus(cpus: u32) -> impl Fn(&DeValue) -> Result<InterruptCpus, String> {
+    move |value| match value.as_str() {
+        Some("spread") => Ok(InterruptCpus::Spread),
+        Some("dedicated") => Ok(InterruptCpus::Dedicated),
+        said => cpu_list(cpus)(value).map(InterruptCpus::On).map_err(|wrong| {
+            let hint = did_you_mean(said.unwrap_or_default(), &["spread", "dedicated"]);
+            format!("{wrong}, or \"spread\" or \"dedicated\"{hint}")
+        }),
+    }
+}
+
 /// The states of Intel's Skylake servers (`skx_cstates` in the kernel's `intel_idle.c`): name, exit latency,
 /// target residency in us.
 const SKYLAKE: [(&str, u64, u64); 3] = [("C1", 2, 2), ("C1E", 10, 20), ("C6", 133, 600)];
 
 fn idle(table: &Table) -> IdleStates {
-    table.expect_keys(&["states", "latency_limit"]);
+    table.expect_keys(&IDLE);
     let known = |(name, exit_us, residency_us): (&str, u64, u64)| IdleState {
         name: name.to_string(),
         exit: Nanos::from_micros(exit_us),
@@ -121,7 +137,7 @@ fn idle(table: &Table) -> IdleStates {
 }
 
 fn state(table: &Table) -> Option<IdleState> {
-    table.expect_keys(&["name", "exit", "residency"]);
+    table.expect_keys(&STATES);
     let name = table.required("name", name);
     let (exit, residency) =
         (table.required("exit", duration), table.required("residency", duration));
@@ -130,7 +146,7 @@ fn state(table: &Table) -> Option<IdleState> {
 
 /// `ondemand` with 1.2 of 3 GHz, and its sampling rate where a change of frequency takes 10 us.
 fn frequency(table: &Table) -> Frequency {
-    table.expect_keys(&["lowest", "sampling"]);
+    table.expect_keys(&FREQUENCY);
     let lowest = table.optional("lowest", number_within(0.05, 1.0)).unwrap_or(0.4);
     let sampling = table.optional("sampling", super::value::span);
     Frequency { lowest, sampling: sampling.unwrap_or(Nanos::from_millis(10)) }
@@ -138,7 +154,7 @@ fn frequency(table: &Table) -> Frequency {
 
 /// 160 ns against 100 ns, as migration costs assume too.
 fn memory(table: &Table) -> Memory {
-    table.expect_keys(&["remote", "contention", "home"]);
+    table.expect_keys(&MEMORY);
     let home = table.optional("home", word(&["process", "thread"]));
     let remote = table.optional("remote", number_within(1.0, 10.0)).unwrap_or(1.6);
     let contention = table.optional("contention", number_within(0.0, 10.0)).unwrap_or(0.0);
@@ -147,7 +163,7 @@ fn memory(table: &Table) -> Memory {
 }
 
 fn kernel(table: &Table, cpus: u32) -> KernelState {
-    table.expect_keys(&["hold", "transfer", "kernels", "exit"]);
+    table.expect_keys(&KERNEL);
     let span = |key, default| table.optional(key, duration).unwrap_or(Nanos(default));
     let kernels = table.optional("kernels", whole(1, i64::from(cpus))).unwrap_or(1);
     if !cpus.is_multiple_of(kernels) {
@@ -162,7 +178,7 @@ fn kernel(table: &Table, cpus: u32) -> KernelState {
 }
 
 fn migration(table: &Table) -> Migration {
-    table.expect_keys(&["core", "llc", "node", "machine"]);
+    table.expect_keys(&MIGRATION);
     let span = |key, default| table.optional(key, duration).unwrap_or(Nanos(default));
     Migration {
         core: span("core", 0),

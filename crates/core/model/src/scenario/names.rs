@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::problem::did_you_mean;
 use super::value::clipped;
 
+/// Names that are told where none is similar.
+const MOST_NAMED: usize = 3;
+
 /// Names and where each stands in the list that they are of.
 pub(super) struct Names {
     /// The table that has them: `group`, `program`.
@@ -39,9 +42,17 @@ impl Names {
         })
     }
 
-    /// `; did you mean ...?` where one of these places has a similar name, else nothing.
+    /// `; did you mean ...?` where one of these places has a similar name, else the first of their names.
     pub(super) fn hint(&self, wrong: &str, fits: impl Fn(usize) -> bool) -> String {
         let names = self.places.iter().filter(|(_, place)| fits(**place));
-        did_you_mean(wrong, &names.map(|(name, _)| name.as_str()).collect::<Vec<_>>())
+        let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+        let known: Vec<String> =
+            names.iter().take(MOST_NAMED).map(|name| format!("\"{name}\"")).collect();
+        match did_you_mean(wrong, &names) {
+            hint if hint.is_empty() && !known.is_empty() => {
+                format!("; there is {}", known.join(", "))
+            }
+            hint => hint,
+        }
     }
 }

@@ -8,14 +8,15 @@ use super::mechanisms::memory_use;
 use super::names::Names;
 use super::service::{SERVICE_KEYS, service};
 use super::table::Table;
-use super::value::{argument, name, path, span, whole, word};
+use super::value::{DURATIONS, argument, name, path, span, whole, word};
 use super::{Kind, Program, Wait};
 use crate::Nanos;
+use toml::de::DeValue;
 
-const KEYS: [&str; 8] =
+pub(super) const KEYS: [&str; 8] =
     ["name", "count", "kind", "group", "nice", "process", "memory_bound", "working_set_bytes"];
 /// The words of `kind` and the keys that each of them adds.
-const KINDS: [(&str, &[&str]); 7] = [
+pub(super) const KINDS: [(&str, &[&str]); 7] = [
     ("service", &SERVICE_KEYS),
     ("batch", &["threads"]),
     ("daemon", &["threads", "run", "sleep"]),
@@ -46,7 +47,11 @@ pub(super) struct Programs {
 pub(super) fn programs(top: &Table, groups: &Names, cpus: u32) -> Programs {
     let tables = top.tables("program");
     if tables.is_empty() {
-        top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
+        let list = |value: &DeValue| value.as_array().is_some_and(|items| items.is_empty());
+        // Anything else was reported.
+        if top.get("program").is_none_or(|value| list(value.get_ref())) {
+            top.problems.add(0..0, "scenario: no program; expected at least one [[program]]");
+        }
     }
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut all = Programs { list: Vec::new(), names: Names::new("program"), are_whole: true };
@@ -192,7 +197,8 @@ fn command(table: &Table) -> Option<Kind> {
     if table.get(KEY).is_none() {
         table.missing(&[KEY]);
     }
-    let words = table.list(KEY, argument)?.into_iter().map(|(word, _)| word);
+    const EXAMPLE: &str = "[\"hackbench\", \"-g\", \"4\"]";
+    let words = table.list(KEY, EXAMPLE, argument)?.into_iter().map(|(word, _)| word);
     Some(Kind::Command { command: words.collect() })
 }
 
@@ -202,7 +208,7 @@ fn replay(table: &Table) -> Option<Kind> {
         if table.get(key).is_none() {
             table.required(key, span);
         }
-        let spans = table.list(key, span)?.into_iter().map(|(span, _)| span);
+        let spans = table.list(key, DURATIONS, span)?.into_iter().map(|(span, _)| span);
         Some(spans.collect::<Arc<[Nanos]>>())
     };
     let (sleeps, runs) = (spans("sleeps"), spans("runs"));

@@ -50,12 +50,17 @@ impl Promise {
         let within = units::duration(within.trim())
             .map_err(|wrong| format!("{wrong}, as in \"10ms=0.1%\""))?;
         if !SPANS.contains(&within) {
-            let (least, most) = (SPANS.start(), SPANS.end());
-            return Err(format!("found a time of {within}; expected {least} to {most}"));
+            let (least, most) = (units::written(*SPANS.start()), units::written(*SPANS.end()));
+            return Err(format!(
+                "found a time of {within}; expected {least} to {most}, as in \"10ms=0.1%\""
+            ));
         }
-        let outliers_per_million = per_million(outliers.trim())?;
+        let share = |text: &str| {
+            per_million(text.trim()).map_err(|wrong| format!("{wrong}, as in \"10ms=0.1%\""))
+        };
+        let outliers_per_million = share(outliers)?;
         let at_most_per_million =
-            if at_most.is_empty() { DEFAULT_AT_MOST } else { per_million(at_most.trim())? };
+            if at_most.is_empty() { DEFAULT_AT_MOST } else { share(at_most)? };
         Ok(Promise { within, outliers_per_million, at_most_per_million })
     }
 
@@ -119,17 +124,16 @@ pub(super) fn promise(table: &Table) -> Option<Promise> {
     Some(Promise { at_most_per_million: at_most.unwrap_or(promise.at_most_per_million), ..promise })
 }
 
-/// What is wrong with the promises of all groups together.
-pub fn conflict(groups: &[Group]) -> Option<String> {
+/// What is wrong with the promises of all groups together, and with which key.
+pub fn conflict(groups: &[Group]) -> Option<(&'static str, String)> {
     let promised = groups.iter().filter(|group| group.promise.is_some());
     for group in promised.clone() {
         let above = std::iter::successors(group.parent, |&at| groups[at].parent);
         if let Some(outer) = above.map(|at| &groups[at]).find(|outer| outer.promise.is_some()) {
             let (inner, outer) = (&group.name, &outer.name);
-            return Some(format!(
-                "`{inner}` lies in `{outer}`, which has a promise, too: leave one of them out"
-            ));
+            let text = "which has a promise, too: leave one of them out";
+            return Some(("promise", format!("`{inner}` lies in `{outer}`, {text}")));
         }
     }
-    Promise::excess(promised.filter_map(|group| group.promise))
+    Promise::excess(promised.filter_map(|group| group.promise)).map(|text| ("at_most", text))
 }

@@ -58,15 +58,16 @@ pub(super) fn quota(table: &Table) -> Option<Option<Quota>> {
     let most = limit.map_or(Nanos::ZERO, |limit| limit.quota);
     let burst = burst.unwrap_or(Nanos::ZERO);
     if burst > most {
-        table.wrong("burst", format!("found {burst}; expected the quota at most, which is {most}"));
+        let most = units::written(most);
+        table.wrong("burst", format!("found {burst}; expected at most the quota, \"{most}\""));
     }
     Some(limit.map(|limit| Quota { burst, ..limit }))
 }
 
+const EXPECTED: &str = "a quota and its period in quotes such as \"50ms/100ms\" (half of one CPU), or \"max\" for no limit";
+
 /// `QUOTA/PERIOD`, `QUOTA` alone, or `max`.
 fn max(value: &DeValue) -> Result<Option<Quota>, String> {
-    const EXPECTED: &str =
-        "a quota and its period in quotes such as \"50ms/100ms\", or \"max\" for no limit";
     let text =
         value.as_str().ok_or_else(|| format!("found {}; expected {EXPECTED}", found(value)))?;
     if text.trim() == "max" {
@@ -80,9 +81,13 @@ fn max(value: &DeValue) -> Result<Option<Quota>, String> {
 }
 
 fn within(what: &str, text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
-    let span = units::duration(text).map_err(|wrong| format!("{what}: {wrong}"))?;
+    let span = units::duration(text).map_err(|wrong| {
+        let (wrong, _) = wrong.rsplit_once("; expected").unwrap_or((&wrong, ""));
+        format!("{what}: {wrong}; expected {EXPECTED}")
+    })?;
     if range.contains(&span) {
         return Ok(span);
     }
-    Err(format!("found a {what} of {span}; expected {} to {}", range.start(), range.end()))
+    let (low, high) = (units::written(*range.start()), units::written(*range.end()));
+    Err(format!("found a {what} of {span}; expected {low} to {high}, as in \"50ms/100ms\""))
 }

@@ -10,12 +10,13 @@ use super::groups::groups;
 use super::machine::{MOST_CPUS, machine};
 use super::problem::Problems;
 use super::program::programs;
+use super::syntax;
 use super::table::Table;
 use super::value::{name, span, span_within, whole};
 use super::{Kind, Scenario};
 use crate::{Failure, Nanos};
 
-const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 10] = [
     "name",
     "duration",
     "warm_up",
@@ -50,7 +51,9 @@ impl Scenario {
                 scenario(text, file, &Table::document("scenario", document.get_ref(), &problems))
             }
             Err(error) => {
-                problems.add(error.span().unwrap_or(0..0), error.message());
+                let place = error.span().unwrap_or(0..0);
+                let hint = syntax::hint(text, place.start).unwrap_or_default();
+                problems.add(place, format!("{}{hint}", error.message()));
                 None
             }
         };
@@ -127,7 +130,7 @@ fn seeds(top: &Table) -> Option<Vec<u64>> {
         return Some(vec![1, 2, 3]);
     }
     let (mut seeds, mut seen) = (Vec::new(), BTreeSet::new());
-    for (seed, place) in top.list("seeds", whole(0, i64::MAX))? {
+    for (seed, place) in top.list("seeds", "[1, 2, 3]", whole(0, i64::MAX))? {
         if !seen.insert(seed) {
             top.problems
                 .add(place, format!("seeds: {seed} stands twice; expected different seeds"));

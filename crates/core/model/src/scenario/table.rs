@@ -1,11 +1,13 @@
 //! Tables of a TOML document that know their place and record what is wrong with them.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::homes::homes;
 use super::problem::Problems;
 use super::value::{clipped, found};
 use crate::suggest::closest;
@@ -44,8 +46,9 @@ impl<'a> Table<'a> {
                 misspelt: RefCell::default(),
             }),
             other => {
+                let (found, example) = (found(other), example(word));
                 problems
-                    .add(value.span(), format!("{word}: found {}; expected a table", found(other)));
+                    .add(value.span(), format!("{word}: found {found}; expected a table{example}"));
                 None
             }
         }
@@ -56,10 +59,14 @@ impl<'a> Table<'a> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         for key in unknown {
             let word = key.get_ref().as_ref();
-            let near = closest(word, known);
+            let homes = homes(self.word, word);
+            let near = if homes.is_empty() { closest(word, known) } else { None };
             self.misspelt.borrow_mut().extend(near.map(str::to_string));
             let hint = near.map_or_else(
-                || format!("; expected {}", list(known)),
+                || match &homes[..] {
+                    [] => format!("; expected {}", list(known)),
+                    homes => format!("; it belongs {}", list(homes)),
+                },
                 |near| format!("; did you mean `{near}`?"),
             );
             let text = format!("{}: unknown key `{}`{hint}", self.word, clipped(word));
@@ -134,32 +141,40 @@ impl<'a> Table<'a> {
         Table::of(key, self.get(key)?, self.problems)
     }
 
-    /// Reads the entries of a list that may be absent, each with its place. Wrong entries are reported and
-    /// left out.
+    /// Reads the entries of a list that may be absent, each with its place; `example` is such a list. `None`
+    /// also where an entry is wrong, which is then reported.
     pub fn list<T>(
         &self,
         key: &str,
+        example: &str,
         read: impl Fn(&DeValue) -> Result<T, String>,
     ) -> Option<Vec<(T, Range<usize>)>> {
         let items = match self.get(key)?.get_ref() {
             DeValue::Array(items) if !items.is_empty() => items,
             DeValue::Array(_) => {
-                self.wrong(key, "found an empty list; expected at least one entry");
+                let text = "found an empty list; expected at least one entry, such as";
+                self.wrong(key, format!("{text} {example}"));
                 return None;
             }
             other => {
-                self.wrong(key, format!("found {}; expected a list in [ ]", found(other)));
+                self.wrong(
+                    key,
+                    format!("found {}; expected a list such as {example}", found(other)),
+                );
                 return None;
             }
         };
-        let mut entries = Vec::with_capacity(items.len());
+        let (mut entries, mut is_whole) = (Vec::with_capacity(items.len()), true);
         for item in items {
             match read(item.get_ref()) {
                 Ok(entry) => entries.push((entry, item.span())),
-                Err(text) => self.problems.add(item.span(), format!("{key}: {text}")),
+                Err(text) => {
+                    self.problems.add(item.span(), format!("{key}: {text}"));
+                    is_whole = false;
+                }
             }
         }
-        Some(entries)
+        is_whole.then_some(entries)
     }
 
     /// The tables of `[[key]]`, none if it is absent.
@@ -170,9 +185,12 @@ impl<'a> Table<'a> {
                 items.iter().filter_map(|item| Table::of(key, item, self.problems)).collect()
             }
             other => {
+                let header = if key == "states" { "machine.idle.states" } else { key };
+                let (found, example) = (found(other), example(key).replacen('{', "[{", 1));
+                let close = if example.is_empty() { "" } else { "]" };
                 self.wrong(
                     key,
-                    format!("found {}; expected tables, each under [[{key}]]", found(other)),
+                    format!("found {found}; expected tables, each under [[{header}]], or a list{example}{close}"),
                 );
                 Vec::new()
             }
@@ -180,11 +198,32 @@ impl<'a> Table<'a> {
     }
 }
 
+/// `"a", "b" or "c"`, as they stand in the file.
+pub(super) fn quoted(words: &[&str]) -> String {
+    list(&words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>())
+}
+
+/// An entry of a scenario's table where one is expected; empty for other files' tables.
+fn example(word: &str) -> &'static str {
+    match word {
+        "machine" => " such as { cpus = 4 }",
+        "interrupts" | "idle" | "frequency" | "memory" | "kernel" | "migration" => {
+            ", {} for what is usual"
+        }
+        "states" => " such as { name = \"C1\", exit = \"2us\", residency = \"2us\" }",
+        "arrivals" => " such as { rate = \"100/s\" }",
+        "group" => " such as { name = \"web-1\" }",
+        "program" => " such as { name = \"web-1\", kind = \"batch\" }",
+        "change" => " such as { at = \"1s\", offline = 1 }",
+        _ => "",
+    }
+}
+
 /// `a, b or c`.
-pub(super) fn list(words: &[&str]) -> String {
+pub(super) fn list<S: Borrow<str>>(words: &[S]) -> String {
     match words {
         [] => "nothing".to_string(),
-        [word] => word.to_string(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [word] => word.borrow().to_string(),
+        [first @ .., last] => format!("{} or {}", first.join(", "), last.borrow()),
     }
 }

@@ -3,9 +3,11 @@
 use toml::de::{DeInteger, DeValue};
 
 use super::problem::did_you_mean;
-use super::table::list;
+use super::table::quoted;
 use crate::{CpuId, Nanos, units};
 
+/// A list of durations, for messages.
+pub(super) const DURATIONS: &str = "[\"150us\", \"1ms\"]";
 /// Of a name.
 const MOST_LETTERS: usize = 64;
 /// Of a group's path: what the kernel has for a file's.
@@ -21,6 +23,7 @@ pub fn found(value: &DeValue) -> String {
         DeValue::Float(number) => format!("the number {number}"),
         DeValue::Boolean(flag) => format!("`{flag}`"),
         DeValue::Datetime(_) => "a date".to_string(),
+        DeValue::Array(items) if items.is_empty() => "an empty list".to_string(),
         DeValue::Array(_) => "a list".to_string(),
         DeValue::Table(_) => "a table".to_string(),
     }
@@ -39,7 +42,7 @@ fn text<'a>(value: &'a DeValue, expected: &str) -> Result<&'a str, String> {
 
 /// A word of a command line.
 pub(super) fn argument(value: &DeValue) -> Result<String, String> {
-    let word = text(value, "a word in quotes")?;
+    let word = text(value, "a word in quotes such as \"-g\"")?;
     match word.contains('\0') || word.len() > MOST_PATH_LETTERS {
         true => {
             Err(format!("expected a word of at most {MOST_PATH_LETTERS} bytes, none of them 0"))
@@ -59,7 +62,7 @@ pub fn duration(value: &DeValue) -> Result<Nanos, String> {
 /// A duration above zero.
 pub fn span(value: &DeValue) -> Result<Nanos, String> {
     match duration(value)? {
-        Nanos::ZERO => Err("found zero; expected a duration above 0".to_string()),
+        Nanos::ZERO => Err("found zero; expected a duration above 0, such as \"10ms\"".to_string()),
         span => Ok(span),
     }
 }
@@ -68,7 +71,10 @@ pub fn span(value: &DeValue) -> Result<Nanos, String> {
 pub fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos, String> {
     move |value| match duration(value)? {
         Nanos::ZERO if low > Nanos::ZERO => span(value),
-        span if span < low || span > high => Err(format!("found {span}; expected {low} to {high}")),
+        span if span < low || span > high => {
+            let (low, high) = (units::written(low), units::written(high));
+            Err(format!("found {span}; expected \"{low}\" to \"{high}\""))
+        }
         span => Ok(span),
     }
 }
@@ -76,22 +82,26 @@ pub fn span_within(low: Nanos, high: Nanos) -> impl Fn(&DeValue) -> Result<Nanos
 /// Requests a second, above zero.
 pub fn rate_per_s(value: &DeValue) -> Result<f64, String> {
     let rate = units::rate_per_s(text(value, "a rate in quotes such as \"100/s\" or \"1.6k/s\"")?)?;
-    if rate > 0.0 { Ok(rate) } else { Err("found zero; expected a rate above 0".to_string()) }
+    match rate > 0.0 {
+        true => Ok(rate),
+        false => Err("found zero; expected a rate above 0, such as \"100/s\"".to_string()),
+    }
 }
 
 /// A whole number in a range, or a count in quotes such as "10k".
 pub fn whole<T: TryFrom<i128>>(low: i64, high: i64) -> impl Fn(&DeValue) -> Result<T, String> {
     move |value| {
-        let expected = format!("expected a whole number from {low} to {high}");
         let number = match value {
             DeValue::Integer(number) => integer(number),
-            DeValue::String(text) => Some(i128::from(units::count(text)?)),
-            _ => return Err(format!("found {}; {expected}", found(value))),
+            DeValue::String(text) => units::count(text).ok().map(i128::from),
+            _ => None,
         };
         number
             .filter(|number| (i128::from(low)..=i128::from(high)).contains(number))
             .and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| format!("found {}; {expected}", found(value)))
+            .ok_or_else(|| {
+                format!("found {}; expected a whole number from {low} to {high}", found(value))
+            })
     }
 }
 
@@ -126,21 +136,45 @@ pub(super) fn number_within(low: f64, high: f64) -> impl Fn(&DeValue) -> Result<
     }
 }
 
-/// Some of so many CPUs, each once, in rising order.
+/// Some of so many CPUs, each once, in rising order: a list, or the kernel's own form of one, `"0-3,8"`.
 pub(super) fn cpu_list(cpus: u32) -> impl Fn(&DeValue) -> Result<Vec<CpuId>, String> {
     move |value| {
-        let expected = format!("expected a list of CPUs from 0 to {}", cpus.saturating_sub(1));
-        let wrong = || format!("found {}; {expected}", found(value));
-        let items = value.as_array().filter(|items| !items.is_empty()).ok_or_else(wrong)?;
-        let read = whole(0, i64::from(cpus) - 1);
-        let mut list = Vec::with_capacity(items.len());
-        for item in items {
-            list.push(CpuId(read(item.get_ref())?));
-        }
+        let example = if cpus > 1 { "[0, 1] or \"0-1\"" } else { "[0] or \"0\"" };
+        let last = cpus.saturating_sub(1);
+        let wrong =
+            || format!("found {}; expected CPUs from 0 to {last} such as {example}", found(value));
+        let mut list = match value {
+            DeValue::String(text) => cpu_ranges(text, cpus).ok_or_else(wrong)?,
+            DeValue::Array(items) if !items.is_empty() => {
+                let read = whole(0, i64::from(last));
+                let cpu = |item: &toml::Spanned<DeValue>| read(item.get_ref()).map(CpuId);
+                items.iter().map(cpu).collect::<Result<Vec<CpuId>, String>>()?
+            }
+            _ => return Err(wrong()),
+        };
         list.sort_unstable();
         list.dedup();
         Ok(list)
     }
+}
+
+/// CPUs as `cpuset.cpus` has them, `0-3,8`; `None` where one is not below `cpus`, or it is no such list.
+fn cpu_ranges(text: &str, cpus: u32) -> Option<Vec<CpuId>> {
+    let mut all = Vec::new();
+    for range in text.split(',').take(cpus as usize + 1) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = |text: &str| {
+            let plain = Some(text.trim()).filter(is_plain)?;
+            plain.parse::<u32>().ok().filter(|cpu| *cpu < cpus)
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return None;
+        }
+        all.extend((first..=last).map(CpuId));
+    }
+    Some(all)
 }
 
 /// A share of the machine that a service wants. Above 10 it is a percentage by mistake.
@@ -155,10 +189,10 @@ pub fn utilisation(value: &DeValue) -> Result<f64, String> {
 /// One of a few words; its place in the list.
 pub fn word<'a>(known: &'a [&'a str]) -> impl Fn(&DeValue) -> Result<usize, String> + 'a {
     move |value| {
-        let wrong = text(value, &list(known))?;
+        let wrong = text(value, &quoted(known))?;
         known.iter().position(|word| *word == wrong).ok_or_else(|| {
             let hint = did_you_mean(wrong, known);
-            format!("found {}; expected {}{hint}", found(value), list(known))
+            format!("found {}; expected {}{hint}", found(value), quoted(known))
         })
     }
 }
@@ -173,18 +207,20 @@ pub(super) fn path(value: &DeValue) -> Result<String, String> {
     let path = named(value, |path| path.split('/').all(is_name))?;
     if path.len() > MOST_PATH_LETTERS {
         let found = found(value);
-        return Err(format!("found {found}; expected at most {MOST_PATH_LETTERS} characters"));
+        return Err(format!(
+            "found {found}; expected a path of at most {MOST_PATH_LETTERS} characters, such as \"web-1\""
+        ));
     }
     Ok(path)
 }
 
 fn named(value: &DeValue, fits: impl Fn(&str) -> bool) -> Result<String, String> {
-    const EXPECTED: &str = "a name of letters, digits, `-`, `_` and `.`";
+    const EXPECTED: &str = "a name such as \"web-1\": letters, digits, `-`, `_` and `.`";
     let name = text(value, EXPECTED)?;
     match fits(name) {
         true => Ok(name.to_string()),
         false if name.split('/').any(|part| part.len() > MOST_LETTERS) => Err(format!(
-            "found {}; expected a name of at most {MOST_LETTERS} characters",
+            "found {}; expected a name of at most {MOST_LETTERS} characters, such as \"web-1\"",
             found(value)
         )),
         false => Err(format!("found {}; expected {EXPECTED}", found(value))),
