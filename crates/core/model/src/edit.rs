@@ -6,10 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
+use toml_edit::{DocumentMut, Item, Key, TableLike, TomlError, Value};
 
-use crate::Failure;
 use crate::suggest::did_you_mean;
+use crate::{Failure, Scenario};
 
 /// A new value for a key.
 #[derive(Clone, Debug)]
@@ -76,13 +76,18 @@ pub fn edited(text: &str, file: &str, edits: &[Edit]) -> Result<String, Failure>
     if edits.is_empty() {
         return Ok(text.to_string());
     }
-    let mut document: DocumentMut =
-        text.parse().map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let mut document: DocumentMut = text.parse().map_err(|error| unread(text, file, &error))?;
     for edit in edits {
         put(document.as_table_mut(), edit)
             .map_err(|wrong| Failure::Input(format!("{file}: key `{}`: {wrong}", edit.key)))?;
     }
     Ok(document.to_string())
+}
+
+/// In the words of the scenarios' reader, which has hints.
+fn unread(text: &str, file: &str, error: &TomlError) -> Failure {
+    let said = Scenario::read(text, file).err();
+    said.unwrap_or_else(|| Failure::Input(format!("{file}: {error}")))
 }
 
 fn put(top: &mut dyn TableLike, edit: &Edit) -> Result<(), String> {
@@ -106,16 +111,15 @@ fn walk<'a>(table: &'a mut dyn TableLike, path: &[Key]) -> Result<&'a mut dyn Ta
     let Some((name, rest)) = path.split_first() else { return Ok(table) };
     let name = name.get();
     let keys: Vec<String> = table.iter().map(|(key, _)| key.to_string()).collect();
-    match table.get_mut(name).ok_or_else(|| absent(name, &keys))? {
+    let item = table.get_mut(name).ok_or_else(|| absent(name, &keys))?;
+    if item.as_array().is_some_and(|list| list.iter().any(Value::is_inline_table)) {
+        let list = item.as_array_mut().into_iter().flat_map(|list| list.iter_mut());
+        let tables = list.filter_map(Value::as_inline_table_mut);
+        return among(tables.map(|table| table as &mut dyn TableLike), name, rest);
+    }
+    match item {
         Item::ArrayOfTables(tables) => {
-            let (which, rest) =
-                rest.split_first().ok_or_else(|| format!("which `{name}`? name one"))?;
-            let names = tables.iter().filter_map(|table| table.get("name")?.as_str());
-            let names: Vec<String> = names.map(str::to_string).collect();
-            let is_it =
-                |table: &&mut Table| table.get("name").and_then(Item::as_str) == Some(which.get());
-            let found = tables.iter_mut().find(is_it);
-            walk(found.ok_or_else(|| absent(which.get(), &names))?, rest)
+            among(tables.iter_mut().map(|table| table as &mut dyn TableLike), name, rest)
         }
         item => {
             let table =
@@ -123,6 +127,24 @@ fn walk<'a>(table: &'a mut dyn TableLike, path: &[Key]) -> Result<&'a mut dyn Ta
             walk(table, rest)
         }
     }
+}
+
+/// The table at the end of a path that begins with the name of one of several.
+fn among<'a>(
+    tables: impl Iterator<Item = &'a mut dyn TableLike>,
+    word: &str,
+    path: &[Key],
+) -> Result<&'a mut dyn TableLike, String> {
+    let (which, rest) = path.split_first().ok_or_else(|| format!("which `{word}`? name one"))?;
+    let mut names = Vec::new();
+    for table in tables {
+        let name = table.get("name").and_then(Item::as_str).unwrap_or_default().to_string();
+        if name == which.get() {
+            return walk(table, rest);
+        }
+        names.push(name);
+    }
+    Err(absent(which.get(), &names))
 }
 
 fn absent(name: &str, known: &[String]) -> String {
@@ -160,6 +182,25 @@ mod tests {
         let added = TEXT.replace("cpus = 1\n", "cpus = 1\nsmt = 2\n");
         assert_eq!(with("machine.smt=2").unwrap(), added);
         assert!(with("warm_up=0").unwrap().contains("warm_up = 0\n"));
+    }
+
+    #[test]
+    fn tables_in_a_list_go_by_their_names_too() {
+        let text = "group = [{ name = \"front\", weight = 1 }, { name = \"back\", weight = 2 }]\n";
+        let with = |edit: &str| edited(text, "a.toml", &[edit.parse().unwrap()]);
+        assert_eq!(with("group.back.weight=7").unwrap(), text.replace("= 2", "= 7"));
+        let wrong = with("group.bakc.weight=7").unwrap_err().to_string();
+        assert!(wrong.contains("did you mean `back`?"), "{wrong}");
+        let numbers = edited("a = [1]\n", "a.toml", &["a.b=1".parse().unwrap()]).unwrap_err();
+        assert!(numbers.to_string().contains("`a` holds no keys"), "the control: {numbers}");
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_edited_is_told_as_one_that_cannot_be_read() {
+        let wrong = TEXT.replace("\"1s\"", "1s");
+        let said = edited(&wrong, "a.toml", &["duration=2s".parse().unwrap()]).unwrap_err();
+        assert!(said.to_string().contains("a.toml:2:12: "), "{said}");
+        assert!(said.to_string().ends_with("^^") && said.to_string().contains("\"1s\""), "{said}");
     }
 
     #[test]
