@@ -7,6 +7,7 @@ mod exclusion;
 mod fixtures;
 mod freeze;
 mod ideal;
+mod neighbours;
 mod pipes;
 mod processes;
 mod refusals;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
         exclusion::squat();
         return ExitCode::SUCCESS;
     }
+    if neighbours::play(std::env::args().nth(1).as_deref()) {
+        return ExitCode::SUCCESS;
+    }
     if let Some(code) = fixtures::play(std::env::args()) {
         return code;
     }
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         exclusion::trials(),
         scenarios::trials(),
         freeze::trials(),
+        neighbours::trials(),
         pipes::trials(),
         starvation::trials(),
         teardown::trials(),
