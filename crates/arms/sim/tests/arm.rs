@@ -5,7 +5,7 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{scenario, service};
-use model::scenario::{Kind, Wait};
+use model::scenario::{Group, Kind, Wait};
 use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Silent, Watch};
 use sim::SimArm;
 use sim::arm::names;
@@ -25,6 +25,33 @@ fn unknown_policies_and_options_are_bad_input_with_a_remedy() {
     assert!(!refusal("quantum").contains("did you mean"));
     assert!(refusal("cfs:slice=3ms").contains("`slice`"));
     assert!(refusal("cts:colour=red").contains("colour"));
+}
+
+/// As many groups one in another, with a spinning thread in the innermost.
+fn nested(levels: usize) -> Scenario {
+    let mut scenario = scenario(1, vec![("hog", Kind::Batch { threads: 1 })]);
+    let path = |level: usize| vec!["g"; level + 1].join("/");
+    let group = |level: usize| Group::new(path(level), level.checked_sub(1), 100);
+    scenario.groups = (0..levels).map(group).collect();
+    scenario.programs[0].group = Some(levels - 1);
+    scenario
+}
+
+#[test]
+fn groups_deeper_than_policies_see_are_for_the_kernels_own_classes() {
+    for name in names() {
+        let policy = PolicySpec::plain(name);
+        assert_eq!(SimArm.check(&nested(8), &policy), Ok(()), "{name}: the control");
+        let is_kernels = ["cfs", "eevdf", "fifo", "rr"].contains(&name);
+        match SimArm.check(&nested(9), &policy) {
+            Ok(()) => assert!(is_kernels, "{name}"),
+            Err(failure) => {
+                let said = failure.to_string();
+                assert!(!is_kernels && failure.exit_code() == 2, "{name}: {said}");
+                assert!(said.contains("`g/g/g/g/g/g/g/g/g`") && said.contains("leave a level out"));
+            }
+        }
+    }
 }
 
 #[test]

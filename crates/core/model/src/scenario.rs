@@ -46,6 +46,7 @@ use crate::weight::{GROUP_WEIGHT, IDLE_WEIGHT, NICE_0_WEIGHT};
 pub use alteration::{Alteration, AlterationKind};
 pub use chain::Chain;
 pub use course::Course;
+pub use groups::POLICY_LEVELS;
 pub use mechanism::{
     Frequency, Home, IdleState, IdleStates, InterruptCpus, Interrupts, KernelState, Mechanisms,
     Memory, MemoryUse, Migration,

@@ -94,6 +94,12 @@ fn what_is_too_many_is_said_with_its_place() {
         let path = |level| vec!["g"; level + 1].join("/");
         tables(levels, |level| format!("[[group]]\nname = \"{}\"\n", path(level))) + ONE
     };
+    let warned = |levels| read(&deep(levels)).expect("a scenario").warnings().join("\n");
+    assert!(
+        warned(9).contains("deeper than the 8 levels") && warned(8).is_empty(),
+        "{}",
+        warned(9)
+    );
     assert!(read(&deep(32)).is_ok(), "the control");
     assert!(refused(&deep(33)).contains("name: expected at most 32 groups one in another"));
 

@@ -88,3 +88,11 @@ fn check_bpf_refuses_what_the_verifier_would() {
         }
     }
 }
+
+/// Scenarios of more levels are refused, so that none has wrong shares.
+#[test]
+fn scenarios_have_as_many_levels_as_policies_see() {
+    let text = std::fs::read_to_string(policy().join("weight.h")).unwrap();
+    let depth = text.lines().find_map(|line| line.strip_prefix("#define RG_DEPTH "));
+    assert_eq!(depth, Some(model::scenario::POLICY_LEVELS.to_string().as_str()));
+}

@@ -125,7 +125,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.dry_run {
         let dry_run = scx::dry_run(&policy, code, promised.is_some())?;
         let broken = scx::broken_limits(&policy);
-        return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &broken));
+        let deep = scx::deep_groups();
+        return stdout::write(plan::text(&policy, &whom(only.as_ref()), &dry_run, &broken, &deep));
     }
     schedule(args, &policy, code, only, promised.as_deref())
 }
@@ -146,6 +147,7 @@ fn schedule(
     keep_least(only.is_some())?;
     let stop = interrupt_flag();
     plan::check(&scx::broken_limits(policy), args.ignore_cpu_max)?;
+    plan::deep(policy, &scx::deep_groups()).inspect(|text| anstream::eprintln!("{text}"));
     let scope = if only.is_some() { Scope::Partial } else { Scope::Machine };
     let mut loaded = scx::load_code(policy, code, None, scope, promised)?;
     let end = args.duration.map(|duration| Instant::now() + Duration::from_nanos(duration.0));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use model::scenario::POLICY_LEVELS;
 use model::{Failure, PolicySpec};
 use scx::{DryRun, Limit};
 
@@ -16,22 +17,43 @@ pub fn check(broken: &[Limit], ignore_cpu_max: bool) -> Result<(), Failure> {
     if quotas.is_empty() || ignore_cpu_max {
         return Ok(());
     }
-    let shown = quotas.iter().take(NAMED);
-    let named: Vec<String> =
-        shown.map(|limit| format!("{} ({})", limit.group, limit.setting)).collect();
-    let more = match quotas.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named = named(quotas.iter().map(|limit| format!("{} ({})", limit.group, limit.setting)));
     Err(Failure::Machine(format!(
-        "limits of CPU time that would not be kept: {}{more}: policies of the project keep cpu.max on Linux 6.17 and \
-         newer; lift them, or let these groups exceed them with --ignore-cpu-max",
-        named.join(", ")
+        "limits of CPU time that would not be kept: {named}: policies of the project keep cpu.max on Linux 6.17 and \
+         newer; lift them, or let these groups exceed them with --ignore-cpu-max"
     )))
 }
 
+/// The first of some, and how many more there are.
+fn named(all: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = all.collect();
+    let first = all[..all.len().min(NAMED)].join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// What is to be said of groups that lie too deep for a policy of the project's, if there are any.
+pub fn deep(policy: &PolicySpec, groups: &[String]) -> Option<String> {
+    let is_told = policy.file().is_none() && !groups.is_empty();
+    is_told.then(|| {
+        format!(
+            "deeper than {POLICY_LEVELS} levels of groups, so their shares are not those of their weights: {}; move them \
+             up, or write -cpu into cgroup.subtree_control of a group above",
+            named(groups.iter().cloned())
+        )
+    })
+}
+
 /// The plan as lines.
-pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, broken: &[Limit]) -> String {
+pub fn text(
+    policy: &PolicySpec,
+    whom: &str,
+    plan: &DryRun,
+    broken: &[Limit],
+    groups: &[String],
+) -> String {
     let mut text = format!("{} would schedule {whom} ({policy})\n", plan.name);
     for (number, cpus) in plan.queues.iter().enumerate() {
         let _ = writeln!(text, "queue {number}: CPUs {}", ranges(cpus));
@@ -48,6 +70,7 @@ pub fn text(policy: &PolicySpec, whom: &str, plan: &DryRun, broken: &[Limit]) ->
     for limit in broken {
         let _ = writeln!(text, "limit that would not be kept: {} {}", limit.group, limit.setting);
     }
+    text.extend(deep(policy, groups).map(|line| line + "\n"));
     text + "nothing was put into force\n"
 }
 
@@ -79,6 +102,16 @@ mod tests {
         assert!(said.contains("/g2 (cpu.max 1 10) and 2 more: "), "{said}");
         assert_eq!(check(&many, true), Ok(()));
         assert_eq!(check(&[limit("/idle", "cpu.idle 1")], false), Ok(()));
+    }
+
+    #[test]
+    fn groups_that_lie_too_deep_are_told_of_the_projects_policies() {
+        let policy = |text| PolicySpec::parse(text).expect("a policy");
+        let many: Vec<String> = (0..5).map(|number| format!("/g{number}")).collect();
+        let said = deep(&policy("cts"), &many).expect("five groups");
+        assert!(said.contains("8 levels") && said.contains("/g2 and 2 more; move"), "{said}");
+        assert_eq!(deep(&policy("cts"), &[]), None, "the control");
+        assert_eq!(deep(&policy("./mine.c"), &many), None, "a file has rules of its own");
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub fn usual(found: &Found, now: &PolicySpec, file: &str) -> Result<Vec<Change>,
         ("fifo", "real-time priority for the services: what is left is for all others"),
     ] {
         let policy = PolicySpec::parse(name)?;
-        all.extend((policy != *now).then(|| Change { policy, ..at(costs) }));
+        let is_deep = name == "rearguard" && scenario.too_deep().is_some();
+        all.extend((policy != *now && !is_deep).then(|| Change { policy, ..at(costs) }));
     }
     for (_, name) in &found.services {
         let nice = Edit::new(&format!("program.\"{name}\".nice"), (-20).into())?;

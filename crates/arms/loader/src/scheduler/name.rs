@@ -30,6 +30,7 @@ pub fn named(
         return Ok(None);
     }
     let options = policy_native::Options::parse(spec, &scenario.machine, scenario.slice)?;
+    scenario.check_levels(spec)?;
     ours(spec, scenario.slice.map(|_| options.slice())).map(Some)
 }
 
@@ -77,6 +78,27 @@ mod tests {
         assert_eq!(found, [path, "--slice-us", "500"]);
         let absent = command("scx_mine", &[]).unwrap_err();
         assert!(absent.exit_code() == 2 && absent.to_string().contains("--with"), "{absent}");
+    }
+
+    #[test]
+    fn groups_that_our_policies_do_not_see_are_refused() {
+        let deep = |levels: usize| {
+            let path = |level| vec!["g"; level].join("/");
+            let groups = (1..=levels).map(|level| format!("[[group]]\nname = '{}'\n", path(level)));
+            let text = SCENARIO.to_string() + &groups.collect::<String>();
+            Scenario::read(&text, "test.toml").expect("a scenario")
+        };
+        let refused = |levels, policy: &str| {
+            let policy = PolicySpec::parse(policy).expect("a policy");
+            named(&policy, &deep(levels), &[]).err().filter(|failure| failure.exit_code() == 2)
+        };
+        let said = refused(9, "cts").expect("nine levels").to_string();
+        assert!(
+            said.contains("`g/g/g/g/g/g/g/g/g`") && said.contains("leave a level out"),
+            "{said}"
+        );
+        assert_eq!(refused(8, "cts"), None, "the control");
+        assert_eq!(refused(9, "default"), None, "the kernel's own sees all");
     }
 
     #[test]

@@ -54,7 +54,8 @@ pub struct Ext {
 impl Ext {
     /// Loads a policy for a scenario. The seed is for policies that draw random numbers.
     ///
-    /// [`Failure::Input`] for an unknown policy, option or value.
+    /// [`Failure::Input`] for an unknown policy, option or value, and for groups that it would not hold to
+    /// their shares or limits.
     pub fn new(scenario: &Scenario, spec: &PolicySpec, seed: u64) -> Result<Ext, Failure> {
         let policy = Policy::open(spec, &scenario.machine, scenario.slice)?;
         let promised = scenario.groups.iter().any(|group| group.promise.is_some());
@@ -67,6 +68,9 @@ impl Ext {
         };
         if !ext.policy.is_own() && scenario.groups.iter().any(|g| g.max.is_some() || g.idle) {
             return Err(Failure::Input(format!("{spec}: {NO_LIMITS}")));
+        }
+        if ext.policy.is_own() {
+            scenario.check_levels(spec)?;
         }
         let mut core = Core::new(scenario.machine);
         ext.init(&mut core)?;

@@ -2,6 +2,7 @@
 
 mod mechanisms;
 
+use super::groups::POLICY_LEVELS;
 use super::read::LONGEST;
 use super::{Architecture, Group, Kind, Program, Scenario, Service, Wait};
 use crate::Nanos;
@@ -32,8 +33,14 @@ impl Scenario {
 
     /// What may make its results say less than they seem to.
     pub fn warnings(&self) -> Vec<String> {
-        let services = self.services();
-        services.flat_map(|(program, service)| self.service_warnings(program, service)).collect()
+        let deep = self.too_deep().map(|group| {
+            format!(
+                "group `{}` lies deeper than the {POLICY_LEVELS} levels that the project's policies see: they refuse it",
+                group.name
+            )
+        });
+        let of = |(program, service)| self.service_warnings(program, service);
+        deep.into_iter().chain(self.services().flat_map(of)).collect()
     }
 
     /// Requests of a service that one seed measures on average, the warm-up left out.

@@ -1,5 +1,6 @@
 //! Groups.
 
+use std::iter::successors;
 use std::ops::Range;
 
 use super::mechanisms::cpus;
@@ -8,7 +9,8 @@ use super::promise::{conflict, promise};
 use super::quota::quota;
 use super::table::Table;
 use super::value::{flag, path, whole, word};
-use super::{Cpuset, Group, Partition};
+use super::{Cpuset, Group, Partition, Scenario};
+use crate::{Failure, PolicySpec};
 
 /// What policies have room for, `RG_GROUPS` of the seam less the root.
 const MOST_GROUPS: usize = 4_095;
@@ -19,6 +21,27 @@ const MOST_LEVELS: usize = 32;
 
 pub(super) const KEYS: [&str; 9] =
     ["name", "weight", "cpus", "partition", "max", "burst", "promise", "at_most", "idle"];
+
+/// Groups one in another that policies behind the seam see, `RG_DEPTH` of `policy/weight.h`.
+pub const POLICY_LEVELS: usize = 8;
+
+impl Scenario {
+    /// The first group that lies deeper than policies behind the seam see.
+    pub fn too_deep(&self) -> Option<&Group> {
+        let above = |group: &Group| successors(group.parent, |at| self.groups[*at].parent).count();
+        self.groups.iter().find(|group| above(group) >= POLICY_LEVELS)
+    }
+
+    /// [`Failure::Input`] where a group lies deeper than policies behind the seam see, of which this is one:
+    /// its shares would be wrong.
+    pub fn check_levels(&self, policy: &PolicySpec) -> Result<(), Failure> {
+        let Some(group) = self.too_deep() else { return Ok(()) };
+        let name = &group.name;
+        Err(Failure::Input(format!(
+            "policy `{policy}`: group `{name}` lies deeper than the {POLICY_LEVELS} levels that it sees, so shares would be wrong: leave a level out, or take cfs or eevdf"
+        )))
+    }
+}
 
 /// All groups, a parent before its children, and their names. Wrong ones are reported, and stay so that
 /// references to them hold.

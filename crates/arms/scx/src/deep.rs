@@ -1,0 +1,64 @@
+//! Which groups lie deeper than policies see.
+
+use std::fs;
+use std::path::Path;
+
+use model::scenario::POLICY_LEVELS;
+
+use crate::limits::MOUNT;
+
+/// Groups with threads that lie deeper below the root than policies see, and whose shares are therefore not
+/// those of their weights, by path. A group that has no `cpu.weight` counts as the one above it.
+pub fn deep_groups() -> Vec<String> {
+    let mut found = Vec::new();
+    walk(Path::new(MOUNT), "", 0, &mut found);
+    found.sort();
+    found
+}
+
+/// A group that cannot be read, or that went meanwhile, has no threads.
+fn walk(folder: &Path, group: &str, level: usize, found: &mut Vec<String>) {
+    let threads = || fs::read_to_string(folder.join("cgroup.threads")).unwrap_or_default();
+    if level > POLICY_LEVELS && !threads().is_empty() {
+        found.push(group.to_string());
+    }
+    for child in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_group = child.path().join("cpu.weight").is_file();
+        if is_group && child.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let group = format!("{group}/{}", child.file_name().to_string_lossy());
+            walk(&child.path(), &group, level + 1, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_with_threads_below_the_eighth_level_are_found() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut folder = root.path().to_path_buf();
+        let make = |folder: &Path, threads: &str, has_weight: bool| {
+            fs::create_dir(folder).expect("a group");
+            fs::write(folder.join("cgroup.threads"), threads).expect("threads");
+            if has_weight {
+                fs::write(folder.join("cpu.weight"), "100\n").expect("a weight");
+            }
+        };
+        for level in 1..=9 {
+            folder.push("g");
+            make(&folder, if level < 9 { "7\n" } else { "" }, true);
+        }
+        let found = || {
+            let mut found = Vec::new();
+            walk(root.path(), "", 0, &mut found);
+            found
+        };
+        assert_eq!(found(), [""; 0], "the control: eight levels, and a ninth without threads");
+        make(&folder.join("plain"), "7\n", false);
+        assert_eq!(found(), [""; 0], "the controller ends above");
+        make(&folder.join("deep"), "7\n", true);
+        assert_eq!(found(), [format!("{}/deep", "/g".repeat(9))]);
+    }
+}
