@@ -30,7 +30,7 @@ test: setup-test ## set up and pass every check: format, clippy, style, policies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	policy/check-bpf
-	RG_PERFETTO=$$(tools/perfetto/fetch) $(CARGO) test --workspace
+	RG_PERFETTO=$$(tools/perfetto/fetch) RG_MONITORING=$$(tools/monitoring/fetch) $(CARGO) test --workspace
 	RG_MONITORING=$$(tools/monitoring/fetch) PYTHONPATH=tools python3 -m unittest discover --quiet -t tools -s tools
 	RG_COMMAND=$${CARGO_TARGET_DIR:-target}/debug/rearguard python/test
 

@@ -32,9 +32,13 @@ def fetched() -> Path | None:
 def emitted() -> dict[str, set[str]]:
     """The labels of each sample's name."""
     found: dict[str, set[str]] = {}
-    for line in (WATCH.read_text() + TOP.read_text()).splitlines():
+    text = WATCH.read_text() + TOP.read_text()
+    for line in text.splitlines():
         if sample := re.match(r"(\w+)(?:\{(.*)\})? \S+$", line):
             found.setdefault(sample[1], set()).update(re.findall(r'(\w+)="', sample[2] or ""))
+    # As protobuf a histogram is one sample.
+    for name in re.findall(r"^# TYPE (\w+) histogram$", text, flags=re.M):
+        found[name] = found[f"{name}_count"]
     return found
 
 
@@ -78,8 +82,10 @@ class Names(unittest.TestCase):
         known = emitted()
         for good, bad in [
             ("rearguard_watch_requests_total", "rearguard_watch_requests"),
-            ("rearguard_watch_latency_seconds_sum", "rearguard_watch_latency_seconds"),
+            ("rearguard_watch_latency_seconds_sum", "rearguard_watch_latency_sum"),
+            ("rearguard_watch_latency_seconds", "rearguard_watch_threshold"),
             ('rearguard_group_share_ratio{group="/"}', 'rearguard_group_share_ratio{port="80"}'),
+            ('rearguard_watch_stage_seconds{stage="t2_t3"}', 'rearguard_watch_stage_seconds{le="1"}'),
             ("rearguard_cpus", "rearguard_cpu"),
         ]:
             self.assertEqual(unknown(f"rate({good}[5m])", known), set())

@@ -1,4 +1,6 @@
-//! OpenMetrics to a file, or to clients at an address.
+//! OpenMetrics to a file, or to clients at an address, which may have protobuf instead.
+
+mod forms;
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use model::Failure;
 
+use self::forms::Forms;
 use crate::files;
 
 /// How long a client has, from its first byte to the answer's last.
@@ -25,8 +28,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub enum Exporter {
     /// A file, replaced as a whole each time.
     File(PathBuf),
-    /// The latest text, for a thread that answers HTTP.
-    Served(Arc<Mutex<Arc<str>>>),
+    /// The latest metrics, for a thread that answers HTTP.
+    Served(Arc<Mutex<Forms>>),
 }
 
 impl Exporter {
@@ -38,17 +41,36 @@ impl Exporter {
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
             Failure::Machine(format!("--metrics: cannot listen at {place}: {error}"))
         })?;
-        let text = Arc::new(Mutex::new(Arc::from("")));
-        let served = Arc::clone(&text);
+        let forms = Arc::new(Mutex::new(Forms::default()));
+        let served = Arc::clone(&forms);
         thread::spawn(move || serve(&listener, &served));
-        Ok(Exporter::Served(text))
+        Ok(Exporter::Served(forms))
     }
 
     /// Replaces what was shown before.
     pub fn show(&self, text: String) -> Result<(), Failure> {
+        self.replace(text, || None)
+    }
+
+    /// The same, with a form for clients that would rather have it. A file is text.
+    #[cfg(feature = "bpf")]
+    pub fn show_both(
+        &self,
+        text: String,
+        protobuf: impl FnOnce() -> Vec<u8>,
+    ) -> Result<(), Failure> {
+        self.replace(text, || Some(protobuf().into()))
+    }
+
+    fn replace(
+        &self,
+        text: String,
+        protobuf: impl FnOnce() -> Option<Arc<[u8]>>,
+    ) -> Result<(), Failure> {
         match self {
             Exporter::Served(served) => {
-                *served.lock().expect("no panic while it is held") = text.into();
+                let forms = Forms { text: text.into(), protobuf: protobuf() };
+                *served.lock().expect("no panic while it is held") = forms;
                 Ok(())
             }
             // Readers see the old text or the new, never a part. No reader is waited for.
@@ -93,19 +115,19 @@ fn file(place: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn serve(listener: &TcpListener, text: &Mutex<Arc<str>>) {
+fn serve(listener: &TcpListener, forms: &Mutex<Forms>) {
     let clients = Arc::new(Clients::default());
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
             thread::sleep(PAUSE);
             continue;
         };
-        let text = Arc::clone(&text.lock().expect("no panic while it is held"));
+        let forms = forms.lock().expect("no panic while it is held").clone();
         let Ok(number) = clients.admit(&stream) else { continue };
         let clients = Arc::clone(&clients);
         thread::spawn(move || {
             // A client that hangs up early misses a scrape; the next one is for a later client.
-            let _ = answer(stream, &text, Instant::now() + PATIENCE);
+            let _ = answer(stream, &forms, Instant::now() + PATIENCE);
             clients.leave(number);
         });
     }
@@ -146,7 +168,7 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 
 /// Reads a request to its blank line: to hang up on unread bytes resets the connection, and the
 /// answer is lost.
-fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<()> {
+fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<Vec<u8>> {
     let (mut asked, mut room) = (Vec::new(), [0; 1024]);
     while !asked.ends_with(b"\r\n\r\n") && asked.len() < LONGEST_REQUEST {
         stream.set_read_timeout(Some(left(deadline)?))?;
@@ -155,18 +177,18 @@ fn read_request(stream: &mut TcpStream, deadline: Instant) -> io::Result<()> {
             count => asked.extend_from_slice(&room[..count]),
         }
     }
-    Ok(())
+    Ok(asked)
 }
 
 /// Every request gets the metrics.
-fn answer(mut stream: TcpStream, text: &str, deadline: Instant) -> io::Result<()> {
-    read_request(&mut stream, deadline)?;
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let length = text.len();
+fn answer(mut stream: TcpStream, forms: &Forms, deadline: Instant) -> io::Result<()> {
+    let asked = read_request(&mut stream, deadline)?;
+    let (kind, body) = forms.answer(&asked);
+    let length = body.len();
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     );
-    for mut part in [head.as_bytes(), text.as_bytes()] {
+    for mut part in [head.as_bytes(), body] {
         while !part.is_empty() {
             stream.set_write_timeout(Some(left(deadline)?))?;
             let written = stream.write(part)?;

@@ -13,6 +13,8 @@ mod open_metrics;
 mod otlp;
 #[cfg(feature = "bpf")]
 mod samples;
+#[cfg(all(test, feature = "bpf"))]
+mod scraped;
 #[cfg(feature = "bpf")]
 mod service;
 #[cfg(feature = "bpf")]

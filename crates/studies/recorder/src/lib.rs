@@ -6,6 +6,8 @@
 //! receiver.
 #![forbid(unsafe_code)]
 
+mod exponential;
+mod families;
 mod kept;
 mod metric;
 mod otlp;
@@ -14,6 +16,8 @@ mod store;
 mod threshold;
 mod told;
 
+pub use exponential::Exponential;
+pub use families::families;
 pub use kept::{KEPT_SCHEMA, KeptRequest, list, read_kept, trace_path};
 pub use metric::{Data, Exemplar, Histogram, Labels, Metric, Unit};
 pub use otlp::{Deliveries, Endpoint, Pace, Sender, Signal, Traced, exemplar, metrics};

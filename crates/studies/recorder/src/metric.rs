@@ -1,8 +1,11 @@
 //! What is counted and timed, for every format that metrics are written in.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use model::Nanos;
+
+use crate::exponential::Exponential;
 
 /// Upper ends of buckets in seconds: 1, 2 and 5 of each power of ten from 10 us to 5 s.
 const BUCKETS: [f64; 18] = [
@@ -26,6 +29,18 @@ pub struct Metric {
     pub data: Data,
 }
 
+impl Metric {
+    /// Its name in formats that are read by a Prometheus, which add to it what a sample is.
+    pub fn family(&self) -> String {
+        let unit = match self.unit {
+            Unit::Number => "",
+            Unit::Seconds => "_seconds",
+            Unit::Bytes => "_bytes",
+        };
+        format!("rearguard_watch_{}{unit}", self.name)
+    }
+}
+
 /// What values are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -44,8 +59,8 @@ pub enum Data {
     Counter(Vec<(Labels, u64)>),
     /// What rises and falls.
     Gauge(Vec<(Labels, f64)>),
-    /// How often it was how much.
-    Histogram(BTreeMap<Labels, Histogram>),
+    /// How often it was how much. They are large, so no copy is made where one is shown.
+    Histogram(Arc<BTreeMap<Labels, Histogram>>),
 }
 
 /// How often a time was how long.
@@ -55,6 +70,7 @@ pub struct Histogram {
     /// All of them together, in seconds.
     pub sum: f64,
     exemplars: [Option<Exemplar>; BUCKETS.len() + 1],
+    exponential: Exponential,
 }
 
 /// One of those that were counted, with where more is told of it.
@@ -76,6 +92,7 @@ impl Histogram {
         let seconds = span.as_secs_f64();
         self.counts[bucket(seconds)] += 1;
         self.sum += seconds;
+        self.exponential.observe(seconds);
     }
 
     /// Names one that was counted. It is the bucket's until the next one comes.
@@ -96,6 +113,16 @@ impl Histogram {
     /// Those that have a name.
     pub fn exemplars(&self) -> impl Iterator<Item = &Exemplar> {
         self.exemplars.iter().flatten()
+    }
+
+    /// What each bucket names.
+    pub(crate) fn named(&self) -> &[Option<Exemplar>] {
+        &self.exemplars
+    }
+
+    /// The same values in exponential buckets.
+    pub fn exponential(&self) -> &Exponential {
+        &self.exponential
     }
 }
 

@@ -1,10 +1,13 @@
 //! What was seen and kept, for `--metrics` and `--otlp`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::Failure;
-use recorder::{Data, Deliveries, Histogram, Labels, Metric, Signal, Traced, Unit, exemplar};
+use recorder::{
+    Data, Deliveries, Histogram, Labels, Metric, Signal, Traced, Unit, exemplar, families,
+};
 use report::stages::SERVER_STAGES;
 use tracer::Ended;
 
@@ -19,7 +22,8 @@ use crate::exporter::Exporter;
 /// How often what is shown is replaced.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-type Histograms = BTreeMap<Labels, Histogram>;
+/// Shared with what is shown for as long as that is written.
+type Histograms = Arc<BTreeMap<Labels, Histogram>>;
 
 /// Histograms that grow, and where all goes.
 pub struct Metrics {
@@ -48,17 +52,18 @@ impl Metrics {
         let is_sent = !args.otlp.is_empty();
         let to = receivers(&args.otlp, &args.otlp_header)?;
         let otlp = is_sent.then(|| Otlp::start(&to, args.otlp_every)).transpose()?;
-        let (latencies, stages) = (Histograms::new(), Histograms::new());
+        let (latencies, stages) = (Histograms::default(), Histograms::default());
         let is_any = shown.is_some() || otlp.is_some();
         Ok(is_any.then_some(Metrics { shown, otlp, latencies, stages }))
     }
 
     /// Counts requests of a port that have ended.
     pub fn count(&mut self, port: u16, ended: &[Ended]) {
-        let latencies = self.latencies.entry(of_port(port)).or_default();
+        let latencies = Arc::make_mut(&mut self.latencies).entry(of_port(port)).or_default();
         ended.iter().for_each(|one| latencies.observe(one.stages.latency()));
+        let stages = Arc::make_mut(&mut self.stages);
         for (at, (stage, _)) in SERVER_STAGES.iter().enumerate() {
-            let own = self.stages.entry(of_stage(port, stage)).or_default();
+            let own = stages.entry(of_stage(port, stage)).or_default();
             ended.iter().for_each(|one| own.observe(one.stages.spans()[at]));
         }
     }
@@ -68,10 +73,11 @@ impl Metrics {
         let Some(otlp) = &self.otlp else { return };
         otlp.keep(one);
         let port = one.kept.port;
-        let latency = self.latencies.entry(of_port(port)).or_default();
+        let latency = Arc::make_mut(&mut self.latencies).entry(of_port(port)).or_default();
         exemplar(one, None).into_iter().for_each(|own| latency.name(own));
+        let stages = Arc::make_mut(&mut self.stages);
         for (stage, _) in SERVER_STAGES {
-            let span = self.stages.entry(of_stage(port, stage)).or_default();
+            let span = stages.entry(of_stage(port, stage)).or_default();
             exemplar(one, Some(stage)).into_iter().for_each(|own| span.name(own));
         }
     }
@@ -110,7 +116,7 @@ impl Metrics {
             name,
             help,
             unit: Unit::Seconds,
-            data: Data::Histogram(of.clone()),
+            data: Data::Histogram(Arc::clone(of)),
         };
         all.push(histogram("latency", "Latency of requests, from T1 to T6", &self.latencies));
         all.push(histogram("stage", "Stages of requests", &self.stages));
@@ -126,7 +132,7 @@ impl Shown {
     /// What cannot be written is said once.
     fn show(&mut self, all: &[Metric]) {
         self.at = Some(Instant::now());
-        let shown = self.exporter.show(open_metrics::text(all));
+        let shown = self.exporter.show_both(open_metrics::text(all), || families(all));
         if let Err(error) = &shown
             && !self.is_failing
         {
@@ -147,7 +153,7 @@ mod tests {
 
     /// Metrics of three requests of a port that took 60 us each.
     fn of_three(port: u16) -> Metrics {
-        let (latencies, stages) = (Histograms::new(), Histograms::new());
+        let (latencies, stages) = (Histograms::default(), Histograms::default());
         let mut metrics = Metrics { shown: None, otlp: None, latencies, stages };
         metrics.count(port, &[ended(); 3]);
         metrics
@@ -210,7 +216,7 @@ mod tests {
     #[test]
     fn a_request_that_is_sent_is_named_in_the_histograms_that_it_is_in() {
         let named = |metrics: &Metrics| -> Vec<(Labels, f64)> {
-            let all = [&metrics.latencies, &metrics.stages].into_iter().flatten();
+            let all = [&metrics.latencies, &metrics.stages].into_iter().flat_map(|all| all.iter());
             let of = |(labels, own): (&Labels, &Histogram)| {
                 own.exemplars().map(|one| (labels.clone(), one.value)).collect::<Vec<_>>()
             };

@@ -6,19 +6,13 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use recorder::{Data, Histogram, Labels, Metric, Unit};
+use recorder::{Data, Histogram, Labels, Metric};
 
 /// Metrics as text.
 pub fn text(all: &[Metric]) -> String {
-    let mut registry = Registry::with_prefix("rearguard_watch");
+    let mut registry = Registry::default();
     for metric in all {
-        let unit = match metric.unit {
-            Unit::Number => "",
-            Unit::Seconds => "_seconds",
-            Unit::Bytes => "_bytes",
-        };
-        let name = format!("{}{unit}", metric.name);
-        registry.register(name, metric.help, Samples(metric.data.clone()));
+        registry.register(metric.family(), metric.help, Samples(metric.data.clone()));
     }
     let mut text = String::new();
     encode(&mut text, &registry).expect("a String takes any text");

@@ -151,9 +151,9 @@ fn a_histogram_arrives_with_the_trace_of_a_kept_request() {
     }
     let without = latency.clone();
     latency.name(exemplar(&one, None).expect("it has an end"));
-    let of = |histogram| {
-        let samples = [(vec![("port", "80".to_string())], histogram)].into();
-        let all = [metric("latency", Unit::Seconds, Data::Histogram(samples))];
+    let of = |histogram: Histogram| {
+        let samples = BTreeMap::from([(vec![("port", "80".to_string())], histogram)]);
+        let all = [metric("latency", Unit::Seconds, Data::Histogram(samples.into()))];
         let arrived = arrived(&all).remove(0);
         let metric::Data::Histogram(own) = data(&arrived, 0) else { panic!("no histogram") };
         own.data_points[0].clone()

@@ -1,5 +1,6 @@
 //! A Prometheus that takes OTLP: what it makes of what is sent. It says so where there is none.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -80,7 +81,7 @@ fn prometheus_has_the_names_and_labels_of_a_scrape_and_knows_the_trace() {
         metric("requests", Unit::Number, Data::Counter(vec![(port.clone(), 7)])),
         metric("ring", Unit::Bytes, Data::Gauge(vec![(Vec::new(), 5.0)])),
         metric("threshold", Unit::Seconds, Data::Gauge(vec![(port.clone(), 0.005)])),
-        metric("latency", Unit::Seconds, Data::Histogram([(port, latency)].into())),
+        metric("latency", Unit::Seconds, Data::Histogram(BTreeMap::from([(port, latency)]).into())),
     ];
     let (sender, said) = sender(&url, Signal::Metrics, QUICK);
     sender.offer(metrics(&all, SystemTime::now(), "host-1", "0.2.0"));
