@@ -215,6 +215,9 @@ static void a_group_shares_what_it_earns(void)
 	TRUE(rg_credits_group(&threads[3]) == 0);
 	SAME(rg_credits_weight(&tasks[3], &threads[3]), NICE_0);
 	SAME(shared.sharing, NICE_0);
+	groups[1].weight = 300; /* from the next that it earns */
+	SAME(rg_credits_weight(&tasks[1], &threads[1]), NICE_0 * 3 / 4);
+	SAME(shared.sharing, NICE_0 * 3);
 }
 
 /* What a thread has moves to and from the balance with it. */
@@ -240,16 +243,22 @@ static void a_tick_in_ten_ms_counts(void)
 
 	credit_policy();
 	now = 40 * MS;
-	rg_credits_tick(&cpus[0], &thread);
+	rg_balance_tick(&cpus[0], &thread);
 	SAME(thread.boosted, 0);
 	SAME(thread.earns, 1);
 	thread.boosted = 1;
 	now += 10 * MS - 1;
-	rg_credits_tick(&cpus[0], &thread);
+	rg_balance_tick(&cpus[0], &thread);
 	SAME(thread.boosted, 1);
 	now++;
-	rg_credits_tick(&cpus[0], &thread);
+	rg_balance_tick(&cpus[0], &thread);
 	SAME(thread.boosted, 0);
+	options.balance = RG_BALANCE_STEAL; /* credits are of one balance alone */
+	thread = (struct rg_thread){ .boosted = 1 };
+	now += 10 * MS;
+	rg_balance_tick(&cpus[0], &thread);
+	SAME(thread.boosted, 1);
+	SAME(thread.earns, 0);
 }
 
 /* Waiting threads of CPU 0: over, under and boosted, and one that may not run there. */

@@ -347,4 +347,7 @@ static void a_set_has_eight_rows_to_choose_from(void)
 	SAME(rg_cpuset_find(first, now), RG_CPUSET_NONE);
 	shared.cpusets[rg_cpuset_probe(first, 7)].waiting = 0;
 	SAME(rg_cpuset_find(first, now + 2 * SECOND), rg_cpuset_probe(first, 7));
+	shared.cpusets[rg_cpuset_probe(first, 7)].affinity = 0;
+	shared.cpusets[rg_cpuset_probe(first, 0)].waiting = 0;
+	SAME(rg_cpuset_find(first, now + 4 * SECOND), rg_cpuset_probe(first, 0));
 }

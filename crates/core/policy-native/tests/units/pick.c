@@ -135,6 +135,39 @@ static void a_dispatch_compares_what_runs(void)
 	SAME(cpus[0].ask.mine, 0);
 }
 
+/* What runs gives way to a bound thread that is later, where it may go to an idle CPU. */
+static void a_dispatch_lets_what_runs_give_way(void)
+{
+	for (u32 none = 0; none < 2; none++) {
+		two_sets();
+		options.balance = none ? RG_BALANCE_NONE : RG_BALANCE_GVTS;
+		set_waits(2, 8, 0, 1000);
+		runs_of(3, 0, 500);
+		threads[3].counted = 1024;
+		tasks[3].runnable = 1;
+		idle = 1 << 3;
+		SAME(dispatches(0, 3), none ? 3 : 2);
+		SAME(kicks[3][RG_KICK_IDLE], !none);
+	}
+}
+
+/* Only a thread that wakes passes by: one that has had its turn waits with the others. */
+static void a_thread_that_does_not_wake_passes_by_none(void)
+{
+	for (u32 wakes_up = 0; wakes_up < 2; wakes_up++) {
+		reset(8, 4);
+		sleeper(1, 0, 0);
+		runs(2, 0, 0, 0, NICE_0);
+		bind(&tasks[1], 1);
+		threads[1].burst_mean_ns = 50000;
+		rg_activate(&tasks[1], &threads[1], 0, now);
+		cpus[0].vruntime = threads[1].account.vruntime;
+		rg_enqueue(&tasks[1], wakes_up ? RG_ENQUEUE_WAKEUP : 0);
+		SAME(dsq_of(LOCAL(0))->count, wakes_up);
+		SAME(threads[1].waits != 0, !wakes_up);
+	}
+}
+
 /* A heap whose last thread leaves the index gives its extent back. */
 static void a_heap_without_threads_leaves_its_extent(void)
 {

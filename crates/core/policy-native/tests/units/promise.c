@@ -36,6 +36,12 @@ static void the_nearest_promise_counts(void)
 	SAME(rg_promise_of(1), 3);
 	thread_in(3, 1, 0, 0);
 	SAME(rg_promise_of(3), 0);
+	for (u32 g = 1; g <= 8; g++)
+		rg_init_group(g, g - 1, 100);
+	thread_in(4, 1, 8, 0); /* the deepest */
+	SAME(rg_promise_of(4), 0);
+	rg_promise_group(1, MS, 1000);
+	SAME(rg_promise_of(4), 1);
 }
 
 /* The model: what is promised of each nanosecond, less what was used, within both bounds. */
@@ -346,10 +352,16 @@ static void an_urgent_thread_is_fetched(void)
 	SAME(cpus[0].thread, 1);
 	SAME(cpus[0].vruntime, RG_VTIME_BEGIN - 10 * MS);
 	FALSE(rg_pick_urgent(0, &cpus[0], 0));
+	queues[0].urgent_at = now;
+	FALSE(rg_pick_urgent(0, &cpus[0], 0)); /* none is any more */
 	/* Where another is urgent, too, the next choice looks again. */
 	put(dsq_of(0), (struct place){ &tasks[promised_thread(3)->slot], 1, 0 });
 	put(dsq_of(0), (struct place){ &tasks[promised_thread(4)->slot], 2, 0 });
 	threads[3].woke_at = threads[4].woke_at = now - age;
+	queues[0].urgent_at = now;
+	no_moves = 1;
+	FALSE(rg_pick_urgent(0, &cpus[0], 0));
+	no_moves = 0;
 	queues[0].urgent_at = now;
 	TRUE(rg_pick_urgent(0, &cpus[0], 0));
 	SAME(queues[0].urgent_at, now);

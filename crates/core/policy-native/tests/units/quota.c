@@ -450,3 +450,31 @@ static void a_new_burst_counts_at_once(void)
 	rg_limit_group(1, 80 * MS, 100 * MS, 0);
 	SAME(budget_of(1)->most_ns, most_ns);
 }
+
+/* A period that ends says what to expect of the next one. */
+static void a_period_that_ends_is_learnt_from(void)
+{
+	reset(8, 4);
+	rg_init_group(1, 0, 100);
+	rg_limit_group(1, 80 * MS, 100 * MS, 0);
+	budget_of(1)->brief_ns = 20 * MS;
+	rg_budget_settle(budget_of(1), 0);
+	SAME(budget_of(1)->expected_ns, 0);
+	now += 100 * MS;
+	rg_budget_settle(budget_of(1), 0);
+	SAME(budget_of(1)->expected_ns, 20 * MS);
+}
+
+/* What a timer does next is reckoned with what is left by now. */
+static void a_timer_brings_its_budget_up_to_date(void)
+{
+	reset(8, 4);
+	rg_init_group(1, 0, 100);
+	rg_limit_group(1, 80 * MS, 100 * MS, 0);
+	budget_of(1)->left_ns = -30 * (long long)MS;
+	budget_of(1)->held = 1;
+	now += 200 * MS;
+	TRUE(rg_quota_again(1, 1));
+	SAME(budget_of(1)->filled_at, now);
+	SAME(budget_of(1)->left_ns > 0, 1);
+}

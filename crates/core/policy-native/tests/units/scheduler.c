@@ -174,6 +174,17 @@ static void a_bound_thread_preempts_its_cpu(void)
 	SAME(kicks[3][RG_KICK_PREEMPT], 1);
 }
 
+/* One that may go elsewhere, and has found no CPU to preempt, preempts none. */
+static void a_thread_without_a_victim_preempts_none(void)
+{
+	reset(8, 4);
+	sleeper(1, 0, 0);
+	runs(2, 0, 0, 50, NICE_0);
+	rg_enqueue(&tasks[1], RG_ENQUEUE_WAKEUP);
+	SAME(kicks[0][RG_KICK_PREEMPT], 0);
+	SAME(threads[1].waits, rg_some(0));
+}
+
 /* A thread waits in the queue by arrival and in the index, once; an idle CPU is woken for it. */
 static void an_enqueued_thread_waits(void)
 {

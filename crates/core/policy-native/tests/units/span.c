@@ -359,6 +359,15 @@ static void a_span_knows_the_last_two(void)
 	SAME(cpus[0].span.alone, at(30 - 314));
 	SAME(cpus[0].span.last.set, 4);
 	SAME(cpus[0].span.bound.set, 1);
+	rg_span_begin(&cpus[0].span, 0);
+	for (u32 i = 0; i < 3; i++) {
+		long long from_the_last[] = { 10, 30, 20 };
+		struct rg_foremost first = { .vruntime = at(from_the_last[i]), .set = i };
+
+		rg_span_note(&cpus[0].span, &first, 0);
+	}
+	SAME(cpus[0].span.least.set, 0);
+	SAME(cpus[0].span.second.set, 2);
 	SAME(rg_last(RG_NEVER, 5), 5);
 	SAME(rg_last(5, RG_NEVER), 5);
 	SAME(rg_last(4, 5), 5);
@@ -422,4 +431,32 @@ static void bound_threads_follow_one_set_at_a_time(void)
 	vtime_of_set(6)->shift += 800 * MS;
 	span.last.vruntime = RG_NEVER;
 	SAME(rg_follow(&shared, own, &span, at(500)), 0);
+}
+
+/* A virtual time has met another one where two compete. */
+static void one_virtual_time_meets_none(void)
+{
+	for (u32 count = 1; count < 3; count++) {
+		struct rg_span span = { .now = now, .count = count };
+		struct rg_vtime vtime = { .met_at = now - SECOND };
+
+		rg_meet(&vtime, &span);
+		SAME(vtime.met_at, count > 1 ? now : now - SECOND);
+	}
+}
+
+/* The first that waits and may not run everywhere: of a set, or bound to the CPU. */
+static void the_first_bound_thread_is_of_either_kind(void)
+{
+	for (long long ms = 890; ms < 920; ms += 20) {
+		two_sets();
+		queues[8].vtime.met_at = now;
+		set_waits(1, 0, 0, 1000);
+		set_waits(2, 8, 0, ms);
+		set_waits(4, 0, 5, 900);
+		runs_of(3, 0, 1010);
+		TRUE(converges(3));
+		SAME(cpus[0].span.bound.vruntime, at(ms < 900 ? ms : 900));
+		SAME(cpus[0].span.bound.set, ms < 900 ? 0 : 5);
+	}
 }

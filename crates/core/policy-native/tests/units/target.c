@@ -374,6 +374,8 @@ static void a_target_rises_as_far_as_the_least_that_waits(void)
 	SAME(rg_gvts_least(2, RG_NEVER), at(1200));
 	SAME(rg_gvts_least(3, at(1300)), at(1300));
 	SAME(rg_gvts_least(-1, at(1300)), at(1300));
+	queues[0].least = at(1100);
+	SAME(rg_gvts_least(0, at(1300)), at(1100));
 }
 
 /* Of a large machine a look asks 16 CPUs, and the next goes on where it ended. */

@@ -190,3 +190,17 @@ static void a_bound_thread_begins_where_its_cpu_is(void)
 	queues[0].least = at(701);
 	SAME(rg_min_vruntime(vtime, &cpus[0], &queues[8], 0), at(700));
 }
+
+/* Where threads of its own set wait its virtual time is where they are; else where others are. */
+static void a_set_that_waits_keeps_its_virtual_time(void)
+{
+	for (u32 waits = 0; waits < 2; waits++) {
+		reset(8, 4);
+		cpus[0].pool = 2; /* of all CPUs */
+		vtime_of_all()->min_vruntime = at(900);
+		vtime_of_set(5)->min_vruntime = at(500);
+		queues[0].waiting = waits ? 1 << 5 : 1 << 1;
+		rg_min_vruntime(vtime_of_set(5), &cpus[0], &queues[0], 5);
+		SAME(vtime_of_set(5)->min_vruntime, at(waits ? 500 : 900));
+	}
+}
