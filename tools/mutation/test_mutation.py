@@ -1,16 +1,20 @@
 """Of mutants: what is changed, and what is not."""
 
+import contextlib
+import io
 import os
 import subprocess
 import tempfile
+import time
 import unittest
 from collections.abc import Iterable
 from pathlib import Path
 
-from .__main__ import line_of
+from .__main__ import Run, left_by, line_of
 from .build import IN_MUTANT, unit
 from .mutate import Mutant, code, mutants
 from .schema import SWITCH, switched
+from .suites import Suite, executables, measured
 
 SOURCE = """/* if (a < 1) */
 #define RG_MOST 16 /* a > 2 */
@@ -60,6 +64,82 @@ def answers(text: str, numbers: Iterable[int]) -> list[str]:
         command = {"args": [Path(name) / "a"], "capture_output": True, "text": True, "check": True}
         runs = [subprocess.run(env=os.environ | {"RG_MUTANT_NUMBER": str(each)}, **command) for each in numbers]
     return [run.stdout for run in runs]
+
+
+def program(folder: str, text: str) -> str:
+    """A program that stands for one with tests, by what it prints."""
+    path = Path(folder) / "fake-0123"
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+NEEDS_POLICY = '[ "$RG_MUTANT" = /nowhere/policy.so ] && exit 134\n'
+WHOLE = Path("/somewhere/policy.so")
+
+
+class Judging(unittest.TestCase):
+    """What programs with tests tell."""
+
+    def setUp(self) -> None:
+        self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+
+    def test_the_first_test_that_fails_ends_a_run(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            suite = Suite(program(name, "echo test a ... ok; echo test b ... FAILED; exec sleep 60"), 1)
+            begin = time.monotonic()
+            self.assertEqual(suite.failed(WHOLE, 1), "b")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(suite.name, "fake")
+
+    def test_a_mutant_is_named_to_the_program(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            suite = Suite(program(name, '[ $RG_MUTANT_NUMBER = 7 ] && echo test a ... FAILED && exit 101; echo test a ... ok'), 1)
+            self.assertEqual([suite.failed(WHOLE, number) for number in (6, 7)], [None, "a"])
+
+    def test_a_test_that_ends_its_program_fails(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            self.assertEqual(Suite(program(name, "echo test a ... ok; echo -n 'test b ... '; kill -SEGV $$"), 1).failed(WHOLE, 1), "b")
+            self.assertEqual(Suite(program(name, "kill -SEGV $$"), 1).failed(WHOLE, 1), "all")
+
+    def test_a_name_of_no_program_is_refused_with_those_that_are(self) -> None:
+        with self.assertRaisesRegex(ValueError, "no nonsense; there are .*promise"):
+            executables(["sim"], ["promise", "nonsense"])
+
+    def test_a_program_that_loads_no_policy_is_left_out(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            self.assertIsNone(measured(program(name, "echo test a ... ok"), WHOLE, 5))
+
+    def test_what_fails_without_a_mutant_is_left_out(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            text = f"{NEEDS_POLICY}echo $*; echo test a ... ok; echo test b ... FAILED; exit 101"
+            suite = measured(program(name, text), WHOLE, 5)
+        self.assertEqual((suite.without, suite.tests) if suite else None, (("b",), ()))
+
+    def test_of_what_takes_too_long_the_tests_that_end_in_time_count(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            text = f"{NEEDS_POLICY}echo test a ... ok; echo -n 'test b ... '; while :; do :; done"
+            suite = measured(program(name, text), WHOLE, 1)
+            self.assertEqual((suite.without, suite.tests) if suite else None, ((), ("a",)))
+            self.assertIsNone(measured(program(name, f"{NEEDS_POLICY}while :; do :; done"), WHOLE, 1))
+
+    def test_a_run_says_by_which_suite_and_what_it_had_no_time_for(self) -> None:
+        found = dict(enumerate(mutants("a.h", SOURCE)[:3], 1))
+        with tempfile.TemporaryDirectory() as name:
+            suite = Suite(program(name, '[ $RG_MUTANT_NUMBER = 2 ] && echo test a ... FAILED; exit 0'), 1)
+            run = Run(found, WHOLE, 1, time.monotonic() + 60)
+            run.ask_suites([suite])
+            self.assertEqual(run.verdicts, {2: "killed by fake (a)"})
+            run.end = time.monotonic()
+            run.ask_suites([suite])
+        self.assertEqual(run.verdicts[1], "not judged by fake")
+        self.assertEqual(run.left(), [])
+
+    def test_what_a_run_has_left_is_known_to_the_next(self) -> None:
+        found = mutants("a.h", SOURCE)
+        said = ["survived", "not judged by fake", "not judged by its code", "killed by fake (a)", "same code"]
+        output = "\n".join(line_of(*each) for each in zip(said, found))
+        self.assertEqual([line_of("", each) in left_by(output) for each in found[:6]], [True] * 3 + [False] * 3)
 
 
 class Mutation(unittest.TestCase):
