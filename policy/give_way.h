@@ -116,7 +116,7 @@ RG_SUBPROGRAM s32 rg_way_far(struct task_struct *t RG_TRUSTED, s32 at)
 		return -1;
 	RG_FOR(i, 0, RG_PREEMPT_BEYOND) {
 		s32 to = rg_preempt_far(queue, at, i);
-		struct rg_cpu *cpu = to < 0 ? 0 : rg_cpu(to);
+		struct rg_cpu *cpu = to < 0 || to == at ? 0 : rg_cpu(to);
 
 		if (cpu && rg_runs_later(shared, cpu, &here->span.bound) && rg_may_run_on(t, to))
 			return to;

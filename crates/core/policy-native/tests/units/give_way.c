@@ -175,12 +175,14 @@ static void what_runs_leaves_for_the_first_cpu(void)
 /* The CPU itself is none to go to, also where what waits is bound to it. */
 static void what_runs_does_not_leave_for_its_own_cpu(void)
 {
-	two_sets();
-	shared.queues = 1;
-	runs_of(3, 0, 500);
-	cpus[0].span.bound = (struct rg_foremost){ .vruntime = at(401) };
-	rg_leave_if_wanted(&cpus[0], 0, &tasks[3]);
-	SAME(cpus[0].leaves, 0);
+	for (u32 queues_less = 0; queues_less < 2; queues_less++) {
+		two_sets();
+		shared.queues -= queues_less;
+		runs_of(3, 0, 500);
+		cpus[0].span.bound = (struct rg_foremost){ .vruntime = at(401) };
+		rg_leave_if_wanted(&cpus[0], 0, &tasks[3]);
+		SAME(cpus[0].leaves, 0);
+	}
 }
 
 /* Also as the one where another thread goes on to a third. */
