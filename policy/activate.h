@@ -7,6 +7,7 @@
 #define RG_ACTIVATE_H
 
 #include "balance/balance.h"
+#include "meet.h"
 #include "order/order.h"
 #include "urgent.h"
 
@@ -25,6 +26,8 @@ RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
 	vtime = rg_vtime_of_account(account);
 	if (!vtime)
 		return 0;
+	if (idle && !queue->is_own && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
+		rg_sets_meet(at, cpu, vtime);
 	if (idle)
 		rg_balance_place(account, thread, cpu, queue);
 	thread->cut_off = 0;

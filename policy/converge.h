@@ -49,14 +49,14 @@
  *          not count beyond a queue, 3.2% when no set did. 24 draws over four caches: 0.4%, 1.8%
  *          when a set was where a CPU's own queue had it. docs/evidence/production-node.md.
  * Limits.  A CPU that has its tick off compares when it is on again. It compares sets of CPUs of
- *          which a tick has met a thread there, and of other queues the next 8. Those that meet
- *          again within 300 ms keep their leads.
+ *          which a tick has met a thread there, or to which one has come that waits near, and of
+ *          other queues the next 8. Those that meet again within 300 ms keep their leads.
  */
 #ifndef RG_CONVERGE_H
 #define RG_CONVERGE_H
 
 #include "balance/steal.h"
-#include "span.h"
+#include "meet.h"
 
 /* The looks of a tick at the sets that wait for its CPU. */
 enum rg_converging { RG_CONVERGE_NOTE, RG_CONVERGE_JOIN, RG_CONVERGE_RAISE };
@@ -151,20 +151,8 @@ RG_SUBPROGRAM bool rg_look_beyond(s32 at)
 	return 1;
 }
 
-/* Says to other CPUs where the threads are that wait in a queue. */
-RG_INLINE void rg_converge_publish(struct rg_shared *shared, struct rg_queue *queue, u32 id)
-{
-	struct rg_lock *lock = rg_lock_of(id);
-
-	if (!lock || queue->least == RG_NEVER)
-		return;
-	rg_acquire(lock);
-	rg_queue_publish(shared, queue, 0);
-	rg_release(lock);
-}
-
 /* The sets that compete for a CPU: they are no further apart then. */
-RG_INLINE void rg_converge_sets(struct rg_shared *shared, s32 at, struct rg_cpu *here)
+RG_INLINE void rg_converge_sets(s32 at, struct rg_cpu *here)
 {
 	struct rg_queue *queue = rg_queue(rg_queue_of(at));
 	u64 sets = queue ? rg_sets_at(queue, here) : 0;
@@ -177,8 +165,7 @@ RG_INLINE void rg_converge_sets(struct rg_shared *shared, s32 at, struct rg_cpu 
 	}
 	RG_FOR_WAITING(i, sets)
 		rg_converge_set(at, i, RG_CONVERGE_RAISE);
-	if (queue)
-		rg_converge_publish(shared, queue, rg_queue_of(at));
+	rg_publish_moved(rg_queue_of(at));
 }
 
 /* The foremost thread that is bound to the CPU, under the lock of its own queue. */
@@ -285,7 +272,7 @@ RG_SUBPROGRAM u64 rg_converge_at(s32 at)
 		return RG_NEVER;
 	bound = own->is_own && (here->vtime >= RG_CPUSETS || own->least != RG_NEVER);
 	rg_span_begin(&here->span, bound);
-	rg_converge_sets(shared, at, here);
+	rg_converge_sets(at, here);
 	if (bound)
 		rg_converge_own(shared, here, &here->span);
 	if (here->vtime < RG_CPUSETS)

@@ -344,6 +344,7 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	rg_charge(t, thread);
 	if (!rg_counts(t, thread))
 		rg_activate(t, thread, at, rg_now());
+	rg_cpuset_refresh(t, thread, rg_now());
 	rg_set_next(at, t, thread);
 	rg_balance_tick(cpu, thread);
 	rg_class_set_curr(at, t, thread);

@@ -35,6 +35,8 @@
 #include "surplus.h"
 #include "index/index.h"
 
+#define RG_ADMIT_NEAR 16 /* CPUs */
+
 /* Where the thread's CPU time is charged. */
 RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread *thread)
 {
@@ -148,34 +150,96 @@ RG_INLINE u64 rg_vruntime_most(u64 min_vruntime, u64 weight)
 	       RG_HELD_BACK_NS;
 }
 
+/* All vruntimes of a virtual time go on, or back. */
+RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
+{
+	rg_add(&vtime->shift, by);
+	rg_add(&vtime->min_vruntime, by);
+}
+
+/*
+ * A batch thread comes to a set of CPUs in which none competes. Where that is nothing has said: it
+ * begins no earlier than what the thread comes from. Further behind it would go before all that it
+ * has competed with until now.
+ */
+RG_INLINE void rg_set_begins(struct rg_vtime *to, struct rg_vtime *from, struct rg_thread *thread)
+{
+	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || to->has_batch ||
+	    !rg_holds_clock(thread))
+		return;
+	rg_vtime_move(to, rg_lead(from->min_vruntime, to->min_vruntime));
+	to->has_batch = RG_CONTENDED_LOOKS;
+}
+
 /*
  * The account enters another virtual time: it keeps its distance to the min_vruntime, within
- * bounds where the other virtual time is that of other competitors. A new one starts half a slice
+ * bounds where the other virtual time is that of other competitors. One that wants a CPU meanwhile
+ * is no further behind them than a slice: what it could not use where it was they do not owe it,
+ * and the requests of a service would wait for it. A new one starts half a slice
  * behind the min_vruntime: at the min_vruntime itself, threads that come and go without end would
  * hold it where it is, and no thread that has run would be the least.
  */
-RG_INLINE void rg_renormalise(struct rg_account *account, u64 weight, u32 id)
+RG_INLINE void rg_renormalise(struct rg_account *account, struct rg_thread *thread, u32 id)
 {
 	struct rg_vtime *to, *from;
-	u64 most;
+	u64 most, behind;
 
 	to = rg_vtime_at(id);
 	if (!to)
 		return;
 	from = rg_account_sync(account);
+	if (from && from != to && id < RG_CPUSETS && thread->counted)
+		rg_set_begins(to, from, thread);
 	if (!from)
 		account->vruntime = to->min_vruntime + (RG_OPTION(slice_ns) >> 1);
 	else if (from != to)
 		account->vruntime += to->min_vruntime - from->min_vruntime;
 	if (from && from != to && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE) {
-		most = rg_vruntime_most(to->min_vruntime, weight);
+		behind = thread->counted ? RG_OPTION(slice_ns) : RG_HELD_BACK_NS;
+		most = rg_vruntime_most(to->min_vruntime, thread->weight);
 		if (rg_before(most, account->vruntime))
 			account->vruntime = most;
-		account->vruntime =
-			rg_latest(account->vruntime, to->min_vruntime - RG_HELD_BACK_NS);
+		account->vruntime = rg_latest(account->vruntime, to->min_vruntime - behind);
 	}
 	account->shift = to->shift;
 	account->vtime = rg_some(id);
+}
+
+/* A CPU knows then that threads of this one's set may run there, if they may. */
+RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 at)
+{
+	struct rg_thread *thread = rg_thread(t);
+	struct rg_shared *shared = rg_shared();
+	struct rg_cpu *cpu = rg_cpu(at);
+
+	if (!thread || !shared || !cpu || !rg_may_run_on(t, at))
+		return 0;
+	rg_admit(shared, cpu, thread->cpuset);
+	return 1;
+}
+
+/*
+ * A thread may be new to a set of CPUs: those near it know then that they are of the set, and not
+ * when they first run it. One that runs what is further behind may not do so for long.
+ */
+RG_SUBPROGRAM bool rg_admit_near(struct task_struct *t RG_TRUSTED, s32 home)
+{
+	struct rg_thread *thread = rg_thread(t);
+	u32 id;
+
+	if (!thread)
+		return 0;
+	id = rg_vtime_of(t, thread, home);
+	if (id >= RG_CPUSETS || rg_account(t, thread)->vtime == rg_some(id))
+		return 0;
+	RG_FOR(i, 0, RG_ADMIT_NEAR) {
+		s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
+
+		if (at < 0)
+			break;
+		rg_admit_at(t, at);
+	}
+	return 1;
 }
 
 /* The thread belongs to the queue of a CPU with its vruntime. */
@@ -185,7 +249,9 @@ RG_SUBPROGRAM bool rg_attach(struct task_struct *t RG_TRUSTED, s32 at)
 
 	if (!thread)
 		return 0;
-	rg_renormalise(rg_account(t, thread), thread->weight, rg_vtime_of(t, thread, at));
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
+		rg_admit_near(t, at);
+	rg_renormalise(rg_account(t, thread), thread, rg_vtime_of(t, thread, at));
 	rg_queue_move(thread, rg_some(rg_queue_of(at)));
 	return 1;
 }
@@ -199,13 +265,6 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 	rg_weight_refresh(thread);
 	rg_set_curr(cpu, t, thread);
 	thread->cpu = cpu;
-}
-
-/* All vruntimes of a virtual time go on, or back. */
-RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
-{
-	rg_add(&vtime->shift, by);
-	rg_add(&vtime->min_vruntime, by);
 }
 
 /*
@@ -247,6 +306,15 @@ RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struc
 	return rg_latest(shared->least, least - RG_HELD_BACK_NS);
 }
 
+/* Whether threads of a set of CPUs wait in a queue, or of one that is not all CPUs in any. */
+RG_INLINE bool rg_set_waits(struct rg_queue *queue, u32 cpuset)
+{
+	struct rg_shared *shared = rg_shared();
+
+	return (queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1) ||
+	       (shared && shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].waiting);
+}
+
 /*
  * The min_vruntime of the threads that a waking one competes with at a CPU. Where none of its own
  * set waits its virtual time takes up where theirs is; that of bound threads moves to a set's
@@ -256,7 +324,7 @@ RG_INLINE u64 rg_min_of_pinned(struct rg_vtime *vtime, struct rg_cpu *cpu, struc
 RG_INLINE u64 rg_min_vruntime(struct rg_vtime *vtime, struct rg_cpu *cpu, struct rg_queue *queue,
 			      u32 cpuset)
 {
-	bool waited = queue->waiting >> (cpuset & (RG_CPUSETS - 1)) & 1;
+	bool waited = rg_set_waits(queue, cpuset);
 	struct rg_vtime *running = cpu->pool ? rg_vtime_at(cpu->vtime) : 0;
 	u64 sets = rg_least_to_pass(queue);
 	struct rg_queue *own = rg_queue(cpu->own);

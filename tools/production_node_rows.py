@@ -85,6 +85,8 @@ ROWS: list[tuple[str, str, str, Texts]] = [
     ("three-change-places", "chain", "share", AS_IS),
     ("nested-sets", "web", "excess", AS_IS),
     ("moved-group", "web", "excess", AS_IS),
+    ("set-meets-service", "pod", "excess", AS_IS),
+    ("set-shrinks", "pod", "excess", AS_IS),
     ("loop-and-service", "loop", "excess", AS_IS),
     ("loop-and-service", "loop", "excess", [[("cpus = 4", "cpus = 8\nllcs = 2"), ("0.7", "0.6"), ("0.025", "0.0125"), ("500us", "2ms")]]),
     ("loop-and-service", "loop", "excess", [[("cpus = 4", "cpus = 1"), ("0.7", "0.3"), ("0.025", "0.1")]]),

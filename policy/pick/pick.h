@@ -61,7 +61,7 @@ RG_SUBPROGRAM u32 rg_pick_settle(s32 cpu, u32 id)
 		if (!alone || rg_before(account->vruntime, vruntime))
 			account->vruntime = vruntime;
 		if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
-			rg_renormalise(account, thread->weight, rg_queue_of(cpu));
+			rg_renormalise(account, thread, rg_queue_of(cpu));
 		vruntime = account->vruntime;
 	}
 	here->ask.gone |= here->ordered;

@@ -70,7 +70,7 @@ RG_SUBPROGRAM bool rg_pick_row(s32 cpu, u32 id, u32 slot)
 	if (thread->waits)
 		rg_index_leave(thread);
 	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_QUEUE)
-		rg_renormalise(&thread->account, thread->weight, rg_queue_of(cpu));
+		rg_renormalise(&thread->account, thread, rg_queue_of(cpu));
 	rg_queue_move(thread, rg_some(rg_queue_of(cpu)));
 	rg_weight_refresh(thread);
 	rg_cpu_set_curr(here, thread, thread->account.vruntime, here->ask.now);

@@ -12,21 +12,21 @@ struct Group {
 }
 
 /// Draws by a linear congruential generator (Knuth's MMIX).
-struct Lot(u64);
+pub struct Lot(pub u64);
 
 impl Lot {
-    fn below(&mut self, bound: u32) -> u32 {
+    pub fn below(&mut self, bound: u32) -> u32 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % u64::from(bound)) as u32
     }
 
-    fn one_of(&mut self, values: &[u32]) -> u32 {
+    pub fn one_of(&mut self, values: &[u32]) -> u32 {
         values[self.below(values.len() as u32) as usize]
     }
 
     /// So many of the CPUs, in order.
-    fn some(&mut self, count: u32, cpus: u32) -> Vec<u32> {
+    pub fn some(&mut self, count: u32, cpus: u32) -> Vec<u32> {
         let mut all: Vec<u32> = (0..cpus).collect();
         while all.len() > count as usize {
             all.remove(self.below(all.len() as u32) as usize);

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod chains;
+mod changing_sets;
 #[path = "../../../../crates/arms/sim/tests/common/mod.rs"]
 mod common;
 mod credit;

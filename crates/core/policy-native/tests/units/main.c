@@ -24,6 +24,7 @@
 #include "preempt.c"
 #include "choose.c"
 #include "scheduler.c"
+#include "meet.c"
 #include "pick.c"
 #include "resume.c"
 
@@ -229,6 +230,13 @@ static const struct part parts[] = {
 	PROMISE(sets_that_fall_behind_are_raised_together),
 	PROMISE(a_set_takes_part_in_raises_elsewhere),
 	PROMISE(a_span_knows_the_last_two),
+	PROMISE(sets_that_have_not_met_are_compared_at_a_wakeup),
+	PROMISE(a_wakeup_compares_sets_of_cpus_alone),
+	PROMISE(a_waiting_thread_of_another_cache_holds_its_set),
+	PROMISE(a_thread_that_wants_a_cpu_brings_little_lag),
+	PROMISE(a_set_begins_where_its_first_batch_thread_was),
+	PROMISE(a_tick_meets_a_new_set),
+	PROMISE(a_thread_that_comes_to_a_set_is_known_near),
 	PROMISE(a_cpu_is_wanted_by_bound_threads),
 	PROMISE(what_runs_gives_way_to_an_idle_cpu),
 	PROMISE(an_idle_cpu_relieves_a_crowded_one),

@@ -168,11 +168,11 @@ static void an_account_keeps_its_distance(void)
 		vtime_of_all()->min_vruntime = at(100);
 		vtime_of_set(3)->min_vruntime = at(500);
 		vtime_of_set(3)->shift = 77;
-		rg_renormalise(&thread->account, NICE_0, 3);
+		rg_renormalise(&thread->account, thread, 3);
 		SAME(thread->account.vruntime, at(cases[i].to));
 		SAME(thread->account.vtime, rg_some(3));
 		SAME(thread->account.shift, 77);
-		rg_renormalise(&thread->account, NICE_0, 3);
+		rg_renormalise(&thread->account, thread, 3);
 		SAME(thread->account.vruntime, at(cases[i].to));
 	}
 }
@@ -180,22 +180,23 @@ static void an_account_keeps_its_distance(void)
 static void a_new_account_begins_half_a_slice_behind(void)
 {
 	struct rg_account account = { .vruntime = 5 };
+	struct rg_thread thread = { .weight = NICE_0 };
 
 	vtime_of_all()->min_vruntime = at(100);
 	vtime_of_all()->shift = 9;
-	rg_renormalise(&account, NICE_0, 0);
+	rg_renormalise(&account, &thread, 0);
 	SAME(account.vruntime, at(102));
 	SAME(account.shift, 9);
 	/* In the same virtual time it stays where it is, but for its moves. */
 	vtime_of_all()->shift = 10;
 	account.vruntime = at(9000);
-	rg_renormalise(&account, NICE_0, 0);
+	rg_renormalise(&account, &thread, 0);
 	SAME(account.vruntime, at(9000) + 1);
 	/* With a virtual time a queue there are no bounds. */
 	options.min_vruntime = RG_MIN_VRUNTIME_QUEUE;
 	queues[1].vtime.min_vruntime = at(200);
 	queues[0].vtime.min_vruntime = at(100);
-	rg_renormalise(&account, NICE_0, 1);
+	rg_renormalise(&account, &thread, 1);
 	SAME(account.vruntime, at(9100) + 1 - 10);
 }
 
