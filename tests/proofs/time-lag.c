@@ -66,8 +66,10 @@ static void prove_at(u64 weight, u64 slice_ns, u64 sticky_ns)
 	thread.owes_ns = nondet_u32() & ((1U << 30) - 1);
 	thread.helper = nondet_bool();
 	*account = (struct rg_account){ nondet_u64(), nondet_u64(), rg_some(0), 0 };
-	rg_renormalise(account, weight, 1);
-	prove_lag(account->vruntime, to->min_vruntime, RG_HELD_BACK_NS, most);
+	thread.counted = nondet_bool();
+	rg_renormalise(account, &thread, 1);
+	prove_lag(account->vruntime, to->min_vruntime,
+		  thread.counted ? slice_ns : RG_HELD_BACK_NS, most);
 	account->vruntime = nondet_u64();
 	cpu.own = nondet_u32();
 	queue.least = nondet_u64();
