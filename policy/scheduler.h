@@ -342,9 +342,10 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!thread || !cpu)
 		return;
 	rg_charge(t, thread);
-	if (!rg_counts(t, thread))
+	if (rg_counts(t, thread))
+		rg_cpuset_refresh(t, thread, rg_now());
+	else
 		rg_activate(t, thread, at, rg_now());
-	rg_cpuset_refresh(t, thread, rg_now());
 	rg_set_next(at, t, thread);
 	rg_balance_tick(cpu, thread);
 	rg_class_set_curr(at, t, thread);

@@ -35,8 +35,6 @@
 #include "surplus.h"
 #include "index/index.h"
 
-#define RG_ADMIT_NEAR 16 /* CPUs */
-
 /* Where the thread's CPU time is charged. */
 RG_INLINE struct rg_account *rg_account(struct task_struct *t, struct rg_thread *thread)
 {
@@ -164,94 +162,76 @@ RG_INLINE void rg_vtime_move(struct rg_vtime *vtime, u64 by)
  */
 RG_INLINE void rg_set_begins(struct rg_vtime *to, struct rg_vtime *from, struct rg_thread *thread)
 {
-	if (RG_OPTION(min_vruntime) != RG_MIN_VRUNTIME_MACHINE || to->has_batch ||
-	    !rg_holds_clock(thread))
+	if (to->has_batch || !thread->counted || !rg_holds_clock(thread))
 		return;
 	rg_vtime_move(to, rg_lead(from->min_vruntime, to->min_vruntime));
 	to->has_batch = RG_CONTENDED_LOOKS;
 }
 
 /*
- * The account enters another virtual time: it keeps its distance to the min_vruntime, within
- * bounds where the other virtual time is that of other competitors. One that wants a CPU meanwhile
- * is no further behind them than a slice: what it could not use where it was they do not owe it,
- * and the requests of a service would wait for it. A new one starts half a slice
+ * The bounds of a vruntime that comes from other competitors. One that wants a CPU meanwhile is no
+ * further behind these than a slice: what it could not use where it was they do not owe it, and the
+ * requests of a service would wait for it.
+ */
+RG_INLINE u64 rg_vruntime_entered(struct rg_vtime *to, struct rg_thread *thread, u64 vruntime)
+{
+	u64 behind = thread->counted ? RG_OPTION(slice_ns) : RG_HELD_BACK_NS;
+	u64 most = rg_vruntime_most(to->min_vruntime, thread->weight);
+
+	if (rg_before(most, vruntime))
+		vruntime = most;
+	return rg_latest(vruntime, to->min_vruntime - behind);
+}
+
+/* The account enters another virtual time: it keeps its distance to the min_vruntime. */
+RG_INLINE void rg_account_enter(struct rg_account *account, struct rg_vtime *from,
+				struct rg_vtime *to, struct rg_thread *thread, u32 id)
+{
+	bool bounded = RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE;
+
+	if (bounded && id < RG_CPUSETS)
+		rg_set_begins(to, from, thread);
+	account->vruntime += to->min_vruntime - from->min_vruntime;
+	if (bounded)
+		account->vruntime = rg_vruntime_entered(to, thread, account->vruntime);
+}
+
+/*
+ * The account is of the virtual time of this number from now on. A new one starts half a slice
  * behind the min_vruntime: at the min_vruntime itself, threads that come and go without end would
  * hold it where it is, and no thread that has run would be the least.
  */
 RG_INLINE void rg_renormalise(struct rg_account *account, struct rg_thread *thread, u32 id)
 {
-	struct rg_vtime *to, *from;
-	u64 most, behind;
+	struct rg_vtime *to = rg_vtime_at(id);
+	struct rg_vtime *from;
 
-	to = rg_vtime_at(id);
 	if (!to)
 		return;
 	from = rg_account_sync(account);
-	if (from && from != to && id < RG_CPUSETS && thread->counted)
-		rg_set_begins(to, from, thread);
 	if (!from)
 		account->vruntime = to->min_vruntime + (RG_OPTION(slice_ns) >> 1);
 	else if (from != to)
-		account->vruntime += to->min_vruntime - from->min_vruntime;
-	if (from && from != to && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE) {
-		behind = thread->counted ? RG_OPTION(slice_ns) : RG_HELD_BACK_NS;
-		most = rg_vruntime_most(to->min_vruntime, thread->weight);
-		if (rg_before(most, account->vruntime))
-			account->vruntime = most;
-		account->vruntime = rg_latest(account->vruntime, to->min_vruntime - behind);
-	}
+		rg_account_enter(account, from, to, thread, id);
 	account->shift = to->shift;
 	account->vtime = rg_some(id);
-}
-
-/* A CPU knows then that threads of this one's set may run there, if they may. */
-RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 at)
-{
-	struct rg_thread *thread = rg_thread(t);
-	struct rg_shared *shared = rg_shared();
-	struct rg_cpu *cpu = rg_cpu(at);
-
-	if (!thread || !shared || !cpu || !rg_may_run_on(t, at))
-		return 0;
-	rg_admit(shared, cpu, thread->cpuset);
-	return 1;
-}
-
-/*
- * A thread may be new to a set of CPUs: those near it know then that they are of the set, and not
- * when they first run it. One that runs what is further behind may not do so for long.
- */
-RG_SUBPROGRAM bool rg_admit_near(struct task_struct *t RG_TRUSTED, s32 home)
-{
-	struct rg_thread *thread = rg_thread(t);
-	u32 id;
-
-	if (!thread)
-		return 0;
-	id = rg_vtime_of(t, thread, home);
-	if (id >= RG_CPUSETS || rg_account(t, thread)->vtime == rg_some(id))
-		return 0;
-	RG_FOR(i, 0, RG_ADMIT_NEAR) {
-		s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
-
-		if (at < 0)
-			break;
-		rg_admit_at(t, at);
-	}
-	return 1;
 }
 
 /* The thread belongs to the queue of a CPU with its vruntime. */
 RG_SUBPROGRAM bool rg_attach(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_thread *thread = rg_thread(t);
+	struct rg_account *account;
+	u32 id;
 
 	if (!thread)
 		return 0;
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE)
+	account = rg_account(t, thread);
+	id = rg_vtime_of(t, thread, at);
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && id < RG_CPUSETS &&
+	    account->vtime != rg_some(id))
 		rg_admit_near(t, at);
-	rg_renormalise(rg_account(t, thread), thread, rg_vtime_of(t, thread, at));
+	rg_renormalise(account, thread, id);
 	rg_queue_move(thread, rg_some(rg_queue_of(at)));
 	return 1;
 }

@@ -10,6 +10,7 @@
  * Figure.  docs/evidence/production-node.md.
  * Limits.  62 sets at a time beside "all CPUs" and single CPUs, which have queues of their own.
  *          Threads of further ones wait in the queue alone, which is walked to its end for them.
+ *          Of more than 16 CPUs of a queue, others than those near learn of a set in ticks.
  */
 #ifndef RG_INDEX_CPUSETS_H
 #define RG_INDEX_CPUSETS_H
@@ -19,6 +20,7 @@
 #define RG_CPUSET_PROBES 8
 #define RG_CPUSET_NONE (RG_CPUSETS - 1) /* has no heap: see index.h */
 #define RG_CPUSET_IDLE_NS 1000000000ULL
+#define RG_ADMIT_NEAR 16 /* CPUs */
 
 /* For each set of CPUs whose bit is set: one statement. */
 #define RG_FOR_WAITING(i, waiting)                                                                 \
@@ -121,6 +123,35 @@ RG_INLINE void rg_admit(struct rg_shared *shared, struct rg_cpu *here, u32 cpuse
 {
 	here->admits[rg_masked(cpuset, RG_CPUSETS)] =
 		(u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
+}
+
+/* The same of a thread that is new to its set, if it may run there. */
+RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 at)
+{
+	struct rg_thread *thread = rg_thread(t);
+	struct rg_shared *shared = rg_shared();
+	struct rg_cpu *cpu = rg_cpu(at);
+
+	if (!thread || !shared || !cpu || !rg_may_run_on(t, at))
+		return 0;
+	rg_admit(shared, cpu, thread->cpuset);
+	return 1;
+}
+
+/*
+ * CPUs near a thread that is new to its set know at once that they are of the set, and not when
+ * they first run it. One that runs what is further behind may not do so for long.
+ */
+RG_SUBPROGRAM bool rg_admit_near(struct task_struct *t RG_TRUSTED, s32 home)
+{
+	RG_FOR(i, 0, RG_ADMIT_NEAR) {
+		s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
+
+		if (at < 0)
+			break;
+		rg_admit_at(t, at);
+	}
+	return 1;
 }
 
 /* Whether threads of a set are known to run on the CPU. All CPUs, set 0, have no affinity. */
