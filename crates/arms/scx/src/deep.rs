@@ -5,30 +5,29 @@ use std::path::Path;
 
 use model::scenario::POLICY_LEVELS;
 
-use crate::limits::MOUNT;
+use crate::groups::{self, MOUNT};
 
 /// Groups with threads that lie deeper below the root than policies see, and whose shares are therefore not
 /// those of their weights, by path. A group that has no `cpu.weight` counts as the one above it.
 pub fn deep_groups() -> Vec<String> {
+    found(Path::new(MOUNT))
+}
+
+fn found(mount: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    walk(Path::new(MOUNT), "", 0, &mut found);
+    groups::each(mount, &mut |folder, group| {
+        if group.matches('/').count() > POLICY_LEVELS && counts(folder) {
+            found.push(group.to_string());
+        }
+    });
     found.sort();
     found
 }
 
-/// A group that cannot be read, or that went meanwhile, has no threads.
-fn walk(folder: &Path, group: &str, level: usize, found: &mut Vec<String>) {
+/// Whether a group has a weight of its own, and threads. One that cannot be read has none.
+fn counts(folder: &Path) -> bool {
     let threads = || fs::read_to_string(folder.join("cgroup.threads")).unwrap_or_default();
-    if level > POLICY_LEVELS && !threads().is_empty() {
-        found.push(group.to_string());
-    }
-    for child in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_group = child.path().join("cpu.weight").is_file();
-        if is_group && child.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let group = format!("{group}/{}", child.file_name().to_string_lossy());
-            walk(&child.path(), &group, level + 1, found);
-        }
-    }
+    folder.join("cpu.weight").is_file() && !threads().is_empty()
 }
 
 #[cfg(test)]
@@ -50,11 +49,7 @@ mod tests {
             folder.push("g");
             make(&folder, if level < 9 { "7\n" } else { "" }, true);
         }
-        let found = || {
-            let mut found = Vec::new();
-            walk(root.path(), "", 0, &mut found);
-            found
-        };
+        let found = || found(root.path());
         assert_eq!(found(), [""; 0], "the control: eight levels, and a ninth without threads");
         make(&folder.join("plain"), "7\n", false);
         assert_eq!(found(), [""; 0], "the controller ends above");

@@ -11,6 +11,7 @@ mod control;
 mod costs;
 mod deep;
 mod ending;
+mod groups;
 mod home;
 mod limits;
 mod live;

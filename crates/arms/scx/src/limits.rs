@@ -6,8 +6,7 @@ use std::path::Path;
 use model::PolicySpec;
 use scx_utils::compat;
 
-/// Where cgroups are mounted, of either version.
-pub const MOUNT: &str = "/sys/fs/cgroup";
+use crate::groups::{self, MOUNT};
 
 /// A setting, and its first word where it limits nothing.
 const SETTINGS: [(&str, &str); 3] =
@@ -51,26 +50,19 @@ pub fn broken_limits(policy: &PolicySpec) -> Vec<Limit> {
 
 fn limits(mount: &Path) -> Vec<Limit> {
     let mut found = Vec::new();
-    walk(mount, "", &mut found);
+    groups::each(mount, &mut |folder, group| found.extend(limits_of(folder, group)));
     found.sort();
     found
 }
 
-/// A group that cannot be read, or that went meanwhile, has no threads to limit.
-fn walk(folder: &Path, group: &str, found: &mut Vec<Limit>) {
-    for (file, unlimited) in SETTINGS {
+/// Those of one group. One that went meanwhile has no threads to limit.
+fn limits_of(folder: &Path, group: &str) -> impl Iterator<Item = Limit> {
+    SETTINGS.into_iter().filter_map(move |(file, unlimited)| {
         let value = fs::read_to_string(folder.join(file)).unwrap_or_default();
-        if value.split_whitespace().next().is_some_and(|first| first != unlimited) {
-            let group = if group.is_empty() { "/" } else { group }.to_string();
-            found.push(Limit { group, setting: format!("{file} {}", value.trim()) });
-        }
-    }
-    for child in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if child.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let group = format!("{group}/{}", child.file_name().to_string_lossy());
-            walk(&child.path(), &group, found);
-        }
-    }
+        let is_limited = value.split_whitespace().next().is_some_and(|first| first != unlimited);
+        let group = if group.is_empty() { "/" } else { group }.to_string();
+        is_limited.then(|| Limit { group, setting: format!("{file} {}", value.trim()) })
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use model::Failure;
 use nix::libc;
 
-use crate::limits::MOUNT;
+use crate::groups::MOUNT;
 
 /// `SCHED_EXT` of linux/sched.h, which libc does not have yet.
 const SCHED_EXT: i32 = 7;

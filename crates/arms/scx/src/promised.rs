@@ -9,7 +9,7 @@ use std::time::Instant;
 use model::Failure;
 use model::scenario::Promise;
 
-use crate::limits::MOUNT;
+use crate::groups::MOUNT;
 use crate::only;
 
 /// As many as the programs have room for (`rg_promised_groups`).

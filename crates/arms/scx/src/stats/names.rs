@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use model::printable;
 
-/// Where cgroups are mounted; a cgroup's id is the number of its folder.
-const MOUNT: &str = "/sys/fs/cgroup";
+use crate::groups::MOUNT;
 
-/// Names that were asked for once are kept.
+/// Names that were asked for once are kept. A cgroup's id is the number of its folder.
 #[derive(Default)]
 pub struct Names {
     groups: BTreeMap<u64, String>,
