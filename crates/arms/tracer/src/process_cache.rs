@@ -198,8 +198,7 @@ fn started(thread: u32) -> Option<Nanos> {
 fn cpus(list: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for range in list.trim().split(',').filter(|range| !range.is_empty()) {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        cpus.extend((first.parse().ok()?..=last.parse().ok()?).map(CpuId));
+        cpus.extend(CpuId::range(range)?.map(CpuId));
     }
     Some(cpus)
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use model::CpuId;
+
 /// Numbers above this are no CPUs: the kernel's own bound.
-const MOST: usize = 8192;
+const MOST: u32 = 8192;
 
 /// A set of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,13 +18,8 @@ impl Cpus {
         let parts = text.trim().split(',').filter(|part| !part.is_empty());
         let mut cpus = BTreeSet::new();
         for part in parts {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let number = |text: &str| text.trim().parse::<usize>().ok();
-            let (first, last) = (number(first)?, number(last)?);
-            if first > last || last >= MOST {
-                return None;
-            }
-            cpus.extend(first..=last);
+            let range = CpuId::range(part).filter(|range| *range.end() < MOST)?;
+            cpus.extend(range.map(|cpu| cpu as usize));
         }
         Some(Cpus(cpus))
     }

@@ -158,23 +158,14 @@ pub(super) fn cpu_list(cpus: u32) -> impl Fn(&DeValue) -> Result<Vec<CpuId>, Str
     }
 }
 
-/// CPUs as `cpuset.cpus` has them, `0-3,8`; `None` where one is not below `cpus`, or it is no such list.
+/// CPUs as `cpuset.cpus` has them, `0-3,8`; `None` where one is not below `cpus`, it is no such list, or it
+/// has more parts than there are CPUs.
 fn cpu_ranges(text: &str, cpus: u32) -> Option<Vec<CpuId>> {
-    let mut all = Vec::new();
-    for range in text.split(',').take(cpus as usize + 1) {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = |text: &str| {
-            let plain = Some(text.trim()).filter(is_plain)?;
-            plain.parse::<u32>().ok().filter(|cpu| *cpu < cpus)
-        };
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return None;
-        }
-        all.extend((first..=last).map(CpuId));
-    }
-    Some(all)
+    let parts: Vec<&str> = text.split(',').take(cpus as usize + 1).collect();
+    let own = |part: &&str| CpuId::range(part).filter(|range| *range.end() < cpus);
+    let ranges: Vec<_> = parts.iter().map(own).collect::<Option<_>>()?;
+    let has = |cpu: &u32| ranges.iter().any(|range| range.contains(cpu));
+    (ranges.len() <= cpus as usize).then(|| (0..cpus).filter(has).map(CpuId).collect())
 }
 
 /// A share of the machine that a service wants. Above 10 it is a percentage by mistake.
