@@ -29,7 +29,7 @@ pub struct Ideal {
     pub load: Arrivals,
     /// The law of service times.
     pub services: Law,
-    /// The mean service time: at least 100 ns, as all times are whole nanoseconds.
+    /// The mean service time: at least [`Ideal::LEAST_SERVICE`].
     pub service_time: Nanos,
     /// Workers, 1 to 4,096.
     pub workers: u32,
@@ -65,6 +65,9 @@ enum RngStream {
 }
 
 impl Ideal {
+    /// The shortest mean service time, as all times are whole nanoseconds.
+    pub const LEAST_SERVICE: Nanos = Nanos(100);
+
     /// Requests a second.
     pub fn rate_per_s(&self) -> f64 {
         match self.load {
@@ -87,8 +90,12 @@ impl Ideal {
         let utilisation = self.utilisation();
         let wrong = if !(1..=4_096).contains(&self.workers) {
             format!("{} workers: expected 1 to 4096", self.workers)
-        } else if self.service_time < Nanos(100) {
-            format!("service time {}: expected at least 100 ns", self.service_time)
+        } else if self.service_time < Ideal::LEAST_SERVICE {
+            format!(
+                "service time {}: expected at least {}",
+                self.service_time,
+                Ideal::LEAST_SERVICE
+            )
         } else if self.requests == 0 {
             "0 requests: expected at least 1".to_string()
         } else if !(utilisation > 0.0 && utilisation < 1.0) {

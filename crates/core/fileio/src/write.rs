@@ -20,9 +20,18 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
         Kind::Kernels => fs::metadata(path).map(drop),
         Kind::Special => Ok(()),
         Kind::File => {
+            check_name(path)?;
             sweep(folder_of(path), path);
             Out::beside(path).map(drop)
         }
+    }
+}
+
+/// A name may be too long for a file, though that of the file on its way is not.
+fn check_name(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -150,7 +159,7 @@ impl Out {
                 .permissions(Permissions::from_mode(mode))
                 .tempfile_in(folder_of(path))
         };
-        let (file, listed) = listed(make, NamedTempFile::path)?;
+        let (file, listed) = listed(make, NamedTempFile::path).map_err(unnamed)?;
         Ok(Out::Beside(file, listed))
     }
 
@@ -167,6 +176,12 @@ impl Out {
             Out::Special(_) => Ok(()),
         }
     }
+}
+
+/// The error alone: the user did not choose the name of the file on its way.
+fn unnamed(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    io::Error::new(error.kind(), text.split(" at path ").next().unwrap_or_default())
 }
 
 /// Opens a pipe or a device without waiting for a reader, and then writes as fast as that one reads.

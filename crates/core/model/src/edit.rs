@@ -9,7 +9,7 @@ use std::str::FromStr;
 use toml_edit::{DocumentMut, Item, Key, TableLike, TomlError, Value};
 
 use crate::suggest::did_you_mean;
-use crate::{Failure, Scenario};
+use crate::{Failure, Nanos, Scenario};
 
 /// A new value for a key.
 #[derive(Clone, Debug)]
@@ -31,6 +31,11 @@ impl Edit {
         })?;
         let (key, value) = (key.trim().to_string(), bare(value));
         Ok(Edit { key, path, value })
+    }
+
+    /// A span of time for a key.
+    pub fn time(key: &str, span: Nanos) -> Result<Edit, Failure> {
+        Edit::new(key, Value::from(format!("{}ns", span.0)))
     }
 
     /// The key.

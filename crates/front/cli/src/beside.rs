@@ -59,7 +59,7 @@ pub fn found(given: &Given, queue: &QueueArgs) -> Result<Option<(MeasuredBeside,
         (Some(path), _) => of_histogram(path, given.unit.unwrap_or(Nanos(1)), queue)?,
         (None, Some(path)) => {
             let named = given.column.as_deref().zip(given.unit);
-            of_requests(&latencies::read(path, named)?, queue)?
+            of_requests(path, &latencies::read(path, named)?, queue)?
         }
         (None, None) => return Ok(None),
     };
@@ -69,7 +69,7 @@ pub fn found(given: &Given, queue: &QueueArgs) -> Result<Option<(MeasuredBeside,
 fn of_histogram(path: &Path, unit: Nanos, queue: &QueueArgs) -> Result<(Curve, Curve), Failure> {
     let all = Measured::read(&files::read_measured(path)?, &path.display().to_string(), unit)?;
     let measured = &all[0];
-    let ideal = drawn(queue, measured.rate_per_s)?;
+    let ideal = drawn(path, queue, measured.rate_per_s)?;
     let at = |beyond: f64| Estimate::exact(measured.latency_ns(beyond));
     let requests = measured.requests.unwrap_or_default();
     let steps = (1..).map(|step| 10f64.powf(-f64::from(step) / f64::from(POINTS)));
@@ -95,10 +95,14 @@ fn of_histogram(path: &Path, unit: Nanos, queue: &QueueArgs) -> Result<(Curve, C
     Ok((curve, ideal))
 }
 
-fn of_requests(file: &Latencies, queue: &QueueArgs) -> Result<(Curve, Curve), Failure> {
+fn of_requests(
+    path: &Path,
+    file: &Latencies,
+    queue: &QueueArgs,
+) -> Result<(Curve, Curve), Failure> {
     let runs = [&file.latencies[..]];
     let latency = latency_estimates(&runs)
-        .ok_or_else(|| Failure::Input("no request in the file".to_string()))?;
+        .ok_or_else(|| Failure::Input(format!("{}: it has no request", path.display())))?;
     let measured = Curve {
         name: format!("measured by {}", file.tool),
         requests: file.latencies.len() as u64,
@@ -108,7 +112,7 @@ fn of_requests(file: &Latencies, queue: &QueueArgs) -> Result<(Curve, Curve), Fa
     };
     let ideal = match &file.arrivals {
         Some(arrivals) if !queue.says_arrivals() => replayed(arrivals, queue)?,
-        _ => drawn(queue, None)?,
+        _ => drawn(path, queue, None)?,
     };
     Ok((measured, ideal))
 }
@@ -124,11 +128,12 @@ fn replayed(arrivals: &[Nanos], queue: &QueueArgs) -> Result<Curve, Failure> {
     Ok(Curve { name: "ideal of its arrivals".to_string(), ..curve })
 }
 
-fn drawn(queue: &QueueArgs, known: Option<f64>) -> Result<Curve, Failure> {
+fn drawn(path: &Path, queue: &QueueArgs, known: Option<f64>) -> Result<Curve, Failure> {
     let rate = queue.rate.or(known).ok_or_else(|| {
-        let what =
-            "the file does not say how often requests came: expected --rate, for example 2k/s";
-        Failure::Input(what.to_string())
+        let file = path.display();
+        Failure::Input(format!(
+            "{file}: it does not say how often requests came: expected --rate, for example 2k/s"
+        ))
     })?;
     let ideal = queue.ideal_at(rate);
     let curve = ideals::drawn(&ideal, &Terminal::computing("ideal"))?;

@@ -87,9 +87,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// All that differs from the scenario's file but for the load.
 fn edits(args: &Args) -> Result<Vec<Edit>, Failure> {
-    let time = |key: &str, time: Nanos| format!("{key}={}ns", time.0).parse::<Edit>();
     let mut edits = args.set.clone();
-    edits.extend(args.duration.map(|span| time("duration", span)).transpose()?);
-    edits.push(time("outlier_threshold", args.slo.threshold)?);
+    edits.extend(args.duration.map(|span| Edit::time("duration", span)).transpose()?);
+    edits.push(Edit::time("outlier_threshold", args.slo.threshold)?);
     Ok(edits)
 }

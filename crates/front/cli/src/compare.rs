@@ -149,10 +149,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.tables.check()?;
     let policies: Vec<String> = args.policy.iter().map(PolicySpec::to_string).collect();
     fail_if::check_policies(&args.fail_if, &policies)?;
-    let ScenarioFile { mut scenario, text } = read_edited(&args.scenario, &args.set)?;
-    if let Some(duration) = args.duration {
-        scenario.duration = duration;
-    }
+    let duration = args.duration.map(|span| Edit::time("duration", span)).transpose()?;
+    let edits: Vec<Edit> = args.set.iter().cloned().chain(duration).collect();
+    let ScenarioFile { scenario, text } = read_edited(&args.scenario, &edits)?;
     fail_if::check_services(&args.fail_if, &args.scenario, &scenario)?;
     let plan = Plan {
         scenario: &scenario,

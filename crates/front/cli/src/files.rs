@@ -27,7 +27,9 @@ pub fn read_scenario(path: &Path) -> Result<ScenarioFile, Failure> {
 /// [`read_scenario`] with other values for some keys.
 pub fn read_edited(path: &Path, edits: &[Edit]) -> Result<ScenarioFile, Failure> {
     let text = fileio::text(path, fileio::LONGEST_TEXT).map_err(|error| {
-        Failure::Input(format!("{}: {error}; shipped scenarios are in scenarios/", path.display()))
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        let hint = if is_missing { "; shipped scenarios are in scenarios/" } else { "" };
+        Failure::Input(format!("{}: {error}{hint}", path.display()))
     })?;
     let name = path.display().to_string();
     let text = edited(&text, &name, edits)?;
@@ -120,7 +122,15 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_written_is_told_at_the_start() {
-        assert_eq!(check_writable(Path::new("/proc/report.html")).unwrap_err().exit_code(), 2);
+        let refused = |path: &str| {
+            let why = check_writable(Path::new(path)).unwrap_err();
+            assert_eq!(why.exit_code(), 2);
+            why.to_string()
+        };
+        let said = refused("/proc/report.html");
+        assert!(!said.contains("rearguard"), "nor the name of the file on its way: {said}");
+        let long = refused(&format!("/tmp/{}.html", "x".repeat(300)));
+        assert!(long.contains("too long"), "{long}");
         write(Path::new("/dev/null"), "x").expect("a device is written to");
     }
 

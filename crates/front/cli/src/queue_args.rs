@@ -22,7 +22,7 @@ pub struct QueueArgs {
     #[arg(long, alias = "law")]
     pub service: Option<Law>,
     /// The mean service time
-    #[arg(long, default_value = "50us", value_parser = units::duration)]
+    #[arg(long, default_value = "50us", value_parser = service_time)]
     pub service_time: Nanos,
     /// How many workers serve
     #[arg(long, default_value_t = 1)]
@@ -36,6 +36,13 @@ pub struct QueueArgs {
     /// The seed of arrivals and services
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+}
+
+/// A mean that leaves room for whole nanoseconds.
+fn service_time(text: &str) -> Result<Nanos, String> {
+    let time = units::duration(text)?;
+    let is_known = time >= Ideal::LEAST_SERVICE;
+    is_known.then_some(time).ok_or_else(|| format!("expected at least {}", Ideal::LEAST_SERVICE))
 }
 
 impl QueueArgs {

@@ -128,7 +128,12 @@ fn what_is_missing_has_a_remedy() {
     assert!(said("--hdr", &table, &["--unit", "ms"]).contains("--service-time"));
     assert!(said("--hdr", &table, &["--service-time", "1us"]).contains("--unit"));
     let no_rate = ["--unit", "ms", "--service-time", "1us"];
-    assert!(said("--hdr", &table, &no_rate).contains("expected --rate"));
+    let no_rate = said("--hdr", &table, &no_rate);
+    assert!(no_rate.contains("expected --rate") && no_rate.contains("latencies: "), "{no_rate}");
+    for time in ["0", "99ns"] {
+        let said = said("--csv", &oha(1), &["--service-time", time]);
+        assert!(said.contains("expected at least 100 ns"), "{time}: {said}");
+    }
     assert!(
         said("--csv", &given("a,b\n1,2\n"), &["--service-time", "1us"])
             .contains("oha, hey, k6 or vegeta")

@@ -61,6 +61,22 @@ fn what_became_worse_is_said_and_ends_with_1() {
 }
 
 #[test]
+fn runs_of_other_lengths_are_told() {
+    let folder = folder_with(&["eevdf"]);
+    let compare = |duration: &str| {
+        let words = format!("compare s.toml --policy eevdf --json --duration {duration}");
+        rearguard(folder.path(), &words)
+    };
+    fs::write(folder.path().join("long.json"), compare("3s").1).expect("room");
+    let (_, stdout, _) = rearguard(folder.path(), "diff eevdf.json long.json");
+    assert!(stdout.contains("not the same: scenario file: duration = "), "{stdout}");
+    let (_, stdout, _) = rearguard(folder.path(), "diff eevdf.json eevdf.json");
+    assert!(!stdout.contains("not the same"), "the control: {stdout}");
+    let (code, _, stderr) = compare("25h");
+    assert!(code == 2 && stderr.contains("duration"), "longer than a scenario may say: {stderr}");
+}
+
+#[test]
 fn bases_of_a_gate_are_held_against_each_other() {
     let folder = folder_with(&[]);
     for policy in ["rearguard", "eevdf"] {
