@@ -300,9 +300,9 @@ impl Args {
 
     /// What the command line says is read.
     fn inputs(&self) -> Vec<&Path> {
-        let options =
-            [&self.stamps, &self.mix.requests, &self.tls.cacert, &self.login.password_file];
-        let named = options.into_iter().filter_map(|path| path.as_deref());
+        let options = [&self.stamps, &self.mix.requests, &self.login.password_file];
+        let of_tls = [&self.tls.cacert, &self.tls.cert, &self.tls.key];
+        let named = options.into_iter().chain(of_tls).filter_map(|path| path.as_deref());
         named.chain(self.http.files()).collect()
     }
 

@@ -120,7 +120,7 @@ fn inputs_have_an_end() {
 }
 
 /// Each with its output between braces, which is also its input `in.html`.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "compare in.html --policy eevdf --report {in.html}",
     "compare in.html --policy eevdf --trace {in.html}",
     "capacity in.html --slo 1ms=1% --policy eevdf --report {in.html}",
@@ -134,6 +134,7 @@ const COMMANDS: [&str; 14] = [
     "measure --rate 1/s --target http://127.0.0.1:1 --body @in.html --trace {in.html}",
     "measure --rate 1/s --target http://127.0.0.1:1 --header @in.html --metrics {in.html}",
     "measure --rate 1/s --target https://127.0.0.1:1 --cacert in.html --report {in.html}",
+    "measure --rate 1/s --target https://127.0.0.1:1 --cert in.html --report {in.html}",
     "measure --rate 1/s --target redis://127.0.0.1:1 --password-file in.html --hdr {in.html}",
 ];
 

@@ -16,7 +16,7 @@ use crate::local::Used;
 use crate::observe::{Job, Observed, Setup, observe, service};
 use crate::service_time::ServiceTime;
 use crate::target::Target;
-use crate::tls::speaks_tls;
+use crate::tls::{Tls, speaks_tls};
 
 /// Connections that fill a server: enough to keep it busy, few enough for any.
 const FILLING: u32 = 16;
@@ -171,6 +171,14 @@ pub fn first_loss(
     }
     let (loss, complaint) = first.unwrap_or_default();
     let is_wrong = loss.is_some() || complaint.is_some();
+    let hint = target.tls().and_then(Tls::hint);
+    if let Some((loss, hint)) = loss.zip(hint) {
+        let word = loss.word();
+        return Err(Failure::Input(format!(
+            "{}: a first request was not answered ({word}); {hint}",
+            target.text
+        )));
+    }
     match target.tls_scheme() {
         Some(scheme) if is_wrong && speaks_tls(&target.address) => Err(Failure::Input(format!(
             "{}: the server speaks TLS there: say {scheme}:// instead of {}://",

@@ -92,7 +92,7 @@ impl Target {
         }
         if self.tls.is_none() {
             return Err(Failure::Input(format!(
-                "--cacert, --insecure and --server-name are for https://, rediss:// and SCHEME+tls://, not for {}://",
+                "--cacert, --insecure, --server-name and --cert are for https://, rediss:// and SCHEME+tls://, not for {}://",
                 self.scheme
             )));
         }

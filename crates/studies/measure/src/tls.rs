@@ -1,6 +1,7 @@
 //! TLS 1.2 and 1.3, by rustls: servers that are spoken to in secret.
 
 mod channel;
+mod client;
 mod probe;
 mod trouble;
 mod trust;
@@ -13,6 +14,8 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use channel::{Begin, Channel};
+use client::Shown;
+pub use client::{Credentials, key};
 pub use probe::speaks_tls;
 pub use trouble::{Trouble, refusal};
 use trust::config;
@@ -21,19 +24,21 @@ pub use trust::{Trust, certificates};
 /// HTTP/2 among the protocols within TLS (ALPN).
 const HTTP2: &[u8] = b"h2";
 
-/// Which servers are believed.
+/// Which servers are believed, and what they are shown.
 #[derive(Clone, Debug, Default)]
 pub struct TlsOptions {
     /// By whose word.
     pub trust: Trust,
     /// The name that their certificate is to have; none: the target's host.
     pub server_name: Option<String>,
+    /// What a server is shown that asks for a certificate.
+    pub own: Option<Credentials>,
 }
 
 impl TlsOptions {
     /// Whether something was said.
     pub fn is_given(&self) -> bool {
-        self.server_name.is_some() || !matches!(self.trust, Trust::System)
+        self.server_name.is_some() || self.own.is_some() || !matches!(self.trust, Trust::System)
     }
 }
 
@@ -44,6 +49,7 @@ pub struct Tls {
     name: ServerName<'static>,
     begin: Begin,
     trust: Trust,
+    shown: Arc<Shown>,
 }
 
 impl Tls {
@@ -61,8 +67,14 @@ impl Tls {
             "h2c" | "grpc" => (Begin::AtOnce, &[HTTP2]),
             _ => (Begin::AtOnce, &[]),
         };
-        let config = Arc::new(config(&options.trust, alpn)?);
-        Ok(Tls { config, name, begin, trust: options.trust.clone() })
+        let shown = Arc::new(Shown::new(options.own.clone()));
+        let config = Arc::new(config(&options.trust, Arc::clone(&shown), alpn)?);
+        Ok(Tls { config, name, begin, trust: options.trust.clone(), shown })
+    }
+
+    /// What a failure may come from, where the server has asked for a certificate of the client.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.shown.hint()
     }
 
     /// The protocol, in secret.

@@ -1,8 +1,8 @@
-//! The options of `rearguard measure` that say which servers are believed.
+//! The options of `rearguard measure` that say which servers are believed, and what they are shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ::measure::tls::{TlsOptions, Trust, certificates};
+use ::measure::tls::{Credentials, TlsOptions, Trust, certificates, key};
 use model::Failure;
 
 use crate::files::content;
@@ -10,7 +10,7 @@ use crate::files::content;
 /// Bytes of a file of certificates at most.
 const LONGEST: usize = 16 << 20;
 
-/// By whose word a server is believed.
+/// By whose word a server is believed, and what it is shown.
 #[derive(clap::Args)]
 pub struct TlsArgs {
     /// With https://, rediss:// and +tls, the file of the certificates (PEM) by which a server is believed
@@ -24,6 +24,12 @@ pub struct TlsArgs {
     /// target's host]
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
+    /// The certificate (PEM) that a server is shown which asks for one, and those that vouch for it
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// The private key (PEM) of --cert [default: in that file]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
 }
 
 impl TlsArgs {
@@ -32,13 +38,28 @@ impl TlsArgs {
         let trust = match &self.cacert {
             None if self.insecure => Trust::Anyone,
             None => Trust::System,
-            Some(path) => {
-                let option = format!("--cacert {}", path.display());
-                let certificates = certificates(&content(&option, path, LONGEST)?)
-                    .map_err(|why| Failure::Input(format!("{option}: {why}")))?;
-                Trust::File { name: path.display().to_string(), certificates }
-            }
+            Some(path) => Trust::File {
+                name: path.display().to_string(),
+                certificates: read("--cacert", path, certificates)?,
+            },
         };
-        Ok(TlsOptions { trust, server_name: self.server_name.clone() })
+        let own = self.cert.as_deref().map(|path| self.own(path)).transpose()?;
+        Ok(TlsOptions { trust, server_name: self.server_name.clone(), own })
     }
+
+    fn own(&self, path: &Path) -> Result<Credentials, Failure> {
+        let certificates = read("--cert", path, certificates)?;
+        let of_key = self.key.as_deref().unwrap_or(path);
+        read("--key", of_key, |pem| Credentials::new(certificates, key(pem)?))
+    }
+}
+
+fn read<T>(
+    option: &str,
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let option = format!("{option} {}", path.display());
+    let bytes = content(&option, path, LONGEST)?;
+    parse(&bytes).map_err(|why| Failure::Input(format!("{option}: {why}")))
 }

@@ -26,7 +26,7 @@ pub fn speaks_tls(address: &Address) -> bool {
 
 fn first_byte(address: &Address) -> Option<u8> {
     let name = ServerName::try_from("localhost").ok()?;
-    let config = Arc::new(config(&Trust::Anyone, &[]).ok()?);
+    let config = Arc::new(config(&Trust::Anyone, Arc::default(), &[]).ok()?);
     let mut hello = Vec::new();
     ClientConnection::new(config, name).ok()?.write_tls(&mut hello).ok()?;
     match address {

@@ -49,13 +49,17 @@ impl fmt::Display for Trouble {
 /// What an error of a connection says to the user, if it is one of its handshake.
 pub fn refusal(target: &Target, error: &io::Error) -> Option<Failure> {
     let tls = target.tls()?;
-    let said = match (error.get_ref().and_then(|inner| inner.downcast_ref()), error.kind()) {
-        (Some(trouble), _) => explained(tls, trouble),
-        (None, ErrorKind::TimedOut) => {
+    let is_late = error.kind() == ErrorKind::TimedOut;
+    // A server that is silent has refused no certificate.
+    let hint = tls.hint().filter(|_| !is_late);
+    let said = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(trouble) => explained(tls, trouble),
+        None if is_late => {
             "it did not answer in the TLS handshake: does it speak TLS there?".to_string()
         }
-        (None, _) => return None,
+        None => hint.map(|_| error.to_string())?,
     };
+    let said = [Some(&*said), hint].into_iter().flatten().collect::<Vec<_>>().join("; ");
     Some(Failure::Input(format!("{}: {said}", target.text)))
 }
 

@@ -14,6 +14,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
+use super::client::Shown;
+
 /// By whose word a server is believed.
 #[derive(Clone, Debug, Default)]
 pub enum Trust {
@@ -54,8 +56,8 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> 
     }
 }
 
-/// A client that trusts so, and speaks these protocols.
-pub fn config(trust: &Trust, alpn: &[&[u8]]) -> Result<ClientConfig, Failure> {
+/// A client that trusts so, shows this, and speaks these protocols.
+pub fn config(trust: &Trust, shown: Arc<Shown>, alpn: &[&[u8]]) -> Result<ClientConfig, Failure> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_safe_default_protocol_versions().map_err(broken)?;
@@ -68,7 +70,7 @@ pub fn config(trust: &Trust, alpn: &[&[u8]]) -> Result<ClientConfig, Failure> {
         }
         Trust::Anyone => builder.dangerous().with_custom_certificate_verifier(verifier(None)),
     }
-    .with_no_client_auth();
+    .with_client_cert_resolver(shown);
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
     Ok(config)
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::ServerConfig;
 use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig};
 
 /// The name in them, beside 127.0.0.1.
 pub const NAME: &str = "service.test";
@@ -58,13 +61,27 @@ pub fn shown(signed: Signed) -> Shown {
 
 /// A server's side of TLS.
 pub fn config(shown: &Shown, is_old: bool) -> Arc<ServerConfig> {
+    with(shown, is_old, WebPkiClientVerifier::no_client_auth())
+}
+
+/// The same, of a server that takes only clients with a certificate of this issuer.
+pub fn asking(shown: &Shown, issuer: &str, is_old: bool) -> Arc<ServerConfig> {
+    let mut roots = RootCertStore::empty();
+    let issuer = CertificateDer::from_pem_slice(issuer.as_bytes()).expect("a certificate");
+    roots.add(issuer).expect("an authority");
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    with(shown, is_old, verifier.build().expect("one root"))
+}
+
+fn with(shown: &Shown, is_old: bool, verifier: Arc<dyn ClientCertVerifier>) -> Arc<ServerConfig> {
     let (certificate, key) = &shown.server;
     let versions = if is_old { vec![&TLS12] } else { vec![&TLS12, &TLS13] };
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&versions)
         .expect("versions");
     let config = builder
-        .with_no_client_auth()
+        .with_client_cert_verifier(verifier)
         .with_single_cert(vec![certificate.clone()], key.clone_key())
         .expect("a pair");
     Arc::new(config)

@@ -13,13 +13,13 @@ use std::thread;
 use std::time::Duration;
 
 use generator::Limits;
-use measure::tls::{TlsOptions, Trust};
+use measure::tls::{Credentials, TlsOptions, Trust, key};
 use measure::{Measurement, Setup, Target, first_loss, measure};
 use model::{Failure, Nanos, Silent};
 
 use proptest::prelude::*;
 
-use certificates::{NAME, Shown, Signed, config, shown};
+use certificates::{NAME, Shown, Signed, asking, config, shown};
 use server::{Manner, Seen, serve};
 
 const REQUESTS: usize = 60;
@@ -35,7 +35,14 @@ fn patient() -> Setup {
 
 fn believing(pem: &str) -> TlsOptions {
     let certificates = measure::tls::certificates(pem.as_bytes()).expect("certificates");
-    TlsOptions { trust: Trust::File { name: "ca.pem".into(), certificates }, server_name: None }
+    TlsOptions {
+        trust: Trust::File { name: "ca.pem".into(), certificates },
+        ..TlsOptions::default()
+    }
+}
+
+fn anyone() -> TlsOptions {
+    TlsOptions { trust: Trust::Anyone, ..TlsOptions::default() }
 }
 
 fn target(scheme: &str, address: SocketAddr, options: &TlsOptions) -> Target {
@@ -150,7 +157,7 @@ fn only_a_server_that_is_believed_is_measured() {
         server_name: Some(name.to_string()),
         ..options
     };
-    let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
+    let anyone = anyone();
     for believed in [
         believing(&ours.issuer),
         believing(&format!("{}{}", others.issuer, ours.issuer)),
@@ -205,7 +212,7 @@ fn saying(words: &'static [u8], ends: bool) -> SocketAddr {
 
 #[test]
 fn what_is_no_tls_is_told_with_what_helps() {
-    let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
+    let anyone = anyone();
     let plain = refused("https", saying(b"HTTP/1.1 400 Bad Request\r\n\r\n", false), &anyone);
     assert!(plain.contains("no TLS") && plain.contains("http://"), "{plain}");
     let ended = refused("rediss", saying(b"", true), &anyone);
@@ -222,7 +229,7 @@ fn what_is_no_tls_is_told_with_what_helps() {
 
 #[test]
 fn http2_is_spoken_only_where_the_server_says_so() {
-    let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
+    let anyone = anyone();
     let address = served(&shown(Signed::Authority));
     let sessions = |scheme: &str| target(scheme, address, &anyone).protocol().session().is_some();
     assert!(sessions("h2") && !sessions("https"));
@@ -232,7 +239,7 @@ fn http2_is_spoken_only_where_the_server_says_so() {
 
 #[test]
 fn postgresql_is_asked_first() {
-    let anyone = TlsOptions { trust: Trust::Anyone, server_name: None };
+    let anyone = anyone();
     let refuses = refused("postgresql+tls", saying(b"N", false), &anyone);
     assert!(refuses.contains("offers no TLS"), "{refuses}");
     let stuffed = refused("postgresql+tls", saying(b"SS", false), &anyone);
@@ -245,6 +252,47 @@ fn postgresql_is_asked_first() {
     let asked = measured(&target, &setup(Nanos::from_millis(300), None));
     let Err(Failure::Input(mute)) = asked else { panic!("it was measured") };
     assert!(mute.contains("did not answer"), "{mute}");
+}
+
+#[test]
+fn a_server_that_asks_is_shown_a_certificate() {
+    let [ours, client, others] = [(); 3].map(|()| shown(Signed::Authority));
+    let believed = believing(&ours.issuer);
+    let first = |address: SocketAddr, own: Option<&Shown>| {
+        let own = own.map(|shown| {
+            let (certificate, key) = &shown.server;
+            Credentials::new(vec![certificate.clone()], key.clone_key()).expect("a pair")
+        });
+        let target = target("https", address, &TlsOptions { own, ..believed.clone() });
+        first_loss(&target, &patient(), &Silent)
+    };
+    let refused = |address, own| match first(address, own) {
+        Err(Failure::Input(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    for is_old in [false, true] {
+        let asks = serve(&asking(&ours, &client.issuer, is_old), &Manner::default()).0;
+        assert_eq!(first(asks, Some(&client)).expect("it is known"), None);
+        let without = refused(asks, None);
+        assert!(without.contains("; it asks for a certificate of the client: --cert"), "{without}");
+        let unknown = refused(asks, Some(&others));
+        assert!(unknown.contains("does it know the issuer?"), "{unknown}");
+        let silent = serve(&config(&ours, is_old), &Manner::default()).0;
+        assert_eq!(first(silent, None).expect("the control"), None);
+    }
+}
+
+#[test]
+fn a_certificate_has_its_own_key() {
+    let [one, other] = [(); 2].map(|()| shown(Signed::Authority).server);
+    let wrong = Credentials::new(vec![one.0], other.1).expect_err("another's");
+    assert!(wrong.contains("not the key of the first certificate"), "{wrong}");
+    let sealed =
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    for text in [sealed, "", "-----BEGIN PRIVATE KEY-----\n"] {
+        let wrong = key(text.as_bytes()).expect_err("no key");
+        assert!(wrong.contains("openssl pkey"), "{wrong}");
+    }
 }
 
 #[test]
@@ -270,7 +318,7 @@ proptest! {
     #[test]
     fn a_channel_survives_any_bytes(words in prop::collection::vec(any::<u8>(), 0..200), cut: u8) {
         for scheme in ["https", "postgresql+tls"] {
-            let options = TlsOptions { trust: Trust::Anyone, server_name: None };
+            let options = anyone();
             let target = target(scheme, ([127, 0, 0, 1], 1).into(), &options);
             let mut channel = target.protocol().channel().expect("a channel");
             let (mut plain, mut wire) = (Vec::new(), Vec::new());
