@@ -1,5 +1,7 @@
 """Which causes are planted in which servers, and which verdicts are right by the oracle."""
 
+import re
+
 from planted import plants
 
 SERVERS = ("memcached", "redis", "nginx", "node", "go", "java", "python", "postgresql")
@@ -68,6 +70,14 @@ def number(name):
     return name.rsplit("[", 1)[-1]
 
 
+def names_hogs(culprit, hogs):
+    """Whether one of the hogs is named, or no more of them than there were: `NAME (3 processes)`."""
+    programs = {hog.rsplit("[", 1)[0] for hog in hogs}
+    several = re.fullmatch(r"(.*) \((\d+) processes\)", culprit or "")
+    is_several = several and several[1] in programs and int(several[2]) <= len(hogs)
+    return culprit in hogs or bool(is_several)
+
+
 def judge(verdict, shares, neighbours, plant):
     """`right`, `cannot tell` or `wrong`: of a class, and of a culprit where a planted hog held the CPU for most
     of the neighbours' time. ftrace may know it by the name of the program that it was before."""
@@ -78,4 +88,4 @@ def judge(verdict, shares, neighbours, plant):
     if class_ not in plant.also and found.get(class_, 0) < max(found.values(), default=1) - NEAR:
         return "wrong"
     is_hogs = class_ == "neighbours" and number(neighbours[0]) in [number(hog) for hog in plant.hogs]
-    return "wrong" if is_hogs and culprit not in plant.hogs else "right"
+    return "wrong" if is_hogs and not names_hogs(culprit, plant.hogs) else "right"

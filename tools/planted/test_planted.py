@@ -62,6 +62,12 @@ class Planted(unittest.TestCase):
         self.assertEqual(said("innocent[5]", "chrt[5]"), "wrong")
         self.assertEqual(said("rustc[6]", "rustc[6]"), "right", "the control: a compiler was")
 
+    def test_several_hogs_are_named_by_their_program(self):
+        hogs = ["hog[5]", "hog[6]"]
+        self.assertTrue(cases.names_hogs("hog (2 processes)", hogs))
+        for other in ("hog (3 processes)", "rustc (2 processes)", "hog", "hog[7]", None):
+            self.assertFalse(cases.names_hogs(other, hogs), other)
+
     def test_slow_requests_are_at_the_places_that_explain_gives(self):
         requests = [(10.0, 10.1), (10.5, 11.5), (12.0, 12.1)]
         slow = [{"request": 1, "intended_ns": 500_000_000, "completed_ns": 1_400_000_000}]
