@@ -135,17 +135,19 @@ RG_INLINE u64 rg_credits_bound(struct rg_thread *thread, u64 credit)
 }
 
 /* The thread collects what it has earned since it was last settled. */
-RG_INLINE void rg_credits_settle(struct task_struct *t, struct rg_thread *thread)
+RG_SUBPROGRAM bool rg_credits_settle(struct task_struct *t RG_TRUSTED)
 {
+	struct rg_thread *thread = rg_thread(t);
 	struct rg_shared *shared = rg_shared();
-	u64 weight, change, bounded = thread->credit;
+	u64 weight, change, bounded;
 
-	if (!shared)
-		return;
+	if (!thread || !shared)
+		return 0;
+	bounded = thread->credit;
 	rg_credits_give(shared);
 	change = shared->earned - rg_swap(&thread->earned, shared->earned);
 	if (!change)
-		return;
+		return 0;
 	weight = rg_credits_weight(t, thread);
 	if (weight && change > rg_div(1ULL << 62, weight))
 		change = rg_div(1ULL << 62, weight);
@@ -157,13 +159,14 @@ RG_INLINE void rg_credits_settle(struct task_struct *t, struct rg_thread *thread
 	else
 		rg_add(&shared->advanced, bounded - thread->credit);
 	thread->credit = bounded;
+	return 1;
 }
 
 RG_INLINE void rg_credits_burn(struct task_struct *t, struct rg_thread *thread, u64 ran_ns)
 {
 	struct rg_shared *shared = rg_shared();
 
-	rg_credits_settle(t, thread);
+	rg_credits_settle(t);
 	if (ran_ns > thread->credit)
 		ran_ns = thread->credit;
 	thread->credit -= ran_ns;
@@ -189,7 +192,7 @@ RG_INLINE void rg_credits_open(struct rg_thread *thread)
 /* A thread wakes, before it counts. One that has slept to the bound has half of it. */
 RG_INLINE void rg_credits_wake(struct task_struct *t, struct rg_thread *thread)
 {
-	rg_credits_settle(t, thread);
+	rg_credits_settle(t);
 	if (thread->credit == RG_CREDIT_ZERO + RG_CREDITS_NS)
 		thread->credit -= RG_CREDITS_NS >> 1;
 	thread->boosted = !rg_credits_owes(thread);

@@ -18,7 +18,7 @@ enum rg_class { RG_CLASS_NOBODY, RG_CLASS_OVER, RG_CLASS_UNDER, RG_CLASS_BOOST }
 
 RG_INLINE u32 rg_class_of(struct task_struct *t, struct rg_thread *thread)
 {
-	rg_credits_settle(t, thread);
+	rg_credits_settle(t);
 	if (rg_credits_owes(thread))
 		return RG_CLASS_OVER;
 	return thread->boosted ? RG_CLASS_BOOST : RG_CLASS_UNDER;

@@ -140,12 +140,12 @@ static void threads_earn_by_weight(void)
 	shared.balance = 0;
 	shared.earned = unit = (8 * MS << 23) / NICE_0;
 	for (u32 row = 1; row <= 3; row++)
-		rg_credits_settle(&tasks[row], &threads[row]);
+		rg_credits_settle(&tasks[row]);
 	NEAR(threads[1].credit, ZERO - 12.0 * MS, 1e9, 100);
 	NEAR(threads[2].credit, ZERO + 4.0 * MS, 1e9, 100);
 	SAME(threads[3].credit, ZERO);
 	NEAR(-shared.balance, 8.0 * MS, 1e9, 100); /* what the third did not earn is lost to it */
-	rg_credits_settle(&tasks[1], &threads[1]);
+	rg_credits_settle(&tasks[1]);
 	NEAR(threads[1].credit, ZERO - 12.0 * MS, 1e9, 100);
 	SAME(threads[1].earned, unit);
 	rg_credits_burn(&tasks[1], &threads[1], 2 * MS);
@@ -192,7 +192,7 @@ static void earnings_have_a_bound(void)
 	threads[1].earns = 1;
 	shared.credits_at = now + SECOND;
 	shared.earned = 1ULL << 62;
-	rg_credits_settle(&tasks[1], &threads[1]);
+	rg_credits_settle(&tasks[1]);
 	SAME(threads[1].credit, ZERO + 30 * MS);
 }
 
