@@ -22,7 +22,8 @@ CASES = {
     **of_servers("reused-number", plants.ReusedNumber, "memcached", "redis", "nginx"),
     **of_servers("sigstop", plants.Stop, *SERVERS),
     **of_servers("freezer", plants.Freeze, "memcached", "nginx", "go"),
-    **of_servers("quota", plants.Quota, "memcached", "redis", "nginx", "node", "java"),
+    **of_servers("quota", plants.Quota, "memcached", "redis", "nginx", "node"),
+    **of_servers("quota", plants.WideQuota, "java"),
     "redis-debug-sleep": ("redis", {}, plants.DebugSleep),
     "redis-lua": ("redis", {}, plants.Lua),
     "redis-keys": ("redis", {}, plants.Keys),
@@ -79,9 +80,12 @@ def names_hogs(culprit, hogs):
 
 
 def judge(verdict, shares, neighbours, plant):
-    """`right`, `cannot tell` or `wrong`: of a class, and of a culprit where a planted hog held the CPU for most
-    of the neighbours' time. ftrace may know it by the name of the program that it was before."""
+    """`right`, `cannot tell` or `wrong`, and `no answer` where ftrace has none: of a class, and of a culprit where a
+    planted hog held the CPU for most of the neighbours' time. ftrace may know it by the name of the program that it
+    was before."""
     class_, confidence, culprit = verdict
+    if not shares:
+        return "no answer"
     if confidence == "cannot tell":
         return "cannot tell"
     found = by_class(shares)

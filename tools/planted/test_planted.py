@@ -49,6 +49,7 @@ class Planted(unittest.TestCase):
         said = [cases.judge((one, "sure", "a[1]"), truth, ["a[1]"], plant) for one in classes]
         self.assertEqual(said, ["right", "right", "wrong"])
         self.assertEqual(cases.judge(("disk", "cannot tell", None), truth, [], plant), "cannot tell")
+        self.assertEqual(cases.judge(("disk", "sure", None), {}, [], plant), "no answer")
         plant.also = ("disk",)
         self.assertEqual(cases.judge(("disk", "sure", None), truth, [], plant), "right")
 
