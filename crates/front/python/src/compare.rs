@@ -46,14 +46,13 @@ pub fn compare(
     jobs: Option<usize>,
     progress: Option<&Bound<PyAny>>,
 ) -> PyResult<Results> {
-    let mut changed = scenario.scenario.clone();
     let span = duration.map(span).transpose()?;
-    changed.duration = span.unwrap_or(changed.duration);
+    let scenario = &scenario.lasting(span)?;
     let specs = policies.iter().map(|policy| PolicySpec::parse(policy));
     let plan = Plan {
-        scenario: &changed,
+        scenario: &scenario.scenario,
         policies: specs.collect::<Result<_, _>>().map_err(exception)?,
-        seeds: chosen(seeds.as_ref(), &changed)?,
+        seeds: chosen(seeds.as_ref(), &scenario.scenario)?,
         jobs,
         events: Events::Omitted,
     };

@@ -31,13 +31,13 @@ pub fn run(
     progress: Option<&Bound<PyAny>>,
 ) -> PyResult<Traced> {
     let span = duration.map(span).transpose()?;
-    let mut changed = scenario.scenario.clone();
-    changed.duration = span.unwrap_or(changed.duration);
+    let scenario = scenario.lasting(span)?;
+    let changed = &scenario.scenario;
     let spec = PolicySpec::parse(policy).map_err(exception)?;
     let seed = seed.unwrap_or(changed.seeds[0]);
     let base = command(&scenario.file, SimArm.name(), &scenario.edits, span);
     let making = Making {
-        scenario: &changed,
+        scenario: changed,
         scenario_text: &scenario.text,
         arm: SimArm.name(),
         machine: &SimArm.machine(),
@@ -45,8 +45,8 @@ pub fn run(
         version: env!("CARGO_PKG_VERSION"),
     };
     work(py, progress, |watch| {
-        SimArm.check(&changed, &spec)?;
-        let trace = SimArm.run(&changed, &spec, seed, Events::when(events), watch)?;
+        SimArm.check(changed, &spec)?;
+        let trace = SimArm.run(changed, &spec, seed, Events::when(events), watch)?;
         Ok(traced(Recorded { header: Header::new(&making, &trace), trace }))
     })
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use model::Nanos;
 use model::edit::{Edit, edited};
 use model::scenario::Kind;
 use pyo3::prelude::*;
@@ -25,6 +26,13 @@ impl Scenario {
     fn read(text: String, file: String, edits: Vec<String>) -> PyResult<Scenario> {
         let scenario = model::Scenario::read(&text, &file).map_err(exception)?;
         Ok(Scenario { text, file, edits, scenario })
+    }
+
+    /// The same for another time, which the command says by `--duration`.
+    pub fn lasting(&self, span: Option<Nanos>) -> PyResult<Scenario> {
+        let edits = span.map(|span| Edit::time("duration", span)).transpose().map_err(exception)?;
+        let text = edited(&self.text, &self.file, edits.as_slice()).map_err(exception)?;
+        Scenario::read(text, self.file.clone(), self.edits.clone())
     }
 }
 
