@@ -35,7 +35,25 @@ RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
 	return 1;
 }
 
-/* The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. */
+/*
+ * Which set of CPUs the thread is of. Those near it know of a set that is new to it. The timer of a
+ * group does without: BPF that may sleep opens it, and must not read which CPUs a thread may use.
+ */
+RG_INLINE void rg_set_refresh(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
+{
+	u32 id;
+
+	rg_cpuset_refresh(t, thread, now);
+	id = rg_vtime_of(t, thread, at);
+	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && id < RG_CPUSETS &&
+	    rg_account(t, thread)->vtime != rg_some(id))
+		rg_admit_near(t, at);
+}
+
+/*
+ * The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. It is
+ * known of which set of CPUs it is.
+ */
 RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
@@ -45,7 +63,6 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	if (!thread->cut_off) /* it keeps its distance: no look comes between those of a group */
 		rg_look_around(at, cpu, now);
 	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
-	rg_cpuset_refresh(t, thread, now);
 	rg_attach(t, at);
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)

@@ -67,6 +67,7 @@ RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at
 {
 	if (thread->ran_ns)
 		thread->burst += rg_less(now, thread->queued_at);
+	rg_cpuset_refresh(t, thread, now);
 	rg_activate(t, thread, at, now);
 	thread->queued_at = now;
 	if (RG_OPTION(pick) != RG_PICK_CREDIT)

@@ -221,17 +221,10 @@ RG_INLINE void rg_renormalise(struct rg_account *account, struct rg_thread *thre
 RG_SUBPROGRAM bool rg_attach(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_thread *thread = rg_thread(t);
-	struct rg_account *account;
-	u32 id;
 
 	if (!thread)
 		return 0;
-	account = rg_account(t, thread);
-	id = rg_vtime_of(t, thread, at);
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && id < RG_CPUSETS &&
-	    account->vtime != rg_some(id))
-		rg_admit_near(t, at);
-	rg_renormalise(account, thread, id);
+	rg_renormalise(rg_account(t, thread), thread, rg_vtime_of(t, thread, at));
 	rg_queue_move(thread, rg_some(rg_queue_of(at)));
 	return 1;
 }

@@ -125,16 +125,18 @@ RG_INLINE void rg_admit(struct rg_shared *shared, struct rg_cpu *here, u32 cpuse
 		(u32)shared->cpusets[rg_masked(cpuset, RG_CPUSETS)].affinity;
 }
 
-/* The same of a thread that is new to its set, if it may run there. */
-RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 at)
+/* The same of a thread that is new to its set, on the i-th CPU near it; whether there is one. */
+RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 home, u32 i)
 {
 	struct rg_thread *thread = rg_thread(t);
 	struct rg_shared *shared = rg_shared();
-	struct rg_cpu *cpu = rg_cpu(at);
+	s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
+	struct rg_cpu *cpu = at < 0 ? 0 : rg_cpu(at);
 
-	if (!thread || !shared || !cpu || !rg_may_run_on(t, at))
+	if (!thread || !shared || !cpu)
 		return 0;
-	rg_admit(shared, cpu, thread->cpuset);
+	if (rg_may_run_on(t, at))
+		rg_admit(shared, cpu, thread->cpuset);
 	return 1;
 }
 
@@ -145,11 +147,8 @@ RG_SUBPROGRAM bool rg_admit_at(struct task_struct *t RG_TRUSTED, s32 at)
 RG_SUBPROGRAM bool rg_admit_near(struct task_struct *t RG_TRUSTED, s32 home)
 {
 	RG_FOR(i, 0, RG_ADMIT_NEAR) {
-		s32 at = rg_cpu_in(home, RG_OPTION(queue), i);
-
-		if (at < 0)
+		if (!rg_admit_at(t, home, i))
 			break;
-		rg_admit_at(t, at);
 	}
 	return 1;
 }
