@@ -36,25 +36,11 @@ RG_SUBPROGRAM bool rg_place(struct task_struct *t RG_TRUSTED, s32 at, bool idle)
 }
 
 /*
- * Which set of CPUs the thread is of. Those near it know of a set that is new to it. The timer of a
- * group does without: BPF that may sleep opens it, and must not read which CPUs a thread may use.
+ * The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. `near`:
+ * CPUs near it know of a set that is new to it.
  */
-RG_INLINE void rg_set_refresh(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
-{
-	u32 id;
-
-	rg_cpuset_refresh(t, thread, now);
-	id = rg_vtime_of(t, thread, at);
-	if (RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE && id < RG_CPUSETS &&
-	    rg_account(t, thread)->vtime != rg_some(id))
-		rg_admit_near(t, at);
-}
-
-/*
- * The thread begins to want a CPU, at this one: here it gets its vruntime and its arrival. It is
- * known of which set of CPUs it is.
- */
-RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
+RG_INLINE void rg_activate_at(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now,
+			      bool near)
 {
 	struct rg_cpu *cpu = rg_cpu(at);
 
@@ -63,7 +49,11 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	if (!thread->cut_off) /* it keeps its distance: no look comes between those of a group */
 		rg_look_around(at, cpu, now);
 	rg_burst_drain(t, thread, rg_less(now, thread->slept_at));
-	rg_attach(t, at);
+	rg_cpuset_refresh(t, thread, now);
+	if (near)
+		rg_attach_near(t, at);
+	else
+		rg_attach(t, at);
 	thread->fresh = 0;
 	if (thread->exec_seen == RG_NEVER)
 		thread->exec_seen = rg_exec_ns(t);
@@ -78,6 +68,11 @@ RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 
 	thread->arrival = rg_order_arrival(thread, rg_asked_at(thread));
 	thread->pool = rg_pool(t, thread);
 	rg_urgent_ask(thread, now);
+}
+
+RG_INLINE void rg_activate(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
+{
+	rg_activate_at(t, thread, at, now, 1);
 }
 
 /* The thread counts no more among those that want a CPU. */

@@ -61,14 +61,14 @@ RG_INLINE u32 rg_queue_now(struct task_struct *t, struct rg_thread *thread, s32 
 /*
  * The thread that was held waits in the queue of a CPU, which may idle. To be cut off is no sleep
  * for its burst, which does not drain meanwhile. One that was held when it woke had nothing to do
- * before: requests that queue up behind a quota are no batch work for that.
+ * before: requests that queue up behind a quota are no batch work for that. The timer tells no CPUs
+ * near: BPF that may sleep opens it, and must not read which CPUs a thread may use.
  */
 RG_INLINE void rg_let_go(struct task_struct *t, struct rg_thread *thread, s32 at, u64 now)
 {
 	if (thread->ran_ns)
 		thread->burst += rg_less(now, thread->queued_at);
-	rg_cpuset_refresh(t, thread, now);
-	rg_activate(t, thread, at, now);
+	rg_activate_at(t, thread, at, now, 0);
 	thread->queued_at = now;
 	if (RG_OPTION(pick) != RG_PICK_CREDIT)
 		rg_index_enter(thread, rg_queue_now(t, thread, at), rg_account(t, thread));

@@ -119,7 +119,6 @@ RG_INLINE s32 rg_select_victim(struct task_struct *t, struct rg_thread *thread, 
 
 	if (thread->fresh || !RG_OPTION(preempt) || RG_OPTION(pick) == RG_PICK_CREDIT)
 		return home;
-	rg_set_refresh(t, thread, home, rg_now());
 	rg_activate(t, thread, home, rg_now());
 	thread->queued_at = thread->woke_at;
 	rg_hand_on(thread, thread->woke_at);
@@ -147,7 +146,6 @@ RG_CALLBACK s32 rg_select_cpu(struct task_struct *t, s32 prev_cpu)
 	cpu = rg_default_cpu(t, prev_cpu, &idle);
 	if (!idle)
 		return rg_select_victim(t, thread, cpu);
-	rg_set_refresh(t, thread, cpu, rg_now());
 	rg_activate(t, thread, cpu, rg_now());
 	rg_set_next(cpu, t, thread);
 	rg_class_set_curr(cpu, t, thread);
@@ -192,9 +190,9 @@ RG_INLINE s32 rg_victim_for(struct task_struct *t, struct rg_thread *thread, s32
 /* The thread wants a CPU: since now, or still. */
 RG_INLINE void rg_want(struct task_struct *t, struct rg_thread *thread, s32 home, u64 now)
 {
-	rg_set_refresh(t, thread, home, now);
 	if (rg_counts(t, thread)) {
-		rg_attach(t, home);
+		rg_cpuset_refresh(t, thread, now);
+		rg_attach_near(t, home);
 		rg_order_again(thread, now);
 	} else {
 		rg_activate(t, thread, home, now);
@@ -344,8 +342,9 @@ RG_CALLBACK void rg_tick(struct task_struct *t)
 	if (!thread || !cpu)
 		return;
 	rg_charge(t, thread);
-	rg_set_refresh(t, thread, at, rg_now());
-	if (!rg_counts(t, thread))
+	if (rg_counts(t, thread))
+		rg_cpuset_refresh(t, thread, rg_now());
+	else
 		rg_activate(t, thread, at, rg_now());
 	rg_set_next(at, t, thread);
 	rg_balance_tick(cpu, thread);

@@ -217,16 +217,32 @@ RG_INLINE void rg_renormalise(struct rg_account *account, struct rg_thread *thre
 	account->vtime = rg_some(id);
 }
 
-/* The thread belongs to the queue of a CPU with its vruntime. */
+/*
+ * The thread belongs to the queue of a CPU with its vruntime. Says whether its set of CPUs is new
+ * to it.
+ */
 RG_SUBPROGRAM bool rg_attach(struct task_struct *t RG_TRUSTED, s32 at)
 {
 	struct rg_thread *thread = rg_thread(t);
+	struct rg_account *account;
+	bool is_new;
+	u32 id;
 
 	if (!thread)
 		return 0;
-	rg_renormalise(rg_account(t, thread), thread, rg_vtime_of(t, thread, at));
+	account = rg_account(t, thread);
+	id = rg_vtime_of(t, thread, at);
+	is_new = id < RG_CPUSETS && account->vtime != rg_some(id);
+	rg_renormalise(account, thread, id);
 	rg_queue_move(thread, rg_some(rg_queue_of(at)));
-	return 1;
+	return is_new && RG_OPTION(min_vruntime) == RG_MIN_VRUNTIME_MACHINE;
+}
+
+/* The same, and CPUs near it know of a set that is new to it. */
+RG_INLINE void rg_attach_near(struct task_struct *t, s32 at)
+{
+	if (rg_attach(t, at))
+		rg_admit_near(t, at);
 }
 
 /* The thread is the next that the CPU runs. */
@@ -234,7 +250,7 @@ RG_INLINE void rg_set_next(s32 cpu, struct task_struct *t, struct rg_thread *thr
 {
 	if (thread->waits)
 		rg_index_leave(thread);
-	rg_attach(t, cpu);
+	rg_attach_near(t, cpu);
 	rg_weight_refresh(thread);
 	rg_set_curr(cpu, t, thread);
 	thread->cpu = cpu;

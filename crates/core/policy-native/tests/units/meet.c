@@ -173,16 +173,16 @@ static void a_thread_that_comes_to_a_set_is_known_near(void)
 	two_sets();
 	thread = sleeper(1, 0, 1);
 	bind(&tasks[1], 0xfa);
-	rg_set_refresh(&tasks[1], thread, 1, now);
-	rg_attach(&tasks[1], 1);
+	rg_cpuset_refresh(&tasks[1], thread, now);
 	set = thread->cpuset;
+	rg_attach_near(&tasks[1], 1);
 	for (s32 cpu = 0; cpu < 8; cpu++)
 		SAME(rg_is_admitted(&shared, &cpus[cpu], set), cpu == 1 || cpu == 3);
 	cpus[1].admits[set] = 0; /* later it is what a tick meets */
-	rg_set_refresh(&tasks[1], thread, 1, now);
+	rg_attach_near(&tasks[1], 1);
 	FALSE(rg_is_admitted(&shared, &cpus[1], set));
 	thread->account.vtime = 0;
 	options.min_vruntime = RG_MIN_VRUNTIME_TARGET;
-	rg_set_refresh(&tasks[1], thread, 1, now);
+	rg_attach_near(&tasks[1], 1);
 	FALSE(rg_is_admitted(&shared, &cpus[1], set));
 }

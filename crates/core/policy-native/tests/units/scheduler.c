@@ -472,7 +472,7 @@ static void a_waking_thread_has_its_present_set(void)
 	SAME(threads[1].account.vtime, rg_some(0));
 	rg_deactivate(&tasks[1], &threads[1]);
 	bind(&tasks[1], 3);
-	rg_want(&tasks[1], &threads[1], 0, now);
+	rg_activate(&tasks[1], &threads[1], 0, now);
 	TRUE(threads[1].cpuset);
 	SAME(threads[1].account.vtime, rg_some(threads[1].cpuset));
 }
