@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let on_vm = BODIES.iter().map(|body| {
         let check = body.check;
         let trial = Trial::test(format!("vm::{}", body.name), move || {
-            check(&VmArm::new(Vec::new(), None)?)
+            check(&VmArm::new(Vec::new(), None, None)?)
         });
         trial.with_ignored_flag(true)
     });

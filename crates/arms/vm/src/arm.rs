@@ -13,7 +13,7 @@ use model::{Arm, Events, Failure, Nanos, PolicySpec, Scenario, Trace, Watch};
 
 use crate::guest::kernel_tracer;
 use crate::guest_output::GuestOutput;
-use crate::needs::{Needs, kernel, needs};
+use crate::needs::{Kernels, Needs, kernel, needs};
 use crate::order::{OBJECT, ORDER, Order, REPORT, ROLE, Report};
 
 /// A CPU that wakes up waits until those before it have had their turns: so long at most, see [`Counting`].
@@ -36,18 +36,30 @@ const REAL_SECONDS_A_SECOND: u32 = 40;
 pub struct VmArm {
     lab: Lab,
     programs: Vec<PathBuf>,
+    /// The kernel of all guests; `None`: each policy's own.
+    kernel: Option<Kernel>,
     tell: Option<fn(&str)>,
 }
 
 impl VmArm {
-    /// An arm on the user's lab; `programs` are schedulers to look for before PATH. `tell` is called with a
-    /// line on each run: the kernel, and how late an idle CPU woke up.
-    pub fn new(programs: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<VmArm, Failure> {
+    /// An arm on the user's lab; `programs` are schedulers to look for before PATH, `kernel` is one of the lab
+    /// for all guests. `tell` is called with a line on each run: the kernel, and how late an idle CPU woke up.
+    pub fn new(
+        programs: Vec<PathBuf>,
+        kernel: Option<&str>,
+        tell: Option<fn(&str)>,
+    ) -> Result<VmArm, Failure> {
         if let Some(absent) = programs.iter().find(|path| !path.is_file()) {
             let path = absent.display();
             return Err(Failure::Input(format!("--with {path}: there is no such program")));
         }
-        Ok(VmArm { lab: Lab::of_user()?, programs, tell })
+        let lab = Lab::of_user()?;
+        let kernel = kernel.map(|name| lab.find(name)).transpose()?;
+        Ok(VmArm { lab, programs, kernel, tell })
+    }
+
+    fn kernels(&self) -> Kernels<'_> {
+        self.kernel.as_ref().map_or(Kernels::Any(&self.lab), Kernels::One)
     }
 
     fn tell(&self, order: &Order, kernel: &str, report: &Report, cost: Cost) {
@@ -69,7 +81,7 @@ impl Arm for VmArm {
     }
 
     fn kernel(&self, policy: &PolicySpec) -> Result<String, Failure> {
-        Ok(kernel(&self.lab, policy)?.release)
+        Ok(kernel(self.kernels(), policy)?.release)
     }
 
     fn exclusive(&self) -> bool {
@@ -80,7 +92,7 @@ impl Arm for VmArm {
         lab::check_machine(&scenario.machine, has_services(scenario))?;
         host::check_scenario(scenario)?;
         located(scenario)?;
-        needs(&self.lab, &self.programs, scenario, policy).map(|_| ())
+        needs(self.kernels(), &self.programs, scenario, policy).map(|_| ())
     }
 
     /// Every kernel of the lab has what recording takes.
@@ -113,7 +125,7 @@ impl Arm for VmArm {
         events: Events,
         watch: &dyn Watch,
     ) -> Result<Vec<Trace>, Failure> {
-        let needs = needs(&self.lab, &self.programs, scenario, policy)?;
+        let needs = needs(self.kernels(), &self.programs, scenario, policy)?;
         let (located, files) = located(scenario)?;
         let order = Order {
             scenario: located,

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use bisect::{Asked, Builds, Origin, Recipe, Study, Subject, Version, told};
 use clap::builder::ArgPredicate;
 use gate::{Base, GATE_SCHEMA, Least, Recorded, Runner, Source};
-use model::{Failure, PolicySpec, Scenario, Watch};
+use model::{Arm, Failure, PolicySpec, Scenario, Watch};
 
-use crate::compare::On;
+use crate::compare::{On, Real};
 use crate::gate::{least, sources};
 use crate::output::signature;
 use crate::terminal::Terminal;
@@ -54,6 +54,9 @@ pub struct Args {
     /// Where to run them; with --crate in guests, unless given
     #[arg(long, value_enum, default_value_t = On::Sim, default_value_if("krate", ArgPredicate::IsPresent, "vm"))]
     on: On,
+    /// With --on vm, the kernel of all guests, one of `lab list`: one that both ends can run under
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<String>,
     /// The figure to look for; the one that became worse most surely unless given
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(gate::FIGURES))]
     figure: Option<String>,
@@ -87,7 +90,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         subject: &subject,
         asked: &asked,
         tell: &|line| anstream::eprintln!("rearguard: {line}"),
-        watch: &Terminal::on(&*args.on.arm(Vec::new(), None)?, "bisect"),
+        watch: &Terminal::on(&*args.arm(Vec::new())?, "bisect"),
     };
     let outcome = study.run()?;
     stdout::write(told(&versions, &outcome, args.least))?;
@@ -96,6 +99,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 impl Args {
+    fn arm(&self, with: Vec<PathBuf>) -> Result<Box<dyn Arm>, Failure> {
+        self.on.arm(&Real { with, kernel: self.kernel.clone() }, None)
+    }
+
     fn origin(&self) -> Origin {
         self.git.clone().map_or(Origin::Named, Origin::Git)
     }
@@ -151,7 +158,7 @@ struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     fn new(args: &'a Args, program: &'a Subjected) -> Result<Candidate<'a>, Failure> {
         let sources = sources(&args.scenarios)?;
-        let arm = args.on.arm(Vec::new(), None)?;
+        let arm = args.arm(Vec::new())?;
         let seeds = |source: &Source| {
             let scenario = Scenario::read(&source.text, &source.name)?;
             Ok(compare::first_seeds(&scenario, bisect::most_runs(args.seeds.into())))
@@ -162,6 +169,7 @@ impl<'a> Candidate<'a> {
             version: signature().1,
             arm: arm.name().to_string(),
             machine: arm.machine(),
+            kernel: args.on.kernel(&*arm, &program.policy)?,
             policy: program.policy.to_string(),
             scenarios: sources.into_iter().map(Recorded::none).collect(),
         };
@@ -191,7 +199,7 @@ impl Subject for Candidate<'_> {
         watch: &dyn Watch,
     ) -> Result<Vec<Recorded>, Failure> {
         let with = self.program.with.iter().map(|path| tree.join(path)).collect();
-        let arm = self.args.on.arm(with, None)?;
+        let arm = self.args.arm(with)?;
         let policy = self.policy(tree);
         let runner = Runner { arm: &*arm, policy: &policy, jobs: self.args.jobs.map(usize::from) };
         let scenarios = self.kind.scenarios.iter().zip(&self.seeds);

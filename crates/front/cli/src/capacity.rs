@@ -8,7 +8,7 @@ use experiment::{Runner, Source, Store};
 use model::edit::Edit;
 use model::{Failure, Nanos, PolicySpec};
 
-use crate::compare::{On, Seeds, positive_duration};
+use crate::compare::{On, Real, Seeds, positive_duration};
 use crate::files::read_edited;
 use crate::output::{Output, signature};
 use crate::terminal::Terminal;
@@ -41,9 +41,8 @@ pub struct Args {
     /// Measure each load for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
-    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
-    #[arg(long, value_name = "PATH")]
-    with: Vec<PathBuf>,
+    #[command(flatten)]
+    real: Real,
     /// Where finished loads are kept: run again, it goes on where it was
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -56,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check(&["html", "svg", "md"], &[&args.scenario])?;
     let edits = edits(args)?;
     let file = read_edited(&args.scenario, &edits)?;
-    let arm = args.on.arm(args.with.clone(), None)?;
+    let arm = args.on.arm(&args.real, None)?;
     // Gone with the command, unless its folder has a name.
     let unnamed = fileio::Folder::new()
         .map_err(|error| Failure::Machine(format!("no folder for results: {error}")))?;

@@ -48,9 +48,8 @@ pub struct Args {
     /// Measure for this long instead of the scenario's duration, for example 2s
     #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
-    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
-    #[arg(long, value_name = "PATH")]
-    with: Vec<PathBuf>,
+    #[command(flatten)]
+    real: Real,
     /// With --on vm, say of every run on stderr how true its time is
     #[arg(long, short)]
     verbose: bool,
@@ -118,6 +117,18 @@ impl Seeds {
     }
 }
 
+/// What arms of real kernels take.
+#[derive(clap::Args, Clone, Default)]
+pub struct Real {
+    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub with: Vec<PathBuf>,
+    /// With --on vm, the kernel of all guests, one of `lab list`; for each policy the newest that has what
+    /// it needs, unless given
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+}
+
 /// An arm by name.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum On {
@@ -130,14 +141,24 @@ pub enum On {
 }
 
 impl On {
-    /// The arm; one of real kernels takes programs to look for before PATH, one of guests a function that
-    /// prints a line on each run.
-    pub fn arm(self, with: Vec<PathBuf>, tell: Option<fn(&str)>) -> Result<Box<dyn Arm>, Failure> {
+    /// The arm; one of guests takes a function that prints a line on each run.
+    pub fn arm(self, real: &Real, tell: Option<fn(&str)>) -> Result<Box<dyn Arm>, Failure> {
+        if let (Some(kernel), true) = (&real.kernel, self != On::Vm) {
+            let message =
+                format!("--kernel {kernel} names the kernel of guests: give --on vm, too");
+            return Err(Failure::Input(message));
+        }
+        let programs = real.with.clone();
         Ok(match self {
             On::Sim => Box::new(SimArm),
-            On::Host => Box::new(HostArm { tracer: vm::kernel_tracer(), programs: with }),
-            On::Vm => Box::new(VmArm::new(with, tell)?),
+            On::Host => Box::new(HostArm { tracer: vm::kernel_tracer(), programs }),
+            On::Vm => Box::new(VmArm::new(programs, real.kernel.as_deref(), tell)?),
         })
+    }
+
+    /// The release of the kernel under which the arm's guests run a policy; `None` where it has none.
+    pub fn kernel(self, arm: &dyn Arm, policy: &PolicySpec) -> Result<Option<String>, Failure> {
+        (self == On::Vm).then(|| arm.kernel(policy)).transpose()
     }
 }
 
@@ -160,7 +181,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         jobs: args.jobs.map(usize::from),
         events: Events::when(args.explain || args.trace.is_some()),
     };
-    let arm = args.on.arm(args.with.clone(), args.verbose.then_some(say))?;
+    let arm = args.on.arm(&args.real, args.verbose.then_some(say))?;
     let machine = arm.machine();
     let (words, version) = signature();
     let traces = Traces {
@@ -207,8 +228,10 @@ fn replay(args: &Args) -> String {
     let on = args.on.to_possible_value().map_or(String::new(), |on| on.get_name().to_string());
     let edits: Vec<String> = args.set.iter().map(Edit::to_string).collect();
     let with = |path: &PathBuf| format!(" --with {}", quoted(&path.display().to_string()));
-    let with: String = args.with.iter().map(with).collect();
-    command(&args.scenario.display().to_string(), &on, &edits, args.duration) + &with
+    let with: String = args.real.with.iter().map(with).collect();
+    let kernel = args.real.kernel.iter().map(|name| format!(" --kernel {}", quoted(name)));
+    let real = with + &kernel.collect::<String>();
+    command(&args.scenario.display().to_string(), &on, &edits, args.duration) + &real
 }
 
 fn say(line: &str) {

@@ -11,7 +11,7 @@ use gate::{
 };
 use model::{Answer, Arm, Failure, PolicySpec};
 
-use crate::compare::On;
+use crate::compare::{On, Real};
 use crate::files::{check_apart, check_writable, read, read_scenario, write};
 use crate::output::signature;
 use crate::terminal::Terminal;
@@ -31,9 +31,8 @@ struct Run {
     /// The policy: NAME or NAME:KEY=VALUE; ./FILE.c is one of your own
     #[arg(long, value_parser = PolicySpec::parse)]
     policy: PolicySpec,
-    /// With --on vm or host, a program that is a sched_ext scheduler, beside those in PATH (repeatable)
-    #[arg(long, value_name = "PATH")]
-    with: Vec<PathBuf>,
+    #[command(flatten)]
+    real: Real,
     /// Runs or guests at a time, where they do not disturb each other; one a core unless given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -86,7 +85,7 @@ fn record(args: &Record) -> Result<(), Failure> {
     let sources = sources(&args.scenarios)?;
     let inputs: Vec<&Path> = sources.iter().map(|source| Path::new(&source.name)).collect();
     check_apart(&args.output, &inputs)?;
-    let arm = args.on.arm(args.run.with.clone(), None)?;
+    let arm = args.on.arm(&args.run.real, None)?;
     let seeds = args.seeds.map(usize::from);
     let watch = Terminal::on(&*arm, "gate");
     let runs = sources.iter().map(|source| runner(&args.run, &*arm).record(source, seeds, &watch));
@@ -95,6 +94,7 @@ fn record(args: &Record) -> Result<(), Failure> {
         version: signature().1,
         arm: arm.name().to_string(),
         machine: arm.machine(),
+        kernel: args.on.kernel(&*arm, &args.run.policy)?,
         policy: args.run.policy.to_string(),
         scenarios: runs.collect::<Result<_, _>>()?,
     };
@@ -116,7 +116,9 @@ fn check(args: &Check) -> Result<ExitCode, Failure> {
     let base = Base::read(&read(&args.base)?, &name)?;
     let on = On::from_str(&base.arm, false)
         .map_err(|_| Failure::Input(format!("{name}: arm: expected sim, host or vm")))?;
-    let arm = on.arm(args.run.with.clone(), None)?;
+    let mut real = args.run.real.clone();
+    real.kernel = real.kernel.or(base.kernel.clone());
+    let arm = on.arm(&real, None)?;
     check_same(&base, &*arm, &name)?;
     let watch = Terminal::on(&*arm, "gate");
     let again = |recorded: &Recorded| runner(&args.run, &*arm).again(recorded, &watch);

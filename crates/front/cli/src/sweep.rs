@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use experiment::{Failed, Plan, Runner, Source, Store, Swept, found};
 use model::Failure;
 
-use crate::compare::On;
+use crate::compare::{On, Real};
 use crate::files::{read, read_scenario};
 use crate::tables::TableFiles;
 use crate::terminal::Terminal;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let on = On::from_str(plan.on(), false)
         .map_err(|_| Failure::Input(format!("{name}: on: expected sim, host or vm")))?;
-    let arm = on.arm(Vec::new(), None)?;
+    let arm = on.arm(&Real::default(), None)?;
     let points = plan.points(&*arm)?;
     let path = args.folder.clone().unwrap_or_else(|| args.plan.with_extension(""));
     let store = Store::open(&path.join("points"))?;

@@ -72,6 +72,11 @@ fn what_cannot_be_held_against_is_refused_with_a_remedy() {
     refused(&check("c.json"), 2, "gate/9");
     write("\"machine\": \"", "\"machine\": \"another, not ");
     refused(&check("c.json"), 3, "record it here");
+    let guests = base.replacen("\"arm\": \"sim\"", "\"arm\": \"vm\"", 1);
+    let gone = guests.replacen("\"kernel\": null", "\"kernel\": \"9.9.1-gone\"", 1);
+    fs::write(folder.path().join("c.json"), gone).unwrap();
+    refused(&check("c.json"), 3, "kernel 9.9.1-gone is not in the lab");
+    refused(&["check", "b.json", "--policy", "rearguard", "--kernel", "7.3"], 2, "--on vm");
     let record =
         |scenarios| ["record", "--scenarios", scenarios, "--policy", "eevdf", "-o", "d.json"];
     refused(&record("none"), 2, "none");

@@ -24,7 +24,8 @@ impl Runs {
             let scenarios = base.scenarios.iter().map(|one| one.text.clone());
             let scenarios: Vec<String> = scenarios.collect();
             let version = base.version.clone();
-            (version, base.arm.clone(), base.machine.clone(), base.policy.clone(), scenarios)
+            let machine = (base.machine.clone(), base.kernel.clone());
+            (version, base.arm.clone(), machine, base.policy.clone(), scenarios)
         };
         if kind(&base) != kind(wanted) {
             return Err(Failure::Input(format!(

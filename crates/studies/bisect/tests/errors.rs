@@ -60,6 +60,7 @@ fn kind() -> Base {
         version: "0".into(),
         arm: "sim".into(),
         machine: "drawn".into(),
+        kernel: None,
         policy: "drawn".into(),
         scenarios: vec![Recorded::none(source)],
     }

@@ -19,6 +19,9 @@ pub struct Base {
     pub arm: String,
     /// The machine, in words.
     pub machine: String,
+    /// The release of the kernel of guests, which a check takes again.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// The policy, with its options.
     pub policy: String,
     /// What was run.
@@ -88,7 +91,10 @@ impl Base {
     fn printable(mut self) -> Base {
         let own = [&mut self.version, &mut self.arm, &mut self.machine, &mut self.policy];
         let scenarios = self.scenarios.iter_mut().flat_map(Recorded::words);
-        own.into_iter().chain(scenarios).for_each(|word| *word = printable(word));
+        own.into_iter()
+            .chain(self.kernel.as_mut())
+            .chain(scenarios)
+            .for_each(|word| *word = printable(word));
         self
     }
 }
@@ -189,7 +195,7 @@ mod tests {
         };
         let [version, arm, machine, policy] = [(); 4].map(|()| word.clone());
         let (schema, scenarios) = (schema.to_string(), vec![recorded]);
-        let base = Base { schema, version, arm, machine, policy, scenarios };
+        let base = Base { schema, version, arm, machine, kernel: Some(word), policy, scenarios };
         serde_json::to_string(&base).expect("words and numbers")
     }
 
@@ -197,7 +203,8 @@ mod tests {
     fn a_terminal_does_not_obey_a_base() {
         let base = Base::read(&hostile(GATE_SCHEMA, &[1]), "b.json").expect("a base");
         let one = &base.scenarios[0];
-        let own = [&base.version, &base.arm, &base.machine, &base.policy, &one.name];
+        let kernel = base.kernel.as_ref().expect("set above");
+        let own = [&base.version, &base.arm, &base.machine, kernel, &base.policy, &one.name];
         let (service, measure) = (&one.services[0], &one.measures[0]);
         let program = measure.program.as_ref().expect("set above");
         let all = own.into_iter().chain([&service.program, &measure.figure, program]);

@@ -62,6 +62,7 @@ fn base() -> Base {
         version: "0".into(),
         arm: "sim".into(),
         machine: "m".into(),
+        kernel: None,
         policy: "rearguard".into(),
         scenarios: vec![record("rearguard", 500, 1)],
     }
