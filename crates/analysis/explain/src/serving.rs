@@ -52,10 +52,29 @@ pub(crate) struct OffSpan {
     pub from: Nanos,
     pub to: Nanos,
     pub cause: Cause,
-    /// The thread that ended it, if one did.
-    pub by: Option<ThreadId>,
+    pub by: Waker,
     /// Whether its time was over.
     pub timed_out: bool,
+}
+
+/// What ends a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waker {
+    /// No event says.
+    Unseen,
+    Thread(ThreadId),
+    Timer,
+    Interrupt,
+}
+
+impl OffSpan {
+    /// The thread that ended it, if one did.
+    pub fn by_thread(&self) -> Option<ThreadId> {
+        match self.by {
+            Waker::Thread(thread) => Some(thread),
+            _ => None,
+        }
+    }
 }
 
 /// A thread that runs for less than this between two waits for a lock looks what keeps its holder, and waits
@@ -150,26 +169,27 @@ impl<'a> Serving<'a> {
         };
         let open = self.kept[thread.index()].last_mut().filter(|kept| kept.to == Nanos::NEVER);
         let Some(kept) = open else { return };
-        let waker = occupants.waker(thread, cpu);
-        (kept.to, kept.by) = (event.at, waker.thread);
-        kept.timed_out = matches!(kept.cause, Cause::Socket | Cause::Lock) && waker.is_timer;
+        (kept.to, kept.by) = (event.at, occupants.waker(thread, cpu));
+        kept.timed_out =
+            matches!(kept.cause, Cause::Socket | Cause::Lock) && kept.by == Waker::Timer;
     }
 
     /// A wait for sockets or a lock that a timer ended was a sleep. It was none where its thread waits for a
     /// lock again at once: whether that was one, the last of these waits says. It says, too, what the others
-    /// were for that ended with another request: a thread with several waits for whatever comes.
+    /// were for that ended with another request: a thread with several waits for whatever comes. What no
+    /// event ended may have been for anything.
     fn tell_sleeps(&mut self, thread: usize) {
         let started =
             |(_, request): &(Nanos, u32)| self.requests(thread)[*request as usize].started;
         let mut starts: Vec<Nanos> = self.log[thread].iter().map(started).collect();
         starts.sort_unstable();
         for at in (0..self.kept[thread].len()).rev() {
-            let OffSpan { cause, timed_out, .. } = self.kept[thread][at];
+            let OffSpan { to, cause, by, timed_out, .. } = self.kept[thread][at];
             if let Some(end) = self.passed_over(thread, at, &starts) {
                 let next = self.kept[thread].get(at + 1).filter(|next| next.from < end).copied();
                 let kept = &mut self.kept[thread][at];
-                (kept.cause, kept.by, kept.timed_out) =
-                    next.map_or((Cause::Other, None, false), |n| (n.cause, n.by, n.timed_out));
+                (kept.cause, kept.by, kept.timed_out) = next
+                    .map_or((Cause::Other, Waker::Unseen, false), |n| (n.cause, n.by, n.timed_out));
                 continue;
             }
             let next = self.kept[thread].get(at + 1).filter(|next| next.cause == Cause::Lock);
@@ -177,14 +197,18 @@ impl<'a> Serving<'a> {
             if timed_out && !(cause == Cause::Lock && waits_on) {
                 self.kept[thread][at].cause = Cause::Sleep;
             }
+            if cause == Cause::Socket && by == Waker::Unseen && to != Nanos::NEVER {
+                self.kept[thread][at].cause = Cause::Other;
+            }
         }
     }
 
     /// The end of the request that a thread was at when it waited for sockets, where it took up another one
     /// before that, and no event names what it waited for. `starts` are when it took up any.
     fn passed_over(&self, thread: usize, at: usize, starts: &[Nanos]) -> Option<Nanos> {
-        let OffSpan { from, cause, by, timed_out, .. } = self.kept[thread][at];
-        let is_open = cause == Cause::Socket && by.is_none() && !timed_out;
+        let one = self.kept[thread][at];
+        let (from, by) = (one.from, one.by_thread());
+        let is_open = one.cause == Cause::Socket && by.is_none() && !one.timed_out;
         if !is_open || !self.is_at_work(thread, from) {
             return None;
         }
@@ -263,8 +287,13 @@ impl<'a> Serving<'a> {
             }
             What::Block { thread, .. } => self.enter(states, thread, State::Asleep, event.at),
             What::Off { thread, cause } => {
-                let kept =
-                    OffSpan { from: event.at, to: Nanos::NEVER, cause, by: None, timed_out: false };
+                let kept = OffSpan {
+                    from: event.at,
+                    to: Nanos::NEVER,
+                    cause,
+                    by: Waker::Unseen,
+                    timed_out: false,
+                };
                 let open = self.kept[thread.index()].last_mut().filter(|k| k.to == Nanos::NEVER);
                 open.into_iter().for_each(|before| before.to = event.at);
                 self.kept[thread.index()].push(kept);
@@ -399,13 +428,6 @@ impl<'a> Serving<'a> {
 /// What a CPU is at: a thread, and the interrupts on top of it.
 type Occupant = (Option<ThreadId>, Nesting<NameId>);
 
-/// What ends a wait: a thread, a timer, or neither.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waker {
-    thread: Option<ThreadId>,
-    is_timer: bool,
-}
-
 /// The threads and interrupts that CPUs are at.
 struct Occupants<'a> {
     trace: &'a Trace,
@@ -440,17 +462,16 @@ impl Occupants<'_> {
     /// What wakes a thread: what asked for it, else what acts on the CPU that is named.
     fn waker(&self, thread: ThreadId, cpu: Option<CpuId>) -> Waker {
         let asked = self.asked.get(&thread).copied();
-        asked.or_else(|| cpu.map(|cpu| self.at(cpu))).unwrap_or_default()
+        asked.or_else(|| cpu.map(|cpu| self.at(cpu))).unwrap_or(Waker::Unseen)
     }
 
     /// What acts on a CPU: its thread, unless an interrupt is on top of it.
     fn at(&self, cpu: CpuId) -> Waker {
         let (thread, interrupts) = &self.cpus[cpu.index()];
-        let interrupt = interrupts.innermost();
-        let is_timer = |name: NameId| TIMERS.contains(&self.trace.tables.name_of(name));
-        Waker {
-            thread: thread.filter(|_| interrupt.is_none()),
-            is_timer: interrupt.is_some_and(is_timer),
+        match (interrupts.innermost(), *thread) {
+            (Some(name), _) if TIMERS.contains(&self.trace.tables.name_of(name)) => Waker::Timer,
+            (Some(_), _) => Waker::Interrupt,
+            (None, thread) => thread.map_or(Waker::Unseen, Waker::Thread),
         }
     }
 }

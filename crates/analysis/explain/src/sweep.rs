@@ -162,7 +162,7 @@ impl Scene<'_> {
         if let Some(key) = hops.holder.and_then(|holder| self.ahead_of(holder, now)) {
             return (key, until);
         }
-        let by = hops.root.by.filter(|_| is_handed_on(&hops.root));
+        let by = hops.root.by_thread().filter(|_| is_handed_on(&hops.root));
         let culprit = by.map(|by| Culprit::Program(self.serving.program(by) as u32));
         ((Source::from(hops.root.cause), culprit.unwrap_or(Culprit::Itself)), until)
     }
@@ -176,7 +176,7 @@ impl Scene<'_> {
     fn hops(&self, kept: &OffSpan, now: Nanos) -> Hops {
         let (mut last, mut until) = (*kept, Nanos::NEVER);
         for _ in 0..MOST_HOPS {
-            let Some(by) = last.by.filter(|_| is_handed_on(&last)) else { break };
+            let Some(by) = last.by_thread().filter(|_| is_handed_on(&last)) else { break };
             until = until.min(self.serving.held_up_until(by, now));
             let Some(next) = self.serving.held_up_by(by, now) else { break };
             last = next;
@@ -184,7 +184,7 @@ impl Scene<'_> {
                 return Hops { root: last, holder: None, until };
             }
         }
-        let holder = last.by.filter(|_| last.cause == Cause::Lock);
+        let holder = last.by_thread().filter(|_| last.cause == Cause::Lock);
         let moves = |thread| self.serving.moves(thread, now).min(self.moves_ahead_of(thread, now));
         let until = holder.map_or(until, |holder| until.min(moves(holder)));
         Hops { root: *kept, holder, until }

@@ -13,8 +13,8 @@ const GAP: u64 = 100;
 const OTHERS: u64 = 9;
 
 /// Requests that each take 10 ns and an interrupt of 4 ns. Between them the thread sleeps, for a cause that
-/// events tell or do not.
-fn trace(cause: Option<Cause>) -> Trace {
+/// events tell or do not. A message wakes it, which `told` events tell.
+fn trace(cause: Option<Cause>, told: bool) -> Trace {
     let request = |from: u64, to: u64| {
         let [from, to] = [from, to].map(Nanos);
         let service = Nanos(10);
@@ -28,7 +28,9 @@ fn trace(cause: Option<Cause>) -> Trace {
     let (kind, name, thread, cpu) = (Interrupt::Soft, NameId(0), LOOP, CPU);
     for n in 0..=OTHERS + 1 {
         let at = n * GAP;
-        push(at, What::Wake { thread, cpu, by: None });
+        push(at, What::InterruptBegin { cpu, kind, name });
+        push(at, What::Wake { thread, cpu, by: told.then_some(cpu) });
+        push(at, What::InterruptEnd { cpu, kind, name });
         push(at, What::Switch { cpu, from: None, to: Some(LOOP), why: Why::Idle });
         if n <= OTHERS {
             push(at, What::Start { thread, request: n as u32 });
@@ -58,7 +60,7 @@ fn program() -> Program {
 
 fn explained(cause: Option<Cause>) -> Service {
     let setting = Setting { machine: Machine::ONE_CPU, programs: vec![program()] };
-    explain(&trace(cause), &setting).expect("events").services.remove(0)
+    explain(&trace(cause, true), &setting).expect("events").services.remove(0)
 }
 
 fn first(service: &Service) -> &Explained {
@@ -85,8 +87,8 @@ fn what_a_thread_did_in_between_is_not_what_a_request_waited_for() {
 /// What ends the last wait tells what the first request waited for: the others ended with another request.
 #[test]
 fn a_thread_that_waits_for_whatever_comes_waits_for_no_server_behind() {
-    let of_last = |last: Cause| {
-        let mut trace = trace(Some(Cause::Socket));
+    let of_last = |last: Cause, told: bool| {
+        let mut trace = trace(Some(Cause::Socket), told);
         // All of them wait for the same, and are answered after the first.
         let end = trace.window.end;
         let others = trace.programs[0].requests.iter_mut().skip(1);
@@ -102,7 +104,8 @@ fn a_thread_that_waits_for_whatever_comes_waits_for_no_server_behind() {
         let told = service.verdict();
         (told.class, told.parts.iter().max_by_key(|part| part.2).map(|part| part.0))
     };
-    assert_eq!(of_last(Cause::Lock), (Class::OwnCode, Some(Source::Lock)));
-    assert_eq!(of_last(Cause::Other).0, Class::Unknown);
-    assert_eq!(of_last(Cause::Socket), (Class::Behind, Some(Source::Socket)), "the control");
+    assert_eq!(of_last(Cause::Lock, true), (Class::OwnCode, Some(Source::Lock)));
+    assert_eq!(of_last(Cause::Other, true).0, Class::Unknown);
+    assert_eq!(of_last(Cause::Socket, false).0, Class::Unknown, "nothing is seen to end it");
+    assert_eq!(of_last(Cause::Socket, true), (Class::Behind, Some(Source::Socket)), "the control");
 }

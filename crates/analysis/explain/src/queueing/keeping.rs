@@ -155,13 +155,14 @@ impl Keeping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serving::Waker;
 
     #[test]
     fn what_ends_when_it_begins_keeps_nothing() {
         let (thread, cause) = (ThreadId(0), Cause::Sleep);
         let span = |from, to| {
             let [from, to] = [from, to].map(Nanos);
-            (thread, OffSpan { from, to, cause, by: None, timed_out: false })
+            (thread, OffSpan { from, to, cause, by: Waker::Unseen, timed_out: false })
         };
         let mut keeping = Keeping::new([span(5, 5), span(7, 9)].into_iter());
         assert_eq!(keeping.all(), [span(7, 9)]);
