@@ -1,5 +1,7 @@
 //! Policies in files become objects that the bindings can open.
 
+mod reach;
+
 use std::fs;
 use std::path::Path;
 
@@ -57,6 +59,23 @@ fn the_object_for_old_kernels_has_the_same_maps_and_programs() {
     };
     assert_eq!(names(old), names(Code::BuiltIn));
     assert_ne!(super::old(), BUILT_IN);
+}
+
+/// Linux 6.17 refuses what may sleep and reads which CPUs a thread may use: it is no pointer to trust there.
+/// The timer of a group counts, which such a program opens.
+#[test]
+fn what_may_sleep_reads_no_set_of_cpus() {
+    const READS: &str = "bpf_cpumask_test_cpu";
+    for object in [BUILT_IN, super::old()] {
+        let calls = reach::Calls::of(object);
+        let sleepable = calls.programs("struct_ops.s/");
+        assert!(sleepable.contains(&"rearguard_cgroup_init"), "{sleepable:?}");
+        for program in sleepable {
+            assert!(!calls.reaches(program, READS), "{program}");
+        }
+        assert!(calls.reaches("rearguard_cgroup_init", "rg_attach"), "by the timer");
+        assert!(calls.reaches("rearguard_enqueue", READS), "the control");
+    }
 }
 
 #[test]
