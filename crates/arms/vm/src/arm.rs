@@ -42,8 +42,8 @@ pub struct VmArm {
 }
 
 impl VmArm {
-    /// An arm on the user's lab; `programs` are schedulers to look for before PATH, `kernel` is one of the lab
-    /// for all guests. `tell` is called with a line on each run: the kernel, and how late an idle CPU woke up.
+    /// An arm on the user's lab; `programs` are schedulers to look for before PATH, `kernel` is the lab's for
+    /// all guests. `tell` is called with a line on each run: the kernel, and how late an idle CPU woke up.
     pub fn new(
         programs: Vec<PathBuf>,
         kernel: Option<&str>,

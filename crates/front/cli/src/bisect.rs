@@ -77,8 +77,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let program = args.program()?;
-    let subject = Candidate::new(args, &program)?;
     let versions = args.versions()?;
+    let subject = Candidate::new(args, &program)?;
     let temporary = fileio::Folder::new()
         .map_err(|error| Failure::Machine(format!("no temporary folder: {error}")))?;
     let folder = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());

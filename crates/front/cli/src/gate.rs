@@ -89,6 +89,7 @@ fn record(args: &Record) -> Result<(), Failure> {
     let seeds = args.seeds.map(usize::from);
     let watch = Terminal::on(&*arm, "gate");
     let runs = sources.iter().map(|source| runner(&args.run, &*arm).record(source, seeds, &watch));
+    let scenarios = runs.collect::<Result<_, _>>()?;
     let base = Base {
         schema: GATE_SCHEMA.to_string(),
         version: signature().1,
@@ -96,7 +97,7 @@ fn record(args: &Record) -> Result<(), Failure> {
         machine: arm.machine(),
         kernel: args.on.kernel(&*arm, &args.run.policy)?,
         policy: args.run.policy.to_string(),
-        scenarios: runs.collect::<Result<_, _>>()?,
+        scenarios,
     };
     if let Some(few) = base.scenarios.iter().find(|recorded| recorded.seeds.len() < 3) {
         let seeds = few.seeds.len();

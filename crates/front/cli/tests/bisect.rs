@@ -192,7 +192,7 @@ fn stand_in(folder: &Path, name: &str, script: &str) {
 }
 
 /// Asks for releases of a crate where curl answers with this list, and cargo notes what it is asked for.
-fn of_crate(list: &str, args: &[&str]) -> (i32, String, String) {
+fn of_crate(list: &str, kernel: &str, args: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let (at, bin) = (folder.path(), folder.path().join("bin"));
     fs::create_dir(&bin).expect("a folder");
@@ -201,8 +201,12 @@ fn of_crate(list: &str, args: &[&str]) -> (i32, String, String) {
     stand_in(&bin, "curl", &format!("echo \"$@\" > {0}/asked; cat {0}/list", at.display()));
     stand_in(&bin, "cargo", &format!("echo \"$@\" > {}/built; exit 7", at.display()));
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let kernel = at.join("lab/kernels").join(kernel);
+    fs::create_dir_all(&kernel).expect("a folder");
+    fs::write(kernel.join("vmlinuz"), "no kernel").expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_rearguard"));
     let output = command
+        .env("RG_LAB_DIR", at.join("lab"))
         .args([&["bisect"], args, &["--scenarios", "web.toml"]].concat())
         .env("PATH", path)
         .current_dir(at)
@@ -219,13 +223,13 @@ const LIST: &str = "{\"vers\":\"1.0.9\",\"yanked\":false}\n{\"vers\":\"1.0.10\",
 
 #[test]
 fn releases_of_a_crate_are_listed_and_built_by_cargo() {
-    let (code, noted, stderr) = of_crate(LIST, &["1.0.9", "1.0.11", "--crate", "scx_x"]);
+    let (code, noted, stderr) = of_crate(LIST, "7.3.4", &["1.0.9", "1.0.11", "--crate", "scx_x"]);
     assert!(code == 1 && stderr.contains("1.0.9: its build ended with exit status: 7"), "{stderr}");
     assert!(noted.contains("https://index.crates.io/sc/x_/scx_x\n"), "{noted}");
     assert!(noted.ends_with("install --quiet --locked --root . scx_x@1.0.9\n"), "{noted}");
     let own = ["--build", "exit 9"];
     let (_, noted, stderr) =
-        of_crate(LIST, &[&["1.0.9", "1.0.11", "--crate", "scx_x"], &own[..]].concat());
+        of_crate(LIST, "7.3.4", &[&["1.0.9", "1.0.11", "--crate", "scx_x"], &own[..]].concat());
     assert!(stderr.contains("exit status: 9") && !noted.contains("install"), "{noted}{stderr}");
 }
 
@@ -242,10 +246,24 @@ fn a_crate_that_cannot_be_asked_for_is_refused_before_a_build() {
         (&["1.0.9", "1.0.11", "--crate", "scx_x", "--git", "."], "cannot be used with"),
         (&["1.0.9", "--crate", "scx_x"], "required"),
     ] {
-        let (code, noted, stderr) = of_crate(LIST, args);
+        let (code, noted, stderr) = of_crate(LIST, "7.3.4", args);
         assert!(code == 2 && stderr.contains(words), "{args:?} {code}: {stderr}");
         assert!(!noted.contains("install"), "{noted}");
     }
+}
+
+#[test]
+fn guests_without_a_kernel_are_told_before_a_build() {
+    let asked = ["1.0.9", "1.0.11", "--crate", "scx_x", "--kernel", "7.3"];
+    for (kernel, args, words) in [
+        ("6.1.0-9", &asked[..4], "no kernel with sched_ext is in the lab"),
+        ("6.1.0-9", &asked, "kernel 7.3 is not in the lab (there is 6.1)"),
+    ] {
+        let (code, noted, stderr) = of_crate(LIST, kernel, args);
+        assert!(code == 3 && stderr.contains(words), "{code}: {stderr}");
+        assert!(!noted.contains("install"), "{noted}");
+    }
+    assert!(of_crate(LIST, "7.3.4", &asked).1.contains("install"), "the control");
 }
 
 #[test]

@@ -265,10 +265,26 @@ fn a_thread_that_waits_for_a_lock_again_at_once_did_not_sleep() {
     assert_eq!(timed_out(&apart, 1), slept, "the control: it works in between");
 }
 
+/// Messages that come in wake all threads that wake.
+fn woken_by_messages(trace: &mut Trace) {
+    let (kind, name) = (Interrupt::Soft, NameId(trace.tables.names.len() as u32));
+    trace.tables.names.push("softirq net_rx".to_string());
+    let told = |event: Event| {
+        let What::Wake { thread, cpu, .. } = event.what else { return vec![event] };
+        let begin = What::InterruptBegin { cpu, kind, name };
+        let wake = What::Wake { thread, cpu, by: Some(cpu) };
+        let all = [begin, wake, What::InterruptEnd { cpu, kind, name }];
+        all.map(|what| Event { at: event.at, what }).to_vec()
+    };
+    let events = trace.events.take().into_iter().flatten();
+    trace.events = Some(events.flat_map(told).collect());
+}
+
 #[test]
 fn an_answer_that_its_client_does_not_take_is_no_server_behind() {
     let waits = |cause: Off| {
         let mut trace = stalled(100, &[(40_500, Cause::Sleep, 50_000)]).run().trace;
+        woken_by_messages(&mut trace);
         for event in trace.events.iter_mut().flatten() {
             if let What::Off { cause: told, .. } = &mut event.what {
                 *told = cause;
