@@ -3,6 +3,7 @@
 #ifndef RG_AFFINITY_BPF_H
 #define RG_AFFINITY_BPF_H
 
+#include "mask.h"
 #include "threads.bpf.h"
 
 /* The words of a CPU mask on this machine. */
@@ -17,7 +18,6 @@ static __always_inline bool rg_admits_all(const struct cpumask *mask)
 	return all;
 }
 
-/* A mask as one number that is not 0: each word is mixed in by a multiplication (Fibonacci). */
 static __always_inline u32 rg_mask_hash(const struct cpumask *mask)
 {
 	const unsigned long *words = mask->bits;
@@ -28,10 +28,9 @@ static __always_inline u32 rg_mask_hash(const struct cpumask *mask)
 		u64 word = 0;
 
 		bpf_probe_read_kernel(&word, sizeof(word), words + i);
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 32;
+		hash = rg_mask_mix(hash, word);
 	}
-	return (u32)hash ? (u32)hash : 1;
+	return rg_mask_number(hash);
 }
 
 static __always_inline void rg_affinity_note(struct task_struct *t, const struct cpumask *mask)

@@ -24,6 +24,61 @@ static void virtual_time_is_exact(void)
 	SAME(rg_virtual(ran_ns, 0), 0);
 }
 
+/* What one multiplication makes of a mask, the control. */
+static u64 mixed_once(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Adds a core of 96, of two CPUs each. */
+static void add_core(u64 mask[3], u32 core)
+{
+	mask[core / 64] |= 1ULL << core % 64;
+	mask[(core + 96) / 64] |= 1ULL << (core + 96) % 64;
+}
+
+/* How many masks have the number of another one: of all pairs of cores, and of all but a pair. */
+static u32 masks_of_one_number(u64 (*mix)(u64, u64))
+{
+	static u32 numbers[96 * 95];
+	u32 count = 0, same = 0;
+
+	for (u32 i = 0; i < 96; i++) {
+		for (u32 j = 0; j < i; j++) {
+			u64 mask[3] = { 0 }, pair = 0, rest = 0;
+
+			add_core(mask, i);
+			add_core(mask, j);
+			for (u32 k = 0; k < 3; k++) {
+				pair = mix(pair, mask[k]);
+				rest = mix(rest, ~mask[k]);
+			}
+			numbers[count++] = rg_mask_number(pair);
+			numbers[count++] = rg_mask_number(rest);
+		}
+	}
+	qsort(numbers, count, sizeof(numbers[0]), by_number);
+	for (u32 i = 1; i < count; i++)
+		same += numbers[i] == numbers[i - 1];
+	return same;
+}
+
+static void masks_of_many_words_have_numbers_of_their_own(void)
+{
+	SAME(masks_of_one_number(rg_mask_mix), control);
+	SAME(masks_of_one_number(mixed_once), 243);
+	SAME(rg_mask_number(0), 1);
+	SAME(rg_mask_number(1ULL << 32), 1);
+}
+
 /* Products that are shifted on the way. */
 static void products_are_near(void)
 {

@@ -4,6 +4,7 @@
  * random inputs of a fixed seed, or by its promise where that is one number. Says what differs.
  */
 #include "platform.h"
+#include "mask.h"
 
 #include "heap.c"
 #include "pools.c"
@@ -61,6 +62,7 @@ static const struct part parts[] = {
 	MODEL(numbers_are_exact),
 	MODEL(a_debt_is_paid_in_instalments),
 	PROMISE(no_debt_is_above_a_second),
+	PROMISE(masks_of_many_words_have_numbers_of_their_own),
 	MODEL(weights_are_counted_from_end_to_end),
 	PROMISE(a_process_counts_once),
 	PROMISE(all_levels_are_active),
