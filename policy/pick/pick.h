@@ -132,6 +132,9 @@ RG_SUBPROGRAM bool rg_pick_failed(s32 cpu, u32 id, u32 moved)
 	if (!shared || !queue || !lock || !here)
 		return 0;
 	cpuset = here->ask.pick.cpuset;
+	/* It may have come back with another set meanwhile. */
+	if (moved == RG_REFUSED && cpuset != rg_thread_at(here->ask.pick.slot)->cpuset)
+		moved = RG_GONE;
 	if (moved == RG_REFUSED && cpuset)
 		rg_refuse(shared, here, cpuset);
 	else
@@ -338,8 +341,11 @@ RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 /* Brings a thread of one of the CPU's queues that has waited too long, where it is time to look. */
 RG_INLINE bool rg_pick_starving(s32 cpu, struct rg_cpu *here, u32 shared)
 {
-	if (!RG_OPTION(starvation_limit) || here->choices & (RG_STARVATION_CHOICES - 1))
+	u32 every = here->overdue ? RG_STARVATION_CHOICES_LATE : RG_STARVATION_CHOICES;
+
+	if (!RG_OPTION(starvation_limit) || here->choices & (every - 1))
 		return 0;
+	here->overdue = 0;
 	return (here->own != shared && rg_pick_overdue(cpu, here->own)) ||
 	       rg_pick_overdue(cpu, shared);
 }

@@ -4,7 +4,8 @@
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
  *          runnable thread wait for 30 s.
  * Rule.    Every 16th choice looks at the heads of both queues of the CPU: the first thread that it
- *          may run and that has waited for 6 s goes first, for one slice, on the min_vruntime.
+ *          may run and that has waited for 6 s goes first, for one slice, on the min_vruntime. While
+ *          one has waited for 12 s every second choice does.
  * Why.     A queue stands by arrival, so those that have waited longest are at its head, those of
  *          other CPUs among them.
  * Figure.  A service beside 40 spinners, the last of which had their first turn after 6 s: p99.9
@@ -23,13 +24,17 @@
 
 #define RG_STARVATION_NS 6000000000ULL
 #define RG_STARVATION_CHOICES 16
+#define RG_STARVATION_CHOICES_LATE 2
 
 /* A batch thread that has had a turn waits anew; another keeps its arrival. */
+RG_INLINE u64 rg_waited_ns(struct rg_thread *thread, u64 now)
+{
+	return rg_less(now, thread->batch ? thread->queued_at : thread->woke_at);
+}
+
 RG_INLINE bool rg_has_waited_long(struct rg_thread *thread, u64 now)
 {
-	u64 since = thread->batch ? thread->queued_at : thread->woke_at;
-
-	return rg_less(now, since) > RG_STARVATION_NS;
+	return rg_waited_ns(thread, now) > RG_STARVATION_NS;
 }
 
 /*
@@ -113,6 +118,7 @@ RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
 	if (!slot || !here)
 		return 0;
 	late = rg_has_waited_long(thread, here->ask.now);
+	here->overdue |= rg_waited_ns(thread, here->ask.now) > 2 * RG_STARVATION_NS;
 	if (late)
 		rg_wait_raise(&thread->account);
 	if (!rg_pick_row(cpu, id, slot))

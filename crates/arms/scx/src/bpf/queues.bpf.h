@@ -76,13 +76,22 @@ RG_CALL struct task_struct *rg_queue_peek(u32 queue)
 	return __COMPAT_scx_bpf_dsq_peek(queue);
 }
 
+/* Whether the kernel has the thread in a queue at present. */
+static __always_inline bool rg_is_queued_in(struct task_struct *t, u32 queue)
+{
+	struct scx_dispatch_q *at = t->scx.dsq;
+
+	return at && at->id == queue;
+}
+
 /*
  * An iterator that never moves is the way to name a queue to the kernel. It comes first: the
  * kernel refuses threads that were queued after it, so a thread whose affinity changes behind our
  * check is never moved on the strength of the old one. (Where the thread is the first of its queue,
  * scx_bpf_dsq_move_to_local would cost as much.)
  *
- * A thread that waits in a queue of several CPUs may seem to have its migration disabled while the
+ * While its affinity changes a thread is in no queue: it is not refused by the CPUs of the set that
+ * it comes from. One that waits in a queue of several CPUs may seem to have its migration disabled while the
  * enqueue that has put it there still runs, in its own context: not refused, but not yet there.
  */
 RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
@@ -96,7 +105,9 @@ RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 	if (bpf_iter_scx_dsq_new(&cursor, queue, 0)) {
 		/* No such queue. */
 	} else if (!rg_may_run_on(t, bpf_get_smp_processor_id())) {
-		moved = rg_is_migration_disabled(t) ? RG_GONE : RG_REFUSED;
+		bool is_there = rg_is_queued_in(t, queue) && !rg_is_migration_disabled(t);
+
+		moved = is_there ? RG_REFUSED : RG_GONE;
 	} else if (scx_bpf_dsq_move(&cursor, t, SCX_DSQ_LOCAL, 0)) {
 		moved = RG_MOVED;
 	}

@@ -78,6 +78,35 @@ static void a_thread_that_cannot_be_moved_is_not_taken(void)
 	SAME(threads[1].weight, NICE_0);
 }
 
+/* While a thread has waited for 12 s every second choice looks. */
+static void late_threads_are_looked_for_more_often(void)
+{
+	reset(8, 4);
+	for (u32 row = 1; row <= 3; row++) {
+		pool_waits(row, 0, 4 * row, 10, 100 * row);
+		threads[row].woke_at = now - 12 * SECOND;
+	}
+	cpus[0].ask.now = now;
+	dispatching = 0;
+	cpus[0].choices = 16;
+	TRUE(rg_pick_starving(0, &cpus[0], 0));
+	FALSE(cpus[0].overdue);
+	cpus[0].choices = 18;
+	FALSE(rg_pick_starving(0, &cpus[0], 0)); /* the control: nobody has waited for so long */
+	cpus[0].ask.now = ++now;
+	cpus[0].choices = 32;
+	TRUE(rg_pick_starving(0, &cpus[0], 0));
+	TRUE(cpus[0].overdue);
+	cpus[0].choices = 33;
+	FALSE(rg_pick_starving(0, &cpus[0], 0));
+	TRUE(cpus[0].overdue);
+	cpus[0].choices = 34;
+	TRUE(rg_pick_starving(0, &cpus[0], 0));
+	cpus[0].choices = 36;
+	FALSE(rg_pick_starving(0, &cpus[0], 0)); /* none is left */
+	FALSE(cpus[0].overdue);
+}
+
 /* Where each queue has a virtual time, a thread keeps its distance when it changes its queue. */
 static void a_thread_of_another_queue_is_renormalised(void)
 {

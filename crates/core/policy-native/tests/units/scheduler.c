@@ -463,6 +463,26 @@ static void an_idle_cpu_takes_from_another_queue_in_dispatch(void)
 	FALSE(rg_balance_idle(0));
 }
 
+/*
+ * Around a suspend the kernel runs threads from their queues without asking. One that blocks then
+ * is not found by who asks later, and its siblings are.
+ */
+static void a_thread_that_ran_without_being_asked_for_waits_no_more(void)
+{
+	reset(2, 2);
+	for (u32 row = 1; row <= 2; row++) {
+		sleeper(row, 0, 0);
+		tasks[row].process = 7;
+		wakes(row);
+	}
+	TRUE(threads[1].waits && threads[2].waits);
+	take(dsq_of(0), position_in(dsq_of(0), 1));
+	rg_stopping(&tasks[1], 0);
+	FALSE(threads[1].waits);
+	SAME(dispatches(0, 0), 2);
+	SAME(cpus[0].ask.gone, 0);
+}
+
 /* A thread whose affinity changed while it slept competes in the virtual time of its new set. */
 static void a_waking_thread_has_its_present_set(void)
 {
