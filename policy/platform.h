@@ -425,7 +425,7 @@ RG_CALL void rg_release(struct rg_lock *lock);
  *                    a quota of RG_NEVER: all that they want
  *   rg_promise_group its threads and those below shall be served within so long of a wake-up, for
  *                    no more than `share` millionths of a CPU; within_ns 0: as the others
- *   rg_exit_group    it is gone; it has neither threads nor children
+ *   rg_exit_group    it is gone; it has no children, and no threads but such that end (before 6.19)
  *   rg_init_thread   a thread comes under the policy, in a group; not 0: its creation fails
  *   rg_move_thread_group  it is in another group now
  *   rg_select_cpu    it wakes, or is new: which CPU (not for pinned threads)

@@ -16,7 +16,7 @@ struct {
 	__type(value, u32);
 } rg_group_rows SEC(".maps");
 
-RG_STACK(rg_free_groups, RG_GROUPS);
+RG_RETURNED(rg_free_groups, BPF_MAP_TYPE_QUEUE, RG_GROUPS);
 struct rg_slot_allocator rg_group_allocator = {};
 struct rg_group rg_groups[RG_GROUPS] SEC(".bss.groups");
 u64 rg_group_ids[RG_GROUPS] SEC(".bss.group_ids"); /* of the cgroup; 0: no group's row */
@@ -56,10 +56,16 @@ static __always_inline u32 rg_group_parent(struct cgroup *group)
 	return row;
 }
 
+/*
+ * Before 6.19 a group may go while a thread of it still ends, and counts there: its row is another's
+ * as late as can be.
+ */
 static __always_inline u32 rg_group_enter(u64 id)
 {
-	u32 row = rg_row_take(&rg_free_groups, &rg_group_allocator, RG_GROUPS);
+	u32 row = rg_row_new(&rg_group_allocator, RG_GROUPS);
 
+	if (!row)
+		row = rg_row_again(&rg_free_groups);
 	if (!row)
 		return 0;
 	__builtin_memset(rg_group_at(row), 0, sizeof(struct rg_group));

@@ -26,7 +26,7 @@ struct {
 	__type(value, struct rg_membership);
 } rg_memberships SEC(".maps");
 
-RG_STACK(rg_free_processes, RG_PROCESSES);
+RG_RETURNED(rg_free_processes, BPF_MAP_TYPE_STACK, RG_PROCESSES);
 struct rg_slot_allocator rg_process_allocator = {};
 struct rg_process rg_processes[RG_PROCESSES] SEC(".bss.processes");
 

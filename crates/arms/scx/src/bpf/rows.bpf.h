@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of the policy's tables are allocated here: a thread or group takes a number and returns it
- * when it leaves.
+ * Rows of the policy's tables are allocated here: a thread or group takes a number of 1 to rows - 1
+ * and returns it when it leaves.
  *
- * Returned rows wait on a stack, because the row used last is still in a cache. A stack starts
- * empty: rows that were never used come from a counter, so that loading fills nothing.
+ * Returned rows of threads wait on a stack, because the row used last is still in a cache; those of
+ * groups in a queue (groups.bpf.h). Both start empty: rows that were never used come from a
+ * counter, so that loading fills nothing.
  */
 #ifndef RG_ROWS_BPF_H
 #define RG_ROWS_BPF_H
@@ -13,30 +14,44 @@ struct rg_slot_allocator {
 	u32 allocated; /* rows ever handed out */
 };
 
-#define RG_STACK(name, rows)                                                                    \
+#define RG_RETURNED(name, kind, rows)                                                           \
 	struct {                                                                                \
-		__uint(type, BPF_MAP_TYPE_STACK);                                               \
+		__uint(type, kind);                                                             \
 		__uint(max_entries, rows);                                                      \
 		__type(value, u32);                                                             \
 	} name SEC(".maps")
 
-/* A row of 1 to rows - 1, 0 where all are taken. */
-static __always_inline u32 rg_row_take(void *stack, struct rg_slot_allocator *allocator, u32 rows)
+/* One that was never used, 0: none. */
+static __always_inline u32 rg_row_new(struct rg_slot_allocator *allocator, u32 rows)
 {
-	u32 row = 0;
+	u32 row;
 
-	if (!bpf_map_pop_elem(stack, &row))
-		return row;
 	if (allocator->allocated >= rows - 1)
 		return 0;
 	row = __sync_add_and_fetch(&allocator->allocated, 1);
 	return row < rows ? row : 0;
 }
 
-static __always_inline void rg_row_give(void *stack, u32 row)
+/* One that was returned, 0: none. */
+static __always_inline u32 rg_row_again(void *returned)
+{
+	u32 row = 0;
+
+	return bpf_map_pop_elem(returned, &row) ? 0 : row;
+}
+
+static __always_inline u32 rg_row_take(void *returned, struct rg_slot_allocator *allocator,
+				       u32 rows)
+{
+	u32 row = rg_row_again(returned);
+
+	return row ? row : rg_row_new(allocator, rows);
+}
+
+static __always_inline void rg_row_give(void *returned, u32 row)
 {
 	if (row)
-		bpf_map_push_elem(stack, &row, 0);
+		bpf_map_push_elem(returned, &row, 0);
 }
 
 #endif

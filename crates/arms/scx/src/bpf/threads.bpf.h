@@ -59,7 +59,7 @@ struct {
 	__type(value, struct rg_reference);
 } rg_references SEC(".maps");
 
-RG_STACK(rg_free_threads, RG_THREADS);
+RG_RETURNED(rg_free_threads, BPF_MAP_TYPE_STACK, RG_THREADS);
 struct rg_slot_allocator rg_thread_allocator = {};
 struct rg_thread rg_threads[RG_THREADS] SEC(".bss.threads");
 struct rg_task_ctx rg_task_ctxs[RG_THREADS] SEC(".bss.tasks");
