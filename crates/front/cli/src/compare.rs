@@ -148,6 +148,12 @@ impl On {
                 format!("--kernel {kernel} names the kernel of guests: give --on vm, too");
             return Err(Failure::Input(message));
         }
+        if let (Some(path), On::Sim) = (real.with.first(), self) {
+            let path = path.display();
+            let message =
+                format!("--with {path} is a real kernel's program: give --on vm or host, too");
+            return Err(Failure::Input(message));
+        }
         let programs = real.with.clone();
         Ok(match self {
             On::Sim => Box::new(SimArm),

@@ -77,6 +77,7 @@ fn what_cannot_be_held_against_is_refused_with_a_remedy() {
     fs::write(folder.path().join("c.json"), gone).unwrap();
     refused(&check("c.json"), 3, "kernel 9.9.1-gone is not in the lab");
     refused(&["check", "b.json", "--policy", "rearguard", "--kernel", "7.3"], 2, "--on vm");
+    refused(&["check", "b.json", "--policy", "rearguard", "--with", "x"], 2, "--on vm or host");
     let record =
         |scenarios| ["record", "--scenarios", scenarios, "--policy", "eevdf", "-o", "d.json"];
     refused(&record("none"), 2, "none");
