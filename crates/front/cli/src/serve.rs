@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
     cpus: Vec<usize>,
     /// Connections that it must be able to hold
-    #[arg(long, value_name = "N", default_value_t = 1_024)]
+    #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
 }
 
