@@ -86,6 +86,43 @@ fn fifty_microseconds_at_80_percent() {
     assert!(same(p99(1, 0.95), 2296.9, 0.1) && same(p99(8, 0.7), 84.281, 1e-3));
 }
 
+/// M/M/1: latencies are exponential, of rate (1 - rho) / service. From 99.07% on p99.9 is above 745 service
+/// times, where e^-t is no number any more.
+#[test]
+fn mm1_is_exponential_up_to_full_load() {
+    for utilisation in [0.9, 0.99, 0.999, 0.9999] {
+        let queue = MMc::new(1, utilisation).unwrap();
+        for p in PROPORTIONS {
+            let (found, exact) = (queue.quantile(p), -(1.0 - p).ln() / (1.0 - utilisation));
+            assert!((found / exact - 1.0).abs() < 1e-9, "{utilisation} {p}: {found} {exact}");
+        }
+    }
+}
+
+/// Far out only the slower exponential is left, so each nine more takes ln 10 / (c (1 - rho)) longer.
+#[test]
+fn tails_of_several_workers_fall_evenly_up_to_full_load() {
+    for workers in [2, 4] {
+        let queue = MMc::new(workers, 0.999).unwrap();
+        let [p90, p99, p999] = [0.9, 0.99, 0.999].map(|p| queue.quantile(p));
+        let nine = 10f64.ln() / (f64::from(workers) * (1.0 - 0.999));
+        for longer in [p99 - p90, p999 - p99] {
+            assert!((longer / nine - 1.0).abs() < 1e-9, "M/M/{workers}: {longer} {nine}");
+        }
+        let tail = (1..2_000).map(|t| queue.beyond(f64::from(t)));
+        assert!(tail.is_sorted_by(|a, b| a > b && b / a > 0.5), "M/M/{workers}");
+    }
+}
+
+/// Where both exponentials are the same one, c (1 - rho) = 1, the tail has no step.
+#[test]
+fn tails_have_no_step_where_the_exponentials_meet() {
+    let p99 = |utilisation| MMc::new(2, utilisation).unwrap().quantile(0.99);
+    for beside in [0.5 - 1e-9, 0.5 + 1e-9] {
+        assert!((p99(beside) / p99(0.5) - 1.0).abs() < 1e-8, "{beside}");
+    }
+}
+
 #[test]
 fn means_agree_with_pollaczek_khinchine_and_with_the_area_of_the_tail() {
     for utilisation in [0.3, 0.8, 0.95] {

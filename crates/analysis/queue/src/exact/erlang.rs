@@ -35,10 +35,13 @@ impl MMc {
     }
 
     /// The proportion of latencies above `t`: e^-t + C (e^-t - e^-kt) / (k - 1), k = c (1 - rho).
+    ///
+    /// The slower of the two exponentials stands before the difference. Near full load e^-t is below every
+    /// number long before the tail is.
     pub fn beyond(&self, t: f64) -> f64 {
-        let k = self.spare - 1.0;
-        let wait = if k == 0.0 { t } else { -(-k * t).exp_m1() / k };
-        (-t).exp() * (1.0 + self.wait_probability * wait)
+        let apart = (self.spare - 1.0).abs();
+        let wait = if apart == 0.0 { t } else { -(-apart * t).exp_m1() / apart };
+        (-t).exp() + self.wait_probability * (-self.spare.min(1.0) * t).exp() * wait
     }
 
     /// The latency that a proportion `p`, 0 to below 1, does not exceed.
