@@ -48,6 +48,17 @@ fn a_simulated_queue_has_its_exact_proportion() {
     }
 }
 
+/// Services that all take 1 ms: nothing is faster, and half of all requests, which wait, are slower.
+#[test]
+fn nothing_is_faster_than_a_fixed_service() {
+    let law = ["--service", "fixed", "--service-time", "1ms", "--utilisation", "0.5"];
+    let document = json(&[&law[..], &["--threshold", "500us,1ms"]].concat());
+    let value = |row: usize| document["rows"][row]["proportion"]["value"].as_f64();
+    assert_eq!(value(0), Some(1.0));
+    let waits = value(1).expect("a value");
+    assert!((waits - 0.5).abs() < 0.05, "the control: {waits}");
+}
+
 #[test]
 fn a_result_document_is_read_back() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -21,14 +21,16 @@ pub(super) struct Curve {
 impl Curve {
     /// Between two points proportions are taken to fall evenly on a logarithmic axis, as they do in the tail
     /// of a queue, and the ends of their intervals with them.
+    ///
+    /// Before the first point all requests are slower. A curve does not say how fast the fastest were, only
+    /// how many were no slower than its first point: they count as taking that long, so that no answer is
+    /// faster than any that was seen.
     pub fn proportion(&self, threshold: Nanos) -> Estimate {
         let at = threshold.0 as f64;
         let next = self.points.partition_point(|point| point.latency_ns <= at);
         match (next.checked_sub(1).map(|last| self.points[last]), self.points.get(next)) {
-            (None, Some(first)) => {
-                let value = 1.0 - (1.0 - first.proportion.value) * at / first.latency_ns;
-                Estimate { value, low: first.proportion.low, high: 1.0 }
-            }
+            // So many are surely slower; up to all may be.
+            (None, Some(first)) => Estimate { value: 1.0, low: first.proportion.low, high: 1.0 },
             (Some(from), Some(to)) => {
                 let part = (at - from.latency_ns) / (to.latency_ns - from.latency_ns);
                 let (a, b) = (from.proportion, to.proportion);
@@ -53,22 +55,20 @@ impl Curve {
         Estimate { value, low: 0.0 * last.proportion.low, high: last.proportion.high }
     }
 
-    /// The inverse of [`Curve::proportion`].
+    /// The inverse of [`Curve::proportion`]: what is not slower than the first point takes its latency.
     pub fn latency_ns(&self, beyond: f64) -> f64 {
         let next = self.points.partition_point(|point| point.proportion.value > beyond);
-        let before = next.checked_sub(1).map(|last| self.points[last]);
-        let (low, from) = before.map_or((0.0, 1.0), |one| (one.latency_ns, one.proportion.value));
-        match self.points.get(next) {
+        let to = self.points.get(next);
+        let Some(from) = next.checked_sub(1).map(|last| self.points[last]) else {
+            return to.map_or(f64::NAN, |first| first.latency_ns);
+        };
+        let (low, share) = (from.latency_ns, from.proportion.value);
+        match to {
             Some(to) => {
-                let part = (from / beyond).ln() / (from / to.proportion.value).ln();
-                let part = if before.is_some() {
-                    part
-                } else {
-                    (from - beyond) / (from - to.proportion.value)
-                };
+                let part = (share / beyond).ln() / (share / to.proportion.value).ln();
                 low + (to.latency_ns - low) * if part.is_finite() { part } else { 1.0 }
             }
-            None => low + (self.max_ns.unwrap_or(low) - low) * (1.0 - beyond / from),
+            None => low + (self.max_ns.unwrap_or(low) - low) * (1.0 - beyond / share),
         }
     }
 }
@@ -106,12 +106,28 @@ mod tests {
     fn beyond_the_points_the_ends_are_open() {
         let curve = exponential();
         let fast = curve.proportion(Nanos(100));
-        assert!(fast.value > 0.9 && fast.high == 1.0 && fast.low < 0.4, "{fast:?}");
+        assert!(fast.value == 1.0 && fast.high == 1.0 && fast.low < 0.4, "{fast:?}");
         let slowest = curve.proportion(Nanos(12_000));
         assert!(slowest.value == 0.0 && slowest.low == 0.0 && slowest.high > 0.0, "{slowest:?}");
         let lost = Curve { max_ns: None, ..exponential() };
         assert_eq!(lost.proportion(Nanos(1 << 60)), lost.points[9].proportion);
         assert_eq!(curve.latency_ns(0.0), 12e3);
-        assert_eq!(curve.latency_ns(1.0), 0.0);
+        assert_eq!(curve.latency_ns(1.0), 1e3);
+    }
+
+    /// Services that all take 1 ms, and half of which wait first: nothing is faster than 1 ms.
+    #[test]
+    fn nothing_is_faster_than_the_first_point() {
+        let point = |latency_ns: f64, value: f64| {
+            let proportion = Estimate { value, low: 0.9 * value, high: 1.1 * value };
+            Point { latency_ns, proportion }
+        };
+        let curve = Curve { points: vec![point(1e6, 0.5), point(2e6, 0.1)], max_ns: Some(4e6) };
+        let above = |ns: u64| curve.proportion(Nanos(ns)).value;
+        assert_eq!([0, 500_000, 999_999].map(above), [1.0; 3]);
+        assert_eq!([0.5, 0.6, 0.75, 0.999, 1.0].map(|beyond| curve.latency_ns(beyond)), [1e6; 5]);
+        // The control: from the first point on the curve is asked.
+        assert!((above(1_000_000) - 0.5).abs() < 1e-12 && above(1_500_000) < 0.25);
+        assert!(curve.latency_ns(0.499) > 1e6);
     }
 }
