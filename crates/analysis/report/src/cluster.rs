@@ -10,6 +10,9 @@ use crate::paper::{Series, SeriesChart};
 /// The `schema` of a [`ClusterRun`].
 pub const CLUSTER_SCHEMA: &str = "rearguard.cluster/1";
 
+/// Leaves that serve for so much of their time had none to spare.
+const FULL: f64 = 0.999;
+
 /// What a cluster did in every case: under each load, dispatch and redundancy that its file names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterRun {
@@ -74,8 +77,8 @@ pub struct ClusterCase {
     pub copies_per_sub_request: f64,
     /// The share of the leaves' time that they served; `None` for measured leaves.
     pub utilisation: Option<f64>,
-    /// Whether the leaves have time to spare: without it queues grow for ever, and every latency says how
-    /// long the run was.
+    /// False where the load, with its copies, is at least what the leaves can serve: queues grow for ever,
+    /// and every latency says how long the run was. True where that is not known.
     pub stable: bool,
     /// The share of their serving that was not needed.
     pub wasted_share: f64,
@@ -140,6 +143,21 @@ impl ClusterCase {
         match self.offered_utilisation {
             Some(share) => format!("{}%", human::number(Some(100.0 * share))),
             None => format!("{}/s", human::number(Some(self.rate_per_s))),
+        }
+    }
+
+    /// Whether the leaves had no time to spare in this run. Chance makes short runs full, so it does not say
+    /// that queues grow for ever.
+    pub fn is_full(&self) -> bool {
+        self.utilisation.is_some_and(|served| served >= FULL)
+    }
+
+    /// The load, and what became of the queues under it.
+    fn load_and_queues(&self) -> String {
+        match (self.stable, self.is_full()) {
+            (false, _) => format!("{} unstable", self.load()),
+            (true, true) => format!("{} full", self.load()),
+            (true, false) => self.load(),
         }
     }
 }
@@ -212,7 +230,7 @@ fn row(run: &ClusterRun, case: &ClusterCase) -> Vec<Cell> {
     vec![
         Cell::plain(&case.dispatch),
         Cell::plain(&case.redundancy),
-        Cell::plain(if case.stable { case.load() } else { format!("{} unstable", case.load()) }),
+        Cell::plain(case.load_and_queues()),
         Cell::estimate(human::latency(&latency.p50)),
         Cell::estimate(human::latency(&latency.p99)).tone(tone),
         Cell::estimate(human::latency(&latency.p99_9)),
@@ -250,16 +268,27 @@ fn notes(run: &ClusterRun) -> Vec<Cell> {
         ))
         .tone(Tone::Faint)
     });
-    let unstable: Vec<&str> =
-        run.cases.iter().filter(|case| !case.stable).map(|case| case.name.as_str()).collect();
-    let growing = (!unstable.is_empty()).then(|| {
-        Cell::plain(format!(
-            "Unstable, so that queues grow for ever and latencies say how long the run was: {}.",
-            unstable.join("; ")
-        ))
-        .tone(Tone::Bad)
-    });
-    growing.into_iter().chain(run.turns.iter().map(turn)).chain(threshold).collect()
+    let warned = growing(run).into_iter().chain(full(run));
+    warned.chain(run.turns.iter().map(turn)).chain(threshold).collect()
+}
+
+fn growing(run: &ClusterRun) -> Option<Cell> {
+    let what = "Unstable, so that queues grow for ever and latencies say how long the run was";
+    warning(run, what, |case| !case.stable)
+}
+
+fn full(run: &ClusterRun) -> Option<Cell> {
+    let what = "Full, so that leaves had no time to spare in this run; a longer one says whether latencies \
+                grow with it";
+    warning(run, what, |case| case.stable && case.is_full())
+}
+
+/// A note that names the cases it is about; `None` where there are none.
+fn warning(run: &ClusterRun, what: &str, about: impl Fn(&ClusterCase) -> bool) -> Option<Cell> {
+    let cases = run.cases.iter().filter(|case| about(case));
+    let names: Vec<&str> = cases.map(|case| case.name.as_str()).collect();
+    let text = format!("{what}: {}.", names.join("; "));
+    (!names.is_empty()).then(|| Cell::plain(text).tone(Tone::Bad))
 }
 
 /// p99 by load, a line a rule; `None` with one load.

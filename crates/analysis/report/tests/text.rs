@@ -51,6 +51,20 @@ fn the_json_equals_the_golden_file_and_reads_back() {
 }
 
 #[test]
+fn a_cluster_that_was_full_once_is_not_called_unstable() {
+    let mut run = fixture::cluster(&[0.9]);
+    let case = &mut run.cases[0];
+    (case.stable, case.utilisation) = (true, Some(1.0));
+    let table = plain(&report::cluster_table(&run, 200));
+    assert!(table.contains("90.0% full") && table.contains("Full, so that"), "{table}");
+    // The control: the other case has a load that is surely too much.
+    assert!(table.contains("90.0% unstable") && table.contains("Unstable, so that"), "{table}");
+    run.cases.iter_mut().for_each(|case| (case.stable, case.utilisation) = (true, Some(0.9)));
+    let table = plain(&report::cluster_table(&run, 200)).to_lowercase();
+    assert!(!table.contains("full") && !table.contains("stable"), "{table}");
+}
+
+#[test]
 fn a_proof_says_what_is_told_apart_what_is_not_and_what_is_missing() {
     let proof = fixture::proof();
     golden("proof.md", &report::markdown(&proof));

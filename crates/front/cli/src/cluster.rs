@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use cluster::{Cluster, Dispatch, Redundancy};
 use model::scenario::Arrivals;
-use model::{Failure, Nanos, PolicySpec, units};
+use model::{Failure, Nanos, PolicySpec};
 
+use crate::compare::positive_duration;
 use crate::files;
 use crate::output::{Output, signature};
 use crate::tables::TableFiles;
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     allow_own_policies: bool,
     /// Measure for this long instead of the file's duration
-    #[arg(long, value_parser = units::duration)]
+    #[arg(long, value_parser = positive_duration)]
     duration: Option<Nanos>,
     /// The seed of everything drawn, instead of the file's
     #[arg(long)]

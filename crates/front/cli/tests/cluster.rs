@@ -110,6 +110,7 @@ fn mistakes_end_with_a_remedy() {
             "queues would grow for ever",
         ),
         (&["cluster", "clusters/dispatch.toml", "--dispatch", "fastest"], "expected one of random"),
+        (&["cluster", "clusters/dispatch.toml", "--duration", "0s"], "expected more than 0"),
         (&["cluster", "clusters/dispatch.toml", "--redundancy", "tied"], "batch sampling"),
     ] {
         let output = rearguard(args);

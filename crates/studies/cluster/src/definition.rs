@@ -120,6 +120,11 @@ impl Tier {
         matches!(self.work, Work::Measured(_))
     }
 
+    /// The share of its work that a server does in the mean, with its slow episodes.
+    fn able(&self) -> f64 {
+        self.slow.map_or(1.0, |slow| 1.0 - slow.share * (1.0 - 1.0 / slow.factor))
+    }
+
     /// Workers of all servers.
     pub(crate) fn all_workers(&self) -> f64 {
         f64::from(self.servers) * f64::from(self.workers)
@@ -186,6 +191,22 @@ impl Cluster {
     pub fn utilisation(&self, load: Arrivals) -> Option<f64> {
         let known = !self.leaf.tier.is_measured();
         known.then(|| self.rate_per_s(load) / self.capacity_per_s())
+    }
+
+    /// Whether requests are given up after a time, so that no queue grows for ever.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.deadline.is_some() || self.partial.after.is_some()
+    }
+
+    /// Whether queues grow for ever: what has to be served is at least what leaves can serve, where so many
+    /// copies of a sub-request are sent. One run that is full does not say so: chance fills short ones.
+    ///
+    /// False where it is not known: for measured leaves, and where work is dropped, be it late or not needed.
+    pub(crate) fn is_overloaded(&self, case: &Case, sent: f64) -> bool {
+        let drops = self.is_bounded() || self.partial.enough < 1.0;
+        let served = case.redundancy.served_at_least(sent);
+        let load = self.utilisation(case.load).map(|one| one * served);
+        !drops && load.is_some_and(|load| load >= self.leaf.tier.able())
     }
 
     /// Requests a second that keep all leaves busy; without end for measured leaves.

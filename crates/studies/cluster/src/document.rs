@@ -11,9 +11,6 @@ use report::{CLUSTER_SCHEMA, ClusterCase, ClusterRun, ClusterTurn, ClusterVerdic
 use crate::definition::{Case, Cluster};
 use crate::outcome::Outcome;
 
-/// Leaves that serve for more of their time have none to spare.
-const FULL: f64 = 0.999;
-
 impl Cluster {
     /// Simulates every case, so many at a time, and puts them beside each other. Command, version and text
     /// are the caller's to add.
@@ -64,8 +61,7 @@ impl Cluster {
             independent_proportion: outcome.independent_outliers.map(estimate).unwrap_or_default(),
             copies_per_sub_request: outcome.copies_per_sub_request,
             utilisation: outcome.utilisation,
-            stable: self.utilisation(case.load).is_none_or(|offered| offered < 1.0)
-                && outcome.utilisation.is_none_or(|served| served < FULL),
+            stable: !self.is_overloaded(case, outcome.copies_per_sub_request),
             wasted_share: outcome.wasted_share,
             quality: outcome.quality,
             complete_share: outcome.complete_share,

@@ -178,6 +178,20 @@ impl Redundancy {
         }
     }
 
+    /// Copies of a sub-request that are served to their end at least, where so many are sent.
+    ///
+    /// Those that wait may all be cancelled but for one. Where others are aborted the shortest is left, which
+    /// may be next to nothing.
+    pub(crate) fn served_at_least(&self, sent: f64) -> f64 {
+        match self {
+            Redundancy::Replicate { cancel: Cancel::Nothing, copies } => f64::from(*copies),
+            Redundancy::Reissue { cancel: Cancel::Nothing, .. } => sent,
+            Redundancy::Replicate { cancel: Cancel::Running, .. }
+            | Redundancy::Reissue { cancel: Cancel::Running, .. } => 0.0,
+            _ => 1.0,
+        }
+    }
+
     /// The rule, where a message takes `network_ns` one way.
     pub(crate) fn rule(&self, network_ns: u64) -> Box<dyn Rule> {
         match *self {

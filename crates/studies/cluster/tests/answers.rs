@@ -100,6 +100,43 @@ fn answers_that_come_while_others_are_merged_come_too_late() {
     assert!(merged.lost > merged.requests / 2 && plain.lost < plain.requests / 2, "{merged:?}");
 }
 
+/// At 90% a server is busy for a whole second now and then, by chance.
+#[test]
+fn a_short_run_that_was_full_is_not_called_unstable() {
+    let mut one = cluster(
+        r#"duration = "1s"
+        arrivals.utilisation = 0.9
+        leaf = { servers = 1, service_time = { law = "exponential", mean = "10ms" } }"#,
+    );
+    let case = |seed| {
+        one.seed = seed;
+        one.run_all(1, &Silent).expect("no interrupt").cases.remove(0)
+    };
+    let cases: Vec<_> = (1..=8).map(case).collect();
+    assert!(cases.iter().all(|case| case.stable), "{cases:?}");
+    assert!(cases.iter().any(|case| case.is_full()), "the control: {cases:?}");
+}
+
+#[test]
+fn a_load_with_its_copies_and_slow_episodes_is_unstable_from_the_capacity_on() {
+    let stable = |load: f64, slow: &str, more: &str| {
+        let leaf = format!("leaf = {{ servers = 10, service_time = \"1ms\"{slow} }}");
+        let text = format!("duration = \"1s\"\narrivals.utilisation = {load}\n{leaf}\n{more}");
+        cluster(&text).run_all(1, &Silent).expect("no interrupt").cases[0].stable
+    };
+    let two = "redundancy = \"replicate:copies=2:cancel=nothing\"";
+    assert_eq!([0.4, 0.6].map(|load| stable(load, "", two)), [true, false]);
+    // Nothing is answered within 1 us.
+    let late = "redundancy = \"reissue:after=1us:cancel=nothing\"";
+    assert_eq!([0.4, 0.6].map(|load| stable(load, "", late)), [true, false]);
+    // A tenth of the time a server does a tenth of its work: 91% in all.
+    let slow = ", slow = { share = 0.1, length = \"10ms\", factor = 10 }";
+    assert_eq!([0.85, 0.95].map(|load| stable(load, slow, "")), [true, false]);
+    // The controls: copies that can be cancelled may cost nothing, and what is late is dropped.
+    assert!(stable(0.6, "", "redundancy = \"replicate:copies=2\""));
+    assert!(stable(1.3, "", "deadline = \"10ms\""));
+}
+
 #[test]
 fn the_network_is_paid_both_ways() {
     let mean = |network: &str| {

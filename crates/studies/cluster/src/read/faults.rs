@@ -25,7 +25,7 @@ pub(super) fn faults(cluster: &Cluster) -> Vec<(&'static str, String)> {
     let mut claim =
         |holds: bool, key, problem: String| faults.extend((!holds).then_some((key, problem)));
     let run_s = (cluster.warm_up + cluster.duration).as_secs_f64();
-    let bounded = cluster.deadline.is_some() || cluster.partial.after.is_some();
+    let bounded = cluster.is_bounded();
     for load in &cluster.loads {
         if cluster.leaf.tier.is_measured() && !matches!(load, Arrivals::Rate(_)) {
             let what = "measured leaves have no utilisation; expected a rate";
