@@ -10,11 +10,10 @@ use crate::versions::Version;
 pub fn told(versions: &[Version], outcome: &Outcome, least: Least) -> String {
     let (Some(ends), Some(found)) = (&outcome.ends, outcome.found) else {
         return format!(
-            "cannot tell: {} is worse than {} in no figure by {}% or more, as far as these runs show; \
+            "cannot tell: {} is worse than {} in no figure by {least} or more, as far as these runs show; \
              more seeds show more\n",
             versions[versions.len() - 1].short(),
-            versions[0].short(),
-            100.0 * least.0
+            versions[0].short()
         );
     };
     let head = ["version", "runs", &what(ends), "side", ""].map(str::to_string);

@@ -1,5 +1,7 @@
 //! What became better, what became worse, and what cannot be told.
 
+use std::fmt;
+
 use model::{Answer, Failure, Nanos, Scenario};
 use report::ROUND;
 use stats::{Latency, Metric, Quantile, compare_at, latency_estimates, outlier, paired_p};
@@ -29,6 +31,15 @@ const SUREST: f64 = 1e-6;
 /// The least part by which a figure must change to matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Least(pub f64);
+
+/// In percent, to six digits: 0.07 times 100 is 7.000000000000001.
+impl fmt::Display for Least {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let percent = 100.0 * self.0;
+        let rounded = format!("{percent:.5e}").parse().unwrap_or(percent);
+        write!(f, "{rounded}%")
+    }
+}
 
 /// One figure of one scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,5 +231,20 @@ fn number(recorded: &Recorded, base: &Measure, now: &Measure, least: Least) -> J
         now: mean(now),
         p,
         answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_have_no_tails() {
+        let said = |share: f64| Least(share).to_string();
+        assert_eq!(said(0.07), "7%");
+        assert_eq!(said(Answer::LEAST - 1.0), "1%");
+        assert_eq!([0.0, 0.001, 0.125, 10.0].map(said), ["0%", "0.1%", "12.5%", "1000%"]);
+        // The control: what was asked for stays.
+        assert_eq!(said(0.0123456), "1.23456%");
     }
 }

@@ -12,13 +12,12 @@ pub fn table(outcome: &Outcome, least: Least) -> String {
     let counted = |answer: Answer| outcome.with(answer).count();
     format!(
         "{}{} figures: {} worse, {} better, {} cannot tell\n\
-         worse, better: by {}% or more; any false alarm at all has a probability of {}% at most\n",
+         worse, better: by {least} or more; any false alarm at all has a probability of {}% at most\n",
         aligned(&rows),
         outcome.0.len(),
         counted(Answer::Worse),
         counted(Answer::Better),
         counted(Answer::CannotTell),
-        100.0 * least.0,
         100.0 * FAMILY,
     )
 }

@@ -107,4 +107,5 @@ fn build_servers_read_what_became_worse() {
     let lines = annotations(&outcome);
     assert_eq!(lines.lines().filter(|line| line.starts_with("::error title=")).count(), worse);
     assert!(table(&outcome, Least(0.01)).contains(&format!("{worse} worse")));
+    assert!(table(&outcome, Least(0.07)).contains("worse, better: by 7% or more; any"));
 }
