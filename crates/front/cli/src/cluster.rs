@@ -60,7 +60,7 @@ fn utilisation(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check(&["html", "svg"], &[&args.cluster])?;
-    args.tables.check()?;
+    args.tables.check(&[&args.cluster])?;
     let (cluster, text) = args.read()?;
     let jobs = args.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
     let started = Instant::now();
@@ -81,6 +81,7 @@ impl Args {
             let path = folder.join(name);
             let report = self.output.report();
             report.map_or(Ok(()), |report| files::check_apart(report, &[&path]))?;
+            self.tables.check_apart(&[&path])?;
             files::read(&path)
         };
         let mut cluster = Cluster::read(&text, &self.cluster.display().to_string(), &find)?;

@@ -173,7 +173,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs = args.inputs();
     args.output.check(&["html", "svg", "md"], &inputs)?;
     args.trace.as_deref().map_or(Ok(()), |path| check_apart(path, &inputs))?;
-    args.tables.check()?;
+    args.tables.check(&inputs)?;
     let policies: Vec<String> = args.policy.iter().map(PolicySpec::to_string).collect();
     fail_if::check_policies(&args.fail_if, &policies)?;
     let duration = args.duration.map(|span| Edit::time("duration", span)).transpose()?;

@@ -35,9 +35,9 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    args.tables.check()?;
     let inputs: Vec<&Path> = args.before.iter().chain(&args.after).map(PathBuf::as_path).collect();
     args.output.check(&["html", "md"], &inputs)?;
+    args.tables.check(&inputs)?;
     if let ([before], [after]) = (&args.before[..], &args.after[..]) {
         // Read once: it may be a pipe.
         let bytes = traces::bytes(before)?;

@@ -44,8 +44,9 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(&["html", "md"], args.trace.as_deref().as_slice())?;
-    args.tables.check()?;
+    let inputs = args.trace.as_deref();
+    args.output.check(&["html", "md"], inputs.as_slice())?;
+    args.tables.check(inputs.as_slice())?;
     let recorded = match (&args.trace, args.port, args.pid) {
         (Some(path), _, _) => traces::read(path)?,
         (None, port, pid) => watched(measure::port_of(port, pid)?, args.duration)?,

@@ -67,8 +67,9 @@ fn servers(text: &str) -> Result<u64, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.output.check(&["html", "svg"], args.file.as_deref().as_slice())?;
-    args.tables.check()?;
+    let inputs = args.file.as_deref();
+    args.output.check(&["html", "svg"], inputs.as_slice())?;
+    args.tables.check(inputs.as_slice())?;
     if args.target.is_some_and(|target| target <= 0.0 || target >= 1.0) {
         let what =
             "expected a proportion above 0 and below 1: no number of servers keeps 0, any keeps 1";

@@ -33,7 +33,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs: Vec<&Path> = args.given.files().chain(args.trace.as_deref()).collect();
     args.output.check(&["html", "svg"], &inputs)?;
-    args.tables.check()?;
+    args.tables.check(&inputs)?;
     let queue = &args.queue;
     let beside = beside::found(&args.given, queue)?;
     let (name, curve, measured) = match (&args.trace, beside) {

@@ -292,7 +292,7 @@ impl Args {
     fn check(&self) -> Result<(), Failure> {
         self.check_apart(&self.inputs())?;
         self.output.check(&["html", "svg", "md"], &[])?;
-        self.tables.check()?;
+        self.tables.check(&[])?;
         check_cpus("--cpus", &self.cpus)?;
         check_cpus("--server-cpus", &self.server_cpus)?;
         [&self.hdr, &self.trace].into_iter().flatten().try_for_each(|path| check_writable(path))
@@ -309,7 +309,8 @@ impl Args {
     fn check_apart(&self, inputs: &[&Path]) -> Result<(), Failure> {
         let kept = self.metrics.as_deref().map(Path::new);
         let outputs = [self.output.report(), self.hdr.as_deref(), self.trace.as_deref(), kept];
-        outputs.into_iter().flatten().try_for_each(|output| check_apart(output, inputs))
+        outputs.into_iter().flatten().try_for_each(|output| check_apart(output, inputs))?;
+        self.tables.check_apart(inputs)
     }
 
     fn target(&self) -> Result<Target, Failure> {

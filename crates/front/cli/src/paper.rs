@@ -40,7 +40,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let entries = paper::find(&args.paper, args.figure.as_deref())?;
     args.output.check_pictures(entries.len())?;
-    args.tables.check()?;
+    args.tables.check(&[])?;
     args.write.as_deref().map_or(Ok(()), files::check_writable)?;
     let (store, watch) = (Store::of_user()?, Terminal::computing(&args.paper));
     let figures = entries.iter().map(|entry| figure(args, entry, &store, &watch));

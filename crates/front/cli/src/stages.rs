@@ -66,7 +66,7 @@ pub fn keep_least(writes: bool) -> Result<(), Failure> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.check(&["html"], &[])?;
-    args.tables.check()?;
+    args.tables.check(&[])?;
     args.trace.as_deref().map_or(Ok(()), check_writable)?;
     let Some(port) = args.port else {
         let document = overhead::measure()?;

@@ -44,10 +44,14 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    args.tables.check()?;
+    args.tables.check(&[&args.plan])?;
     let name = args.plan.display().to_string();
     let beside = args.plan.parent().unwrap_or(Path::new(""));
-    let plan = Plan::read(&read(&args.plan)?, &name, |file| source(&beside.join(file)))?;
+    let plan = Plan::read(&read(&args.plan)?, &name, |file| {
+        let path = beside.join(file);
+        args.tables.check_apart(&[&path])?;
+        source(&path)
+    })?;
     if !args.allow_own_policies {
         plan.check_shipped()?;
     }

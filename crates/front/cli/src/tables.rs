@@ -7,6 +7,45 @@ use columnar::{Format, Options, Table};
 use model::Failure;
 use report::Tables;
 
+use crate::files::check_apart;
+
+/// What tables of results are called, whichever command writes them: before a run these are the files that it
+/// may write.
+const NAMES: [&str; 32] = [
+    "capacities",
+    "cases",
+    "claims",
+    "culprits",
+    "curves",
+    "differences",
+    "fanout",
+    "findings",
+    "groups",
+    "kinds",
+    "lags",
+    "latencies",
+    "measurements",
+    "notes",
+    "overhead",
+    "policies",
+    "programs",
+    "queues",
+    "self_checks",
+    "series",
+    "services",
+    "settings",
+    "shares",
+    "slow",
+    "spans",
+    "splits",
+    "stages",
+    "steps",
+    "troubles",
+    "turns",
+    "values",
+    "verdicts",
+];
+
 /// Options of every command whose results are tables
 #[derive(clap::Args)]
 pub struct TableFiles {
@@ -36,14 +75,22 @@ impl TableFiles {
         self.wanted().next().is_some()
     }
 
-    /// Makes the folders, before anything runs for minutes.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Makes the folders, beside what is read, before anything runs for minutes.
+    pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        self.check_apart(inputs)?;
         self.wanted().try_for_each(|(format, folder)| {
             fs::create_dir_all(folder).map_err(|error| {
                 let (option, folder) = (format.extension(), folder.display());
                 Failure::Input(format!("{option} tables in {folder}: a folder is needed: {error}"))
             })
         })
+    }
+
+    /// Refuses to write what the command reads. Which tables there are is known after the run, so none that a
+    /// command writes may be an input.
+    pub fn check_apart(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        let every = |(format, folder)| NAMES.map(|name| file(folder, name, format));
+        self.wanted().flat_map(every).try_for_each(|path| check_apart(&path, inputs))
     }
 
     /// Writes every table of a document.
@@ -56,7 +103,8 @@ impl TableFiles {
     pub fn write_all(&self, tables: &[Table]) -> Result<(), Failure> {
         for (format, folder) in self.wanted() {
             for table in tables {
-                let path = folder.join(format!("{}.{}", table.name, format.extension()));
+                debug_assert!(NAMES.contains(&table.name), "{} is not in NAMES", table.name);
+                let path = file(folder, table.name, format);
                 let batches = std::iter::once(table.batch.clone());
                 columnar::write(&path, format, Options::default(), table.batch.schema(), batches)
                     .map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
@@ -64,4 +112,8 @@ impl TableFiles {
         }
         Ok(())
     }
+}
+
+fn file(folder: &Path, name: &str, format: Format) -> PathBuf {
+    folder.join(format!("{name}.{}", format.extension()))
 }

@@ -160,6 +160,44 @@ fn no_output_takes_the_place_of_an_input() {
     assert_eq!(fs::read_to_string(folder.join("in.html")).expect("there"), "an input");
 }
 
+/// Each with its inputs between braces, which lie where its tables would, and with that folder.
+const TABLES: [&str; 7] = [
+    "compare {verdicts.csv} --policy eevdf --csv-tables {.}",
+    "cluster {cases.csv} --csv-tables {.}",
+    "diff {verdicts.csv} {differences.parquet} --parquet {.}",
+    "explain {spans.arrow} --arrow {.}",
+    "fanout {fanout.csv} --threshold 1ms --csv-tables {.}",
+    "ideal --csv {curves.csv} --service-time 100us --csv-tables {.}",
+    "measure --rate 1/s --target http://127.0.0.1:1 --requests {curves.csv} --csv-tables {.}",
+];
+
+#[test]
+fn no_table_takes_the_place_of_an_input() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::write(folder.join("input"), "an input").expect("a file");
+    for (number, command) in TABLES.into_iter().enumerate() {
+        let own = folder.join(number.to_string());
+        fs::create_dir(&own).expect("a folder");
+        let files = command.split(['{', '}']).skip(1).step_by(2).filter(|word| *word != ".");
+        files.for_each(|name| fs::hard_link(folder.join("input"), own.join(name)).expect("a link"));
+        let line = command.replace("{.}", "./.").replace(['{', '}'], "");
+        let said = refused(&own, &format!("rearguard {line}"));
+        assert!(said.contains("this command reads it: write to another file"), "{line}: {said}");
+        // The control: in another folder a table is no reason.
+        let said = sh(&own, &format!("rearguard {}", line.replace("./.", "other"))).stderr;
+        let said = String::from_utf8_lossy(&said);
+        assert!(!said.is_empty() && !said.contains("reads it"), "{line}: {said}");
+        fs::remove_dir_all(&own).expect("there");
+    }
+    // By another name, too.
+    fs::create_dir(folder.join("dd")).expect("a folder");
+    fs::hard_link(folder.join("input"), folder.join("dd/curves.csv")).expect("a link");
+    let ideal = "rearguard ideal --csv input --service-time 100us --csv-tables dd";
+    assert!(refused(folder, ideal).contains("dd/curves.csv: this command reads it"));
+    assert_eq!(fs::read_to_string(folder.join("input")).expect("there"), "an input");
+}
+
 #[test]
 fn a_kept_trace_is_a_file() {
     let folder = folder();
