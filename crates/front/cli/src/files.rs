@@ -88,6 +88,24 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
+/// Says whether a folder is there or could be made, without making it: the nearest one that is there takes
+/// files.
+pub fn check_folder(path: &Path) -> io::Result<()> {
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let is_there = |one: &&Path| !fs::symlink_metadata(one).is_err_and(is_missing);
+    let above = path.ancestors().filter(|one| !one.as_os_str().is_empty());
+    let nearest = above.chain([Path::new(".")]).find(is_there).unwrap_or(path);
+    if !fs::metadata(nearest)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    fileio::check_writable(&nearest.join("rearguard"))
+}
+
+/// Makes a folder that [`check_folder`] let pass, and those above it.
+pub fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+}
+
 /// Refuses to write what the command reads, by whatever name: a long measurement would be lost with it.
 pub fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let file = |path: &Path| fs::metadata(path).ok().filter(Metadata::is_file);
@@ -132,6 +150,23 @@ mod tests {
         let long = refused(&format!("/tmp/{}.html", "x".repeat(300)));
         assert!(long.contains("too long"), "{long}");
         write(Path::new("/dev/null"), "x").expect("a device is written to");
+    }
+
+    #[test]
+    fn a_folder_is_looked_for_and_not_made() {
+        let folder = fileio::Folder::new().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        write(&at("file"), "x").expect("a file");
+        std::os::unix::fs::symlink("nowhere", at("dangling")).expect("a link");
+        for wrong in ["file", "file/below", "dangling"] {
+            check_folder(&at(wrong)).expect_err(wrong);
+        }
+        check_folder(Path::new("/proc/new/folder")).expect_err("nothing is made there");
+        for right in ["", "new", "new/and/nested"] {
+            check_folder(&at(right)).expect(right);
+        }
+        assert!(!at("new").exists(), "it was made");
+        make_folder(&at("new/and/nested")).expect("the control");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! `--trace PATH`: the trace of every run into a file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use compare::{TraceSink, command::of_run};
 use model::{Failure, PolicySpec, Trace};
 use trace::{Header, Making};
 
-use crate::files::{check_writable, write_with};
+use crate::files::{check_folder, check_writable, make_folder, write_with};
 
 /// Writes traces where the user wants them, and knows the command of each run.
 pub struct Traces<'a> {
@@ -22,13 +21,13 @@ pub struct Traces<'a> {
 }
 
 impl Traces<'_> {
-    /// Says whether traces can be written, before anything runs for minutes; makes the folder.
+    /// Says whether traces can be written, before anything runs for minutes.
     pub fn check(&self) -> Result<(), Failure> {
         let Some(path) = self.path else { return Ok(()) };
         if !self.folder {
             return check_writable(path);
         }
-        fs::create_dir_all(path).map_err(|error| {
+        check_folder(path).map_err(|error| {
             Failure::Input(format!(
                 "--trace {}: several runs need a folder, with a file for each: {error}",
                 path.display()
@@ -54,6 +53,9 @@ fn plain(policy: &str) -> String {
 impl TraceSink for Traces<'_> {
     fn keep(&self, trace: &Trace) -> Result<(), Failure> {
         let Some(path) = self.path else { return Ok(()) };
+        if self.folder {
+            make_folder(path)?;
+        }
         let path = self.file(path, trace);
         let replay = of_run(&self.command, &trace.policy, trace.seed);
         let making = Making { replay, ..self.making.clone() };

@@ -1,13 +1,12 @@
 //! Results as tables in files: `--parquet FOLDER`, `--arrow FOLDER`, `--csv-tables FOLDER`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use columnar::{Format, Options, Table};
 use model::Failure;
 use report::Tables;
 
-use crate::files::check_apart;
+use crate::files::{check_apart, check_folder, make_folder};
 
 /// What tables of results are called, whichever command writes them: before a run these are the files that it
 /// may write.
@@ -75,11 +74,12 @@ impl TableFiles {
         self.wanted().next().is_some()
     }
 
-    /// Makes the folders, beside what is read, before anything runs for minutes.
+    /// Says whether they could be written, beside what is read, before anything runs for minutes. Bad input
+    /// leaves no folder behind: none is made yet.
     pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         self.check_apart(inputs)?;
         self.wanted().try_for_each(|(format, folder)| {
-            fs::create_dir_all(folder).map_err(|error| {
+            check_folder(folder).map_err(|error| {
                 let (option, folder) = (format.extension(), folder.display());
                 Failure::Input(format!("{option} tables in {folder}: a folder is needed: {error}"))
             })
@@ -99,9 +99,10 @@ impl TableFiles {
         if self.are_wanted() { self.write_all(&document.tables()) } else { Ok(()) }
     }
 
-    /// Writes tables.
+    /// Writes tables, into folders that are made where there are none.
     pub fn write_all(&self, tables: &[Table]) -> Result<(), Failure> {
         for (format, folder) in self.wanted() {
+            make_folder(folder)?;
             for table in tables {
                 debug_assert!(NAMES.contains(&table.name), "{} is not in NAMES", table.name);
                 let path = file(folder, table.name, format);

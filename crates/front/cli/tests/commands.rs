@@ -322,6 +322,27 @@ fn tables_are_written_beside_what_is_printed_and_the_same_each_time() {
 }
 
 #[test]
+fn bad_input_leaves_no_folder_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = |name: &str| folder.path().join(name).display().to_string();
+    let compare = |scenario: &str, policies: &str, option: &str, path: &str| {
+        let (path, own) = (new(path), ["compare", scenario, "--policy", policies]);
+        let more = ["--seeds", "1", "--duration", "100ms", option, &path];
+        let output = rearguard(&[&own[..], &more[..]].concat());
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        (output.status.code(), left)
+    };
+    let good = "scenarios/null-rpc.toml";
+    assert_eq!(compare("Cargo.toml", "cfs", "--parquet", "p/nested"), (Some(2), 0));
+    assert_eq!(compare("Cargo.toml", "cfs", "--csv-tables", "c"), (Some(2), 0));
+    assert_eq!(compare(good, "cfs,cfs", "--trace", "t"), (Some(2), 0));
+    // The control: good input makes them.
+    assert_eq!(compare(good, "cfs", "--parquet", "p/nested"), (Some(0), 1));
+    assert_eq!(compare(good, "cfs,cts", "--trace", "t"), (Some(0), 2));
+    assert!(folder.path().join("p/nested/programs.parquet").exists());
+}
+
+#[test]
 fn set_gives_a_key_another_value_and_says_which_keys_there_are() {
     let set =
         |edit: &str| rearguard(&[&SHORT[..6], &["--seed", "1", "--json", "--set", edit]].concat());
