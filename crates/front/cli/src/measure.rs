@@ -20,7 +20,7 @@ use ::measure::{
 use compare::command::quoted;
 use generator::{Limits, LiveCounters, Loss, Transport};
 use model::{Failure, Nanos, Watch};
-use report::MeasureLooks;
+use report::{MeasureLooks, MeasurePlan};
 use trace::{Header, Making};
 
 use crate::fail_if;
@@ -226,9 +226,7 @@ impl Session<'_> {
             (document.stages, document.stages_note) = (Some(staged.figures), staged.note);
             staged.traced
         });
-        if let Some(wanted) = self.args.wanted()? {
-            document.plan = Some(::measure::plan(measured, wanted)?);
-        }
+        document.plan = self.planned(measured);
         if let Some(looks) = looks {
             document = document.with_looks(looks);
         }
@@ -251,6 +249,13 @@ impl Session<'_> {
                 "no request was answered: is it this protocol that the server speaks?".to_string(),
             )),
         }
+    }
+
+    /// What `--plan` asks for. A pilot that is too short takes nothing from what it has measured.
+    fn planned(&self, measured: &Measurement) -> Option<MeasurePlan> {
+        let planned = ::measure::plan(measured, self.args.wanted()?);
+        let tell = |why: &Failure| anstream::eprintln!("rearguard: no --plan can be told: {why}");
+        planned.inspect_err(tell).ok()
     }
 
     fn write_trace(

@@ -12,6 +12,20 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
+#[test]
+fn a_plan_of_no_quantile_is_refused_before_anything_is_sent() {
+    let plan = |quantile: &str| {
+        let target = ["--target", "memcached://127.0.0.1:9", "--rate", "1/s", "--plan", quantile];
+        let output = rearguard(&target);
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = plan("p98");
+    assert!(code == Some(2) && said.contains("expected p50, p90, p99 or p99.9"), "{said}");
+    assert!(said.contains("--plan"), "{said}");
+    let (code, said) = plan("p99");
+    assert!(code != Some(2) && !said.contains("expected p50"), "the control: {said}");
+}
+
 /// All requests are in memory: what cannot be is refused before anything is sent.
 #[test]
 fn a_load_that_no_memory_holds_is_refused() {

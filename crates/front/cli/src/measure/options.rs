@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::measure::{Kind, Wanted};
 use model::law::Law;
-use model::{Failure, Nanos, units};
+use model::{Nanos, units};
 use stats::Quantile;
 
 use super::http::HttpArgs;
@@ -104,8 +104,9 @@ pub struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub workers: Option<u32>,
     /// Take this run as a pilot: how long to measure until the quantile is as precise as wanted
-    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "p99.9", group = "precise")]
-    pub plan: Option<String>,
+    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "p99.9", group = "precise",
+          value_parser = quantile)]
+    pub plan: Option<Quantile>,
     /// How far the interval of that quantile may reach on either side, as a share of it
     #[arg(long, default_value_t = 0.05, value_parser = precision, requires = "precise")]
     pub precision: f64,
@@ -162,20 +163,8 @@ impl Args {
     }
 
     /// What `--plan` asks for.
-    pub fn wanted(&self) -> Result<Option<Wanted>, Failure> {
-        let Some(name) = &self.plan else { return Ok(None) };
-        let quantile = match name.as_str() {
-            "p50" => Quantile::P50,
-            "p90" => Quantile::P90,
-            "p99" => Quantile::P99,
-            "p99.9" => Quantile::P99_9,
-            _ => {
-                return Err(Failure::Input(format!(
-                    "--plan {name}: expected p50, p90, p99 or p99.9"
-                )));
-            }
-        };
-        Ok(Some(Wanted { quantile, precision: self.precision }))
+    pub fn wanted(&self) -> Option<Wanted> {
+        Some(Wanted { quantile: self.plan?, precision: self.precision })
     }
 }
 
@@ -216,6 +205,16 @@ fn precision(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 0.01));
     let share = number.parse::<f64>().ok().map(|number| number * scale);
     share.filter(|p| *p > 0.0 && *p < 1.0).ok_or("expected a share such as 0.05 or 5%".to_string())
+}
+
+fn quantile(text: &str) -> Result<Quantile, String> {
+    match text {
+        "p50" => Ok(Quantile::P50),
+        "p90" => Ok(Quantile::P90),
+        "p99" => Ok(Quantile::P99),
+        "p99.9" => Ok(Quantile::P99_9),
+        _ => Err("expected p50, p90, p99 or p99.9".to_string()),
+    }
 }
 
 fn range(text: &str) -> Result<(u32, u32), String> {
