@@ -119,7 +119,7 @@ fn of_requests(
 
 /// The file's own arrivals, with services that are drawn.
 fn replayed(arrivals: &[Nanos], queue: &QueueArgs) -> Result<Curve, Failure> {
-    let mean_ns = queue.service_time.0 as f64;
+    let mean_ns = queue.mean_service().0 as f64;
     let mut services = Sampler::new(queue.services(), seed::derive(queue.seed, &[]));
     let service = |_| Nanos(((services.next() * mean_ns).round() as u64).max(1));
     let services: Vec<Nanos> = arrivals.iter().map(service).collect();

@@ -8,7 +8,7 @@ use model::Failure;
 use crate::beside::{self, Given};
 use crate::output::{Output, signature};
 use crate::queue_args::QueueArgs;
-use crate::stamps::read_stamps;
+use crate::stamps::read_requests;
 use crate::tables::TableFiles;
 use crate::terminal::Terminal;
 
@@ -17,8 +17,8 @@ use crate::terminal::Terminal;
 pub struct Args {
     #[command(flatten)]
     queue: QueueArgs,
-    /// Replay a trace instead: a line a request, its arrival and (unless it is --service-time) its service,
-    /// in ns
+    /// Replay a trace instead: a line a request, its arrival and its service in ns, or its arrival alone
+    /// and --service-time
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arrivals", "rate", "utilisation", "service", "requests"])]
     trace: Option<PathBuf>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let beside = beside::found(&args.given, queue)?;
     let (name, curve, measured) = match (&args.trace, beside) {
         (Some(path), _) => {
-            let requests = read_stamps(path, queue.service_time)?;
+            let requests = read_requests(path, queue.service_time)?;
             let curve = ideals::traced(&requests, queue.workers, queue.discipline, queue.seed)?;
             (path.display().to_string(), curve, None)
         }

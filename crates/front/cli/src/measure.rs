@@ -119,8 +119,8 @@ pub fn check_cpus(option: &str, wanted: &[usize]) -> Result<(), Failure> {
 
 /// Arrivals of a file, in rising order.
 fn stamps(path: &Path) -> Result<Vec<Nanos>, Failure> {
-    let requests = read_stamps(path, Nanos::ZERO)?;
-    let mut arrivals: Vec<Nanos> = requests.into_iter().map(|(arrival, _)| arrival).collect();
+    let mut arrivals: Vec<Nanos> =
+        read_stamps(path)?.into_iter().map(|stamp| stamp.arrival).collect();
     arrivals.sort_unstable();
     Ok(arrivals)
 }

@@ -21,9 +21,9 @@ pub struct QueueArgs {
     /// The law of service times: fixed (unless one is given), exponential, or any law of gaps
     #[arg(long, alias = "law")]
     pub service: Option<Law>,
-    /// The mean service time
-    #[arg(long, default_value = "50us", value_parser = service_time)]
-    pub service_time: Nanos,
+    /// The mean service time [default: 50us]
+    #[arg(long, value_parser = service_time)]
+    pub service_time: Option<Nanos>,
     /// How many workers serve
     #[arg(long, default_value_t = 1)]
     pub workers: u32,
@@ -37,6 +37,9 @@ pub struct QueueArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
+
+/// The mean service time unless one is given.
+const SERVICE_TIME: Nanos = Nanos::from_micros(50);
 
 /// A mean that leaves room for whole nanoseconds.
 fn service_time(text: &str) -> Result<Nanos, String> {
@@ -52,7 +55,7 @@ impl QueueArgs {
             arrivals: self.arrivals.clone().unwrap_or(Law::Exponential),
             load: self.rate.map_or(Arrivals::Utilisation(self.utilisation), Arrivals::Rate),
             services: self.services().clone(),
-            service_time: self.service_time,
+            service_time: self.mean_service(),
             workers: self.workers,
             discipline: self.discipline,
             requests: self.requests,
@@ -77,8 +80,13 @@ impl QueueArgs {
             Some(law) => law.to_string(),
         };
         let load = self.ideal().utilisation() * 100.0;
-        let (service, time) = (self.services(), self.service_time);
+        let (service, time) = (self.services(), self.mean_service());
         format!("{arrivals} arrivals, {service} services of {time}, {load:.1}% load")
+    }
+
+    /// The mean service time.
+    pub fn mean_service(&self) -> Nanos {
+        self.service_time.unwrap_or(SERVICE_TIME)
     }
 
     /// The law of service times.

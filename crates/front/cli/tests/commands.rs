@@ -222,6 +222,35 @@ fn a_line_that_is_no_request_is_shown_in_part_and_not_obeyed() {
     assert_eq!(ideal("7 9\n20 9\n").status.code(), Some(0), "control: two requests");
 }
 
+/// The option was passed over where a file had services, and 50 us were taken where neither said any.
+#[test]
+fn service_times_are_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.txt");
+    let ideal = |text: &str, more: &[&str]| {
+        std::fs::write(&path, text).unwrap();
+        let own = ["ideal", "--trace", path.to_str().unwrap()];
+        let output = rearguard(&[&own[..], more].concat());
+        (output.status.code(), stderr(&output))
+    };
+    let given = &["--service-time", "1ms"][..];
+    for (text, more, why) in [
+        ("7 9\n20 9\n", given, "s.txt: it has service times: leave --service-time out"),
+        (
+            "7\n20\n",
+            &[],
+            "s.txt: it does not say how long requests are served: expected --service-time",
+        ),
+        ("7 9\n# Bare.\n20\n", &[], "s.txt:3: no service time, and those before have one"),
+        ("7\n20 9\n", given, "s.txt:2: a service time, and those before have none"),
+    ] {
+        let (code, said) = ideal(text, more);
+        assert!(code == Some(2) && said.contains(why) && said.lines().count() == 1, "{said}");
+    }
+    assert_eq!(ideal("7 9\n20 9\n", &[]).0, Some(0), "control: the file says it");
+    assert_eq!(ideal("7\n20\n", given).0, Some(0), "control: the option says it");
+}
+
 #[test]
 fn every_shipped_scenario_checks() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios");
