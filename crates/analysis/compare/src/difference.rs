@@ -11,9 +11,11 @@ pub use crate::difference::found::Found;
 
 /// Before against after, each one file or several runs of the same; the caller adds command line and version.
 ///
-/// Fails where the two have nothing in common, and where one run was given twice.
+/// Fails where the two have nothing in common, where one run was given twice, and where one is to be held
+/// against several.
 pub fn difference(before: &[Found], after: &[Found]) -> Result<Difference, Failure> {
     [before, after].into_iter().try_for_each(once_each)?;
+    alike(before, after)?;
     let paired = pairs::pairs(before, after);
     let changes: Vec<Change> = paired.iter().map(|pair| ratio::change(pair)).collect();
     let changes: Vec<Change> = changes.into_iter().filter(|one| !one.figures.is_empty()).collect();
@@ -51,6 +53,21 @@ fn once_each(files: &[Found]) -> Result<(), Failure> {
         let what = "the same result is given twice, and shows nothing of how much runs differ";
         Err(Failure::Input(format!("{}: {what}", files[at].file)))
     })
+}
+
+/// The interval of one file is that of its requests, and several have that of runs: there is no ratio of the
+/// two. Taking one of the several would make the answer hang on their order.
+fn alike(before: &[Found], after: &[Found]) -> Result<(), Failure> {
+    let (one, several) = match (before, after) {
+        ([one], [_, _, ..]) => (one, after.len()),
+        ([_, _, ..], [one]) => (one, before.len()),
+        _ => return Ok(()),
+    };
+    Err(Failure::Input(format!(
+        "{}: diff holds no single file against {several}: it does not show how much runs differ: name as \
+         many files before as after",
+        one.file
+    )))
 }
 
 /// What has no counterpart on the other side.

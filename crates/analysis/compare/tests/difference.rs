@@ -162,6 +162,16 @@ fn several_runs_show_how_much_runs_differ() {
     let figure = &found.changes[0].figures[0];
     let values = (figure.before.value, figure.after.value, figure.answer);
     assert_eq!(values, (Some(0.5e6), Some(0.0), None), "no ratio of nothing");
+    // One of several would be taken for all, the first as it happens.
+    for (before, after) in [(&[1.0][..], &[1.3, 9.0][..]), (&[1.3, 9.0], &[1.0])] {
+        let refused = between(&runs(before), &runs(after)).unwrap_err();
+        assert!(refused.exit_code() == 2 && refused.to_string().contains("as many files"));
+    }
+    assert_eq!(
+        told(&[1.0, 1.01], &[9.0, 9.1, 8.9]),
+        Some(Answer::Worse),
+        "two runs or more a side"
+    );
     let twice = between(&[runs(&[1.0]), runs(&[1.0])].concat(), &runs(&[1.3, 1.2])).unwrap_err();
     assert!(twice.to_string().contains("given twice"), "{twice}");
 }

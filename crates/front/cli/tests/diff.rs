@@ -93,7 +93,7 @@ fn bases_of_a_gate_are_held_against_each_other() {
 
 #[test]
 fn what_cannot_be_held_against_each_other_is_refused() {
-    let folder = folder_with(&["eevdf"]);
+    let folder = folder_with(&["eevdf", "rearguard", "cfs"]);
     let refused = |words: &str, why: &str| {
         let (code, stdout, stderr) = rearguard(folder.path(), &format!("diff {words}"));
         assert!(code == 2 && stdout.is_empty() && stderr.contains(why), "{code}: {stderr}");
@@ -103,6 +103,9 @@ fn what_cannot_be_held_against_each_other_is_refused() {
     refused("eevdf.json b.trace", "b.trace: a trace, or no text: two traces can be held");
     refused("eevdf.json s.toml", "s.toml: neither a trace nor a result document");
     refused("eevdf.json,eevdf.json eevdf.json", "the same result is given twice");
+    let one = "eevdf.json: diff holds no single file against 2";
+    refused("eevdf.json rearguard.json,cfs.json", one);
+    refused("rearguard.json,cfs.json eevdf.json", one);
     refused("eevdf.json eevdf.json --report d.svg", "ask for a .html");
 }
 

@@ -89,8 +89,8 @@ fn pooled(all: &[Figure]) -> Estimate {
 
 fn ratio(before: &[Figure], after: &[Figure]) -> Estimate {
     match (before, after) {
-        ([_, _, ..], [_, _, ..]) => of_runs(before, after).unwrap_or_default(),
-        _ => after[0].value.over(&before[0].value),
+        ([before], [after]) => after.value.over(&before.value),
+        _ => of_runs(before, after).unwrap_or_default(),
     }
 }
 
