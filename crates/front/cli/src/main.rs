@@ -43,6 +43,7 @@ mod traces;
 mod tune;
 mod watch;
 mod what_if;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -122,7 +123,7 @@ fn main() -> ExitCode {
     if let Some(code) = model::role::play(&roles, std::env::args_os()) {
         return code;
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(words::joined(std::env::args_os())) {
         Ok(cli) => cli,
         Err(asked) if asked.use_stderr() => asked.exit(),
         Err(help) => {

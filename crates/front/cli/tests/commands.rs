@@ -163,6 +163,27 @@ fn bad_input_ends_with_2_and_one_message() {
     }
 }
 
+/// They were "unexpected arguments", with a tip that does not help.
+#[test]
+fn a_value_below_0_is_told_by_its_option() {
+    let base = "gate check base.json --policy cts";
+    let compare = "compare scenarios/null-rpc.toml --policy cts";
+    for (command, option, expected) in [
+        ("ideal", "--utilisation -1", "expected above 0 and below 1"),
+        ("ideal", "--service-time -5us", "invalid value '-5us' for '--service-time"),
+        (compare, "--seeds -1", "invalid value '-1' for '--seeds"),
+        (base, "--least -1%", "expected a percentage such as 5%"),
+        // The controls: what takes no value, and what there is not.
+        ("ideal", "--json -1", "unexpected value '-1' for '--json'"),
+        ("ideal", "--jason -1", "unexpected argument '--jason'"),
+    ] {
+        let words: Vec<&str> = command.split(' ').chain(option.split(' ')).collect();
+        let output = rearguard(&words);
+        assert_eq!(output.status.code(), Some(2), "{option}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{option}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn a_service_without_requests_is_said_to_keep_no_bound() {
     let said = |utilisation: &str| {
