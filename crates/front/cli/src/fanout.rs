@@ -1,6 +1,6 @@
 //! `rearguard fanout`: what one server's outliers become for a service of many.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cluster::Measured;
 use model::{Failure, Nanos, units};
@@ -41,8 +41,8 @@ pub struct Args {
     #[arg(long, value_parser = proportion)]
     target: Option<f64>,
     /// The unit of an HdrHistogram's values: ns, us, ms or s
-    #[arg(long, default_value = "ns", value_parser = unit)]
-    unit: Nanos,
+    #[arg(long, value_parser = unit)]
+    unit: Option<Nanos>,
     #[command(flatten)]
     queue: QueueArgs,
     #[command(flatten)]
@@ -113,8 +113,7 @@ impl Args {
     /// The distributions asked about; none for a plain proportion.
     fn measured(&self) -> Result<Vec<Measured>, Failure> {
         if let Some(path) = &self.file {
-            let name = path.display().to_string();
-            return Measured::read(&files::read_measured(path)?, &name, self.unit);
+            return self.of_file(path);
         }
         if self.queue.service.is_some() {
             return self.simulated();
@@ -127,13 +126,26 @@ impl Args {
         ))
     }
 
+    /// Those of a file. A histogram does not say its unit: of wrk2's milliseconds as nanoseconds none is an
+    /// outlier.
+    fn of_file(&self, path: &Path) -> Result<Vec<Measured>, Failure> {
+        let (text, name) = (files::read_measured(path)?, path.display().to_string());
+        let measured = Measured::read(&text, &name, self.unit.unwrap_or(Nanos(1)))?;
+        if self.unit.is_none() && !Measured::is_document(&text) {
+            return Err(Failure::Input(format!(
+                "{name}: it does not say the unit of its values: expected --unit ns, us, ms or s"
+            )));
+        }
+        Ok(measured)
+    }
+
     /// The queue of the options, simulated.
     fn simulated(&self) -> Result<Vec<Measured>, Failure> {
         let ideal = self.queue.ideal();
         let result = ideal.run(&Terminal::computing("ideal"))?;
         let curve = figures::queue(&self.queue.kendall(), &result);
         let document = report::json(&report::Ideal { curve, ..report::Ideal::default() });
-        let mut measured = Measured::read(&document, "ideal", self.unit)?;
+        let mut measured = Measured::read(&document, "ideal", Nanos(1))?;
         measured.iter_mut().for_each(|one| one.rate_per_s = Some(ideal.rate_per_s()));
         Ok(measured)
     }

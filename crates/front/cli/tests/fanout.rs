@@ -109,6 +109,32 @@ fn a_comparison_is_read_policy_by_policy() {
     }
 }
 
+/// The milliseconds of wrk2 were taken for nanoseconds, of which none is late.
+#[test]
+fn a_histogram_takes_its_unit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("wrk2.hgrm");
+    let table = "  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+
+       1.000     0.900000        90000        10.00
+       9.000     0.990000        99000       100.00
+      12.000     1.000000       100000          inf
+";
+    std::fs::write(&path, table).expect("a written file");
+    let args = [path.to_str().expect("UTF-8"), "--threshold", "5ms"];
+    let output = fanout(&args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("wrk2.hgrm: ") && said.contains("expected --unit ns, us, ms"), "{said}");
+    let late = |unit: &'static str| {
+        let document = json(&[&args[..], &["--unit", unit]].concat());
+        document["rows"][0]["proportion"]["value"].as_f64().expect("a share")
+    };
+    assert!(late("ms") >= 0.01, "the control: {}", late("ms"));
+    assert_eq!(late("ns"), 0.0, "as it was read");
+}
+
 #[test]
 fn bad_input_names_its_remedy() {
     for (args, words) in [

@@ -42,7 +42,7 @@ impl Measured {
     /// [`Failure::Input`], with `file` in front, for anything else.
     pub fn read(content: &str, file: &str, unit: Nanos) -> Result<Vec<Measured>, Failure> {
         let text = content.trim_start();
-        let found = if text.starts_with('{') {
+        let found = if Measured::is_document(text) {
             document::read(text)
         } else if percentiles::is_table(text) {
             percentiles::read(text, unit).map(|one| vec![one])
@@ -53,6 +53,11 @@ impl Measured {
         // Names reach terminals and pages.
         found.iter_mut().for_each(|one| one.name = printable(&one.name));
         Ok(found)
+    }
+
+    /// Whether a file's content is a result document, which says its units, and no histogram.
+    pub fn is_document(content: &str) -> bool {
+        content.trim_start().starts_with('{')
     }
 
     /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them:
