@@ -40,7 +40,7 @@ pub struct Args {
     /// The proportion of the service's requests that may be outliers: asks what a server must reach for it
     #[arg(long, value_parser = proportion)]
     target: Option<f64>,
-    /// The unit of an HdrHistogram's values: ns, us, ms or s
+    /// The unit of an HdrHistogram's values: ns, us, ms or s; what `measure --hdr` wrote says its own
     #[arg(long, value_parser = unit)]
     unit: Option<Nanos>,
     #[command(flatten)]
@@ -131,7 +131,7 @@ impl Args {
     fn of_file(&self, path: &Path) -> Result<Vec<Measured>, Failure> {
         let (text, name) = (files::read_measured(path)?, path.display().to_string());
         let measured = Measured::read(&text, &name, self.unit.unwrap_or(Nanos(1)))?;
-        if self.unit.is_none() && !Measured::is_document(&text) {
+        if self.unit.is_none() && !Measured::says_unit(&text) {
             return Err(Failure::Input(format!(
                 "{name}: it does not say the unit of its values: expected --unit ns, us, ms or s"
             )));

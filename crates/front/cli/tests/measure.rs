@@ -304,8 +304,7 @@ fn closing_server() -> String {
 
 /// What `fanout` makes of a file at a threshold: the source's name and the outliers of one server.
 fn outliers(file: &str, threshold: &str) -> (String, f64) {
-    let words = ["fanout", file, "--threshold", threshold, "--servers", "10"];
-    let words = [&words[..], &["--unit", "ns", "--json"]].concat();
+    let words = ["fanout", file, "--threshold", threshold, "--servers", "10", "--json"];
     let output = Command::new(env!("CARGO_BIN_EXE_rearguard")).args(words).output();
     let output = output.expect("the built command runs");
     assert!(output.status.success(), "{}", text(&output.stderr));

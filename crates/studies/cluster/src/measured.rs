@@ -42,7 +42,7 @@ impl Measured {
     /// [`Failure::Input`], with `file` in front, for anything else.
     pub fn read(content: &str, file: &str, unit: Nanos) -> Result<Vec<Measured>, Failure> {
         let text = content.trim_start();
-        let found = if Measured::is_document(text) {
+        let found = if text.starts_with('{') {
             document::read(text)
         } else if percentiles::is_table(text) {
             percentiles::read(text, unit).map(|one| vec![one])
@@ -55,9 +55,11 @@ impl Measured {
         Ok(found)
     }
 
-    /// Whether a file's content is a result document, which says its units, and no histogram.
-    pub fn is_document(content: &str) -> bool {
-        content.trim_start().starts_with('{')
+    /// Whether a file's content says the unit of its values: as a result document does, and the comments of
+    /// what `measure --hdr` writes.
+    pub fn says_unit(content: &str) -> bool {
+        let of_log = |line: &str| line.starts_with('#') && line.contains("latencies in ns ");
+        content.trim_start().starts_with('{') || content.lines().any(of_log)
     }
 
     /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them:
