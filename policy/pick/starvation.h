@@ -4,8 +4,8 @@
  *          vruntime leads so far that it would wait as long. The kernel ejects a policy that lets a
  *          runnable thread wait for 30 s.
  * Rule.    Every 16th choice looks at the heads of both queues of the CPU: the first thread that it
- *          may run and that has waited for 6 s goes first, for one slice, on the min_vruntime. While
- *          one has waited for 12 s every second choice does.
+ *          may run and that has waited for 6 s goes first, for one slice, on the min_vruntime.
+ *          While one has waited for 12 s, every second choice looks.
  * Why.     A queue stands by arrival, so those that have waited longest are at its head, those of
  *          other CPUs among them.
  * Figure.  A service beside 40 spinners, the last of which had their first turn after 6 s: p99.9

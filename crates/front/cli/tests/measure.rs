@@ -280,17 +280,12 @@ fn a_generator_that_does_not_get_its_cpu_says_between_what_the_latency_lies() {
 fn a_pilot_that_is_too_short_for_a_plan_is_reported_without() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| folder.path().join(name).display().to_string();
-    let (hdr, page) = (file("log.hdr"), file("page.html"));
-    let more = ["--plan", "p99.9", "--json", "--hdr", &hdr, "--report", &page];
+    let page = folder.path().join("page.html").display().to_string();
+    let more = ["--plan", "p99.9", "--json", "--report", &page];
     let Some(output) = measured(&[&NULL_RPC[..], &more].concat()) else { return };
-    let said = text(&output.stderr);
-    assert!(said.contains("no --plan can be told: a pilot of"), "{said}");
+    assert!(text(&output.stderr).contains("no --plan can be told: a pilot of"), "{output:?}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(document["plan"].is_null() && document["requests"].as_u64() > Some(0), "{document}");
-    for written in [&hdr, &page] {
-        assert!(Path::new(written).is_file(), "{written}");
-    }
+    assert!(document["plan"].is_null() && Path::new(&page).is_file(), "{document}");
 }
 
 /// A server that hangs up on every request.

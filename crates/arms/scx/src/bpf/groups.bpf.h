@@ -57,8 +57,8 @@ static __always_inline u32 rg_group_parent(struct cgroup *group)
 }
 
 /*
- * Before 6.19 a group may go while a thread of it still ends, and counts there: its row is another's
- * as late as can be.
+ * Before 6.19 a group may go while a thread of it still ends, and counts there: its row is used
+ * again as late as can be.
  */
 static __always_inline u32 rg_group_enter(u64 id)
 {

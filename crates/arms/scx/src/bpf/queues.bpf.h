@@ -91,8 +91,9 @@ static __always_inline bool rg_is_queued_in(struct task_struct *t, u32 queue)
  * scx_bpf_dsq_move_to_local would cost as much.)
  *
  * While its affinity changes a thread is in no queue: it is not refused by the CPUs of the set that
- * it comes from. One that waits in a queue of several CPUs may seem to have its migration disabled while the
- * enqueue that has put it there still runs, in its own context: not refused, but not yet there.
+ * it comes from. One that waits in a queue of several CPUs may seem to have its migration disabled
+ * while the enqueue that has put it there still runs, in its own context: not refused, but not yet
+ * there.
  */
 RG_CALL u32 rg_move_thread(u32 queue, u32 slot)
 {

@@ -273,27 +273,6 @@ static void a_set_that_does_not_admit_the_cpu_is_refused(void)
 	SAME(shared.cpusets[threads[1].cpuset].waiting, 0);
 }
 
-/* One that is back with another set by then says nothing of the set that it was found in. */
-static void a_thread_that_comes_back_with_another_set_refuses_none(void)
-{
-	u32 set;
-
-	reset(8, 4);
-	thread_in(1, 1, 0, 0);
-	bind(&tasks[1], 6);
-	rg_cpuset_refresh(&tasks[1], &threads[1], now);
-	threads[1].pool = 2;
-	put(dsq_of(0), (struct place){ &tasks[1], 1, 0 });
-	rg_index_enter_row(1, 0, at(1));
-	set = threads[1].cpuset;
-	threads[1].cpuset++;
-	SAME(next_of(0), 0);
-	FALSE(rg_is_refused(&shared, &cpus[0], set));
-	threads[1].cpuset--;
-	SAME(next_of(0), 0);
-	TRUE(rg_is_refused(&shared, &cpus[0], set)); /* the control */
-}
-
 /* A thread that is not there yet is put back; the CPU asks again, at most 8 times in a row. */
 static void a_thread_that_is_not_there_yet_is_put_back(void)
 {

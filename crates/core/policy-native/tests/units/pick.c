@@ -78,6 +78,27 @@ static void a_thread_that_cannot_be_moved_is_not_taken(void)
 	SAME(threads[1].weight, NICE_0);
 }
 
+/* A thread that is back with another set says nothing of the set that it was found in. */
+static void a_thread_that_comes_back_with_another_set_refuses_none(void)
+{
+	u32 set;
+
+	reset(8, 4);
+	thread_in(1, 1, 0, 0);
+	bind(&tasks[1], 6);
+	rg_cpuset_refresh(&tasks[1], &threads[1], now);
+	threads[1].pool = 2;
+	put(dsq_of(0), (struct place){ &tasks[1], 1, 0 });
+	rg_index_enter_row(1, 0, at(1));
+	set = threads[1].cpuset;
+	threads[1].cpuset++;
+	SAME(next_of(0), 0);
+	FALSE(rg_is_refused(&shared, &cpus[0], set));
+	threads[1].cpuset--;
+	SAME(next_of(0), 0);
+	TRUE(rg_is_refused(&shared, &cpus[0], set)); /* the control */
+}
+
 /* While a thread has waited for 12 s every second choice looks. */
 static void late_threads_are_looked_for_more_often(void)
 {
