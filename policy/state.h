@@ -405,7 +405,7 @@ struct rg_cpu {
 	struct rg_ask ask;
 	struct rg_span span;
 	u32 choices;   /* dispatches so far */
-	u32 overdue;   /* the last look met one that has waited for twice as long as any may */
+	u32 hurry;     /* the last look met a late thread: what to leave out of `choices` */
 	u32 asked;     /* queues that it has asked for work in vain */
 	u32 walked;    /* `came` of its queue when it last fell idle */
 	u32 walks;     /* how often it has asked again since */

@@ -341,11 +341,10 @@ RG_INLINE void rg_pick_keep(struct rg_cpu *here)
 /* Brings a thread of one of the CPU's queues that has waited too long, where it is time to look. */
 RG_INLINE bool rg_pick_starving(s32 cpu, struct rg_cpu *here, u32 shared)
 {
-	u32 every = here->overdue ? RG_STARVATION_CHOICES_LATE : RG_STARVATION_CHOICES;
-
-	if (!RG_OPTION(starvation_limit) || here->choices & (every - 1))
+	if (!RG_OPTION(starvation_limit) ||
+	    here->choices & (RG_STARVATION_CHOICES - 1) & ~here->hurry)
 		return 0;
-	here->overdue = 0;
+	here->hurry = 0;
 	return (here->own != shared && rg_pick_overdue(cpu, here->own)) ||
 	       rg_pick_overdue(cpu, shared);
 }

@@ -118,7 +118,8 @@ RG_SUBPROGRAM bool rg_pick_overdue(s32 cpu, u32 id)
 	if (!slot || !here)
 		return 0;
 	late = rg_has_waited_long(thread, here->ask.now);
-	here->overdue |= rg_waited_ns(thread, here->ask.now) > 2 * RG_STARVATION_NS;
+	if (rg_waited_ns(thread, here->ask.now) > 2 * RG_STARVATION_NS)
+		here->hurry = RG_STARVATION_CHOICES - RG_STARVATION_CHOICES_LATE;
 	if (late)
 		rg_wait_raise(&thread->account);
 	if (!rg_pick_row(cpu, id, slot))

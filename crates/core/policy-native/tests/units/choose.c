@@ -470,7 +470,7 @@ static void who_has_waited_for_six_seconds_goes_first(void)
 	cpus[1].choices = 32;
 	dispatching = 1;
 	SAME(rg_pick_starving(1, &cpus[1], 0), 1);
-	SAME(cpus[1].overdue, 0);
+	SAME(cpus[1].hurry, 0);
 	/* A batch thread waits since it entered the queue. */
 	threads[3].batch = 1;
 	threads[3].woke_at = 0;

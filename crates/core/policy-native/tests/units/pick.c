@@ -111,21 +111,21 @@ static void late_threads_are_looked_for_more_often(void)
 	dispatching = 0;
 	cpus[0].choices = 16;
 	TRUE(rg_pick_starving(0, &cpus[0], 0));
-	FALSE(cpus[0].overdue);
+	SAME(cpus[0].hurry, 0);
 	cpus[0].choices = 18;
 	FALSE(rg_pick_starving(0, &cpus[0], 0)); /* the control: nobody has waited for so long */
 	cpus[0].ask.now = ++now;
 	cpus[0].choices = 32;
 	TRUE(rg_pick_starving(0, &cpus[0], 0));
-	TRUE(cpus[0].overdue);
+	SAME(cpus[0].hurry, 14);
 	cpus[0].choices = 33;
 	FALSE(rg_pick_starving(0, &cpus[0], 0));
-	TRUE(cpus[0].overdue);
+	SAME(cpus[0].hurry, 14);
 	cpus[0].choices = 34;
 	TRUE(rg_pick_starving(0, &cpus[0], 0));
 	cpus[0].choices = 36;
 	FALSE(rg_pick_starving(0, &cpus[0], 0)); /* none is left */
-	FALSE(cpus[0].overdue);
+	SAME(cpus[0].hurry, 0);
 }
 
 /* Where each queue has a virtual time, a thread keeps its distance when it changes its queue. */
