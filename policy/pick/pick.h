@@ -117,6 +117,14 @@ RG_SUBPROGRAM u32 rg_pick_choose(s32 cpu, u32 id)
 	return verdict;
 }
 
+/* Whether the thread that was popped is still of the set that it waited in: it may be back. */
+RG_SUBPROGRAM bool rg_pick_is_of_its_set(s32 cpu)
+{
+	struct rg_cpu *here = rg_cpu(cpu);
+
+	return here && rg_thread_at(here->ask.pick.slot)->cpuset == here->ask.pick.cpuset;
+}
+
 /*
  * The thread that was picked is not there, or may not run here: it goes back, and is not popped
  * again for this question.
@@ -132,9 +140,6 @@ RG_SUBPROGRAM bool rg_pick_failed(s32 cpu, u32 id, u32 moved)
 	if (!shared || !queue || !lock || !here)
 		return 0;
 	cpuset = here->ask.pick.cpuset;
-	/* It may have come back with another set meanwhile. */
-	if (moved == RG_REFUSED && cpuset != rg_thread_at(here->ask.pick.slot)->cpuset)
-		moved = RG_GONE;
 	if (moved == RG_REFUSED && cpuset)
 		rg_refuse(shared, here, cpuset);
 	else
@@ -204,6 +209,8 @@ RG_INLINE u32 rg_pick_indexed(u32 id, s32 cpu, struct rg_cpu *here)
 		moved = rg_move_thread(id, here->ask.pick.slot);
 		if (moved == RG_MOVED)
 			return rg_pick_settle(cpu, id);
+		if (moved == RG_REFUSED && !rg_pick_is_of_its_set(cpu))
+			moved = RG_GONE;
 		if (!rg_pick_failed(cpu, id, moved))
 			break;
 	}
