@@ -86,8 +86,10 @@ fn empty(map: &MapMut) -> libbpf_rs::Result<()> {
             let keys: Vec<Vec<u8>> = map.keys().collect();
             keys.iter().try_for_each(|key| map.delete(key))
         }
-        MapType::Stack => iter::from_fn(|| map.lookup_and_delete(&[]).transpose())
-            .try_for_each(|row| row.map(drop)),
+        MapType::Stack | MapType::Queue => {
+            let mut rows = iter::from_fn(|| map.lookup_and_delete(&[]).transpose());
+            rows.try_for_each(|row| row.map(drop))
+        }
         _ => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
     }
 }
