@@ -155,7 +155,7 @@ fn outliers(bytes: &[u8]) -> bool {
 }
 
 fn measured(bytes: &[u8]) -> bool {
-    Measured::read(&text(bytes), "x", Nanos(1_000)).is_ok_and(|all| all.iter().all(asked))
+    Measured::read(&text(bytes), "x", Some(Nanos(1_000))).is_ok_and(|all| all.iter().all(asked))
 }
 
 fn asked(one: &Measured) -> bool {

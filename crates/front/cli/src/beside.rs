@@ -67,7 +67,8 @@ pub fn found(given: &Given, queue: &QueueArgs) -> Result<Option<(MeasuredBeside,
 }
 
 fn of_histogram(path: &Path, unit: Nanos, queue: &QueueArgs) -> Result<(Curve, Curve), Failure> {
-    let all = Measured::read(&files::read_measured(path)?, &path.display().to_string(), unit)?;
+    let all =
+        Measured::read(&files::read_measured(path)?, &path.display().to_string(), Some(unit))?;
     let measured = &all[0];
     let ideal = drawn(path, queue, measured.rate_per_s)?;
     let at = |beyond: f64| Estimate::exact(measured.latency_ns(beyond));

@@ -1,6 +1,6 @@
 //! `rearguard fanout`: what one server's outliers become for a service of many.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cluster::Measured;
 use model::{Failure, Nanos, units};
@@ -113,7 +113,8 @@ impl Args {
     /// The distributions asked about; none for a plain proportion.
     fn measured(&self) -> Result<Vec<Measured>, Failure> {
         if let Some(path) = &self.file {
-            return self.of_file(path);
+            let name = path.display().to_string();
+            return Measured::read(&files::read_measured(path)?, &name, self.unit);
         }
         if self.queue.service.is_some() {
             return self.simulated();
@@ -126,26 +127,13 @@ impl Args {
         ))
     }
 
-    /// Those of a file. A histogram does not say its unit: of wrk2's milliseconds as nanoseconds none is an
-    /// outlier.
-    fn of_file(&self, path: &Path) -> Result<Vec<Measured>, Failure> {
-        let (text, name) = (files::read_measured(path)?, path.display().to_string());
-        let measured = Measured::read(&text, &name, self.unit.unwrap_or(Nanos(1)))?;
-        if self.unit.is_none() && !Measured::says_unit(&text) {
-            return Err(Failure::Input(format!(
-                "{name}: it does not say the unit of its values: expected --unit ns, us, ms or s"
-            )));
-        }
-        Ok(measured)
-    }
-
     /// The queue of the options, simulated.
     fn simulated(&self) -> Result<Vec<Measured>, Failure> {
         let ideal = self.queue.ideal();
         let result = ideal.run(&Terminal::computing("ideal"))?;
         let curve = figures::queue(&self.queue.kendall(), &result);
         let document = report::json(&report::Ideal { curve, ..report::Ideal::default() });
-        let mut measured = Measured::read(&document, "ideal", Nanos(1))?;
+        let mut measured = Measured::read(&document, "ideal", None)?;
         measured.iter_mut().for_each(|one| one.rate_per_s = Some(ideal.rate_per_s()));
         Ok(measured)
     }

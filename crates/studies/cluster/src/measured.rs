@@ -37,11 +37,14 @@ enum Shape {
 impl Measured {
     /// All distributions of a file's content: a result document of Rearguard (JSON), an interval log of
     /// HdrHistogram (`.hlog`) or its percentile table (`.hgrm`, as wrk2 prints it). `unit` is that of the
-    /// histograms' values; documents know their own.
+    /// histograms' values; documents and logs of `measure --hdr` say their own.
     ///
-    /// [`Failure::Input`], with `file` in front, for anything else.
-    pub fn read(content: &str, file: &str, unit: Nanos) -> Result<Vec<Measured>, Failure> {
+    /// [`Failure::Input`], with `file` in front, for anything else, and where nothing says the unit: of
+    /// wrk2's milliseconds as nanoseconds none is an outlier.
+    pub fn read(content: &str, file: &str, unit: Option<Nanos>) -> Result<Vec<Measured>, Failure> {
         let text = content.trim_start();
+        let is_known = unit.is_some() || says_unit(text);
+        let unit = unit.unwrap_or(Nanos(1));
         let found = if text.starts_with('{') {
             document::read(text)
         } else if percentiles::is_table(text) {
@@ -49,17 +52,12 @@ impl Measured {
         } else {
             hdr::read(text, unit).map(|one| vec![one])
         };
+        let unknown = "it does not say the unit of its values: expected --unit ns, us, ms or s";
+        let found = found.and_then(|all| if is_known { Ok(all) } else { Err(unknown.into()) });
         let mut found = found.map_err(|what| Failure::Input(format!("{file}: {what}")))?;
         // Names reach terminals and pages.
         found.iter_mut().for_each(|one| one.name = printable(&one.name));
         Ok(found)
-    }
-
-    /// Whether a file's content says the unit of its values: as a result document does, and the comments of
-    /// what `measure --hdr` writes.
-    pub fn says_unit(content: &str) -> bool {
-        let of_log = |line: &str| line.starts_with('#') && line.contains("latencies in ns ");
-        content.trim_start().starts_with('{') || content.lines().any(of_log)
     }
 
     /// The proportion of requests slower than a threshold. Its ends are NaN where nothing is known of them:
@@ -83,4 +81,11 @@ impl Measured {
             Shape::Histograms(histograms) => histograms.latency_ns(beyond),
         }
     }
+}
+
+/// Whether a file's content says the unit of its values: as a result document does, and the comments of what
+/// `measure --hdr` writes.
+fn says_unit(text: &str) -> bool {
+    let of_log = |line: &str| line.starts_with('#') && line.contains("latencies in ns ");
+    text.starts_with('{') || text.lines().any(of_log)
 }

@@ -161,7 +161,7 @@ mod tests {
         };
         let ccdf = [point(1, 0.9), point(2, 0.5), point(10, 0.1), point(100, 0.01)].join(",");
         let json = format!("{{\"ccdf\": [{ccdf}], \"latency_ns\": {{\"max\": 200000000}}}}");
-        let measured = Measured::read(&json, "test", Nanos(1)).expect("a document").remove(0);
+        let measured = Measured::read(&json, "test", None).expect("a document").remove(0);
         Tier { servers: 1, workers: 1, work: Work::Measured(measured), machine: None, slow }
     }
 

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn names_are_fit_for_a_terminal() {
         let text = DOCUMENT.replace("cts", "c\\u001b[2J\\u202e");
-        let found = super::super::Measured::read(&text, "a.json", Nanos(1)).expect("one");
+        let found = super::super::Measured::read(&text, "a.json", None).expect("one");
         assert_eq!(found[0].name, "c?[2J? web");
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let code = |old: &str, new: &str| {
             assert!(DOCUMENT.contains(old), "{old}");
             let text = DOCUMENT.replacen(old, new, 1);
-            let refused = super::super::Measured::read(&text, "a.json", Nanos(1)).map(drop);
+            let refused = super::super::Measured::read(&text, "a.json", None).map(drop);
             refused.map_err(|why| {
                 (why.exit_code(), why.to_string().starts_with("a.json: `cts web`: "))
             })

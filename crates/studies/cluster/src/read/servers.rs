@@ -114,7 +114,7 @@ fn named<T>(
 /// The first distribution of a measurement, its values nanoseconds.
 fn measurement(table: &Table, find: &Find) -> Option<Work> {
     named(table, "measured", find, |text, name| {
-        let mut all = Measured::read(text, name, Nanos(1))?;
+        let mut all = Measured::read(text, name, Some(Nanos(1)))?;
         Ok(Work::Measured(all.remove(0)))
     })
 }
