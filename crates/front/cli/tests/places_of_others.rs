@@ -138,6 +138,13 @@ const COMMANDS: [&str; 15] = [
     "measure --rate 1/s --target redis://127.0.0.1:1 --password-file in.html --hdr {in.html}",
 ];
 
+/// The control: a command ends for another reason than that its output is its input.
+fn goes_on(folder: &Path, command: &str) {
+    let said = sh(folder, &format!("rearguard {command}")).stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(!said.is_empty() && !said.contains("reads it"), "{command}: {said}");
+}
+
 #[test]
 fn no_output_takes_the_place_of_an_input() {
     let folder = folder();
@@ -151,11 +158,8 @@ fn no_output_takes_the_place_of_an_input() {
         let same = command.replace(['{', '}'], "");
         let said = refused(folder, &format!("rearguard {same}"));
         assert!(said.contains("in.html: this command reads it"), "{command}: {said}");
-        // The control: beside it an output is no reason.
-        let other = command.replace("{in.html}", "out.html");
-        let said = sh(folder, &format!("rearguard {other}")).stderr;
-        let said = String::from_utf8_lossy(&said);
-        assert!(!said.is_empty() && !said.contains("reads it"), "{other}: {said}");
+        // Beside it an output is no reason.
+        goes_on(folder, &command.replace("{in.html}", "out.html"));
     }
     assert_eq!(fs::read_to_string(folder.join("in.html")).expect("there"), "an input");
 }
@@ -184,10 +188,8 @@ fn no_table_takes_the_place_of_an_input() {
         let line = command.replace("{.}", "./.").replace(['{', '}'], "");
         let said = refused(&own, &format!("rearguard {line}"));
         assert!(said.contains("this command reads it: write to another file"), "{line}: {said}");
-        // The control: in another folder a table is no reason.
-        let said = sh(&own, &format!("rearguard {}", line.replace("./.", "other"))).stderr;
-        let said = String::from_utf8_lossy(&said);
-        assert!(!said.is_empty() && !said.contains("reads it"), "{line}: {said}");
+        // In another folder a table is no reason.
+        goes_on(&own, &line.replace("./.", "other"));
         fs::remove_dir_all(&own).expect("there");
     }
     // By another name, too.
