@@ -7,8 +7,8 @@
  * Why.     After one, the highest bit of a word moves two bits of the result at most, and two bits
  *          of the next word take that back.
  * Figure.  192 CPUs, two a core: of all pairs of cores and all but a pair, 9,120 masks, no two have
- *          one number. With one multiplication 243 had that of another: all with core 63 in place
- *          of core 95.
+ *          one number. With one multiplication 243 had that of another: each with core 63 that of
+ *          the mask with core 95 in its place, and 55 more.
  * Limits.  Any two masks may have one number, with a probability of 1 in 4 billion.
  */
 #ifndef RG_MASK_H

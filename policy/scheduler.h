@@ -371,7 +371,7 @@ RG_CALLBACK void rg_stopping(struct task_struct *t, bool runnable)
 	if (!thread || !cpu)
 		return;
 	rg_charge(t, thread);
-	rg_unlist(thread); /* it waits where the kernel ran it without asking, around a suspend */
+	rg_unlist(thread); /* still listed if the kernel ran it unasked, as around a suspend */
 	if (cpu->thread == thread->slot) { /* else dispatch has already announced the next one */
 		cpu->weight = 0;
 		if (rg_follower(cpu))
